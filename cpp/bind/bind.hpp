@@ -1,0 +1,65 @@
+// What the binding files share: array types without conversion, and one register function each.
+// A binding checks shapes, releases the GIL and calls the core; no loop over data lives here.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/columns.hpp"
+
+namespace nb = nanobind;
+
+namespace tb::bind {
+
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sizes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Array = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
+
+// A new NumPy array that owns its (uninitialised) memory.
+template <class T, int N>
+Array<T, N> make_array(const std::size_t (&shape)[N]) {
+  std::size_t size = 1;
+  for (const std::size_t s : shape) size *= s;
+  T* data = new T[size > 0 ? size : 1];
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return Array<T, N>(data, N, shape, owner);
+}
+
+// The Python class _core.Columns: owns the column descriptions and keeps the arrays alive.
+struct PyColumns {
+  Columns view;
+  std::vector<Column> col;
+  nb::object keep;
+  void finish();  // sets view from col and view.n
+};
+
+// The Python class _core.Csr.
+struct PyCsr {
+  Csr view;
+  nb::object keep;
+};
+
+Dtype dtype_of(const nb::dlpack::dtype& t);  // throws nb::type_error for anything else
+
+inline const double* weights_or_null(const std::optional<Doubles>& w, std::size_t n) {
+  if (!w) return nullptr;
+  if (w->shape(0) != n) throw nb::value_error("weights have another length than the table");
+  return w->data();
+}
+
+void bind_columns(nb::module_& m);
+void bind_tallies(nb::module_& m);
+void bind_scores(nb::module_& m);
+void bind_cuts(nb::module_& m);
+void bind_kernel(nb::module_& m);
+void bind_levels(nb::module_& m);
+
+}  // namespace tb::bind

@@ -1,0 +1,63 @@
+// Vectors of doubles as wide as the instruction set this file is compiled for, and exp on them.
+// Only for files in cpp/kernels (see core/dispatch.hpp): everything here is static.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if !defined(TB_ISA)
+#error "cpp/kernels is compiled with -DTB_ISA=base|avx2|avx512"
+#endif
+
+#define TB_INLINE static inline __attribute__((always_inline))
+
+namespace tb::TB_ISA {
+
+#if defined(__AVX512F__)
+constexpr int W = 8;
+#elif defined(__AVX2__)
+constexpr int W = 4;
+#else
+constexpr int W = 2;
+#endif
+
+typedef double Vec __attribute__((vector_size(W * 8)));
+typedef double VecU __attribute__((vector_size(W * 8), aligned(8), may_alias));   // in memory, any address
+typedef std::int64_t Mask __attribute__((vector_size(W * 8)));                    // all ones or all zeros per lane
+typedef std::int64_t MaskU __attribute__((vector_size(W * 8), aligned(8), may_alias));
+
+TB_INLINE Vec load(const double* p) { return *reinterpret_cast<const VecU*>(p); }
+TB_INLINE void store(double* p, Vec v) { *reinterpret_cast<VecU*>(p) = v; }
+TB_INLINE Vec set(double x) { return x - Vec{}; }
+TB_INLINE Vec pick(Mask m, Vec yes, Vec no) {
+  return reinterpret_cast<Vec>((m & reinterpret_cast<Mask>(yes)) | (~m & reinterpret_cast<Mask>(no)));
+}
+
+// exp(x) for x <= 0 (and -inf, giving 0) within 1.5 units in the last place; below about -708 the answer is 0.
+// Cody and Waite's reduction, then Taylor to degree 13 on |r| <= log(2)/2.
+TB_INLINE Vec exp_nonpositive(Vec x) {
+  const Mask gone = x < -708.0;
+  x = pick(gone, set(-708.0), x);
+  const Vec shift = set(6755399441055744.0);  // 1.5 * 2^52: adding it rounds to an integer
+  const Vec k0 = x * 1.4426950408889634 + shift;
+  const Vec k = k0 - shift;
+  const Vec r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10;
+  Vec p = set(1.0 / 6227020800.0);
+  p = p * r + 1.0 / 479001600.0;
+  p = p * r + 1.0 / 39916800.0;
+  p = p * r + 1.0 / 3628800.0;
+  p = p * r + 1.0 / 362880.0;
+  p = p * r + 1.0 / 40320.0;
+  p = p * r + 1.0 / 5040.0;
+  p = p * r + 1.0 / 720.0;
+  p = p * r + 1.0 / 120.0;
+  p = p * r + 1.0 / 24.0;
+  p = p * r + 1.0 / 6.0;
+  p = p * r + 0.5;
+  p = p * r + 1.0;
+  p = p * r + 1.0;
+  const Mask bits = (reinterpret_cast<Mask>(k0) + 1023) << 52;  // 2^k: the low bits of k0 hold k
+  return pick(gone, Vec{}, p * reinterpret_cast<Vec>(bits));
+}
+
+}  // namespace tb::TB_ISA
