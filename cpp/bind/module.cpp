@@ -30,4 +30,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_cuts(m);
   tb::bind::bind_kernel(m);
   tb::bind::bind_levels(m);
+  tb::bind::bind_row(m);
 }

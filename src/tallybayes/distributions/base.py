@@ -1,0 +1,214 @@
+"""What a distribution is: how it adds, how it is read, how it scores and samples.
+
+A distribution looks after a group of columns at once. Its tally is a dict of arrays whose first axis is the class,
+and which holds sums only: smoothing, floors and shrinkage enter in `estimate`, so that adding and subtracting stay
+exact.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.encode import Data, Numbers, Sparse
+from tallybayes.errors import ForgetError
+from tallybayes.schema import Levels
+
+Array = NDArray[Any]
+Stats = dict[str, Array]
+Params = dict[str, Any]
+Weights = NDArray[np.float64] | None
+
+DUST = 8 * np.finfo(np.float64).eps  # what rounding leaves of a weight that was taken away whole
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a tally cannot know by itself: the weight of each class, and the labels behind the codes."""
+
+    class_weight: NDArray[np.float64]
+    levels: Sequence[Levels | None] = ()
+
+
+class Distribution(ABC):
+    """One kind of factor P(x_j | class), for a group of columns."""
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]  # the kinds of column it can take
+    needs: ClassVar[Literal["numbers", "levels", "cuts"]] = "numbers"
+    cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
+
+    @abstractmethod
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        """The tally of these rows."""
+
+    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        """a + b, or a − b; raises ForgetError where b holds more than a."""
+        return {key: a[key] + b[key] if sign > 0 else subtract(a[key], b[key]) for key in self.cells}
+
+    def scale(self, s: Stats, factor: float) -> Stats:
+        """Every row counts `factor` times as much."""
+        return {**s, **{key: s[key] * factor for key in self.cells}}
+
+    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
+        """Class c becomes class to[c] of K; to[c] < 0 drops it."""
+        return {key: spread(value, to, K) if key in self.cells else value for key, value in s.items()}
+
+    @abstractmethod
+    def estimate(self, s: Stats, context: Context) -> Params:
+        """The parameters that people read."""
+
+    @abstractmethod
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        """Adds log P(x | class) of these columns to the scorer."""
+
+    @abstractmethod
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        """One value per row and column, given the class of each row: numbers, or codes."""
+
+    @abstractmethod
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+        """What class k says of column j, in words and numbers."""
+
+
+def spread(a: Array, to: Sequence[int], K: int) -> Array:
+    out = np.zeros((K, *a.shape[1:]), dtype=a.dtype)
+    index = np.asarray(to, dtype=np.intp)
+    out[index[index >= 0]] = a[index >= 0]
+    return out
+
+
+def subtract(a: Array, b: Array) -> Array:
+    """a − b ≥ 0, with rounding dust swept away."""
+    r = a - b
+    scale = np.maximum(np.abs(a), np.abs(b))
+    if (r < -1e-9 * scale).any():
+        raise ForgetError(
+            "Asked to forget rows that were not learned (or with more weight than they had): a count would fall below "
+            "zero. Nothing was changed."
+        )
+    r[r <= DUST * scale] = 0.0
+    return r
+
+
+def dense_sum(d: Distribution, data: Sparse, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    """The tally of sparse rows for a distribution that reads dense numbers: block by block."""
+    total: Stats | None = None
+    for span, block in data.dense_blocks():
+        part = d.add(block, y[span], None if w is None else w[span], K)
+        total = part if total is None else d.combine(total, part)
+    assert total is not None
+    return total
+
+
+def dense_scores(d: Distribution, scorer: _core.Scorer, data: Sparse, p: Params, K: int) -> None:
+    """Adds the scores of sparse rows for a distribution that reads dense numbers: block by block."""
+    terms = np.empty((data.n, K))
+    for span, block in data.dense_blocks():
+        part = _core.Scorer(block.n, np.zeros(K))
+        d.score(part, block, p)
+        terms[span] = part.joint()
+    scorer.added(terms)
+
+
+class SimpleDistribution(Distribution):
+    """A distribution of one numeric column, written in a few lines of NumPy.
+
+    Say which functions of x are summed (`statistics`), how the sums become parameters (`estimate_one`), and what the
+    log density is (`log_density`). Adding, merging, forgetting, weights and missing values follow.
+    """
+
+    kinds = ("real", "count")
+    cells = ("n", "sums")
+    parameters: ClassVar[tuple[str, ...]]  # the names of what estimate_one returns
+
+    @abstractmethod
+    def statistics(self, x: Array) -> Sequence[Array]:
+        """The functions of x whose weighted sums are all this distribution needs to keep."""
+
+    @abstractmethod
+    def estimate_one(self, n: Array, sums: Sequence[Array]) -> Sequence[Array]:
+        """Parameters per class from the weight n and the sums of each statistic (arrays over the classes)."""
+
+    @abstractmethod
+    def log_density(self, x: Array, *parameters: Array) -> Array:
+        """log p(x) for x of shape (rows, 1) and parameters of shape (classes,)."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, *parameters: Array) -> Array:
+        """One value for each entry of the parameter arrays."""
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        if isinstance(data, Sparse):
+            return dense_sum(self, data, y, w, K)
+        assert isinstance(data, Numbers)
+        n = np.zeros((K, data.d))
+        sums: Array | None = None
+        for j in range(data.d):
+            x = data.column(j)
+            keep = np.isfinite(x) & (y >= 0) & (True if w is None else w > 0)
+            if np.isinf(x[(y >= 0) & (True if w is None else w > 0)]).any():
+                row = int(np.flatnonzero(np.isinf(x))[0])
+                raise _core.BadValue("infinite", row, j, float(x[row]))
+            weight = np.ones(len(x))[keep] if w is None else w[keep]
+            n[:, j] = np.bincount(y[keep], weights=weight, minlength=K)
+            found = [np.bincount(y[keep], weights=weight * t, minlength=K) for t in self.statistics(x[keep])]
+            if sums is None:
+                sums = np.zeros((K, data.d, len(found)))
+            sums[:, j] = np.stack(found, axis=-1)
+        assert sums is not None
+        return {"n": n, "sums": sums}
+
+    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
+        sums = np.where(n[..., None] == 0, 0.0, a["sums"] + sign * b["sums"])
+        return {"n": n, "sums": sums}
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        n, sums = s["n"], s["sums"]
+        total = n.sum(axis=0)
+        # A class that never saw a column takes what all classes together say of it.
+        unseen = n == 0
+        n = np.where(unseen, total, n)
+        sums = np.where(unseen[..., None], sums.sum(axis=0), sums)
+        return {
+            "columns": [
+                [np.asarray(v, dtype=np.float64) for v in self.estimate_one(n[:, j], list(sums[:, j].T))]
+                if total[j] > 0
+                else None
+                for j in range(n.shape[1])
+            ],
+            "K": n.shape[0],
+        }
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        if isinstance(data, Sparse):
+            dense_scores(self, scorer, data, p, p["K"])
+            return
+        assert isinstance(data, Numbers)
+        terms = np.zeros((data.n, p["K"]))
+        for j, parameters in enumerate(p["columns"]):
+            x = data.column(j)
+            if np.isinf(x).any():
+                row = int(np.flatnonzero(np.isinf(x))[0])
+                raise _core.BadValue("infinite", row, j, float(x[row]))
+            here = ~np.isnan(x)
+            if parameters is not None:
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                    found = self.log_density(x[here, None], *parameters)
+                terms[here] += np.where(np.isnan(found), -np.inf, found)
+        scorer.added(terms)
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        missing = np.full(len(y), np.nan)
+        return [missing if q is None else self.draw(rng, *(v[y] for v in q)) for q in p["columns"]]
+
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        found = p["columns"][j]
+        return {} if found is None else {name: float(v[k]) for name, v in zip(self.parameters, found, strict=True)}

@@ -1,0 +1,92 @@
+"""Yes or no: a column of two labels, or numbers above or below a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import (
+    Array,
+    Context,
+    Distribution,
+    Params,
+    Stats,
+    Weights,
+    dense_scores,
+)
+from tallybayes.distributions.categorical import Categorical, check_alpha
+from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Bernoulli(Categorical):
+    """P(x_j = v | c) = (n_cv + a) / (n_c + 2a) for a column with two labels, whichever they are."""
+
+    name = "bernoulli"
+    kinds = ("binary", "categorical")
+
+    def levels_counted(self, s: Stats, context: Context) -> Array:  # noqa: ARG002
+        return np.full(len(s["sizes"]), 3.0 if self.other else 2.0)
+
+
+@dataclass(frozen=True)
+class Threshold(Distribution):
+    """P(x_j = 1 | c) = (n_c1 + a) / (n_c + 2a);  x is 1 where the number is above the threshold.
+
+    alpha may be one number or one per column.
+    """
+
+    alpha: float | Sequence[float] = 1.0
+    threshold: float = 0.0
+
+    name = "threshold"
+    kinds = ("binary", "real", "count")
+    cells = ("no", "yes")
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        if not np.isfinite(self.threshold):
+            raise OptionError(f"threshold must be a finite number; got {self.threshold!r}.")
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        assert not isinstance(data, Codes)
+        if isinstance(data, Numbers):
+            n, yes = _core.binary_counts(data.columns, self.threshold, y, w, K)
+        elif self.threshold < 0:
+            raise OptionError(f"A sparse table needs a threshold of at least 0; got {self.threshold}.")
+        else:
+            yes = _core.csr_sums(data.view, y, w, K, self.threshold)
+            n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], yes.shape)
+        return {"no": n - yes, "yes": yes}
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        down = np.log(np.maximum(s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha), np.finfo(float).tiny))
+        empty = s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha) == 0
+        with np.errstate(divide="ignore"):
+            no, yes = (np.where(empty, -np.log(2.0), np.log(s[key] + self.alpha) - down) for key in ("no", "yes"))
+        return {"no": no, "yes": yes}
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        if isinstance(data, Sparse):
+            if np.isfinite(p["no"]).all() and np.isfinite(p["yes"]).all():
+                weight = np.ascontiguousarray((p["yes"] - p["no"]).T)
+                scorer.csr(data.view, weight, p["no"].sum(axis=1), self.threshold, False)
+            else:  # −inf cannot be added and taken away again
+                dense_scores(self, scorer, data, p, p["no"].shape[0])
+            return
+        assert isinstance(data, Numbers)
+        no, yes = np.ascontiguousarray(p["no"].T), np.ascontiguousarray(p["yes"].T)
+        scorer.binary(data.columns, self.threshold, no, yes)
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        yes = np.exp(p["yes"])[y]
+        return list((rng.random(yes.shape) < yes).astype(np.int64).T)
+
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+        names = labels if len(labels) == 2 else (f"<= {self.threshold:g}", f"> {self.threshold:g}")
+        return {str(names[0]): float(np.exp(p["no"][k, j])), str(names[1]): float(np.exp(p["yes"][k, j]))}

@@ -1,0 +1,136 @@
+"""Counts: multinomial, its complement, and Poisson."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights
+from tallybayes.distributions.categorical import check_alpha
+from tallybayes.encode import Codes, Data, Numbers, Sparse
+
+
+@dataclass(frozen=True)
+class Multinomial(Distribution):
+    """log p(x | c) = Σ_j x_j log θ_cj,  θ_cj = (S_cj + a_j) / Σ_j (S_cj + a_j),  S: summed counts.
+
+    All columns of the group share one vector θ_c. The count of orderings, the same for all classes, is left out: this
+    is the probability of the words in their order. alpha may be one number or one per column.
+    """
+
+    alpha: float | Sequence[float] = 1.0
+
+    name = "multinomial"
+    kinds = ("count", "real", "binary")
+    cells = ("sum",)
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        assert not isinstance(data, Codes)
+        if isinstance(data, Sparse):
+            return {"sum": _core.csr_sums(data.view, y, w, K, None)}
+        return {"sum": _core.sums(data.columns, y, w, K)[1]}
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        return {"log": _log_shares(s["sum"] + np.asarray(self.alpha))}
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        _linear(scorer, data, p["log"], None, factorial=False)
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        """Rows of as many counts as there are columns: the model says nothing of a row's length."""
+        share = np.exp(p.get("generative", p["log"]))
+        share /= share.sum(axis=1, keepdims=True)
+        drawn = np.empty((len(y), share.shape[1]), dtype=np.int64)
+        for c in np.unique(y):
+            here = y == c
+            drawn[here] = rng.multinomial(share.shape[1], share[c], size=int(here.sum()))
+        return list(drawn.T)
+
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"share": float(np.exp(p.get("generative", p["log"])[k, j]))}
+
+
+@dataclass(frozen=True)
+class Complement(Multinomial):
+    """Rennie et al. 2003: the weights of class c come from all other classes, which are better estimated.
+
+    w_cj = −log θ_c̃j,  θ_c̃j = (S_j − S_cj + a) / Σ_j (…);  norm: w_c is divided by Σ_j |w_cj|.
+    A decision rule rather than a density: sampling uses the multinomial of the same counts.
+    """
+
+    norm: bool = False
+
+    name = "complement"
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        total = s["sum"].sum(axis=0) + np.asarray(self.alpha)
+        logged = _log_shares(total - s["sum"])
+        weight = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+        return {"log": weight, "generative": _log_shares(s["sum"] + np.asarray(self.alpha))}
+
+
+@dataclass(frozen=True)
+class Poisson(Distribution):
+    """log p(x | c) = x log λ_cj − λ_cj − log x!,  λ_cj = (S_cj + a m_j) / (n_cj + a),  m_j: mean over all classes.
+
+    Smoothing adds `alpha` rows with the feature's overall mean. A column of zeros says nothing.
+    """
+
+    alpha: float = 1.0
+
+    name = "poisson"
+    kinds = ("count", "real", "binary")
+    cells = ("n", "sum")
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        assert not isinstance(data, Codes)
+        if isinstance(data, Sparse):
+            total = _core.csr_sums(data.view, y, w, K, None)
+            n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], total.shape).copy()
+        else:
+            n, total = _core.sums(data.columns, y, w, K)
+        return {"n": n, "sum": total}
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        n, total = s["n"], s["sum"]
+        overall = total.sum(axis=0) / np.maximum(n.sum(axis=0), np.finfo(float).tiny)
+        down = n + self.alpha
+        rate = np.where(down > 0, (total + self.alpha * overall) / np.where(down > 0, down, 1.0), overall)
+        return {"rate": rate, "silent": overall == 0}
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        with np.errstate(divide="ignore"):
+            weight = np.where(p["silent"], 0.0, np.log(p["rate"]))
+        _linear(scorer, data, weight, np.where(p["silent"], 0.0, -p["rate"]), factorial=True)
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        return list(rng.poisson(p["rate"][y]).T)
+
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"rate": float(p["rate"][k, j])}
+
+
+def _log_shares(a: Array) -> Array:
+    total = a.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(total > 0, np.log(a) - np.log(total), -np.log(a.shape[1]))
+
+
+def _linear(scorer: _core.Scorer, data: Data, weight: Array, bias: Array | None, factorial: bool) -> None:
+    """Adds Σ_j x_j weight_cj + bias_cj."""
+    bias = np.zeros_like(weight) if bias is None else bias
+    if isinstance(data, Sparse):
+        scorer.csr(data.view, np.ascontiguousarray(weight.T), bias.sum(axis=1), None, factorial)
+    else:
+        assert isinstance(data, Numbers)
+        scorer.linear(data.columns, np.ascontiguousarray(weight), np.ascontiguousarray(bias), factorial)

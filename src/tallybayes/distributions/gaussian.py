@@ -1,0 +1,110 @@
+"""Gaussian: N(μ_cj, σ²_cj), the variance of each class its own or shared by all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import (
+    Array,
+    Context,
+    Distribution,
+    Params,
+    Stats,
+    Weights,
+    dense_scores,
+    dense_sum,
+    spread,
+    subtract,
+)
+from tallybayes.encode import Data, Numbers, Sparse
+from tallybayes.errors import OptionError
+
+@dataclass(frozen=True)
+class Gaussian(Distribution):
+    """log p(x | c) = −½ log(2π σ²_cj) − (x − μ_cj)² / (2 σ²_cj)
+
+    own:     σ²_cj = M_cj / (n_cj − ddof)              M: centred sum of squares
+    shared:  σ²_j  = Σ_c M_cj / (Σ_c n_cj − ddof·K)
+    Then var_smoothing times the feature's variance over all classes is added: a floor in the feature's own units
+    (and a variance is never below 1e-15 times that variance, even without smoothing).
+    A feature that never varies says nothing and is left out. A class that never saw a feature takes the mean and
+    variance of all classes together.
+    """
+
+    ddof: int = 0
+    shared: bool = False
+    var_smoothing: float = 1e-9
+
+    name = "gaussian"
+    kinds = ("real", "count", "binary")
+    cells = ("n", "mean", "m2")
+
+    def __post_init__(self) -> None:
+        if self.ddof not in (0, 1):
+            raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {self.ddof!r}.")
+        if not (np.isscalar(self.var_smoothing) and np.isfinite(self.var_smoothing) and self.var_smoothing >= 0):
+            raise OptionError(f"var_smoothing must be a number of at least 0; got {self.var_smoothing!r}.")
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        if isinstance(data, Sparse):
+            return dense_sum(self, data, y, w, K)
+        assert isinstance(data, Numbers)
+        n, mean, m2 = _core.moments(data.columns, y, w, K)
+        return {"n": n, "mean": mean, "m2": m2}
+
+    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        """Chan's formula for M, forwards and backwards."""
+        if sign > 0:
+            n = a["n"] + b["n"]
+            part = _ratio(b["n"], n)
+            delta = b["mean"] - a["mean"]
+            return {
+                "n": n,
+                "mean": np.where(a["n"] == 0, b["mean"], a["mean"] + delta * part),
+                "m2": a["m2"] + b["m2"] + delta * delta * a["n"] * part,
+            }
+        n = subtract(a["n"], b["n"])
+        part = _ratio(b["n"], n)
+        delta = np.where(b["n"] == 0, 0.0, b["mean"] - a["mean"])
+        left = a["m2"] - b["m2"] - delta * delta * a["n"] * part
+        gone = n == 0
+        return {
+            "n": n,
+            "mean": np.where(gone, 0.0, a["mean"] - delta * part),
+            "m2": np.where(gone, 0.0, np.maximum(left, 0.0)),
+        }
+
+    def scale(self, s: Stats, factor: float) -> Stats:
+        return {"n": s["n"] * factor, "mean": s["mean"], "m2": s["m2"] * factor}
+
+    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
+        return {key: spread(value, to, K) for key, value in s.items()}
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        mean, var, epsilon = _core.gaussian_estimate(
+            s["n"], s["mean"], s["m2"], self.ddof, self.shared, float(self.var_smoothing)
+        )
+        return {"mean": mean, "var": var, "epsilon": epsilon}
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        if isinstance(data, Sparse):
+            dense_scores(self, scorer, data, p, p["mean"].shape[0])
+            return
+        assert isinstance(data, Numbers)
+        scorer.gaussian(data.columns, p["mean"], p["var"])
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        return list(rng.normal(p["mean"][y], np.sqrt(p["var"][y])).T)
+
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"mean": float(p["mean"][k, j]), "variance": float(p["var"][k, j])}
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    """a / b, and 0 where b is not positive."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)

@@ -1,0 +1,3 @@
+"""Kernel density: the data themselves are the tally."""
+
+from __future__ import annotations

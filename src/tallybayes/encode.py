@@ -1,0 +1,240 @@
+"""table → numbers and codes: what the kernels read. Nothing is copied that is already in the right form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.errors import TableError
+from tallybayes.schema import Cuts, Levels, Schema
+from tallybayes.source import RawColumn, Table
+
+Array = NDArray[Any]
+RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
+MISSING, UNSEEN = -1, -2
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numeric columns: one matrix (and which of its columns), or separate arrays. NaN is missing."""
+
+    matrix: Array | None
+    which: tuple[int, ...] | None
+    arrays: tuple[Array, ...] = ()
+
+    @cached_property
+    def columns(self) -> _core.Columns:
+        if self.matrix is None:
+            return _core.Columns(list(self.arrays))
+        whole = _core.Columns(self.matrix)
+        return whole if self.which is None else whole.select(list(self.which))
+
+    @property
+    def n(self) -> int:
+        return int(self.columns.n)
+
+    @property
+    def d(self) -> int:
+        return int(self.columns.d)
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Column j as float64: for distributions written in NumPy."""
+        if self.matrix is None:
+            return np.asarray(self.arrays[j], dtype=np.float64)
+        return np.asarray(self.matrix[:, j if self.which is None else self.which[j]], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Integer codes: −1 missing, −2 unseen. raw: the table's own non-negative integers."""
+
+    columns: _core.Columns
+    raw: bool = False
+
+    @property
+    def n(self) -> int:
+        return int(self.columns.n)
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A compressed sparse matrix of numbers; what is not stored is zero."""
+
+    csr: Any
+
+    @cached_property
+    def view(self) -> _core.Csr:
+        view = _core.Csr(self.csr.data, self.csr.indices, self.csr.indptr, self.csr.shape[1])
+        _core.check_csr(view)
+        return view
+
+    @property
+    def n(self) -> int:
+        return int(self.csr.shape[0])
+
+    def dense_blocks(self, cells: int = 1 << 20) -> list[tuple[slice, Numbers]]:
+        """Row blocks as dense numbers, for distributions that have no sparse form."""
+        n, d = self.csr.shape
+        step = max(1, cells // max(1, d))
+        spans = [slice(i, min(n, i + step)) for i in range(0, n, step)]
+        return [(span, Numbers(self.csr[span].toarray(), None)) for span in spans]
+
+
+Data = Numbers | Codes | Sparse
+
+
+def numbers(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:
+    """The given columns as numbers."""
+    if table.matrix is not None:
+        return Numbers(table.matrix, None if len(which) == table.d else tuple(which))
+    assert table.columns is not None
+    return Numbers(None, None, tuple(_as_number(table.columns[j], schema.name(j)) for j in which))
+
+
+def _as_number(column: RawColumn, name: str) -> Array:
+    if column.storage == "numbers":
+        return np.asarray(column.values)
+    if column.kind == "binary":
+        return _truth(column)
+    values = list(column.declared) if column.declared is not None else _list(column.values)
+    bad = [(row, v) for row, v in enumerate(values) if isinstance(v, str | bytes)]
+    row, value = bad[0] if bad else (0, values[0])
+    raise TableError(
+        f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). Declare it "
+        f"categorical with schema={{{name!r}: 'categorical'}}, or mark them missing."
+    )
+
+
+def _truth(column: RawColumn) -> Array:
+    """True and False as 1 and 0, missing as NaN."""
+    if column.storage == "coded":
+        return np.where(column.values < 0, np.nan, column.values)
+    return np.array([np.nan if not isinstance(v, bool | np.bool_) else float(v) for v in column.values])
+
+
+def _list(values: Any) -> list[Any]:
+    return list(values.to_list() if hasattr(values, "to_list") else values.to_pylist() if hasattr(values, "to_pylist") else values)
+
+
+def levels(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> tuple[Codes, Schema]:
+    """The given columns as codes of their levels. grow: new labels are appended, else they are unseen.
+
+    Small non-negative integers in a matrix are their own codes; everything else goes through a dictionary.
+    """
+    raw = _raw_codes(table, schema, which, grow)
+    if raw is not None:
+        return raw, schema
+    columns = _raw_columns(table, which)
+    known = [schema.levels.get(j, Levels()) for j in which]
+    if grow:
+        known = [lv.extend(c.declared or (), declared=True) for lv, c in zip(known, columns, strict=True)]
+    arrays: list[Array] = [np.empty(0, np.int8)] * len(columns)
+    in_arrow = [i for i, c in enumerate(columns) if c.storage == "arrow"]
+    if in_arrow:
+        streams = [columns[i].values.__arrow_c_stream__() for i in in_arrow]
+        found = _core.arrow_codes_many(streams, [list(known[i].labels) for i in in_arrow], grow)
+        for i, (codes, new, declared) in zip(in_arrow, found, strict=True):
+            arrays[i] = codes
+            known[i] = known[i].extend(new).extend(declared if grow else (), declared=True)
+    for i, column in enumerate(columns):
+        if column.storage == "coded":
+            arrays[i] = _translate(column, known[i])
+        elif column.storage == "objects":
+            index = known[i].index()
+            arrays[i] = _core.object_codes(column.values, index, grow)
+            known[i] = Levels(tuple(index), known[i].declared)
+        elif column.storage == "numbers":
+            arrays[i], known[i] = _number_codes(column.values, known[i], grow)
+    return Codes(_core.Columns(arrays)), schema.with_levels(dict(zip(which, known, strict=True))) if grow else schema
+
+
+def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> Codes | None:
+    if table.matrix is None or table.matrix.dtype.kind not in "iub" or any(j in schema.levels for j in which):
+        return None
+    columns = _core.Columns(table.matrix)
+    if len(which) < table.d:
+        columns = columns.select(list(which))
+    if grow:
+        low, high = _core.integer_range(columns)
+        if low < 0 or high >= RAW_LIMIT:
+            return None
+    return Codes(columns, raw=True)
+
+
+def _raw_columns(table: Table, which: Sequence[int]) -> list[RawColumn]:
+    if table.columns is not None:
+        return [table.columns[j] for j in which]
+    if table.matrix is not None:
+        return [RawColumn(table.matrix[:, j], "numbers", "real") for j in which]
+    by_column = table.csr.tocsc()
+    return [RawColumn(by_column[:, [j]].toarray().ravel(), "numbers", "real") for j in which]
+
+
+def _translate(column: RawColumn, known: Levels) -> Array:
+    """Codes of the column's own categories → codes of the schema."""
+    assert column.declared is not None
+    index = known.index()
+    to = np.array([*(index.get(label, UNSEEN) for label in column.declared), MISSING], dtype=np.int32)
+    if len(index) <= 127:
+        to = to.astype(np.int8)
+    codes: Array = np.asarray(column.values)
+    if np.array_equal(to[:-1], np.arange(len(to) - 1)):
+        return codes
+    return to[codes]  # −1, missing, reads the last entry
+
+
+def _number_codes(values: Array, known: Levels, grow: bool) -> tuple[Array, Levels]:
+    """Numbers as labels: 3 and 3.0 are one label."""
+    numeric = [v for v in known.labels if not isinstance(v, str | bytes)]
+    if values.dtype.kind == "b":
+        values = values.astype(np.int8)
+    kind = np.float64 if values.dtype.kind == "f" else np.int64
+    exact = [v for v in numeric if kind is np.float64 or float(v).is_integer()]
+    codes, new = _core.number_codes(_core.Columns([values]), np.array(exact, dtype=kind), grow)
+    if len(exact) < len(known):  # labels of another type stand between: shift to their places
+        index = known.index()
+        fresh = range(len(known), len(known) + len(new))
+        to = np.array([*(index[v] for v in exact), *fresh, UNSEEN, MISSING], dtype=np.int32)
+        codes = to[codes]
+    labels = tuple(int(v) if float(v).is_integer() else float(v) for v in new.tolist())
+    return codes, Levels((*known.labels, *labels), known.declared) if grow else known
+
+
+def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
+    """Numeric columns as the numbers of their intervals."""
+    sizes = np.array([len(schema.cuts[j].points) for j in which], dtype=np.int64)
+    points = np.concatenate([schema.cuts[j].points for j in which]) if len(which) else np.empty(0)
+    return Codes(_core.Columns(_core.digitize(_dense(table, schema, which).columns, sizes, points)))
+
+
+def learn_cuts(
+    table: Table, schema: Schema, which: Sequence[int], method: str, bins: int, y: Array, w: Array | None, K: int
+) -> Schema:
+    """The schema with cuts for the given columns, chosen once, from the first rows that are learned."""
+    data = _dense(table, schema, which)
+    if method == "mdl":
+        sizes, points = _core.cuts_mdl(data.columns, y, w, K)
+    elif method == "width":
+        sizes, points = _core.cuts_width(data.columns, y, w, bins)
+    else:
+        sizes, points = _core.cuts_frequency(data.columns, y, w, bins)
+    ends = np.cumsum(sizes)
+    cuts = dict(schema.cuts)
+    for i, j in enumerate(which):
+        x = data.column(i)
+        x = x[np.isfinite(x) if w is None else np.isfinite(x) & (w > 0)]
+        low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
+        cuts[j] = Cuts(points[ends[i] - sizes[i] : ends[i]], low, high)
+    return replace(schema, cuts=cuts)
+
+
+def _dense(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:
+    if table.csr is None:
+        return numbers(table, schema, which)
+    return Numbers(None, None, tuple(np.asarray(c.values, dtype=np.float64) for c in _raw_columns(table, which)))

@@ -1,0 +1,45 @@
+"""What can go wrong, by name. Each is also the built-in error that scikit-learn would raise in its place."""
+
+from __future__ import annotations
+
+
+class TallybayesError(Exception):
+    """Anything this library refuses to do."""
+
+
+class TableError(TallybayesError, ValueError):
+    """A table, a column or a value that the model cannot take."""
+
+
+class NestedValueError(TableError, TypeError):
+    """A cell that holds a list, a dict or another container."""
+
+
+class LabelError(TallybayesError, ValueError):
+    """A target that is not a column of class labels."""
+
+
+class OptionError(TallybayesError, ValueError):
+    """A parameter outside what is allowed."""
+
+
+class MergeError(TallybayesError, ValueError):
+    """Two models whose tallies cannot be added."""
+
+
+class ForgetError(TallybayesError, ValueError):
+    """Rows that were never learned cannot be forgotten."""
+
+
+class AmbiguousColumnWarning(UserWarning):
+    """An integer column with few values: numbers or categories? Treated as numbers."""
+
+
+class UnseenCategoryWarning(UserWarning):
+    """A category that was not met while learning; its factor is left out."""
+
+
+def listing(items: list[str], most: int = 5) -> str:
+    """'a', 'b', 'c' and 4 more"""
+    shown = ", ".join(repr(i) for i in items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -1,0 +1,433 @@
+"""The face that all classifiers of this library share: learn, forget, merge, predict, sample.
+
+An estimator holds a schema, groups of columns, a tally, and (made when first needed) parameters. Every way of
+learning ends in `_keep`, which is the only place where a fitted model changes: a call that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from tallybayes import _core, tally
+from tallybayes.errors import (
+    AmbiguousColumnWarning,
+    LabelError,
+    MergeError,
+    OptionError,
+    TableError,
+    UnseenCategoryWarning,
+    listing,
+)
+from tallybayes.estimators.one_row import OneRow
+from tallybayes.labels import encode_labels, positions, read_labels, union
+from tallybayes.parameters import Parameters, estimate, score
+from tallybayes.plan import Group, assign, encode_batch, learn_cuts
+from tallybayes.schema import Kind, Schema, align, infer_schema
+from tallybayes.source import Table, read_table
+from tallybayes.table_out import build_table
+from tallybayes.tally import Tally
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
+
+    classes_: Array
+    n_features_in_: int
+    schema_: Schema
+    _groups: tuple[Group, ...]
+    _tally: Tally
+    _closed: bool  # classes were declared: another label is an error
+    _model: Parameters | None
+    _unseen = "ignore"
+
+    # --- what a subclass decides -------------------------------------------------------------------------------
+
+    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+        """The groups of columns."""
+        return assign(schema, None, {})
+
+    def _kind(self) -> Kind:
+        """The kind of a numeric column of which nothing else is known."""
+        return "real"
+
+    def _given_schema(self) -> Any:
+        return None
+
+    def _prior(self) -> Any:
+        """None, 'uniform', 'laplace', or one number per class."""
+        return None
+
+    def _check_options(self) -> None:
+        """Raises OptionError if a parameter is outside what is allowed."""
+
+    # --- learning ----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learns from these rows alone, forgetting all before.
+
+        X: a table (pandas, polars, pyarrow, NumPy, scipy sparse, rows as dicts); missing values are left out of the
+        counts. y: the class label of each row. sample_weight: how many times each row counts.
+        """
+        self._learn(X, y, sample_weight, None, fresh=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Adds these rows to what was learned before.
+
+        classes: all labels that can ever occur; given once, any other label is an error. Without it new classes may
+        appear in any batch.
+        """
+        self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool) -> None:
+        self._check_options()
+        table = read_table(X)
+        codes, found = read_labels(y, table.n)
+        weights = check_weights(sample_weight, table.n)
+        if fresh:
+            schema = infer_schema(self._check_kind_of_table(table), self._given_schema(), self._kind())
+            groups = self._choose(schema)
+        else:
+            schema, groups = self.schema_, self._groups
+        table = self._aligned(table, schema, fresh)
+        closed = classes is not None or (not fresh and self._closed)
+        declared = self._declared(classes, fresh)
+        found, codes = _drop_weightless(found, codes, weights)
+        if closed:
+            unknown = found[positions(found, declared) < 0]
+            if len(unknown):
+                raise LabelError(
+                    f"The target label(s) {unknown.tolist()} in y do not exist in the initial classes "
+                    f"{declared.tolist()}."
+                )
+        labels = union(found, declared) if closed or not fresh else found
+        if len(labels) == 0:
+            raise LabelError("Nothing to learn from: every row has weight 0.")
+        codes = positions(found, labels)[codes] if not np.array_equal(found, labels) else codes
+        schema = learn_cuts(table, schema, groups, codes, weights, len(labels))
+        batch, schema = encode_batch(table, schema, groups, grow=True)
+        new = tally.count(batch, schema, groups, labels, codes, weights)
+        total = new if fresh else tally.combine(self._tally, new, groups)
+        self._keep(schema, groups, total, closed)
+        if fresh and schema.ambiguous:
+            _warn_ambiguous(schema)
+
+    def _declared(self, classes: Any, fresh: bool) -> Array:
+        known = np.empty(0, dtype=object) if fresh else self.classes_
+        if classes is None:
+            return known
+        _, given = encode_labels(np.asarray(classes))
+        if not fresh and not np.array_equal(given, self.classes_):
+            raise LabelError(
+                f"`classes={given.tolist()}` is not the same as on last call to partial_fit, was: {known.tolist()}"
+            )
+        return given
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Takes rows out again that were learned before: the exact inverse of learning them.
+
+        Raises ForgetError, and changes nothing, if a count would fall below zero. A class with nothing left
+        disappears unless it was declared.
+        """
+        self._require_fit()
+        table = self._aligned(read_table(X), self.schema_, fresh=False)
+        codes, found = read_labels(y, table.n)
+        weights = check_weights(sample_weight, table.n)
+        found, codes = _drop_weightless(found, codes, weights)
+        unknown = found[positions(found, self.classes_) < 0]
+        if len(unknown):
+            raise LabelError(f"Cannot forget rows of class {listing([str(v) for v in unknown])}: never learned.")
+        codes = positions(found, self.classes_)[codes]
+        batch, schema = encode_batch(table, self.schema_, self._groups, grow=True)
+        old = tally.count(batch, schema, self._groups, self.classes_, codes, weights)
+        left = tally.combine(self._tally, old, self._groups, sign=-1)
+        if not self._closed and (left.weight == 0).any():
+            left = tally.reclass(left, self._groups, left.classes[left.weight > 0])
+        self._keep(self.schema_, self._groups, left, self._closed)
+        return self
+
+    def merge(self, other: TallyClassifier) -> Self:
+        """Adds what another model learned, as if its rows had been learned here."""
+        self._require_fit()
+        if type(other) is not type(self):
+            raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        other._require_fit()
+        groups = self._groups
+        if [(type(g.distribution), g.columns) for g in groups] != [
+            (type(g.distribution), g.columns) for g in other._groups
+        ]:
+            raise MergeError("The two models use different distributions for their columns.")
+        schema = tally.union_schema(self.schema_, other.schema_, _sizes(self), _sizes(other))
+        mine = tally.relevel(self._tally, groups, self.schema_, schema)
+        theirs = tally.relevel(other._tally, groups, other.schema_, schema)
+        self._keep(schema, groups, tally.combine(mine, theirs, groups), self._closed and other._closed)
+        return self
+
+    def __add__(self, other: Any) -> Self:
+        if not isinstance(other, TallyClassifier):
+            return NotImplemented
+        return self.copy().merge(other)
+
+    def __radd__(self, other: Any) -> Self:
+        """So that sum(models) works."""
+        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
+
+    def copy(self) -> Self:
+        """A model that can go its own way. Only a row door changes a tally in place; it is closed first."""
+        self._door = None
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays and plain values: the row door is opened again when needed."""
+        return {**super().__getstate__(), "_door": None}
+
+    def decay(self, factor: float) -> Self:
+        """Makes everything learned so far count `factor` times as much (0 < factor ≤ 1): for streams that drift."""
+        self._require_fit()
+        if not (np.isscalar(factor) and np.isreal(factor) and 0 < float(factor) <= 1):
+            raise OptionError(f"factor must be above 0 and at most 1; got {factor!r}.")
+        self._keep(self.schema_, self._groups, tally.scale(self._tally, self._groups, float(factor)), self._closed)
+        return self
+
+    def _keep(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+        model = estimate(total, schema, groups, self._prior()) if total.weight.sum() > 0 else None
+        self.schema_, self._groups, self._tally, self._closed = schema, groups, total, closed
+        self._model, self._door = model, None
+        self.classes_ = total.classes
+        self.n_features_in_ = schema.d
+        if schema.names is not None:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """log P(x, class) of each row and class."""
+        return self._score(X).joint()
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(class | x), normalised in log space."""
+        return self._score(X).log_proba()
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | x), columns in the order of classes_."""
+        return self._score(X).proba()
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class of each row."""
+        return self.classes_[self._score(X).best()]
+
+    def score_samples(self, X: Any) -> Floats:
+        """log p(x): is this row like anything seen?"""
+        return self._score(X).evidence()
+
+    def _score(self, X: Any) -> _core.Scorer:
+        if not self._fitted():
+            self._require_fit()
+        table = self._aligned(read_table(X), self.schema_, fresh=False)
+        batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
+        scorer = score(self._parameters(), self.schema_, self._groups, batch)
+        return scorer
+
+    def _parameters(self) -> Parameters:
+        if self._model is None:
+            if not self._tally.weight.sum() > 0:
+                raise NotFittedError(f"This {type(self).__name__} has forgotten every row it learned. Fit it again.")
+            self._model = estimate(self._tally, self.schema_, self._groups, self._prior())
+        return self._model
+
+    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
+        """Draws n rows (and their classes) from the model, as the kind of table it was fitted on.
+
+        y: a class label, or one per row: draws x given that class. Returns X and y.
+        """
+        from sklearn.utils import check_random_state
+
+        self._require_fit()
+        p = self._parameters()
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise OptionError(f"n must be a whole number of at least 1; got {n!r}.")
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        codes = self._classes_to_draw(int(n), y, p, rng)
+        columns: list[Any] = [None] * self.schema_.d
+        for group, params in zip(self._groups, p.parts, strict=True):
+            drawn = group.distribution.sample(params, codes, rng)
+            for j, values in zip(group.columns, drawn, strict=True):
+                columns[j] = (group.distribution.needs, values)
+        return build_table(self.schema_, columns, rng), self.classes_[codes]
+
+    def _classes_to_draw(self, n: int, y: Any, p: Parameters, rng: np.random.Generator) -> NDArray[np.int32]:
+        if y is None:
+            return rng.choice(len(self.classes_), size=n, p=np.exp(p.log_prior)).astype(np.int32)
+        labels = np.full(n, y, dtype=object) if np.ndim(y) == 0 else np.asarray(y, dtype=object)
+        if labels.shape != (n,):
+            raise OptionError(f"y must be one label or {n} of them; got {labels.shape[0]}.")
+        codes = positions(labels, self.classes_)
+        if (codes < 0).any():
+            bad = labels[int(np.argmin(codes))]
+            raise LabelError(f"{bad!r} is not a class of this model. Classes: {self.classes_.tolist()}.")
+        return codes
+
+    def describe(self, column: str | int) -> dict[Any, dict[str, float]]:
+        """What each class says of a column: probabilities of its levels, or mean and variance, or a rate."""
+        self._require_fit()
+        j = self.schema_.position(column)
+        for group, params in zip(self._groups, self._parameters().parts, strict=True):
+            if j in group.columns:
+                i = group.columns.index(j)
+                labels: list[str] = []
+                if j in self.schema_.levels:
+                    labels = [str(v) for v in self.schema_.levels[j].labels]
+                elif j in self.schema_.cuts:
+                    labels = self.schema_.cuts[j].labels()
+                elif group.distribution.needs == "levels":
+                    labels = [str(v) for v in range(int(params["sizes"][i]))]
+                return {
+                    label: group.distribution.describe(params, i, k, labels)
+                    for k, label in enumerate(self.classes_.tolist())
+                }
+        raise OptionError(f"No distribution looks after column {column!r}.")  # pragma: no cover
+
+    # --- house keeping -----------------------------------------------------------------------------------------
+
+    @property
+    def class_count_(self) -> Floats:
+        """The weight of the rows of each class."""
+        self._require_attribute("class_count_")
+        return self._tally.weight.copy()
+
+    def _fitted(self) -> bool:
+        return "_tally" in self.__dict__
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted()
+
+    def _require_fit(self) -> None:
+        if not self._fitted():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+
+    def _require_attribute(self, name: str) -> None:
+        """Before the fit, a fitted attribute does not exist."""
+        if not self._fitted():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
+
+    def _check_kind_of_table(self, table: Table) -> Table:
+        return table
+
+    def _aligned(self, table: Table, schema: Schema, fresh: bool) -> Table:
+        if not fresh and table.matrix is None and (table.names is None) != (schema.names is None):
+            has, had = ("has", "without") if table.names is not None else ("does not have valid", "with")
+            if table.csr is None:
+                warnings.warn(
+                    f"X {has} feature names, but {type(self).__name__} was fitted {had} feature names",
+                    UserWarning,
+                    stacklevel=4,
+                )
+        elif not fresh and table.matrix is not None and schema.names is not None:
+            warnings.warn(
+                f"X does not have valid feature names, but {type(self).__name__} was fitted with feature names",
+                UserWarning,
+                stacklevel=4,
+            )
+        try:
+            return align(table, schema)
+        except TableError as e:
+            raise type(e)(str(e).replace("this model", type(self).__name__)) from None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_weights(sample_weight: Any, n: int) -> Floats | None:
+    """Finite numbers of at least 0, one per row; one number stands for all."""
+    if sample_weight is None:
+        return None
+    w = np.asarray(sample_weight)
+    if w.dtype.kind not in "fiub":
+        try:
+            w = w.astype(np.float64)
+        except (TypeError, ValueError):
+            raise OptionError(f"sample_weight must be numbers; got an array of type {w.dtype}.") from None
+    w = np.full(n, w, dtype=np.float64) if w.ndim == 0 else np.ascontiguousarray(w, dtype=np.float64)
+    if w.ndim != 1:
+        raise OptionError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")
+    if len(w) != n:
+        raise OptionError(f"sample_weight.shape == {w.shape}, expected ({n},)!")
+    if not np.isfinite(w).all() or (w < 0).any():
+        row = int(np.argmax(~np.isfinite(w) | (w < 0)))
+        raise OptionError(
+            f"Negative values in sample_weight, or not finite: row {row} has {w[row]:g}. Weights say how many times a "
+            "row counts; to take rows out again use forget."
+        )
+    return w
+
+
+def _drop_weightless(found: Array, codes: NDArray[np.int32], w: Floats | None) -> tuple[Array, NDArray[np.int32]]:
+    """A row of weight 0 is as if absent, so a class with no other rows is not a class."""
+    if w is None or w.all():
+        return found, codes
+    codes = np.where(w > 0, codes, -1).astype(np.int32)
+    present = np.bincount(codes[codes >= 0], minlength=len(found)) > 0
+    if present.all():
+        return found, codes
+    to = np.where(present, np.cumsum(present) - 1, -1).astype(np.int32)
+    return found[present], np.where(codes >= 0, to[codes], -1).astype(np.int32)
+
+
+def _sizes(model: TallyClassifier) -> dict[int, int]:
+    """How many codes each directly coded column has."""
+    out: dict[int, int] = {}
+    for group, s in zip(model._groups, model._tally.stats, strict=True):
+        if "sizes" in s and group.distribution.needs == "levels":
+            out.update(zip(group.columns, s["sizes"].tolist(), strict=True))
+    return out
+
+
+def _warn_ambiguous(schema: Schema) -> None:
+    names = [schema.name(j) for j in schema.ambiguous]
+    warnings.warn(
+        f"Integer column(s) with few values taken as numbers: {listing(names)}. If they are categories say "
+        f"schema={{{names[0]!r}: 'categorical'}}; to keep them as numbers without this warning say "
+        f"schema={{{names[0]!r}: 'real'}}.",
+        AmbiguousColumnWarning,
+        stacklevel=5,
+    )
+
+
+def warn_unseen(names: list[str]) -> None:
+    warnings.warn(
+        f"Categories that were not met while learning, in column(s) {listing(names)}: their factors are left out. "
+        "unseen='other' gives them the smoothed probability of a level never seen; unseen='error' refuses them.",
+        UnseenCategoryWarning,
+        stacklevel=5,
+    )
+
+
+def unseen_policy(value: str) -> str:
+    if value not in ("ignore", "other", "error"):
+        raise OptionError(f"unseen must be 'ignore', 'other' or 'error'; got {value!r}.")
+    return value
+
+
+def as_mapping(value: Any) -> Mapping[Any, Any] | None:
+    return value if isinstance(value, Mapping) else None

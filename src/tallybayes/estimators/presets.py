@@ -1,0 +1,463 @@
+"""Naive Bayes with one distribution for all columns, under scikit-learn's names, parameters and attributes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.distributions import (
+    Categorical,
+    Complement,
+    Distribution,
+    Gaussian,
+    Kernel,
+    Multinomial,
+    Poisson,
+    Threshold,
+)
+from tallybayes.distributions.categorical import split
+from tallybayes.errors import OptionError, TableError
+from tallybayes.estimators.base import TallyClassifier, unseen_policy
+from tallybayes.plan import Group
+from tallybayes.schema import Kind, Schema
+
+Floats = NDArray[np.float64]
+
+
+class _Preset(TallyClassifier):
+    """One distribution looks after every column."""
+
+    def _distribution(self, d: int) -> Distribution:
+        raise NotImplementedError
+
+    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+        return (Group(self._distribution(schema.d), tuple(range(schema.d))),)
+
+    def _read(self, name: str, key: str) -> Any:
+        """A fitted attribute from the parameters of the only group."""
+        self._require_attribute(name)
+        return self._parameters().parts[0][key]
+
+    def _stat(self, name: str, key: str) -> Any:
+        self._require_attribute(name)
+        return self._tally.stats[0][key]
+
+
+class GaussianNB(_Preset):
+    """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
+
+    Parameters
+    ----------
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+    var_smoothing : float, default=1e-9
+        This part of each feature's own overall variance is added to its variances.
+    ddof : {0, 1}, default=0
+    variance : {'own', 'shared'}, default='own'
+
+    Attributes
+    ----------
+    theta_, var_ : arrays (classes, features)
+    epsilon_ : array (features,), what var_smoothing adds
+    class_count_, class_prior_, classes_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[1.4], [6.0]]).tolist()
+    ['low', 'high']
+    """
+
+    def __init__(
+        self, *, priors: Any = None, var_smoothing: float = 1e-9, ddof: int = 0, variance: str = "own"
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.ddof = ddof
+        self.variance = variance
+
+    def _check_options(self) -> None:
+        if self.variance not in ("own", "shared"):
+            raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Gaussian(self.ddof, self.variance == "shared", self.var_smoothing)
+
+    def _prior(self) -> Any:
+        return self.priors
+
+    @property
+    def theta_(self) -> Floats:
+        return np.asarray(self._read("theta_", "mean"))
+
+    @property
+    def var_(self) -> Floats:
+        return np.asarray(self._read("var_", "var"))
+
+    @property
+    def epsilon_(self) -> Floats:
+        return np.asarray(self._read("epsilon_", "epsilon"))
+
+    @property
+    def class_prior_(self) -> Floats:
+        self._require_attribute("class_prior_")
+        return np.exp(self._parameters().log_prior)
+
+
+class PoissonNB(_Preset):
+    """Poisson naive Bayes for counts: each class has its rate for each feature.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Adds this many rows with the feature's overall mean to each class.
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+
+    Attributes
+    ----------
+    rate_ : array (classes, features)
+
+    Examples
+    --------
+    >>> from tallybayes import PoissonNB
+    >>> PoissonNB().fit([[0, 3], [1, 4], [6, 0]], ["a", "a", "b"]).predict([[5, 1]]).tolist()
+    ['b']
+    """
+
+    def __init__(self, *, alpha: float = 1.0, priors: Any = None) -> None:
+        self.alpha = alpha
+        self.priors = priors
+
+    def _kind(self) -> Kind:
+        return "count"
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Poisson(self.alpha)
+
+    def _prior(self) -> Any:
+        return self.priors
+
+    @property
+    def rate_(self) -> Floats:
+        return np.asarray(self._read("rate_", "rate"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class KernelNB(_Preset):
+    """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
+
+    Parameters
+    ----------
+    bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
+        'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+
+    Attributes
+    ----------
+    bandwidth_ : array (classes, features)
+
+    Examples
+    --------
+    >>> from tallybayes import KernelNB
+    >>> X = [[0.0], [0.1], [9.9], [10.0], [4.9], [5.0], [5.1]]
+    >>> KernelNB(bandwidth=0.1).fit(X, ["ends"] * 4 + ["middle"] * 3).predict([[9.0], [5.5]]).tolist()
+    ['ends', 'middle']
+    """
+
+    def __init__(self, *, bandwidth: Any = "silverman", priors: Any = None) -> None:
+        self.bandwidth = bandwidth
+        self.priors = priors
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Kernel(self.bandwidth)
+
+    def _prior(self) -> Any:
+        return self.priors
+
+    @property
+    def bandwidth_(self) -> Floats:
+        return np.asarray(self._read("bandwidth_", "bandwidth"))
+
+
+class _Discrete(_Preset):
+    """What scikit-learn's discrete naive Bayes share: alpha, fit_prior, class_prior."""
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+
+    def _prior(self) -> Any:
+        if self.class_prior is not None:
+            return self.class_prior
+        return None if self.fit_prior else "uniform"
+
+    def _alpha(self, d: int) -> Any:
+        a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
+        if isinstance(a, np.ndarray) and a.shape != (d,):
+            raise OptionError(f"When alpha is an array, it should contains `n_features`. Got {a.size} elements instead of {d}.")
+        if isinstance(a, np.ndarray) and not (a >= 0).all():
+            raise OptionError("All values in alpha must be greater than 0.")
+        if not self.force_alpha and np.min(a) < 1e-10:
+            warnings.warn(
+                "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep "
+                "alpha unchanged.",
+                UserWarning,
+                stacklevel=6,
+            )
+            a = np.maximum(a, 1e-10)
+        return a
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        self._require_attribute("class_log_prior_")
+        return self._parameters().log_prior
+
+
+class _Counts(_Discrete):
+    def _kind(self) -> Kind:
+        return "count"
+
+    @property
+    def feature_count_(self) -> Floats:
+        return np.asarray(self._stat("feature_count_", "sum"))
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        return np.asarray(self._read("feature_log_prob_", "log"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class MultinomialNB(_Counts):
+    """Multinomial naive Bayes for word counts and shares.
+
+    Parameters
+    ----------
+    alpha : float or array (features,), default=1.0
+    force_alpha : bool, default=True
+        False raises alpha to 1e-10 where it is below.
+    fit_prior : bool, default=True
+        False: all classes equally likely.
+    class_prior : array or dict, default=None
+
+    Attributes
+    ----------
+    feature_count_, feature_log_prob_, class_log_prior_, class_count_, classes_
+
+    Examples
+    --------
+    >>> from tallybayes import MultinomialNB
+    >>> MultinomialNB().fit([[3, 0, 1], [0, 2, 2]], ["a", "b"]).predict([[1, 0, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def _distribution(self, d: int) -> Distribution:
+        return Multinomial(self._alpha(d))
+
+
+class ComplementNB(_Counts):
+    """Complement naive Bayes (Rennie et al. 2003) for unbalanced text.
+
+    Parameters
+    ----------
+    alpha : float or array (features,), default=1.0
+    force_alpha : bool, default=True
+    fit_prior : bool, default=True
+        Used only with a single class: the rule itself has no prior.
+    class_prior : array or dict, default=None
+        If given, its logarithm is added.
+    norm : bool, default=False
+        Divide the weights of each class by their sum.
+
+    Examples
+    --------
+    >>> from tallybayes import ComplementNB
+    >>> ComplementNB().fit([[3, 0, 1], [0, 2, 2]], ["a", "b"]).predict([[1, 0, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+
+    def _distribution(self, d: int) -> Distribution:
+        return Complement(self._alpha(d), self.norm)
+
+
+class BernoulliNB(_Discrete):
+    """Bernoulli naive Bayes: each feature is there or not.
+
+    Parameters
+    ----------
+    alpha : float or array (features,), default=1.0
+    force_alpha : bool, default=True
+    binarize : float or None, default=0.0
+        A number above this is a yes; None takes the table as it is (0 or 1).
+    fit_prior : bool, default=True
+    class_prior : array or dict, default=None
+
+    Examples
+    --------
+    >>> from tallybayes import BernoulliNB
+    >>> BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["a", "a", "b"]).predict([[1, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def _distribution(self, d: int) -> Distribution:
+        return Threshold(self._alpha(d), 0.0 if self.binarize is None else float(self.binarize))
+
+    @property
+    def feature_count_(self) -> Floats:
+        return np.asarray(self._stat("feature_count_", "yes"))
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        return np.asarray(self._read("feature_log_prob_", "yes"))
+
+
+class CategoricalNB(_Discrete):
+    """Categorical naive Bayes. Integers are codes 0 … max, as in scikit-learn; strings and missing values are welcome.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        0: no correction; 1: Laplace.
+    force_alpha : bool, default=True
+    fit_prior : bool, default=True
+    class_prior : array or dict, default=None
+    min_categories : int or array (features,), default=None
+        At least this many categories per feature.
+    unseen : {'ignore', 'other', 'error'}, default='ignore'
+
+    Attributes
+    ----------
+    category_count_, feature_log_prob_ : lists of arrays (classes, categories)
+    n_categories_ : array (features,)
+
+    Examples
+    --------
+    >>> from tallybayes import CategoricalNB
+    >>> model = CategoricalNB().fit([["red", "round"], ["red", "long"], ["green", "long"]], ["apple", "chili", "bean"])
+    >>> model.predict([["green", "long"]]).tolist()
+    ['bean']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.unseen = unseen
+
+    def _check_options(self) -> None:
+        unseen_policy(self.unseen)
+
+    def _kind(self) -> Kind:
+        return "categorical"
+
+    def _distribution(self, d: int) -> Distribution:
+        least = self.min_categories
+        if least is not None:
+            least = np.asarray(least)
+            if least.dtype.kind not in "iu":
+                raise OptionError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+            if least.ndim and least.shape != (d,):
+                raise OptionError(f"'min_categories' should have shape ({d},) when an array-like is provided. Got {least.shape} instead.")
+        return Categorical(self._alpha(d), self.unseen == "other", True, least)
+
+    @property
+    def n_categories_(self) -> NDArray[np.int64]:
+        N = self._read("n_categories_", "N")
+        return np.asarray(N - (1 if self.unseen == "other" else 0), dtype=np.int64)
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        return self._by_category("category_count_", self._stat("category_count_", "count"), 0.0)
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        log = self._read("feature_log_prob_", "log").T
+        return self._by_category("feature_log_prob_", log, self._read("feature_log_prob_", "other"))
+
+    def _by_category(self, name: str, flat: Floats, fill: Any) -> list[Floats]:
+        """One array per feature, with a column for every category up to n_categories_."""
+        sizes = self._stat(name, "sizes")
+        out = []
+        for j, (part, N) in enumerate(zip(split(flat, sizes), self.n_categories_, strict=True)):
+            known = self.schema_.levels.get(j)
+            codes: list[Any] = list(range(part.shape[1])) if known is None else list(known.labels)
+            if not all(isinstance(v, int) and 0 <= v < N for v in codes[: part.shape[1]]):
+                codes = list(range(part.shape[1]))
+            if N * part.shape[0] > 1 << 27:
+                raise TableError(f"{name} of feature {j} would have {N} columns. Use describe({j}) for the ones that occur.")
+            a = np.empty((part.shape[0], int(N)))
+            a[:] = fill if np.ndim(fill) == 0 else fill[j][:, None]
+            keep = [i for i, c in enumerate(codes[: part.shape[1]]) if c < N]
+            a[:, [codes[i] for i in keep]] = part[:, keep]
+            out.append(a)
+        return out
+
+    @property
+    def _unseen(self) -> str:  # type: ignore[override]
+        return self.unseen
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        return tags

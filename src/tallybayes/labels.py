@@ -1,0 +1,136 @@
+"""y → class codes. Classes are kept sorted, as scikit-learn does, so that columns of probabilities can be trusted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+
+from tallybayes import _core
+from tallybayes.errors import LabelError
+
+Array = NDArray[Any]
+Codes = NDArray[np.int32]
+
+
+def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
+    """Codes and the sorted distinct labels of y."""
+    if y is None:
+        raise LabelError("requires y to be passed, but the target y is None. Expected the class label of each row.")
+    values = _as_array(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        values = values.ravel()
+    if values.ndim != 1:
+        raise LabelError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
+    if len(values) != n:
+        raise LabelError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows and y has {len(values)}."
+        )
+    return encode_labels(values)
+
+
+def _as_array(y: Any) -> Array:
+    if isinstance(y, np.ndarray):
+        return y
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        native = series.to_native()
+        if hasattr(native, "cat") and hasattr(native.cat, "codes"):
+            native = native.astype(object)
+            return np.asarray(native.to_numpy(), dtype=object)
+        array = series.to_numpy()
+        return np.asarray(array)
+    if hasattr(y, "__array__") or not isinstance(y, list | tuple | range):
+        return np.asarray(y)
+    kinds = {type(v) for v in y}
+    if len(kinds) > 1 and not all(issubclass(t, int | float | np.number | np.bool_) for t in kinds):
+        out = np.empty(len(y), dtype=object)  # NumPy would turn [1, 'a'] into strings
+        out[:] = y
+        return out
+    return np.asarray(y)
+
+
+def encode_labels(values: Array) -> tuple[Codes, Array]:
+    kind = values.dtype.kind
+    if kind in "iub":
+        codes, found = _core.integer_levels(values)
+        return codes, found.astype(values.dtype)
+    if kind == "f":
+        return _encode_floats(values)
+    if kind == "c":
+        raise LabelError("Complex data not supported: y holds complex numbers.")
+    if kind not in "OUST":
+        raise LabelError(f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories.")
+    index: dict[Any, int] = {}
+    codes = np.asarray(_core.object_codes(values.astype(object), index, True), dtype=np.int32)
+    if len(codes) and codes.min() < 0:
+        row = int(np.argmin(codes))
+        raise LabelError(f"Input y contains NaN: the label of row {row} is missing. Leave such rows out.")
+    numeric = [v for v in index if isinstance(v, float) and not isinstance(v, bool)]
+    if any(not float(v).is_integer() for v in numeric):
+        raise LabelError(_continuous(numeric[0]))
+    return _sorted(codes, list(index), values.dtype)
+
+
+def _sorted(codes: Codes, labels: list[Any], dtype: Any) -> tuple[Codes, Array]:
+    order = sort_labels(labels)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    found = np.empty(len(labels), dtype=object)
+    found[:] = labels
+    return rank[codes] if len(codes) else codes, found[order].astype(dtype)
+
+
+def sort_labels(labels: list[Any]) -> list[int]:
+    try:
+        return sorted(range(len(labels)), key=labels.__getitem__)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in labels})
+        raise LabelError(f"Unknown label type: y mixes {' and '.join(kinds)}. Make all labels of one type.") from None
+
+
+def _encode_floats(values: Array) -> tuple[Codes, Array]:
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        what = "NaN" if np.isnan(values[row]) else "infinity"
+        raise LabelError(f"Input y contains {what} (row {row}). Leave such rows out.")
+    whole = values.astype(np.int64) if np.abs(values).max(initial=0) < 2**62 else None
+    if whole is None or not np.array_equal(whole, values):
+        raise LabelError(_continuous(float(values[0])))
+    codes, found = _core.integer_levels(whole)
+    return codes, found.astype(values.dtype)
+
+
+def _continuous(value: float) -> str:
+    return (
+        f"Unknown label type: continuous. A class label must be a string, an integer, a boolean or a category; got "
+        f"numbers such as {value}. Cut them into classes first."
+    )
+
+
+def union(a: Array, b: Array) -> Array:
+    """Sorted union of two sets of labels."""
+    if np.array_equal(a, b):
+        return a
+    index = dict.fromkeys([*a.tolist(), *b.tolist()])
+    labels = list(index)
+    out = np.empty(len(labels), dtype=object)
+    out[:] = [labels[i] for i in sort_labels(labels)]
+    dtype = a.dtype if a.dtype == b.dtype else np.result_type(a, b) if a.dtype.kind == b.dtype.kind else object
+    return out.astype(dtype)
+
+
+def positions(labels: Array, among: Array) -> Codes:
+    """Where each label stands among the sorted ones; −1 if it does not."""
+    index = {label: i for i, label in enumerate(among.tolist())}
+    return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)

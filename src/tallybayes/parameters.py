@@ -1,0 +1,86 @@
+"""tally + smoothing + prior → what people read, and what is scored with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import Context, Params
+from tallybayes.errors import OptionError
+from tallybayes.plan import Batch, Group, named
+from tallybayes.schema import Schema
+from tallybayes.tally import Tally
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The log prior of each class, and the parameters of each group of columns."""
+
+    log_prior: NDArray[np.float64]
+    parts: tuple[Params, ...]
+
+
+def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any) -> Parameters:
+    """Reads a tally: nothing here is ever put back into it."""
+    parts = []
+    for group, s in zip(groups, tally.stats, strict=True):
+        context = Context(tally.weight, [schema.levels.get(j) for j in group.columns])
+        parts.append(group.distribution.estimate(s, context))
+    return Parameters(log_prior(tally, priors), tuple(parts))
+
+
+def log_prior(tally: Tally, priors: Any) -> NDArray[np.float64]:
+    """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  or as given."""
+    K = tally.K
+    if priors is None:
+        found = tally.weight / tally.weight.sum()
+    elif isinstance(priors, str):
+        if priors == "uniform":
+            found = np.full(K, 1.0 / K)
+        elif priors == "laplace":
+            found = (tally.weight + 1.0) / (tally.weight.sum() + K)
+        else:
+            raise OptionError(f"priors must be None, 'uniform', 'laplace' or one number per class; got {priors!r}.")
+    else:
+        found = check_priors(priors, tally.classes)
+    with np.errstate(divide="ignore"):
+        return np.log(found)
+
+
+def check_priors(priors: Any, classes: Array) -> NDArray[np.float64]:
+    """Priors as an array in the order of the classes; a dict goes by label."""
+    if isinstance(priors, Mapping):
+        labels = classes.tolist()
+        if set(priors) != set(labels):
+            raise OptionError(
+                f"priors must name each class once. Number of priors must match number of classes: got "
+                f"{sorted(map(str, priors))}, the classes are {[str(v) for v in labels]}."
+            )
+        priors = [priors[label] for label in labels]
+    found = np.asarray(priors, dtype=np.float64)
+    if found.shape != (len(classes),):
+        raise OptionError(
+            f"Number of priors must match number of classes: got {found.size} for {len(classes)} classes "
+            f"({', '.join(map(str, classes[:5].tolist()))}{', …' if len(classes) > 5 else ''})."
+        )
+    if not np.isfinite(found).all() or (found < 0).any():
+        raise OptionError(f"Priors must be non-negative; got {found.tolist()}.")
+    if not np.isclose(found.sum(), 1.0):
+        raise OptionError(f"The sum of the priors should be 1; got {found.sum():g}.")
+    return found
+
+
+def score(p: Parameters, schema: Schema, groups: Sequence[Group], batch: Batch) -> _core.Scorer:
+    """A scorer that holds the log joint of every row and class, ready to be read in any form."""
+    scorer = _core.Scorer(batch.n, p.log_prior)
+    for group, params, data in zip(groups, p.parts, batch.data, strict=True):
+        with named(schema, group.columns):
+            group.distribution.score(scorer, data, params)
+    return scorer

@@ -1,0 +1,149 @@
+"""Which distribution looks after which columns, and how a table becomes what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core, encode
+from tallybayes.distributions import Distribution, distribution
+from tallybayes.distributions.categorical import Binned
+from tallybayes.errors import OptionError, TableError
+from tallybayes.schema import KINDS, Schema
+from tallybayes.source import Table
+
+BY_KIND = {"real": "gaussian", "categorical": "categorical", "binary": "bernoulli", "count": "poisson"}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that share a distribution; their tally is one set of arrays."""
+
+    distribution: Distribution
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows as the kernels read them: classes, weights, and the data of each group."""
+
+    n: int
+    data: tuple[encode.Data, ...]
+
+
+def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Group, ...]:
+    """Groups of columns by distribution: what the user chose, else by kind.
+
+    chosen: None, one distribution (for every numeric column), or a dict from column or kind to distribution.
+    options: parameters of the estimator that a distribution given by name takes over (alpha, ddof, …).
+    """
+    by_kind = dict(BY_KIND)
+    by_column: dict[int, Any] = {}
+    if isinstance(chosen, Mapping):
+        for key, value in chosen.items():
+            named = schema.names is not None and key in schema.names
+            if key in KINDS and not named:
+                by_kind[key] = value
+            else:
+                by_column[schema.position(key)] = value
+    elif chosen is not None:
+        by_kind.update({kind: chosen for kind in distribution(chosen, options).kinds if kind in ("real", "count")})
+    made: dict[Any, Distribution] = {}
+    members: dict[Any, list[int]] = {}
+    for j, kind in enumerate(schema.kinds):
+        what = by_column.get(j, by_kind[kind])
+        key = what if isinstance(what, str) else id(what)
+        if key not in made:
+            made[key] = distribution(what, options)
+        found = made[key]
+        if kind not in found.kinds:
+            raise OptionError(
+                f"Column {schema.name(j)!r} is {kind}; the distribution {found.name!r} takes {' or '.join(found.kinds)} "
+                f"columns. Choose another, or change the kind with schema={{{schema.name(j)!r}: {found.kinds[0]!r}}}."
+            )
+        members.setdefault(key, []).append(j)
+    return tuple(Group(made[key], tuple(columns)) for key, columns in members.items())
+
+
+def learn_cuts(
+    table: Table, schema: Schema, groups: Sequence[Group], y: NDArray[np.int32], w: NDArray[np.float64] | None, K: int
+) -> Schema:
+    """Chooses the cuts of columns that have none yet."""
+    for group in groups:
+        d = group.distribution
+        if isinstance(d, Binned):
+            new = [j for j in group.columns if j not in schema.cuts]
+            if new:
+                with named(schema, new):
+                    schema = encode.learn_cuts(table, schema, new, d.method, d.bins, y, w, K)
+    return schema
+
+
+def encode_batch(table: Table, schema: Schema, groups: Sequence[Group], grow: bool) -> tuple[Batch, Schema]:
+    """The data of every group; with grow, labels not met before are appended to the schema."""
+    data: list[encode.Data] = []
+    for group in groups:
+        d, which = group.distribution, group.columns
+        with named(schema, which):
+            if d.needs == "levels":
+                codes, schema = encode.levels(table, schema, which, grow)
+                data.append(codes)
+                if grow:
+                    _check_two(schema, which)
+            elif d.needs == "cuts":
+                data.append(encode.cut_codes(table, schema, which))
+            elif table.csr is not None:
+                csr = table.csr if len(which) == table.d else table.csr[:, list(which)]
+                data.append(encode.Sparse(csr))
+            else:
+                data.append(encode.numbers(table, schema, which))
+    return Batch(table.n, tuple(data)), schema
+
+
+def _check_two(schema: Schema, which: Sequence[int]) -> None:
+    for j in which:
+        if schema.kinds[j] == "binary" and j in schema.levels and len(schema.levels[j]) > 2:
+            labels = ", ".join(repr(v) for v in schema.levels[j].labels[:4])
+            raise TableError(
+                f"Column {schema.name(j)!r} is binary but has {len(schema.levels[j])} values ({labels}). Declare it "
+                f"categorical with schema={{{schema.name(j)!r}: 'categorical'}}."
+            )
+
+
+@contextmanager
+def named(schema: Schema, which: Sequence[int]) -> Iterator[None]:
+    """Turns a value that a kernel refused into a sentence with the column's name."""
+    try:
+        yield
+    except _core.BadValue as e:
+        kind, row, col, value = e.args
+        name = schema.name(which[col])
+        raise TableError(_refusal(kind, name, row, value)) from None
+
+
+def _refusal(kind: str, name: str, row: int, value: float) -> str:
+    if kind == "infinite" and np.isnan(value):
+        return (
+            f"Column {name!r} of the sparse table has NaN (row {row}). What is not stored counts as 0, so a missing "
+            "value has no place there; make the table dense, where NaN is missing."
+        )
+    if kind == "infinite":
+        return (
+            f"Input X contains infinity: column {name!r} has {value:g} (row {row}). Replace it by a finite number, or by "
+            "NaN to mark it missing."
+        )
+    if kind == "negative":
+        return (
+            f"Negative values in data: column {name!r} has {value:g} (row {row}). Counts and shares must be at least 0."
+        )
+    if kind == "overflow":
+        return (
+            f"Column {name!r} has values as large as {value:g}, whose squares do not fit into a float64. Rescale the "
+            "column."
+        )
+    return f"Column {name!r} has the code {value:g} (row {row}), which is too large to count directly."

@@ -1,0 +1,184 @@
+"""What each column is: name, kind, levels, cuts. A schema grows by appending and never reorders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import OptionError, TableError, listing
+from tallybayes.source import Container, RawColumn, Table
+
+Kind = Literal["real", "categorical", "binary", "count"]
+KINDS: tuple[str, ...] = get_args(Kind)
+FEW = 12  # an integer column with at most this many values might be categories
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The labels of a column by code. `declared`: codes that the column's type lists, met or not."""
+
+    labels: tuple[Any, ...] = ()
+    declared: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def index(self) -> dict[Any, int]:
+        return {label: code for code, label in enumerate(self.labels)}
+
+    def extend(self, labels: Iterable[Any], declared: bool = False) -> Levels:
+        """Appends what is new."""
+        index = self.index()
+        for label in labels:
+            index.setdefault(label, len(index))
+        codes = self.declared.union(index[label] for label in labels) if declared else self.declared
+        return Levels(tuple(index), codes)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where a numeric column is cut into intervals, and the range that was seen (for sampling)."""
+
+    points: NDArray[np.float64]
+    low: float
+    high: float
+
+    def labels(self) -> list[str]:
+        edges = [f"{p:.6g}" for p in self.points]
+        if not edges:
+            return ["any"]
+        middle = [f"{a} to {b}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [f"< {edges[0]}", *middle, f">= {edges[-1]}"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in the order in which the model keeps them."""
+
+    kinds: tuple[Kind, ...]
+    names: tuple[str, ...] | None = None
+    container: Container = "numpy"
+    levels: Mapping[int, Levels] = field(default_factory=dict)  # absent: the codes are the labels 0, 1, 2, …
+    cuts: Mapping[int, Cuts] = field(default_factory=dict)
+    ambiguous: tuple[int, ...] = ()
+
+    @property
+    def d(self) -> int:
+        return len(self.kinds)
+
+    def name(self, j: int) -> str:
+        return self.names[j] if self.names is not None else f"x{j}"
+
+    def position(self, column: str | int) -> int:
+        """The position of a column given by name (or 'x3', or 3 where columns have no names)."""
+        if isinstance(column, str):
+            if self.names is not None and column in self.names:
+                return self.names.index(column)
+            if self.names is None and column[:1] == "x" and column[1:].isdigit() and int(column[1:]) < self.d:
+                return int(column[1:])
+        elif isinstance(column, int | np.integer) and 0 <= column < self.d:
+            return int(column)
+        known = listing([self.name(j) for j in range(self.d)])
+        raise OptionError(f"There is no column {column!r}. Columns: {known}.")
+
+    def with_levels(self, levels: Mapping[int, Levels]) -> Schema:
+        return replace(self, levels={**self.levels, **levels})
+
+    def __str__(self) -> str:
+        lines = []
+        for j, kind in enumerate(self.kinds):
+            note = ""
+            if j in self.levels:
+                shown = [str(label) for label in self.levels[j].labels]
+                note = f"  {len(shown)} levels: {', '.join(shown[:6])}{', …' if len(shown) > 6 else ''}"
+            if j in self.cuts:
+                note = f"  cut into {len(self.cuts[j].points) + 1}: {', '.join(self.cuts[j].labels()[:6])}"
+            if j in self.ambiguous:
+                note += "  (integers with few values: categories? declare with schema=)"
+            lines.append(f"{self.name(j)}: {kind}{note}")
+        return "\n".join(lines)
+
+
+def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, default: Kind = "real") -> Schema:
+    """Kinds from the table's types, then what the user said of them.
+
+    An integer column of a frame with few values is ambiguous: it is taken as real, and listed.
+    """
+    if isinstance(given, Schema):
+        align(table, given)  # raises if it does not fit
+        return given
+    ambiguous: list[int] = []
+    if table.columns is None:
+        kinds: list[Kind] = [default] * table.d
+    else:
+        kinds = [default if c.kind == "real" else c.kind for c in table.columns]
+        ambiguous = [j for j, c in enumerate(table.columns) if c.integer and kinds[j] == "real" and _few(c)]
+    schema = Schema(tuple(kinds), table.names, table.container)
+    if given is None:
+        return replace(schema, ambiguous=tuple(ambiguous))
+    if isinstance(given, str):
+        given = {schema.name(j): given for j in range(table.d)}
+    if not isinstance(given, Mapping):
+        raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(given).__name__}.")
+    for column, kind in given.items():
+        if kind not in KINDS:
+            raise OptionError(f"Column {column!r} was given the kind {kind!r}. Allowed: {', '.join(KINDS)}.")
+        j = schema.position(column)
+        kinds[j] = kind
+        ambiguous = [a for a in ambiguous if a != j]
+    return replace(schema, kinds=tuple(kinds), ambiguous=tuple(ambiguous))
+
+
+def _few(column: RawColumn) -> bool:
+    head = column.values[:10_000]
+    return bool(2 * len(np.unique(head)) < len(column.values) and len(np.unique(head)) <= FEW)
+
+
+def align(table: Table, schema: Schema) -> Table:
+    """The table with its columns in the schema's order; a missing or surplus column is named."""
+    if table.names is not None and schema.names is not None:
+        if table.names == schema.names:
+            return table
+        if table.container == "rows":
+            return _align_rows(table, schema)
+        _same_names(table.names, schema.names)
+        at = {name: j for j, name in enumerate(table.names)}
+        assert table.columns is not None
+        columns = tuple(table.columns[at[name]] for name in schema.names)
+        return replace(table, names=schema.names, columns=columns)
+    if table.container == "rows" and schema.names is None:
+        return _align_rows(table, replace(schema, names=tuple(schema.name(j) for j in range(schema.d))))
+    if table.d != schema.d:
+        raise TableError(f"X has {table.d} features, but this model is expecting {schema.d} features as input.")
+    return table
+
+
+def _same_names(got: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    surplus = sorted(set(got) - set(expected))
+    missing = sorted(set(expected) - set(got))
+    if not surplus and not missing:
+        return
+    message = "The feature names should match those that were passed during fit.\n"
+    for head, names in (("unseen at fit time", surplus), ("seen at fit time, yet now missing", missing)):
+        if names:
+            shown = "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
+            message += f"Feature names {head}:\n{shown}"
+    raise TableError(message)
+
+
+def _align_rows(table: Table, schema: Schema) -> Table:
+    """A key that a dict leaves out is a missing value; a key never met is an error."""
+    assert table.names is not None
+    assert table.columns is not None
+    assert schema.names is not None
+    surplus = sorted(set(table.names) - set(schema.names))
+    if surplus:
+        raise TableError(f"The rows have keys that were not there at fit: {listing(surplus)}.")
+    at = dict(zip(table.names, table.columns, strict=True))
+    absent = RawColumn(np.full(table.n, np.nan), "numbers", "real")
+    columns = tuple(at.get(name, absent) for name in schema.names)
+    return replace(table, d=schema.d, names=schema.names, columns=columns)

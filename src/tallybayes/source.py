@@ -1,0 +1,269 @@
+"""Doors: anything that looks like a table becomes a `Table`, without copying its numbers.
+
+A `Table` is either one numeric matrix, one sparse matrix, or a tuple of columns. It knows nothing of models.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tallybayes.errors import NestedValueError, TableError
+
+Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
+Storage = Literal["numbers", "objects", "arrow", "coded"]
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawColumn:
+    """One column as it came: where its values are, and what its type says about them."""
+
+    values: Any
+    storage: Storage  # numbers: 1-D numeric array; objects: 1-D object array; arrow: has __arrow_c_stream__
+    kind: Literal["real", "categorical", "binary"]
+    integer: bool = False
+    declared: tuple[Any, ...] | None = None  # coded: values are codes into this; the type lists its categories
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """n rows and d columns: `matrix`, `csr` or `columns`, whichever is not None."""
+
+    n: int
+    d: int
+    container: Container
+    names: tuple[str, ...] | None = None
+    matrix: Array | None = None
+    csr: Any = None
+    columns: tuple[RawColumn, ...] | None = None
+
+    def name(self, j: int) -> str:
+        return self.names[j] if self.names is not None else f"x{j}"
+
+
+def read_table(X: Any) -> Table:
+    """Reads NumPy arrays, scipy sparse matrices, pandas, polars and pyarrow tables, and rows as dicts."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8):
+        return _from_matrix(X)
+    if sparse.issparse(X):
+        return _from_sparse(X)
+    if isinstance(X, Mapping):
+        raise TableError(
+            "Got one dict. For one row as a dict use predict_proba_one or learn_one; for many rows give a list of "
+            "dicts; for columns as a dict make a data frame of it first."
+        )
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        return _from_frame(frame)
+    if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
+        return _from_rows(X)
+    return _from_array(X)
+
+
+def _from_matrix(X: Array) -> Table:
+    n, d = X.shape
+    if n == 0:
+        raise TableError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if d == 0:
+        raise TableError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.dtype == np.float16:
+        X = X.astype(np.float32)
+    if not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    return Table(n, d, "numpy", matrix=X)
+
+
+def _from_sparse(X: Any) -> Table:
+    if X.ndim != 2:
+        raise TableError(f"Expected 2D array, got a sparse array with {X.ndim} dimension(s) instead.")
+    if X.dtype.kind == "c":
+        raise TableError("Complex data not supported: got a sparse matrix of complex numbers.")
+    csr = X if X.format == "csr" else X.tocsr()
+    if csr.dtype not in (np.float64, np.float32, np.int64, np.int32):
+        csr = csr.astype(np.float64)
+    n, d = csr.shape
+    if n == 0 or d == 0:
+        what = "sample" if n == 0 else "feature"
+        raise TableError(f"Found array with 0 {what}(s) (shape={csr.shape}) while a minimum of 1 is required.")
+    return Table(n, d, "sparse", csr=csr)
+
+
+def _from_array(X: Any) -> Table:
+    """Lists, array-likes, matrices of strings or of Python objects."""
+    if sparse.issparse(X):  # pragma: no cover - handled by the caller
+        return _from_sparse(X)
+    try:
+        a = np.asarray(X)
+    except ValueError as e:
+        raise TableError(f"The rows do not form a table: {e}") from e
+    if a.ndim == 1 and a.dtype == object and len(a) and isinstance(a[0], list | tuple):
+        raise TableError("The rows have different lengths; a table needs as many values in each row.")
+    if a.ndim == 2 and a.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        a = np.asarray(X, dtype=object)  # a list of mixed rows: NumPy would turn its numbers into text
+    if a.dtype.kind == "c":
+        raise TableError("Complex data not supported: got complex numbers. Give real and imaginary parts as columns.")
+    if a.ndim != 2:
+        raise TableError(
+            f"Expected 2D array, got {'scalar' if a.ndim == 0 else f'{a.ndim}D'} array instead. Reshape your data: "
+            "array.reshape(-1, 1) if it has a single feature, array.reshape(1, -1) if it is a single sample."
+        )
+    if a.dtype.kind in "fiub":
+        if a.dtype.itemsize > 8:
+            a = a.astype(np.float64)
+        return _from_matrix(a)
+    if a.dtype.kind in "US" or a.dtype.kind == "T":
+        a = a.astype(object)
+    if a.dtype != object:
+        raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings or Python objects.")
+    if a.shape[0] == 0 or a.shape[1] == 0:
+        return _from_matrix(a.astype(np.float64))
+    columns = tuple(object_column(a[:, j], f"x{j}") for j in range(a.shape[1]))
+    if all(c.storage == "numbers" and c.kind == "real" for c in columns):
+        return _from_matrix(np.column_stack([c.values for c in columns]))
+    return Table(a.shape[0], a.shape[1], "numpy", columns=columns)
+
+
+def _from_rows(rows: Sequence[Mapping[Any, Any]]) -> Table:
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    columns = []
+    for name in names:
+        values = np.empty(len(rows), dtype=object)
+        values[:] = [row.get(name) for row in rows]
+        columns.append(object_column(values, str(name)))
+    if not columns:
+        raise TableError(f"Found {len(rows)} dict(s) with 0 feature(s) while a minimum of 1 is required.")
+    return Table(len(rows), len(columns), "rows", tuple(str(n) for n in names), columns=tuple(columns))
+
+
+def object_column(values: Array, name: str) -> RawColumn:
+    """A column of Python objects: all numbers, all booleans, or all labels (strings); None and NaN are missing."""
+    kinds = {type(v) for v in values}
+    missing = {t for t in kinds if t is type(None) or t.__name__ in ("NAType", "NaTType")}
+    present = kinds - missing
+    if all(issubclass(t, bool | np.bool_) for t in present) and present:
+        return RawColumn(values, "objects", "binary")
+    if all(issubclass(t, numbers.Number | np.number) and not issubclass(t, complex) for t in present):
+        integer = all(issubclass(t, numbers.Integral | np.integer) for t in present) and bool(present)
+        if not missing and integer:
+            try:
+                return RawColumn(np.array(values, dtype=np.int64), "numbers", "real", integer=True)
+            except OverflowError:
+                pass
+        filled = np.array([math.nan if type(v) in missing else float(v) for v in values], dtype=np.float64)
+        return RawColumn(filled, "numbers", "real", integer=integer)
+    for row, v in enumerate(values):
+        if type(v) in missing or isinstance(v, str | numbers.Number | np.generic):
+            continue
+        if isinstance(v, list | tuple | dict | set | np.ndarray | Mapping):
+            raise NestedValueError(
+                f"Column {name!r} has a nested value, {v!r:.60} (row {row}); each argument must be one string or one "
+                "number. Spread it over several columns."
+            )
+        if not isinstance(v, bytes) and type(v).__module__ in ("datetime", "pandas", "decimal"):
+            raise _not_a_value(name, type(v).__name__)
+    words = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
+    if len(words) < sum(1 for v in values if type(v) not in missing and not (isinstance(v, float) and v != v)):
+        first = words[0] if words else 0
+        raise TableError(
+            f"Column {name!r} mixes numbers with {len(words)} value(s) that are not numbers (first: "
+            f"{values[first]!r:.60}, row {first}). Make them all strings, or mark those as missing (None or NaN)."
+        )
+    return RawColumn(values, "objects", "categorical")
+
+
+def _not_a_value(name: str, dtype: str) -> TableError:
+    return TableError(
+        f"Column {name!r} is of type {dtype}. Allowed: numbers, booleans, strings, categories. Turn it into numbers "
+        "(such as days since a date) or into strings first, or leave it out."
+    )
+
+
+def _from_frame(frame: Any) -> Table:
+    n, d = frame.shape
+    implementation = str(frame.implementation.value if hasattr(frame.implementation, "value") else frame.implementation)
+    container: Container = (
+        "polars" if "polars" in implementation else "pyarrow" if "pyarrow" in implementation else "pandas"
+    )
+    raw_names = list(frame.columns)
+    if len(set(raw_names)) != len(raw_names):
+        twice = sorted({str(c) for c in raw_names if raw_names.count(c) > 1})
+        raise TableError(f"Several columns are called {twice[0]!r}. Each column needs a name of its own.")
+    if n == 0 or d == 0:
+        what = "sample" if n == 0 else "feature"
+        raise TableError(f"Found a table with 0 {what}(s) (shape={(n, d)}) while a minimum of 1 is required.")
+    of_text = [isinstance(c, str) for c in raw_names]
+    if any(of_text) and not all(of_text):
+        raise NestedValueError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{sorted({type(c).__name__ for c in raw_names})} as feature name / column name types. If you want feature "
+            "names to be stored and validated, you must convert them all to strings, by using "
+            "X.columns = X.columns.astype(str) for example."
+        )
+    names = tuple(raw_names) if all(of_text) else None
+    columns = tuple(
+        _frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns())
+    )
+    return Table(n, d, container, names, columns=columns)
+
+
+def _frame_column(s: Any, name: str) -> RawColumn:
+    dtype, native = s.dtype, s.to_native()
+    if dtype.is_integer() or dtype.is_float():
+        values = s.to_numpy()
+        if values.dtype.kind not in "fiu" or values.dtype.itemsize not in (1, 2, 4, 8) or values.dtype == np.float16:
+            values = values.astype(np.float64)
+        return RawColumn(values, "numbers", "real", integer=dtype.is_integer())
+    if dtype.is_decimal():
+        return RawColumn(s.cast(nw.Float64).to_numpy(), "numbers", "real")
+    if dtype == nw.Boolean:
+        if s.null_count() == 0:
+            return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))
+        return RawColumn(np.array(s.to_list(), dtype=object), "objects", "binary")
+    if dtype == nw.Categorical or dtype == nw.Enum:
+        if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas: codes and categories are at hand
+            categories = native.cat.categories.tolist()
+            _plain(categories, name)
+            return RawColumn(native.cat.codes.to_numpy(), "coded", "categorical", declared=tuple(categories))
+        return RawColumn(native, "arrow", "categorical")
+    if dtype == nw.String:
+        return RawColumn(native, "arrow", "categorical") if _has_arrow(native) else _strings(s)
+    if dtype == nw.Object:
+        return object_column(np.asarray(s.to_numpy(), dtype=object), name)
+    if str(dtype) in ("Unknown", "Null") and s.null_count() == len(s):
+        return RawColumn(np.full(len(s), np.nan), "numbers", "real")
+    if dtype.is_nested():
+        raise NestedValueError(
+            f"Column {name!r} holds nested values ({dtype}); each argument must be one string or one number. Spread it "
+            "over several columns."
+        )
+    raise _not_a_value(name, str(dtype))
+
+
+def _plain(categories: list[Any], name: str) -> None:
+    for v in categories:
+        if not isinstance(v, str | numbers.Number | np.generic):
+            raise _not_a_value(name, f"category of {type(v).__name__}")
+
+
+def _strings(s: Any) -> RawColumn:
+    values = np.empty(len(s), dtype=object)
+    values[:] = s.to_list()
+    return RawColumn(values, "objects", "categorical")
+
+
+def _has_arrow(native: Any) -> bool:
+    """pandas offers the Arrow stream of a column only where pyarrow backs it."""
+    return hasattr(native, "__arrow_c_stream__") and "object" not in str(getattr(native, "dtype", ""))
