@@ -1,5 +1,7 @@
 #include "bind/bind.hpp"
 
+#include "core/range.hpp"
+
 #include <nanobind/stl/vector.h>
 
 #include <tuple>
@@ -123,6 +125,18 @@ void bind_columns(nb::module_& m) {
       .def("__init__", &make_csr, nb::arg("data"), nb::arg("indices"), nb::arg("indptr"), nb::arg("d"))
       .def_prop_ro("n", [](const PyCsr& self) { return self.view.n; })
       .def_prop_ro("d", [](const PyCsr& self) { return self.view.d; });
+  m.def(
+      "integer_range",
+      [](const PyColumns& cols) {
+        for (const Column& c : cols.col)
+          if (c.dtype == Dtype::f64 || c.dtype == Dtype::f32) throw nb::type_error("integers or booleans are wanted");
+        const Range r = [&] {
+          const nb::gil_scoped_release free;
+          return integer_range(cols.view);
+        }();
+        return nb::make_tuple(r.low, r.high);
+      },
+      nb::arg("cols"), "The smallest and largest value of a table of integers.");
 }
 
 }  // namespace tb::bind

@@ -119,7 +119,13 @@ def _truth(column: RawColumn) -> Array:
 
 
 def _list(values: Any) -> list[Any]:
-    return list(values.to_list() if hasattr(values, "to_list") else values.to_pylist() if hasattr(values, "to_pylist") else values)
+    return list(
+        values.to_list()
+        if hasattr(values, "to_list")
+        else values.to_pylist()
+        if hasattr(values, "to_pylist")
+        else values
+    )
 
 
 def levels(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> tuple[Codes, Schema]:
@@ -138,10 +144,11 @@ def levels(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> tu
     in_arrow = [i for i, c in enumerate(columns) if c.storage == "arrow"]
     if in_arrow:
         streams = [columns[i].values.__arrow_c_stream__() for i in in_arrow]
-        found = _core.arrow_codes_many(streams, [list(known[i].labels) for i in in_arrow], grow)
-        for i, (codes, new, declared) in zip(in_arrow, found, strict=True):
+        labels = [list(known[i].labels) for i in in_arrow]
+        found = _core.arrow_codes_many(streams, labels, grow, [grow] * len(streams))
+        for i, codes, new, declared in zip(in_arrow, *found, strict=True):
             arrays[i] = codes
-            known[i] = known[i].extend(new).extend(declared if grow else (), declared=True)
+            known[i] = known[i].extend(new).extend((declared or ()) if grow else (), declared=True)
     for i, column in enumerate(columns):
         if column.storage == "coded":
             arrays[i] = _translate(column, known[i])
@@ -214,7 +221,14 @@ def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
 
 
 def learn_cuts(
-    table: Table, schema: Schema, which: Sequence[int], method: str, bins: int, y: Array, w: Array | None, K: int
+    table: Table,
+    schema: Schema,
+    which: Sequence[int],
+    method: str,
+    bins: int,
+    y: Array,
+    w: Array | None,
+    K: int,
 ) -> Schema:
     """The schema with cuts for the given columns, chosen once, from the first rows that are learned."""
     data = _dense(table, schema, which)

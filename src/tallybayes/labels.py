@@ -70,7 +70,9 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
     if kind == "c":
         raise LabelError("Complex data not supported: y holds complex numbers.")
     if kind not in "OUST":
-        raise LabelError(f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories.")
+        raise LabelError(
+            f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories."
+        )
     index: dict[Any, int] = {}
     codes = np.asarray(_core.object_codes(values.astype(object), index, True), dtype=np.int32)
     if len(codes) and codes.min() < 0:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _core
 from tallybayes.distributions.base import Context, Params
 from tallybayes.errors import OptionError
-from tallybayes.plan import Batch, Group, named
+from tallybayes.plan import Group
 from tallybayes.schema import Schema
 from tallybayes.tally import Tally
 
@@ -75,12 +74,3 @@ def check_priors(priors: Any, classes: Array) -> NDArray[np.float64]:
     if not np.isclose(found.sum(), 1.0):
         raise OptionError(f"The sum of the priors should be 1; got {found.sum():g}.")
     return found
-
-
-def score(p: Parameters, schema: Schema, groups: Sequence[Group], batch: Batch) -> _core.Scorer:
-    """A scorer that holds the log joint of every row and class, ready to be read in any form."""
-    scorer = _core.Scorer(batch.n, p.log_prior)
-    for group, params, data in zip(groups, p.parts, batch.data, strict=True):
-        with named(schema, group.columns):
-            group.distribution.score(scorer, data, params)
-    return scorer

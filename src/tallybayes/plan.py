@@ -71,7 +71,12 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
 
 
 def learn_cuts(
-    table: Table, schema: Schema, groups: Sequence[Group], y: NDArray[np.int32], w: NDArray[np.float64] | None, K: int
+    table: Table,
+    schema: Schema,
+    groups: Sequence[Group],
+    y: NDArray[np.int32],
+    w: NDArray[np.float64] | None,
+    K: int,
 ) -> Schema:
     """Chooses the cuts of columns that have none yet."""
     for group in groups:

@@ -213,9 +213,7 @@ def _from_frame(frame: Any) -> Table:
             "X.columns = X.columns.astype(str) for example."
         )
     names = tuple(raw_names) if all(of_text) else None
-    columns = tuple(
-        _frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns())
-    )
+    columns = tuple(_frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns()))
     return Table(n, d, container, names, columns=columns)
 
 

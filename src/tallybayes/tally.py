@@ -76,7 +76,9 @@ def relevel(t: Tally, groups: Sequence[Group], own: Schema, union_schema: Schema
     stats = []
     for group, s in zip(groups, t.stats, strict=True):
         if isinstance(group.distribution, Categorical) and group.distribution.needs == "levels":
-            maps = [_level_map(own.levels.get(j), union_schema.levels.get(j), s, i) for i, j in enumerate(group.columns)]
+            maps = [
+                _level_map(own.levels.get(j), union_schema.levels.get(j), s, i) for i, j in enumerate(group.columns)
+            ]
             s = group.distribution.relevel(s, maps)
         stats.append(s)
     return replace(t, stats=tuple(stats))

@@ -24,6 +24,7 @@ from tallybayes.distributions.base import (
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
+
 @dataclass(frozen=True)
 class Gaussian(Distribution):
     """log p(x | c) = −½ log(2π σ²_cj) − (x − μ_cj)² / (2 σ²_cj)
@@ -89,14 +90,14 @@ class Gaussian(Distribution):
         mean, var, epsilon = _core.gaussian_estimate(
             s["n"], s["mean"], s["m2"], self.ddof, self.shared, float(self.var_smoothing)
         )
-        return {"mean": mean, "var": var, "epsilon": epsilon}
+        return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         if isinstance(data, Sparse):
             dense_scores(self, scorer, data, p, p["mean"].shape[0])
             return
         assert isinstance(data, Numbers)
-        scorer.gaussian(data.columns, p["mean"], p["var"])
+        scorer.gaussian(data.columns, p["terms"])
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         return list(rng.normal(p["mean"][y], np.sqrt(p["var"][y])).T)

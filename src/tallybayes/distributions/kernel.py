@@ -1,3 +1,154 @@
-"""Kernel density: the data themselves are the tally."""
+"""Kernel density (John and Langley 1995): the data themselves are the tally."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import (
+    Array,
+    Context,
+    Distribution,
+    Params,
+    Stats,
+    Weights,
+    dense_scores,
+    dense_sum,
+)
+from tallybayes.encode import Data, Numbers, Sparse
+from tallybayes.errors import ForgetError, OptionError
+
+RULES = ("silverman", "scott", "john-langley")
+
+
+@dataclass(frozen=True)
+class Kernel(Distribution):
+    """p(x | c) = Σ_i w_i φ((x − v_i) / h_cj) / (h_cj Σ_i w_i)   over the values v_i of class c
+
+    The tally is the set of distinct values of each column and class with their weights: it adds and subtracts exactly.
+    bandwidth: a rule, or a number in units of the feature's overall standard deviation. A class with a single value
+    takes 0.9 · (overall standard deviation) · n^(−1/5); one that never saw a column takes the values of all classes. A
+    feature that never varies says nothing and is left out.
+    """
+
+    bandwidth: str | float = "silverman"
+
+    name = "kernel"
+    kinds = ("real", "count")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bandwidth, str):
+            if self.bandwidth not in RULES:
+                raise OptionError(f"bandwidth must be a number or one of {', '.join(RULES)}; got {self.bandwidth!r}.")
+        elif not (np.isscalar(self.bandwidth) and np.isfinite(self.bandwidth) and self.bandwidth > 0):
+            raise OptionError(f"bandwidth must be above 0; got {self.bandwidth!r}.")
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        if isinstance(data, Sparse):
+            return dense_sum(self, data, y, w, K)
+        assert isinstance(data, Numbers)
+        start, value, weight = _core.kernel_tally(data.columns, y, w, K)
+        return {"start": start, "value": value, "weight": weight, "K": np.int64(K)}
+
+    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        try:
+            start, value, weight = _core.kernel_combine(
+                a["start"], a["value"], a["weight"], b["start"], b["value"], b["weight"], sign
+            )
+        except ValueError as e:
+            raise ForgetError(f"Asked to forget rows that were not learned: {e}. Nothing was changed.") from None
+        return {"start": start, "value": value, "weight": weight, "K": a["K"]}
+
+    def scale(self, s: Stats, factor: float) -> Stats:
+        return {**s, "weight": s["weight"] * factor}
+
+    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
+        old = int(s["K"])
+        d = (len(s["start"]) - 1) // old
+        come = {c: i for i, c in enumerate(to) if c >= 0}
+        return _gather(s, [[j * old + come[c]] if c in come else [] for j in range(d) for c in range(K)], K)
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        K = int(s["K"])
+        d = (len(s["start"]) - 1) // K
+        total = np.array([s["weight"][a:b].sum() for a, b in zip(s["start"][:-1], s["start"][1:], strict=True)])
+        n = total.reshape(d, K).T
+        deviation = np.array([_deviation(s, j, K) for j in range(d)])
+        never = (n == 0) & (n.sum(axis=0) > 0)
+        if never.any():
+            everyone = [[j * K + c for c in range(K)] if never[c, j] else [j * K + c] for j in range(d) for c in range(K)]
+            s = _gather(s, everyone, K)
+        if isinstance(self.bandwidth, str):
+            h = _core.kernel_bandwidth(s["start"], s["value"], s["weight"], self.bandwidth, K)
+            alone = 0.9 * deviation * np.maximum(np.where(never, n.sum(axis=0), n), 1.0) ** -0.2
+            h = np.where(h > 0, h, alone)
+        else:
+            h = np.broadcast_to(self.bandwidth * deviation, (K, d))
+        if (deviation == 0).any():  # a column that never varies: no values, so no factor
+            s = _gather(s, [[] if deviation[j] == 0 else [j * K + c] for j in range(d) for c in range(K)], K)
+        h = np.ascontiguousarray(h)
+        tables = _core.kernel_tables(s["start"], s["value"], s["weight"], h, K)
+        return {"bandwidth": h, "values": (s["start"], s["value"], s["weight"]), "tables": tables, "mean": _means(s, K, d)}
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        if isinstance(data, Sparse):
+            dense_scores(self, scorer, data, p, p["bandwidth"].shape[0])
+            return
+        assert isinstance(data, Numbers)
+        scorer.kernel(data.columns, *p["values"], *p["tables"])
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        start, value, weight = p["values"]
+        K, d = p["bandwidth"].shape
+        out = []
+        for j in range(d):
+            x = np.full(len(y), np.nan)
+            for c in np.unique(y):
+                here = y == c
+                a, b = start[j * K + c], start[j * K + c + 1]
+                if b > a:
+                    share = weight[a:b] / weight[a:b].sum()
+                    x[here] = rng.choice(value[a:b], size=int(here.sum()), p=share)
+                    x[here] += rng.normal(0.0, p["bandwidth"][c, j], size=int(here.sum()))
+            out.append(x)
+        return out
+
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"mean": float(p["mean"][k, j]), "bandwidth": float(p["bandwidth"][k, j])}
+
+
+def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:
+    """A tally whose entries are the given ones of s, several of them joined."""
+    values, weights = [], []
+    for group in entries:
+        spans = [slice(s["start"][e], s["start"][e + 1]) for e in group]
+        v = np.concatenate([s["value"][span] for span in spans]) if spans else np.empty(0)
+        w = np.concatenate([s["weight"][span] for span in spans]) if spans else np.empty(0)
+        if len(spans) > 1:
+            v, place = np.unique(v, return_inverse=True)
+            w = np.bincount(place, weights=w, minlength=len(v))
+        values.append(v)
+        weights.append(w)
+    start = np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64)
+    return {"start": start, "value": np.concatenate(values), "weight": np.concatenate(weights), "K": np.int64(K)}
+
+
+def _deviation(s: Stats, j: int, K: int) -> float:
+    """The standard deviation of a column over all classes."""
+    span = slice(s["start"][j * K], s["start"][(j + 1) * K])
+    v, w = s["value"][span], s["weight"][span]
+    if not len(v):
+        return 0.0
+    centred = v - v[0]  # exact for a constant column
+    mean = np.average(centred, weights=w)
+    return float(np.sqrt(np.average((centred - mean) ** 2, weights=w)))
+
+
+def _means(s: Stats, K: int, d: int) -> Array:
+    spans = zip(s["start"][:-1], s["start"][1:], strict=True)
+    found = [np.average(s["value"][a:b], weights=s["weight"][a:b]) if b > a else np.nan for a, b in spans]
+    return np.array(found).reshape(d, K).T

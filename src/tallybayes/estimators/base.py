@@ -7,7 +7,6 @@ learning ends in `_keep`, which is the only place where a fitted model changes: 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -16,19 +15,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from tallybayes import _core, tally
-from tallybayes.errors import (
-    AmbiguousColumnWarning,
-    LabelError,
-    MergeError,
-    OptionError,
-    TableError,
-    UnseenCategoryWarning,
-    listing,
-)
+from tallybayes.errors import LabelError, MergeError, OptionError, TableError, listing
+from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.one_row import OneRow
 from tallybayes.labels import encode_labels, positions, read_labels, union
-from tallybayes.parameters import Parameters, estimate, score
-from tallybayes.plan import Group, assign, encode_batch, learn_cuts
+from tallybayes.parameters import Parameters, estimate
+from tallybayes.plan import Group, assign, encode_batch, learn_cuts, named
 from tallybayes.schema import Kind, Schema, align, infer_schema
 from tallybayes.source import Table, read_table
 from tallybayes.table_out import build_table
@@ -103,7 +95,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         table = self._aligned(table, schema, fresh)
         closed = classes is not None or (not fresh and self._closed)
         declared = self._declared(classes, fresh)
-        found, codes = _drop_weightless(found, codes, weights)
+        found, codes = drop_weightless(found, codes, weights)
         if closed:
             unknown = found[positions(found, declared) < 0]
             if len(unknown):
@@ -121,7 +113,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         total = new if fresh else tally.combine(self._tally, new, groups)
         self._keep(schema, groups, total, closed)
         if fresh and schema.ambiguous:
-            _warn_ambiguous(schema)
+            warn_ambiguous(schema)
 
     def _declared(self, classes: Any, fresh: bool) -> Array:
         known = np.empty(0, dtype=object) if fresh else self.classes_
@@ -144,7 +136,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         codes, found = read_labels(y, table.n)
         weights = check_weights(sample_weight, table.n)
-        found, codes = _drop_weightless(found, codes, weights)
+        found, codes = drop_weightless(found, codes, weights)
         unknown = found[positions(found, self.classes_) < 0]
         if len(unknown):
             raise LabelError(f"Cannot forget rows of class {listing([str(v) for v in unknown])}: never learned.")
@@ -217,31 +209,56 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """log P(x, class) of each row and class."""
-        return self._score(X).joint()
+        return self._ask(X, "joint")
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(class | x), normalised in log space."""
-        return self._score(X).log_proba()
+        return self._ask(X, "log_proba")
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | x), columns in the order of classes_."""
-        return self._score(X).proba()
+        return self._ask(X, "proba")
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        return self.classes_[self._score(X).best()]
+        return self.classes_[self._ask(X, "best")]
 
     def score_samples(self, X: Any) -> Floats:
         """log p(x): is this row like anything seen?"""
-        return self._score(X).evidence()
+        return self._ask(X, "evidence")
 
-    def _score(self, X: Any) -> _core.Scorer:
+    def _ask(self, X: Any, how: str) -> Any:
+        """Scores the rows and reads the answer: joint, log_proba, proba, best or evidence."""
         if not self._fitted():
             self._require_fit()
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
-        scorer = score(self._parameters(), self.schema_, self._groups, batch)
-        return scorer
+        parameters = self._parameters()
+        scorer = _core.Scorer(batch.n, self._start(parameters))
+        for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
+            group.distribution.score(scorer, data, part)
+        try:
+            answer = getattr(scorer, how)()
+        except _core.BadValue:
+            with named(self.schema_, self._groups[scorer.refused].columns):
+                raise
+        self._report_unseen(scorer)
+        return answer
+
+    def _start(self, p: Parameters) -> Floats:
+        """What the log joint starts from."""
+        return p.log_prior
+
+    def _report_unseen(self, scorer: _core.Scorer) -> None:
+        """Says which columns held a category never met: a warning, or an error if that was asked for."""
+        names = [self.schema_.name(self._groups[part].columns[col]) for part, col in scorer.unseen()]
+        if names and self._unseen == "error":
+            raise TableError(
+                f"Categories that were not met while learning, in column(s) {listing(names)}. unseen='ignore' leaves "
+                "their factors out; unseen='other' gives them the smoothed probability of a level never seen."
+            )
+        if names and self._unseen == "ignore":
+            warn_unseen(names)
 
     def _parameters(self) -> Parameters:
         if self._model is None:
@@ -358,42 +375,6 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         return tags
 
 
-def check_weights(sample_weight: Any, n: int) -> Floats | None:
-    """Finite numbers of at least 0, one per row; one number stands for all."""
-    if sample_weight is None:
-        return None
-    w = np.asarray(sample_weight)
-    if w.dtype.kind not in "fiub":
-        try:
-            w = w.astype(np.float64)
-        except (TypeError, ValueError):
-            raise OptionError(f"sample_weight must be numbers; got an array of type {w.dtype}.") from None
-    w = np.full(n, w, dtype=np.float64) if w.ndim == 0 else np.ascontiguousarray(w, dtype=np.float64)
-    if w.ndim != 1:
-        raise OptionError(f"Sample weights must be 1D array or scalar, got {w.ndim}D array.")
-    if len(w) != n:
-        raise OptionError(f"sample_weight.shape == {w.shape}, expected ({n},)!")
-    if not np.isfinite(w).all() or (w < 0).any():
-        row = int(np.argmax(~np.isfinite(w) | (w < 0)))
-        raise OptionError(
-            f"Negative values in sample_weight, or not finite: row {row} has {w[row]:g}. Weights say how many times a "
-            "row counts; to take rows out again use forget."
-        )
-    return w
-
-
-def _drop_weightless(found: Array, codes: NDArray[np.int32], w: Floats | None) -> tuple[Array, NDArray[np.int32]]:
-    """A row of weight 0 is as if absent, so a class with no other rows is not a class."""
-    if w is None or w.all():
-        return found, codes
-    codes = np.where(w > 0, codes, -1).astype(np.int32)
-    present = np.bincount(codes[codes >= 0], minlength=len(found)) > 0
-    if present.all():
-        return found, codes
-    to = np.where(present, np.cumsum(present) - 1, -1).astype(np.int32)
-    return found[present], np.where(codes >= 0, to[codes], -1).astype(np.int32)
-
-
 def _sizes(model: TallyClassifier) -> dict[int, int]:
     """How many codes each directly coded column has."""
     out: dict[int, int] = {}
@@ -401,33 +382,3 @@ def _sizes(model: TallyClassifier) -> dict[int, int]:
         if "sizes" in s and group.distribution.needs == "levels":
             out.update(zip(group.columns, s["sizes"].tolist(), strict=True))
     return out
-
-
-def _warn_ambiguous(schema: Schema) -> None:
-    names = [schema.name(j) for j in schema.ambiguous]
-    warnings.warn(
-        f"Integer column(s) with few values taken as numbers: {listing(names)}. If they are categories say "
-        f"schema={{{names[0]!r}: 'categorical'}}; to keep them as numbers without this warning say "
-        f"schema={{{names[0]!r}: 'real'}}.",
-        AmbiguousColumnWarning,
-        stacklevel=5,
-    )
-
-
-def warn_unseen(names: list[str]) -> None:
-    warnings.warn(
-        f"Categories that were not met while learning, in column(s) {listing(names)}: their factors are left out. "
-        "unseen='other' gives them the smoothed probability of a level never seen; unseen='error' refuses them.",
-        UnseenCategoryWarning,
-        stacklevel=5,
-    )
-
-
-def unseen_policy(value: str) -> str:
-    if value not in ("ignore", "other", "error"):
-        raise OptionError(f"unseen must be 'ignore', 'other' or 'error'; got {value!r}.")
-    return value
-
-
-def as_mapping(value: Any) -> Mapping[Any, Any] | None:
-    return value if isinstance(value, Mapping) else None

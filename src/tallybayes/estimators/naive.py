@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.errors import OptionError
-from tallybayes.estimators.base import TallyClassifier, unseen_policy
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.plan import Group, assign
 from tallybayes.schema import Schema
 

@@ -75,7 +75,9 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
     model._tally = Tally(model._tally.classes, model._tally.weight.copy(), stats)
     by_group = dict(zip([g.distribution for g in model._groups], stats, strict=True))
     moments = by_group[gaussian[0].distribution] if gaussian else {k: np.empty((K, 0)) for k in ("n", "mean", "m2")}
-    counts = by_group[discrete[0].distribution] if discrete else {"count": np.empty((K, 0)), "sizes": np.empty(0, np.int64)}
+    counts = (
+        by_group[discrete[0].distribution] if discrete else {"count": np.empty((K, 0)), "sizes": np.empty(0, np.int64)}
+    )
     options = gaussian[0].distribution if gaussian else Gaussian()
     levels: list[dict[Any, int] | None] = [None] * schema.d
     number: list[float] = []
@@ -90,7 +92,9 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
             size = int(counts["sizes"][i])
             labels = range(size) if known is None else known.labels[:size]
             levels[j] = {label: code for code, label in enumerate(labels)}
-    log_prior = None if fixed is None or isinstance(fixed, str) and fixed == "laplace" else model._parameters().log_prior
+    log_prior = (
+        None if fixed is None or (isinstance(fixed, str) and fixed == "laplace") else model._parameters().log_prior
+    )
     return _core.RowDoor(
         [schema.name(j) for j in range(schema.d)],
         levels,

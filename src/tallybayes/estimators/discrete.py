@@ -1,4 +1,4 @@
-"""Naive Bayes with one distribution for all columns, under scikit-learn's names, parameters and attributes."""
+"""Naive Bayes for counts and categories, under scikit-learn's names, parameters and attributes."""
 
 from __future__ import annotations
 
@@ -8,185 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions import (
-    Categorical,
-    Complement,
-    Distribution,
-    Gaussian,
-    Kernel,
-    Multinomial,
-    Poisson,
-    Threshold,
-)
+from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
 from tallybayes.distributions.categorical import split
 from tallybayes.errors import OptionError, TableError
-from tallybayes.estimators.base import TallyClassifier, unseen_policy
+from tallybayes.estimators.inputs import unseen_policy
+from tallybayes.estimators.preset import Preset
+from tallybayes.parameters import Parameters
 from tallybayes.plan import Group
-from tallybayes.schema import Kind, Schema
+from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
 
 
-class _Preset(TallyClassifier):
-    """One distribution looks after every column."""
-
-    def _distribution(self, d: int) -> Distribution:
-        raise NotImplementedError
-
-    def _choose(self, schema: Schema) -> tuple[Group, ...]:
-        return (Group(self._distribution(schema.d), tuple(range(schema.d))),)
-
-    def _read(self, name: str, key: str) -> Any:
-        """A fitted attribute from the parameters of the only group."""
-        self._require_attribute(name)
-        return self._parameters().parts[0][key]
-
-    def _stat(self, name: str, key: str) -> Any:
-        self._require_attribute(name)
-        return self._tally.stats[0][key]
-
-
-class GaussianNB(_Preset):
-    """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
-
-    Parameters
-    ----------
-    priors : None, 'uniform', 'laplace', array or dict, default=None
-    var_smoothing : float, default=1e-9
-        This part of each feature's own overall variance is added to its variances.
-    ddof : {0, 1}, default=0
-    variance : {'own', 'shared'}, default='own'
-
-    Attributes
-    ----------
-    theta_, var_ : arrays (classes, features)
-    epsilon_ : array (features,), what var_smoothing adds
-    class_count_, class_prior_, classes_, n_features_in_, feature_names_in_
-
-    Examples
-    --------
-    >>> from tallybayes import GaussianNB
-    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
-    >>> model.predict([[1.4], [6.0]]).tolist()
-    ['low', 'high']
-    """
-
-    def __init__(
-        self, *, priors: Any = None, var_smoothing: float = 1e-9, ddof: int = 0, variance: str = "own"
-    ) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.ddof = ddof
-        self.variance = variance
-
-    def _check_options(self) -> None:
-        if self.variance not in ("own", "shared"):
-            raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")
-
-    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
-        return Gaussian(self.ddof, self.variance == "shared", self.var_smoothing)
-
-    def _prior(self) -> Any:
-        return self.priors
-
-    @property
-    def theta_(self) -> Floats:
-        return np.asarray(self._read("theta_", "mean"))
-
-    @property
-    def var_(self) -> Floats:
-        return np.asarray(self._read("var_", "var"))
-
-    @property
-    def epsilon_(self) -> Floats:
-        return np.asarray(self._read("epsilon_", "epsilon"))
-
-    @property
-    def class_prior_(self) -> Floats:
-        self._require_attribute("class_prior_")
-        return np.exp(self._parameters().log_prior)
-
-
-class PoissonNB(_Preset):
-    """Poisson naive Bayes for counts: each class has its rate for each feature.
-
-    Parameters
-    ----------
-    alpha : float, default=1.0
-        Adds this many rows with the feature's overall mean to each class.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
-
-    Attributes
-    ----------
-    rate_ : array (classes, features)
-
-    Examples
-    --------
-    >>> from tallybayes import PoissonNB
-    >>> PoissonNB().fit([[0, 3], [1, 4], [6, 0]], ["a", "a", "b"]).predict([[5, 1]]).tolist()
-    ['b']
-    """
-
-    def __init__(self, *, alpha: float = 1.0, priors: Any = None) -> None:
-        self.alpha = alpha
-        self.priors = priors
-
-    def _kind(self) -> Kind:
-        return "count"
-
-    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
-        return Poisson(self.alpha)
-
-    def _prior(self) -> Any:
-        return self.priors
-
-    @property
-    def rate_(self) -> Floats:
-        return np.asarray(self._read("rate_", "rate"))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-
-class KernelNB(_Preset):
-    """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
-
-    Parameters
-    ----------
-    bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
-        'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
-
-    Attributes
-    ----------
-    bandwidth_ : array (classes, features)
-
-    Examples
-    --------
-    >>> from tallybayes import KernelNB
-    >>> X = [[0.0], [0.1], [9.9], [10.0], [4.9], [5.0], [5.1]]
-    >>> KernelNB(bandwidth=0.1).fit(X, ["ends"] * 4 + ["middle"] * 3).predict([[9.0], [5.5]]).tolist()
-    ['ends', 'middle']
-    """
-
-    def __init__(self, *, bandwidth: Any = "silverman", priors: Any = None) -> None:
-        self.bandwidth = bandwidth
-        self.priors = priors
-
-    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
-        return Kernel(self.bandwidth)
-
-    def _prior(self) -> Any:
-        return self.priors
-
-    @property
-    def bandwidth_(self) -> Floats:
-        return np.asarray(self._read("bandwidth_", "bandwidth"))
-
-
-class _Discrete(_Preset):
+class _Discrete(Preset):
     """What scikit-learn's discrete naive Bayes share: alpha, fit_prior, class_prior."""
 
     alpha: Any
@@ -202,7 +36,9 @@ class _Discrete(_Preset):
     def _alpha(self, d: int) -> Any:
         a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
         if isinstance(a, np.ndarray) and a.shape != (d,):
-            raise OptionError(f"When alpha is an array, it should contains `n_features`. Got {a.size} elements instead of {d}.")
+            raise OptionError(
+                f"When alpha is an array, it should contains `n_features`. Got {a.size} elements instead of {d}."
+            )
         if isinstance(a, np.ndarray) and not (a >= 0).all():
             raise OptionError("All values in alpha must be greater than 0.")
         if not self.force_alpha and np.min(a) < 1e-10:
@@ -313,6 +149,18 @@ class ComplementNB(_Counts):
     def _distribution(self, d: int) -> Distribution:
         return Complement(self._alpha(d), self.norm)
 
+    def _start(self, p: Parameters) -> Floats:
+        return p.log_prior if self.class_prior is not None or len(self.classes_) == 1 else np.zeros(len(self.classes_))
+
+    def score_samples(self, X: Any) -> Floats:
+        """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
+        self._require_fit()
+        model = MultinomialNB(alpha=self.alpha, force_alpha=self.force_alpha)
+        model.__dict__.update({k: v for k, v in self.__getstate__().items() if k.endswith("_") or k.startswith("_")})
+        model.__dict__.update(fit_prior=self.fit_prior, class_prior=self.class_prior, _model=None)
+        model._groups = (Group(Multinomial(self._alpha(self.n_features_in_)), self._groups[0].columns),)
+        return model.score_samples(X)
+
 
 class BernoulliNB(_Discrete):
     """Bernoulli naive Bayes: each feature is there or not.
@@ -417,7 +265,9 @@ class CategoricalNB(_Discrete):
             if least.dtype.kind not in "iu":
                 raise OptionError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
             if least.ndim and least.shape != (d,):
-                raise OptionError(f"'min_categories' should have shape ({d},) when an array-like is provided. Got {least.shape} instead.")
+                raise OptionError(
+                    f"'min_categories' should have shape ({d},) when an array-like is provided. Got {least.shape} instead."
+                )
         return Categorical(self._alpha(d), self.unseen == "other", True, least)
 
     @property
@@ -444,7 +294,9 @@ class CategoricalNB(_Discrete):
             if not all(isinstance(v, int) and 0 <= v < N for v in codes[: part.shape[1]]):
                 codes = list(range(part.shape[1]))
             if N * part.shape[0] > 1 << 27:
-                raise TableError(f"{name} of feature {j} would have {N} columns. Use describe({j}) for the ones that occur.")
+                raise TableError(
+                    f"{name} of feature {j} would have {N} columns. Use describe({j}) for the ones that occur."
+                )
             a = np.empty((part.shape[0], int(N)))
             a[:] = fill if np.ndim(fill) == 0 else fill[j][:, None]
             keep = [i for i, c in enumerate(codes[: part.shape[1]]) if c < N]

@@ -1,0 +1,155 @@
+"""Naive Bayes for numbers: Gaussian, Poisson, kernel density."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
+from tallybayes.errors import OptionError
+from tallybayes.estimators.preset import Preset
+from tallybayes.schema import Kind
+
+Floats = NDArray[np.float64]
+
+
+class GaussianNB(Preset):
+    """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
+
+    Parameters
+    ----------
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+    var_smoothing : float, default=1e-9
+        This part of each feature's own overall variance is added to its variances.
+    ddof : {0, 1}, default=0
+    variance : {'own', 'shared'}, default='own'
+
+    Attributes
+    ----------
+    theta_, var_ : arrays (classes, features)
+    epsilon_ : array (features,), what var_smoothing adds
+    class_count_, class_prior_, classes_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[1.4], [6.0]]).tolist()
+    ['low', 'high']
+    """
+
+    def __init__(
+        self, *, priors: Any = None, var_smoothing: float = 1e-9, ddof: int = 0, variance: str = "own"
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.ddof = ddof
+        self.variance = variance
+
+    def _check_options(self) -> None:
+        if self.variance not in ("own", "shared"):
+            raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Gaussian(self.ddof, self.variance == "shared", self.var_smoothing)
+
+    def _prior(self) -> Any:
+        return self.priors
+
+    @property
+    def theta_(self) -> Floats:
+        return np.asarray(self._read("theta_", "mean"))
+
+    @property
+    def var_(self) -> Floats:
+        return np.asarray(self._read("var_", "var"))
+
+    @property
+    def epsilon_(self) -> Floats:
+        return np.asarray(self._read("epsilon_", "epsilon"))
+
+    @property
+    def class_prior_(self) -> Floats:
+        self._require_attribute("class_prior_")
+        return np.exp(self._parameters().log_prior)
+
+
+class PoissonNB(Preset):
+    """Poisson naive Bayes for counts: each class has its rate for each feature.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Adds this many rows with the feature's overall mean to each class.
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+
+    Attributes
+    ----------
+    rate_ : array (classes, features)
+
+    Examples
+    --------
+    >>> from tallybayes import PoissonNB
+    >>> PoissonNB().fit([[0, 3], [1, 4], [6, 0]], ["a", "a", "b"]).predict([[5, 1]]).tolist()
+    ['b']
+    """
+
+    def __init__(self, *, alpha: float = 1.0, priors: Any = None) -> None:
+        self.alpha = alpha
+        self.priors = priors
+
+    def _kind(self) -> Kind:
+        return "count"
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Poisson(self.alpha)
+
+    def _prior(self) -> Any:
+        return self.priors
+
+    @property
+    def rate_(self) -> Floats:
+        return np.asarray(self._read("rate_", "rate"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class KernelNB(Preset):
+    """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
+
+    Parameters
+    ----------
+    bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
+        'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+
+    Attributes
+    ----------
+    bandwidth_ : array (classes, features)
+
+    Examples
+    --------
+    >>> from tallybayes import KernelNB
+    >>> X = [[0.0], [0.1], [9.9], [10.0], [4.9], [5.0], [5.1]]
+    >>> KernelNB(bandwidth=0.1).fit(X, ["ends"] * 4 + ["middle"] * 3).predict([[9.0], [5.5]]).tolist()
+    ['ends', 'middle']
+    """
+
+    def __init__(self, *, bandwidth: Any = "silverman", priors: Any = None) -> None:
+        self.bandwidth = bandwidth
+        self.priors = priors
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Kernel(self.bandwidth)
+
+    def _prior(self) -> Any:
+        return self.priors
+
+    @property
+    def bandwidth_(self) -> Floats:
+        return np.asarray(self._read("bandwidth_", "bandwidth"))

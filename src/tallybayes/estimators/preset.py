@@ -1,0 +1,29 @@
+"""A classifier with one distribution for all its columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallybayes.distributions import Distribution
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.plan import Group
+from tallybayes.schema import Schema
+
+
+class Preset(TallyClassifier):
+    """One distribution looks after every column."""
+
+    def _distribution(self, d: int) -> Distribution:
+        raise NotImplementedError
+
+    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+        return (Group(self._distribution(schema.d), tuple(range(schema.d))),)
+
+    def _read(self, name: str, key: str) -> Any:
+        """A fitted attribute from the parameters of the only group."""
+        self._require_attribute(name)
+        return self._parameters().parts[0][key]
+
+    def _stat(self, name: str, key: str) -> Any:
+        self._require_attribute(name)
+        return self._tally.stats[0][key]

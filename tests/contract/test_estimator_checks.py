@@ -1,0 +1,84 @@
+"""scikit-learn's own checks of an estimator, for every estimator, with no expected failures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import tallybayes as tb
+
+ALL = [
+    tb.GaussianNB(),
+    tb.GaussianNB(variance="shared", ddof=1),
+    tb.PoissonNB(),
+    tb.KernelNB(),
+    tb.MultinomialNB(),
+    tb.ComplementNB(),
+    tb.BernoulliNB(),
+    tb.CategoricalNB(),
+    tb.NaiveBayes(),
+    tb.NaiveBayes("mdl"),
+    tb.NaiveBayes("kernel"),
+]
+
+
+@parametrize_with_checks(ALL)
+def test_estimator_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=repr)
+def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
+    """Every parameter, changed, changes an answer (or is refused)."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, size=(60, 3)).astype(float)
+    X[:, 2] *= 1.5
+    y = rng.integers(0, 3, size=60)
+    new = np.vstack([X, [[9.0, 9.0, 9.0]]])
+    other: dict[str, Any] = {
+        "priors": [0.2, 0.3, 0.5],
+        "class_prior": [0.2, 0.3, 0.5],
+        "var_smoothing": 0.5,
+        "ddof": 1 - getattr(estimator, "ddof", 0),
+        "variance": "own" if getattr(estimator, "variance", "") == "shared" else "shared",
+        "alpha": 3.0,
+        "force_alpha": False,
+        "fit_prior": False,
+        "binarize": 2.5,
+        "norm": True,
+        "min_categories": 9,
+        "unseen": "error",
+        "bandwidth": 0.05,
+        "distributions": "width",
+        "schema": "categorical",
+    }
+
+    def answer(**change: Any) -> Any:
+        model = type(estimator)(**{**estimator.get_params(), **change})
+        if "alpha" not in change and "force_alpha" in change:
+            model.set_params(alpha=0.0)
+        if "unseen" in change and "schema" in model.get_params():
+            model.set_params(schema="categorical", distributions=None)
+        if isinstance(model, tb.ComplementNB) and "fit_prior" in change:
+            return model.fit_prior  # used with a single class only, where there is one answer
+        try:
+            return model.fit(X, y).predict_joint_log_proba(new).tolist()
+        except ValueError as e:
+            return str(e)
+
+    import warnings
+
+    for name in estimator.get_params():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            base = {"alpha": 0.0} if name == "force_alpha" else {}
+            if name in ("alpha", "unseen") and "schema" in estimator.get_params():
+                base = {"schema": "categorical", "distributions": None}
+            if name in ("ddof", "variance", "var_smoothing") and "distributions" in estimator.get_params():
+                base = {"distributions": None}
+            before = answer(**base) if base else answer()
+            assert answer(**{**base, name: other[name]}) != before, name

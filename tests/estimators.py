@@ -1,0 +1,64 @@
+"""Every estimator of the library, with data that suits it: for tests that go over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tallybayes as tb
+
+Maker = Callable[[], Any]
+
+
+def real(rng: np.random.Generator, n: int, d: int = 4) -> Any:
+    return rng.normal(size=(n, d)) * 3 + rng.integers(0, 3, size=(n, 1))
+
+
+def counts(rng: np.random.Generator, n: int, d: int = 4) -> Any:
+    return rng.poisson(3.0, size=(n, d)).astype(float)
+
+
+def codes(rng: np.random.Generator, n: int, d: int = 4) -> Any:
+    return rng.integers(0, 4, size=(n, d))
+
+
+def words(rng: np.random.Generator, n: int, d: int = 4) -> Any:
+    return np.array(["red", "green", "blue", "grey"], dtype=object)[codes(rng, n, d)]
+
+
+def mixed(rng: np.random.Generator, n: int, d: int = 4) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "length": rng.normal(size=n),
+            "color": words(rng, n, 1)[:, 0],
+            "alive": rng.random(n) < 0.5,
+            "visits": rng.poisson(2.0, n).astype(float),
+        }
+    )
+
+
+# name: (how to make it, how to make data for it)
+ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
+    "GaussianNB": (tb.GaussianNB, real),
+    "GaussianNB shared": (lambda: tb.GaussianNB(variance="shared", ddof=1), real),
+    "PoissonNB": (tb.PoissonNB, counts),
+    "KernelNB": (tb.KernelNB, real),
+    "MultinomialNB": (tb.MultinomialNB, counts),
+    "ComplementNB": (tb.ComplementNB, counts),
+    "BernoulliNB": (lambda: tb.BernoulliNB(binarize=2.0), counts),
+    "CategoricalNB codes": (tb.CategoricalNB, codes),
+    "CategoricalNB words": (tb.CategoricalNB, words),
+    "NaiveBayes real": (tb.NaiveBayes, real),
+    "NaiveBayes mixed": (lambda: tb.NaiveBayes(schema={"visits": "count"}), mixed),
+    "NaiveBayes frequency": (lambda: tb.NaiveBayes("frequency"), real),
+}
+
+
+def labels(rng: np.random.Generator, n: int) -> Any:
+    """Three classes, each met at least once."""
+    y = np.concatenate([np.arange(3), rng.integers(0, 3, size=n - 3)])
+    return np.array(["b", "a", "c"])[rng.permutation(y)]

@@ -1,0 +1,148 @@
+"""Any table gets an answer or one clear error that names the column, the row and what to do."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tallybayes as tb
+from tallybayes.errors import TallybayesError
+
+Y = ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("X", "why"),
+    [
+        (pd.DataFrame({"t": pd.to_datetime(["2020-01-01"] * 3)}), "'t' is of type Datetime"),
+        (pl.DataFrame({"t": [datetime.date(2020, 1, 1)] * 3}), "'t' is of type Date"),
+        (pl.DataFrame({"l": [[1], [2], [3]]}), "'l' holds nested values"),
+        (pa.table({"s": [{"a": 1}] * 3}), "'s' holds nested values"),
+        (pd.DataFrame({"m": [1, "x", 2]}), "'m' mixes numbers"),
+        (pd.DataFrame({"v": [1.0, np.inf, 2.0]}), "'v' has inf"),
+        (pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]), "Several columns are called 'a'"),
+        ([{"a": 1}, {"a": [1, 2]}, {"a": 3}], "'a' has a nested value"),
+        ([{}, {}, {}], "0 feature"),
+        ({"a": [1, 2, 3]}, "Got one dict"),
+        ([[1.0, 2.0], [1.0], [2.0, 3.0]], "do not form a table"),
+        ([1.0, 2.0, 3.0], "Expected 2D array"),
+        (np.zeros((0, 2)), "0 sample"),
+        (np.zeros((3, 0)), "0 feature"),
+        (np.zeros((3, 2), dtype=complex), "Complex data not supported"),
+        (np.zeros((3, 2), dtype="datetime64[s]"), "datetime64"),
+        (None, "2D"),
+        ("text", "2D"),
+        (np.zeros((3, 2, 2)), "2D"),
+    ],
+)
+def test_tables_that_cannot_be_read(X: Any, why: str) -> None:
+    with pytest.raises(TallybayesError, match=why):
+        tb.NaiveBayes().fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("y", "why"),
+    [
+        (None, "y is None"),
+        ([1.5, 2.5, 1.5], "continuous"),
+        (["a", None, "b"], "row 1 is missing"),
+        ([1.0, np.nan, 2.0], "contains NaN"),
+        (["a", "b"], "inconsistent numbers"),
+        ([1, "a", 2], "mixes int and str"),
+        ([[1, 2]] * 3, "1d array"),
+        ([1j, 2j, 3j], "Complex"),
+    ],
+)
+def test_labels_that_cannot_be_read(y: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        tb.NaiveBayes().fit([[1.0], [2.0], [3.0]], y)
+
+
+def test_columns_at_predict() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    model = tb.NaiveBayes().fit(frame, Y)
+    same = model.predict_proba(frame)
+    np.testing.assert_array_equal(model.predict_proba(frame[["b", "a"]]), same)
+    np.testing.assert_array_equal(model.predict_proba(pl.DataFrame(frame)), same)
+    with pytest.raises(TallybayesError, match="missing:\n- b"):
+        model.predict(frame[["a"]])
+    with pytest.raises(TallybayesError, match="unseen at fit time:\n- c"):
+        model.predict(frame.assign(c=1))
+    with pytest.raises(TallybayesError, match="2 value.s. that are not numbers .first: 'x', row 0"):
+        model.predict(pd.DataFrame({"a": ["x", "z"], "b": ["x", "y"]}))
+    with pytest.raises(TallybayesError, match="expecting 2 features"):
+        tb.GaussianNB().fit(np.eye(2), [0, 1]).predict([[1.0]])
+
+
+def test_options_that_are_wrong() -> None:
+    X = pd.DataFrame({"age": [1.0, 2.0, 3.0], "zip": [1, 2, 3]})
+    for arguments, why in (
+        ({"schema": {"agee": "real"}}, "no column 'agee'"),
+        ({"schema": {"age": "number"}}, "Allowed: real, categorical, binary, count"),
+        ({"distributions": {"age": "normal"}}, "'normal' is not a distribution"),
+        ({"distributions": {"age": "bernoulli"}}, "takes binary or categorical"),
+        ({"alpha": -1.0, "schema": "categorical"}, "alpha must be"),
+        ({"ddof": 2}, "ddof must be"),
+        ({"variance": "both"}, "variance must be"),
+        ({"unseen": "guess"}, "unseen must be"),
+        ({"var_smoothing": -1.0}, "var_smoothing"),
+    ):
+        with pytest.raises(TallybayesError, match=why):
+            tb.NaiveBayes(**arguments).fit(X, Y)
+
+
+cells = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.text(max_size=3),
+    st.binary(max_size=2),
+    st.dates(),
+    st.lists(st.integers(), max_size=2),
+)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    rows=st.lists(st.dictionaries(st.sampled_from("abc"), cells, max_size=3), min_size=1, max_size=6),
+    y=st.lists(st.one_of(st.none(), st.integers(-2, 2), st.sampled_from("xy"), st.floats()), min_size=1, max_size=6),
+)
+def test_any_rows_give_an_answer_or_one_clear_error(rows: Any, y: Any) -> None:
+    """No crash, no NaN: a model, or an error of this library (or a plain TypeError or ValueError)."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = tb.NaiveBayes().fit(rows, (y * 6)[: len(rows)])
+        except (ValueError, TypeError) as e:
+            assert str(e)
+            return
+        p = model.predict_proba(rows)
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+@settings(max_examples=200)
+@given(data=st.data(), n=st.integers(1, 8), d=st.integers(1, 3))
+def test_any_numbers_give_probabilities(data: Any, n: int, d: int) -> None:
+    number = st.one_of(st.floats(allow_infinity=False), st.sampled_from([0.0, -0.0, 1e308, -1e308, 5e-324, 1e-300]))
+    X = np.array(data.draw(st.lists(st.lists(number, min_size=d, max_size=d), min_size=n, max_size=n)))
+    y = data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    for make in (tb.GaussianNB, tb.KernelNB, tb.BernoulliNB, lambda: tb.NaiveBayes("mdl"), lambda: tb.NaiveBayes("width")):
+        try:
+            p = make().fit(X, y).predict_proba(X)
+        except TallybayesError as e:
+            assert "Rescale" in str(e)  # squares beyond float64
+            continue
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)

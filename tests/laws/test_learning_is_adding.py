@@ -1,0 +1,228 @@
+"""fit(A ∪ B) = fit(A) + fit(B), and what follows: forgetting, weights, order, decay, threads."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+import tallybayes as tb
+from tallybayes.errors import ForgetError, MergeError, TallybayesError
+from tests.estimators import ESTIMATORS, labels
+
+NAMES = list(ESTIMATORS)
+seeds = st.integers(0, 10_000)
+
+
+def take(X: Any, rows: Any) -> Any:
+    return X.iloc[rows].reset_index(drop=True) if hasattr(X, "iloc") else X[rows]
+
+
+def parts(name: str, seed: int, n: int = 60) -> tuple[Any, Any, Any, Any]:
+    """A maker, and data whose first half already holds every label and level."""
+    make, data = ESTIMATORS[name]
+    rng = np.random.default_rng(seed)
+    return make, data(rng, n), labels(rng, n), data(rng, 20)
+
+
+def arrays(model: Any) -> dict[str, Any]:
+    found = {"weight": model._tally.weight}
+    for i, s in enumerate(model._tally.stats):
+        found.update({f"{i} {key}": value for key, value in s.items()})
+    return found
+
+
+def same_tally(a: Any, b: Any, moments: float = 1e-12) -> None:
+    """Counts bit for bit; means and squares to rounding."""
+    left, right = arrays(a), arrays(b)
+    assert left.keys() == right.keys()
+    for key, value in left.items():
+        if key.split()[-1] in ("mean", "m2"):
+            scale = np.abs(right[key]).max(initial=0)
+            np.testing.assert_allclose(value, right[key], rtol=moments, atol=moments * scale, err_msg=key)
+        else:
+            np.testing.assert_array_equal(value, right[key], err_msg=key)
+
+
+def same_answers(a: Any, b: Any, X: Any, tol: float = 1e-9) -> None:
+    assert a.classes_.tolist() == b.classes_.tolist()
+    np.testing.assert_allclose(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X), rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds, cut=st.integers(20, 50))
+def test_merge_equals_fit_of_all(name: str, seed: int, cut: int) -> None:
+    make, X, y, _ = parts(name, seed)
+    rows = np.arange(len(y))
+    schema = make().fit(X, y).schema_  # cuts and levels agreed on beforehand
+    if name.startswith("NaiveBayes"):
+        whole = make().set_params(schema=schema).fit(X, y)
+        a = make().set_params(schema=schema).fit(take(X, rows[:cut]), y[:cut])
+        b = make().set_params(schema=schema).fit(take(X, rows[cut:]), y[cut:])
+    else:
+        whole = make().fit(X, y)
+        a, b = make().fit(take(X, rows[:cut]), y[:cut]), make().fit(take(X, rows[cut:]), y[cut:])
+    before = copy.deepcopy(arrays(a))
+    merged = a + b
+    np.testing.assert_equal(arrays(a), before)  # + leaves its operands alone
+    same_answers(merged, whole, X)
+    same_answers(a.merge(b), whole, X)
+    if "words" not in name and "mixed" not in name:  # levels met in another order are numbered in another order
+        same_tally(merged, whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds, steps=st.integers(1, 4))
+def test_partial_fit_equals_fit(name: str, seed: int, steps: int) -> None:
+    make, X, y, _ = parts(name, seed)
+    if name == "NaiveBayes frequency":  # cuts are chosen by the first batch
+        schema = make().fit(X, y).schema_
+        maker = lambda: make().set_params(schema=schema)  # noqa: E731
+    else:
+        maker = make
+    whole, bits = maker().fit(X, y), maker()
+    for rows in np.array_split(np.arange(len(y)), steps):
+        bits.partial_fit(take(X, rows), y[rows])
+    same_tally(bits, whole)
+    same_answers(bits, whole, X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds, cut=st.integers(30, 57))
+def test_forgetting_undoes_learning(name: str, seed: int, cut: int) -> None:
+    make, X, y, new = parts(name, seed)
+    rows = np.arange(len(y))
+    before = make().fit(take(X, rows[:cut]), y[:cut])
+    answers = before.predict_joint_log_proba(take(X, rows[:cut]))
+    model = pickle.loads(pickle.dumps(before)).partial_fit(take(X, rows[cut:]), y[cut:])
+    model.forget(take(X, rows[cut:]), y[cut:])
+    assert model.classes_.tolist() == before.classes_.tolist()
+    np.testing.assert_array_equal(model._tally.weight, before._tally.weight)
+    got = model.predict_joint_log_proba(take(X, rows[:cut]))
+    np.testing.assert_allclose(got, answers, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_forgetting_what_was_never_learned_changes_nothing(name: str) -> None:
+    make, X, y, new = parts(name, 1)
+    model = make().fit(X, y)
+    before = copy.deepcopy(arrays(model))
+    many = np.repeat(np.arange(20), 40)
+    with pytest.raises(ForgetError, match="Nothing was changed"):
+        model.forget(take(new, many), np.repeat(y[:20], 40))
+    np.testing.assert_equal(arrays(model), before)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds)
+def test_weight_two_is_twice_and_weight_zero_is_absent(name: str, seed: int) -> None:
+    make, X, y, _ = parts(name, seed)
+    w = np.random.default_rng(seed).integers(0, 3, size=len(y)).astype(float)
+    w[[list(y).index(c) for c in "abc"]] = 1.0
+    repeated = np.repeat(np.arange(len(y)), w.astype(int))
+    schema = make().fit(take(X, repeated), y[repeated]).schema_ if name == "NaiveBayes frequency" else None
+    maker = (lambda: make().set_params(schema=schema)) if schema else make
+    weighted = maker().fit(X, y, sample_weight=w)
+    same_answers(weighted, maker().fit(take(X, repeated), y[repeated]), take(X, repeated))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=seeds)
+def test_order_of_rows_does_not_matter(name: str, seed: int) -> None:
+    make, X, y, _ = parts(name, seed)
+    order = np.random.default_rng(seed).permutation(len(y))
+    same_answers(make().fit(X, y), make().fit(take(X, order), y[order]), X)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("MultinomialNB", "ComplementNB", "NaiveBayes mixed")])
+@given(seed=seeds)
+def test_order_of_columns_does_not_matter(name: str, seed: int) -> None:
+    make, X, y, _ = parts(name, seed)
+    order = np.random.default_rng(seed).permutation(X.shape[1])
+    same_answers(make().fit(X, y), _Permuted(make().fit(X[:, order], y), order), X)
+
+
+class _Permuted:
+    def __init__(self, model: Any, order: Any) -> None:
+        self.model, self.order, self.classes_ = model, order, model.classes_
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        return self.model.predict_joint_log_proba(X[:, self.order])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_classes_do_not_matter(name: str) -> None:
+    make, X, y, _ = parts(name, 3)
+    back = {"a": 30, "b": -1, "c": 7}
+    renamed = make().fit(X, np.array([back[c] for c in y]))
+    model = make().fit(X, y)
+    order = [renamed.classes_.tolist().index(back[c]) for c in model.classes_]
+    np.testing.assert_allclose(renamed.predict_proba(X)[:, order], model.predict_proba(X), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_decay_scales_the_past(name: str) -> None:
+    make, X, y, new = parts(name, 4)
+    weighted = make().fit(X, y, sample_weight=np.full(len(y), 0.25))
+    decayed = make().fit(X, y).decay(0.25)
+    same_answers(decayed, weighted, X)
+    with pytest.raises(TallybayesError, match="above 0"):
+        decayed.decay(0.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_bits_for_any_number_of_threads(name: str) -> None:
+    make, data = ESTIMATORS[name]
+    rng = np.random.default_rng(0)
+    X, y = data(rng, 30_000), labels(rng, 30_000)
+    w = rng.random(len(y))
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            model = make().fit(X, y, sample_weight=w)
+            found.append((arrays(model), model.predict_proba(X), model.predict_joint_log_proba(X)))
+    np.testing.assert_equal(found[1], found[0])
+    np.testing.assert_equal(found[2], found[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_failed_call_changes_nothing(name: str) -> None:
+    make, X, y, _ = parts(name, 5)
+    model = make().fit(X, y)
+    before = pickle.dumps(model)
+    for bad in (X[:0], "nonsense", [[None]], take(X, [0, 1])):
+        with pytest.raises((ValueError, TypeError)):
+            model.partial_fit(bad, y[:3])
+    with pytest.raises(ValueError):
+        model.partial_fit(X, y, sample_weight=-np.ones(len(y)))
+    with pytest.raises(ValueError):
+        model.fit(X, y[:-1])
+    with pytest.raises(MergeError):
+        model.merge(tb.GaussianNB().fit(np.eye(7), [0, 1, 0, 1, 0, 1, 0]))
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_new_classes_may_appear_and_sum_adds_models(name: str) -> None:
+    make, X, y, _ = parts(name, 6)
+    if name == "NaiveBayes frequency":
+        schema = make().fit(X, y).schema_
+        maker = lambda: make().set_params(schema=schema)  # noqa: E731
+    else:
+        maker = make
+    order = np.argsort(y, kind="stable")
+    X, y = take(X, order), y[order]
+    whole, streamed = maker().fit(X, y), maker()
+    models = []
+    for c in ("c", "a", "b"):
+        rows = np.flatnonzero(y == c)
+        streamed.partial_fit(take(X, rows), y[rows])
+        models.append(maker().fit(take(X, rows), y[rows]))
+    same_answers(streamed, whole, X)
+    same_answers(sum(models), whole, X)
