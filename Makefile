@@ -9,10 +9,8 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))$(1))")
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
-MODULES := $(shell find src -name '*.py' 2>/dev/null | sort)
 
 .PHONY: help demo test unit bench bench-quick lint sanitize clean
-.DELETE_ON_ERROR:
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -53,20 +51,16 @@ $(BIN)/python:
 # What building takes. CMake comes from the system if that is new enough.
 .venv/.tools: pyproject.toml | $(BIN)/python
 	$(PIP) ninja $(call wants,['build-system']['requires'])
-	@echo 'cmake_minimum_required(VERSION 3.25)' | cmake -P /dev/stdin 2>/dev/null || $(PIP) 'cmake>=3.25'
+	@grep cmake_minimum_required CMakeLists.txt > .venv/wanted.cmake
+	@cmake -P .venv/wanted.cmake 2>/dev/null || $(PIP) cmake
 	@touch $@
 
-# An editable install: edits in src/ need nothing; an edit in cpp/ compiles what it touches.
+# An editable install: edits and new files in src/ need nothing; an edit in cpp/ compiles what it touches.
 # The stub of the compiled module is copied beside the sources, where mypy looks.
-.venv/.package: .venv/.tools .venv/.modules $(CORE)
+.venv/.package: .venv/.tools $(CORE)
 	SKBUILD_CMAKE_DEFINE=TB_DEVELOPER=ON $(PIP) --no-build-isolation --editable '.[test]'
 	@cp $(BIN)/../lib/python*/site-packages/tallybayes/_core.pyi src/tallybayes/
 	@touch $@
-
-# The list of modules: rewritten only when a file comes or goes, since the install knows them by name.
-.venv/.modules: .FORCE | $(BIN)/python
-	@echo '$(MODULES)' | cmp -s - $@ || echo '$(MODULES)' > $@
-.PHONY: .FORCE
 
 .venv/.bench: .venv/.package
 	$(PIP) $(call wants,['project']['optional-dependencies']['bench'])
