@@ -264,7 +264,8 @@ def direct_sums(model: Any, X: data.Array, y: data.Array, rows: data.Array) -> d
             z = (rows[:, j, None] - seen[:, j]) / h
             joint[:, c] += np.log(np.exp(-0.5 * z * z).sum(axis=1) / (len(seen) * h * np.sqrt(2 * np.pi)))
     joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-    return joint / joint.sum(axis=1, keepdims=True)
+    posterior: data.Array = joint / joint.sum(axis=1, keepdims=True)
+    return posterior
 
 
 @workload("KernelNB predict_proba", ratio=20)
