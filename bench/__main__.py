@@ -41,14 +41,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     started = time.perf_counter()
     print(_header(options.quick), flush=True)
-    results = []
+    results: list[Result] = []
     for k, work in enumerate(chosen):
         _progress(f"[{k + 1}/{len(chosen)}] {work.name}")
         results.append(_guarded(work, quick=True) if options.quick else _in_child(work))
+        write(options.json, results, quick=options.quick)  # an interrupted run leaves what it has
     _progress("")
     print(table(results))
     print(_footer(options.quick, time.perf_counter() - started))
-    write(options.json, results, quick=options.quick)
     print(f"written: {os.path.relpath(options.json)}")
     return 1 if any(result.error for result in results) else 0
 
