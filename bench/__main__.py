@@ -101,6 +101,8 @@ def _header(quick: bool) -> str:
         f"{facts['cores']} cores, {facts['instruction set']}, load {facts['load']}",
         "Times are the minimum of turns taken in one run. peer/ours: the peer takes so many times as long.",
     ]
+    if facts["load"] > 0.5:
+        lines.append("BUSY: other work runs on these cores, and the ratios are not to be trusted.")
     if quick:
         lines.append("QUICK: a tenth of the rows, no memory, under a minute. Targets are for the full run.")
     return "\n".join(lines) + "\n"

@@ -15,6 +15,8 @@ from .memory import Extra, extra_memory
 
 Run = Callable[[], object]
 
+ROUNDS = 3  # turns that even the slowest side gets
+
 
 @dataclass(frozen=True)
 class Side:
@@ -136,7 +138,7 @@ def _time(case: Case, result: Result, budget: float) -> None:
 
 
 def interleave(sides: Mapping[str, Run], budget: float) -> tuple[dict[str, float], dict[str, object]]:
-    """Gives every side its turn until the budget (seconds) is spent, at least twice.
+    """Gives every side its turn until the budget (seconds) is spent, at least ROUNDS times.
     Returns the fastest call of each side, and each side's first answer."""
     best = dict.fromkeys(sides, math.inf)
     loops = dict.fromkeys(sides, 1)
@@ -144,7 +146,7 @@ def interleave(sides: Mapping[str, Run], budget: float) -> tuple[dict[str, float
     turn = budget / (4 * len(sides))
     started = time.perf_counter()
     rounds = 0
-    while rounds < 2 or time.perf_counter() - started < budget:
+    while rounds < ROUNDS or time.perf_counter() - started < budget:
         for name, call in sides.items():
             seconds, loops[name], answer = _sample(call, loops[name], turn)
             best[name] = min(best[name], seconds)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from .harness import Result, named
 
@@ -19,7 +20,7 @@ RIGHT = {"ours", "peer/ours", "ours/limit", "memory"}
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
-def machine() -> dict[str, object]:
+def machine() -> dict[str, Any]:
     """What a reader of the figures must know."""
     from tallybayes import _core
 
