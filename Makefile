@@ -1,0 +1,67 @@
+# Everything happens in .venv, which these targets make when they need it. Wanted of the machine: Python >= 3.11
+# with venv, g++ and make. The files .venv/.* are stamps: what they stand for is done unless a source is newer.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
+
+# Requirements out of pyproject.toml: $(call wants,['build-system']['requires'])
+wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))$(1))")
+
+CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
+
+.PHONY: help demo test unit bench bench-quick lint sanitize clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+demo: .venv/.package ## the tour: examples/demo.py
+	$(BIN)/python examples/demo.py
+
+test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
+
+unit: .venv/.package ## the Python tests only
+	$(BIN)/python -m pytest -n 2
+
+bench: .venv/.bench ## speed and memory beside peers; several minutes
+	$(BIN)/python -m bench
+
+bench-quick: .venv/.bench ## the same on a tenth of the rows; under a minute
+	$(BIN)/python -m bench --quick
+
+lint: .venv/.package ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+
+sanitize: .venv/.tools ## the C++ tests with address and undefined-behaviour sanitizers
+	$(WITH_BIN) cmake -S . -B build/sanitize -G Ninja -DTB_SANITIZE=ON -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja"
+	$(WITH_BIN) cmake --build build/sanitize
+	build/sanitize/tb_test
+
+clean: ## remove all that these targets made
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -f src/tallybayes/_core.pyi bench/results*.json
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+# What building takes. CMake comes from the system if that is new enough.
+.venv/.tools: pyproject.toml | $(BIN)/python
+	$(PIP) ninja $(call wants,['build-system']['requires'])
+	@grep cmake_minimum_required CMakeLists.txt > .venv/wanted.cmake
+	@cmake -P .venv/wanted.cmake 2>/dev/null || $(PIP) cmake
+	@touch $@
+
+# An editable install: edits and new files in src/ need nothing; an edit in cpp/ compiles what it touches.
+# The stub of the compiled module is copied beside the sources, where mypy looks.
+.venv/.package: .venv/.tools $(CORE)
+	SKBUILD_CMAKE_DEFINE=TB_DEVELOPER=ON $(PIP) --no-build-isolation --editable '.[test]'
+	@cp $(BIN)/../lib/python*/site-packages/tallybayes/_core.pyi src/tallybayes/
+	@touch $@
+
+.venv/.bench: .venv/.package
+	$(PIP) $(call wants,['project']['optional-dependencies']['bench'])
+	@touch $@

@@ -1,0 +1,92 @@
+"""The tables of the workloads: made fast, the same in every run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+Array = npt.NDArray[Any]
+BLOCK = 50_000  # rows made at a time: no temporary the size of X
+
+
+def gaussians(n: int, d: int, K: int, dtype: str = "float64") -> tuple[Array, Array]:
+    """Normal columns around a mean of each class; X (n,d) and y (n,) in 0..K-1."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(K, size=n)
+    mean = 0.5 * rng.standard_normal((K, d))
+    X = np.empty((n, d), dtype)
+    for a in range(0, n, BLOCK):
+        b = min(a + BLOCK, n)
+        X[a:b] = rng.standard_normal((b - a, d)) + mean[y[a:b]]
+    return X, y
+
+
+def codes(n: int, d: int, V: int, K: int) -> tuple[Array, Array]:
+    """int64 codes 0..V-1 that lean towards a value of each class; X (n,d) and y (n,)."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(K, size=n)
+    favourite = rng.integers(V, size=(K, d))
+    X = np.empty((n, d), np.int64)
+    for a in range(0, n, BLOCK):
+        b = min(a + BLOCK, n)
+        lean = rng.random((b - a, d), np.float32) < 0.2
+        X[a:b] = np.where(lean, favourite[y[a:b]], rng.integers(V, size=(b - a, d)))
+    return X, y
+
+
+def words(n: int, T: int, per_row: int, K: int) -> tuple[sparse.csr_matrix, Array]:
+    """Word counts: exactly `per_row` different terms in a row, frequent terms first (roughly Zipf's law).
+    The terms are cut into `per_row` stretches that grow geometrically, and a row has one term of each:
+    sorted and without duplicates from the start."""
+    rng = np.random.default_rng(3)
+    steps = np.arange(per_row + 1)
+    edges = np.maximum(T ** (steps / per_row) - 1, steps).astype(np.int32)  # a stretch holds a term at least
+    edges[-1] = T
+    y = rng.integers(K, size=n)
+    index = np.empty((n, per_row), np.int32)
+    value = np.empty((n, per_row))
+    for a in range(0, n, BLOCK):
+        b = min(a + BLOCK, n)
+        position = rng.random((b - a, per_row), np.float32) * np.diff(edges)
+        index[a:b] = np.minimum(edges[:-1] + position.astype(np.int32), edges[1:] - 1)
+        value[a:b] = 1 + (rng.random((b - a, per_row), np.float32) < 0.3)
+    start = np.arange(0, n * per_row + 1, per_row, dtype=np.int32)
+    return sparse.csr_matrix((value.ravel(), index.ravel(), start), shape=(n, T)), y
+
+
+def dicts(n: int, d: int, K: int) -> list[tuple[dict[str, float], str]]:
+    """Rows as a stream delivers them: a dict of numbers, and a label."""
+    X, y = gaussians(n, d, K)
+    names = [f"x{j}" for j in range(d)]
+    return [(dict(zip(names, row, strict=True)), f"class {c}") for row, c in zip(X.tolist(), y, strict=True)]
+
+
+def frame(library: str, X: Array, *, categorical: bool) -> Any:
+    """Codes as a table of strings such as "level 3", or of categorical columns with those levels."""
+    import pyarrow as pa
+
+    level = pa.array([f"level {v}" for v in range(int(X.max()) + 1)])
+    columns = {}
+    for j in range(X.shape[1]):
+        column = pa.DictionaryArray.from_arrays(pa.array(X[:, j].astype(np.int32)), level)
+        columns[f"c{j}"] = column if categorical else column.cast(pa.string())
+    arrow = pa.table(columns)
+    if library == "pandas":
+        return arrow.to_pandas()
+    if library == "polars":
+        import polars as pl
+
+        return pl.DataFrame(arrow)
+    return arrow
+
+
+def buffers(arrow: Any) -> list[Array]:
+    """The bytes of an Arrow table, as arrays: what reading it once means."""
+    found = []
+    for column in arrow.columns:
+        for chunk in column.chunks:
+            found += [np.frombuffer(b, np.uint8) for b in chunk.buffers() if b is not None and b.size]
+    return found
