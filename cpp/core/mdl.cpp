@@ -21,7 +21,11 @@ class NLogN {
         scale_(std::ldexp(1.0, digits_)) {
     constexpr double kTable = 1 << 20;
     if (whole) table_.resize(static_cast<std::size_t>(std::min(total, kTable)) + 1);
-    for (std::size_t n = 0; n < table_.size(); ++n) table_[n] = compute(static_cast<double>(n));
+    constexpr std::size_t kBlock = 1 << 15;
+    parallel_for((table_.size() + kBlock - 1) / kBlock, [this](std::size_t b, int) {
+      const std::size_t end = std::min(table_.size(), (b + 1) * kBlock);
+      for (std::size_t n = b * kBlock; n < end; ++n) table_[n] = compute(static_cast<double>(n));
+    });
   }
   std::int64_t operator()(double n) const {
     if (n < static_cast<double>(table_.size())) {
@@ -50,6 +54,10 @@ struct Runs {
   };
   std::vector<Entry> entry;
   std::size_t count() const { return cut.size(); }
+  void clear(std::size_t most) {  // memory that stays untouched costs nothing; growing step by step would
+    start.clear(), cut.clear(), entry.clear();
+    start.reserve(most + 1), cut.reserve(most), entry.reserve(most);
+  }
 };
 
 class Grouping {
@@ -58,9 +66,7 @@ class Grouping {
 
   // The tags of sorted are classes if there are no weights, else rows.
   void group(const Sorted& sorted, const Rows& rows, Runs& out) {
-    out.start.clear();
-    out.cut.clear();
-    out.entry.clear();
+    out.clear(sorted.count);
     bool pure = false;  // the last run holds one class only
     double before = 0;
     for (std::size_t i = 0, end; i < sorted.count; i = end) {

@@ -9,7 +9,6 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kDigits = 8;  // of 8 bits: 256 write streams are what the address translation caches bear
 constexpr std::size_t kRun = 1024;
 
 }  // namespace
@@ -27,12 +26,12 @@ Sorted::Sorted(std::size_t n, Tag kind)
 }
 
 bool Sorted::sort(const Columns& x, std::size_t column, const Rows& rows, FirstInfinite& bad) {
-  std::array<double, kRun> value;
+  std::array<double, kRun> buffer;
   count = 0;
   for (std::size_t first = 0; first < x.n; first += kRun) {
     const std::size_t run = std::min(kRun, x.n - first);
-    read_values(x.col[column], rows, first, run, value.data());
-    if (!bad.check(value.data(), first, run, column)) return false;
+    const double* value = read_values(x.col[column], rows, first, run, buffer.data());
+    if (!bad.check(value, first, run, column)) return false;
     for (std::size_t i = 0; i < run; ++i) {  // without branches: written always, kept if not NaN
       key[count] = key_of(value[i]);
       if (kind_ == Tag::label) tag[count] = static_cast<std::uint32_t>(rows.y[first + i]);
@@ -44,15 +43,29 @@ bool Sorted::sort(const Columns& x, std::size_t column, const Rows& rows, FirstI
   return true;
 }
 
-// From the least significant digit; a digit that all keys share (floats of 4 bytes and whole numbers have many)
-// is skipped.
+// Digits are of 8 bits: 256 places to write to are as many as the address translation caches bear.
+// Five digits from the highest in which keys differ nearly always tell all keys apart; what is left in disorder is a
+// few neighbours, put right by insertion. If it is more than that, the other digits are sorted too.
 template <bool tagged>
 void Sorted::radix_sort() {
-  std::array<std::array<std::uint32_t, 256>, kDigits> place{};
+  std::uint64_t differ = 0;
+  for (std::size_t i = 1; i < count; ++i) differ |= key[i] ^ key[0];
+  if (differ == 0) return;
+  const auto high = static_cast<std::size_t>(63 - std::countl_zero(differ)) / 8;
+  const std::size_t low = high < 5 ? 0 : high - 4;
+  sort_digits<tagged>(low, high + 1);
+  if (low > 0 && !insertion_sort<tagged>(2 * count)) sort_digits<tagged>(0, high + 1);
+}
+
+// By digits low .. end of the keys, the least significant first; a digit that all keys share (floats of 4 bytes and
+// whole numbers have many) is skipped.
+template <bool tagged>
+void Sorted::sort_digits(std::size_t low, std::size_t end) {
+  std::array<std::array<std::uint32_t, 256>, 8> place{};
   for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t p = 0; p < kDigits; ++p) ++place[p][(key[i] >> (8 * p)) & 255];
+    for (std::size_t p = low; p < end; ++p) ++place[p][(key[i] >> (8 * p)) & 255];
   }
-  for (std::size_t p = 0; p < kDigits && count > 1; ++p) {
+  for (std::size_t p = low; p < end; ++p) {
     auto& at = place[p];
     if (at[(key[0] >> (8 * p)) & 255] == count) continue;
     std::uint32_t sum = 0;
@@ -66,6 +79,25 @@ void Sorted::radix_sort() {
     std::swap(key, key2_);
     if constexpr (tagged) std::swap(tag, tag2_);
   }
+}
+
+// False if it would take more moves than that.
+template <bool tagged>
+bool Sorted::insertion_sort(std::size_t moves) {
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::uint64_t k = key[i];
+    if (key[i - 1] <= k) continue;
+    const std::uint32_t t = tagged ? tag[i] : 0;
+    std::size_t j = i;
+    for (; j > 0 && key[j - 1] > k && moves > 0; --j, --moves) {
+      key[j] = key[j - 1];
+      if constexpr (tagged) tag[j] = tag[j - 1];
+    }
+    key[j] = k;
+    if constexpr (tagged) tag[j] = t;
+    if (moves == 0) return false;
+  }
+  return true;
 }
 
 }  // namespace tb

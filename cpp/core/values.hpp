@@ -20,8 +20,9 @@ struct Rows {
 // whose sum could overflow.
 void check_rows(const Rows& rows, std::size_t n, std::size_t classes);
 
-// out[i] = value of row first + i, for i < count; NaN if it is missing or the row is absent.
-void read_values(const Column& column, const Rows& rows, std::size_t first, std::size_t count, double* out);
+// The values of rows first .. first + count, NaN if missing or the row is absent: in the column itself where it
+// already looks so, else in buffer.
+const double* read_values(const Column& column, const Rows& rows, std::size_t first, std::size_t count, double* buffer);
 
 // Remembers the infinite value with the smallest row, then column, whatever the order of the threads.
 class FirstInfinite {

@@ -4,17 +4,39 @@
 
 namespace tb::TB_ISA {
 
-void widen(const double* value, std::size_t count, double* low, double* high) {
-  Vec lo = set(*low), hi = set(*high);
+constexpr double kLargest = 1.7976931348623157e308;
+
+bool any_infinite(const double* value, std::size_t count) {
+  Mask found[2] = {};
   std::size_t i = 0;
-  for (; i + W <= count; i += W) {
-    const Vec x = load(value + i);
-    lo = pick(x < lo, x, lo);
-    hi = pick(x > hi, x, hi);
+  for (; i + 2 * W <= count; i += 2 * W) {
+    for (int v = 0; v < 2; ++v) {
+      const Vec x = load(value + i + v * W);
+      found[v] |= Mask(x > kLargest) | Mask(x < -kLargest);
+    }
   }
-  for (int k = 0; k < W; ++k) {
-    *low = lo[k] < *low ? lo[k] : *low;
-    *high = hi[k] > *high ? hi[k] : *high;
+  std::int64_t any = 0;
+  for (int k = 0; k < W; ++k) any |= found[0][k] | found[1][k];
+  for (; i < count; ++i) any |= value[i] > kLargest || value[i] < -kLargest;
+  return any != 0;
+}
+
+void widen(const double* value, std::size_t count, double* low, double* high) {
+  Vec lo[4], hi[4];  // four of each hide the latency
+  for (int v = 0; v < 4; ++v) lo[v] = set(*low), hi[v] = set(*high);
+  std::size_t i = 0;
+  for (; i + 4 * W <= count; i += 4 * W) {
+    for (int v = 0; v < 4; ++v) {
+      const Vec x = load(value + i + v * W);
+      lo[v] = x < lo[v] ? x : lo[v];
+      hi[v] = x > hi[v] ? x : hi[v];
+    }
+  }
+  for (int v = 0; v < 4; ++v) {
+    for (int k = 0; k < W; ++k) {
+      *low = lo[v][k] < *low ? lo[v][k] : *low;
+      *high = hi[v][k] > *high ? hi[v][k] : *high;
+    }
   }
   for (; i < count; ++i) {
     *low = value[i] < *low ? value[i] : *low;
@@ -22,7 +44,7 @@ void widen(const double* value, std::size_t count, double* low, double* high) {
   }
 }
 
-constexpr std::size_t kFew = 24;   // up to here comparing with every cut beats searching
+constexpr std::size_t kFew = 48;   // up to here comparing with every cut beats searching
 constexpr std::size_t kRun = 256;  // values searched side by side
 
 // Comparisons are 0 or -1 in each lane: their sum is minus the code. Four vectors at a time hide their latency.
@@ -45,7 +67,7 @@ TB_INLINE void compare_all(const double* value, const double* cut, std::size_t m
 TB_INLINE void search(const double* value, std::size_t count, const double* cut, std::size_t m, std::int64_t* code) {
   for (std::size_t i = 0; i < count; ++i) code[i] = 0;
   std::int64_t left = static_cast<std::int64_t>(m);
-  while (left > 0) {  // code[i] cuts are known to be <= value[i], and `left` more are in question
+  while (left > 0) {  // code[i] cuts are known to be <= value[i], and at most `left` more are
     const std::int64_t half = (left + 1) / 2;
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t step = cut[code[i] + half - 1] <= value[i] ? half : 0;

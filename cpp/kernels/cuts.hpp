@@ -1,9 +1,11 @@
-// Hot loops of equal-width cuts and of digitising.
+// Hot loops of reading values, of equal-width cuts and of digitising.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 #include "core/dispatch.hpp"
+
+TB_DECLARE(bool, any_infinite, (const double* value, std::size_t count))
 
 // Widens [*low, *high] to hold the values; NaN is passed over.
 TB_DECLARE(void, widen, (const double* value, std::size_t count, double* low, double* high))
