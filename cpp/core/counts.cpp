@@ -1,0 +1,289 @@
+#include "core/counts.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+
+#include "core/code_table.hpp"
+#include "core/labels.hpp"
+#include "core/threads.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t kPrivateCells = 1 << 19;  // a thread's own tables take at most 2 MB
+constexpr std::size_t kTileBytes = 3 << 13;     // rows counted column by column while in the first-level cache
+constexpr std::size_t kStripBytes = 512;
+constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max();
+
+struct Task {
+  const Labelled& t;
+  const std::int64_t* size;
+  std::uint64_t limit;
+  std::size_t chunk_rows;
+};
+
+struct TooLarge {};  // for private tables
+
+template <class T>
+std::uint64_t place_as(const char* p) {
+  T v;
+  __builtin_memcpy(&v, p, sizeof v);
+  if constexpr (std::numeric_limits<T>::is_signed) return v < -1 ? kHuge : static_cast<std::uint64_t>(static_cast<std::int64_t>(v) + 1);
+  const auto u = static_cast<std::uint64_t>(v);
+  return u >= kHuge - 1 ? kHuge - 1 : u + 1;
+}
+
+// Where a code belongs: code + 1, 0 if it is -1, kHuge if it is another negative number (missing as well).
+std::uint64_t place_at(const Column& c, std::size_t i) {
+  const char* p = c.data + static_cast<std::ptrdiff_t>(i) * c.stride;
+  switch (c.dtype) {
+    case Dtype::i8: return place_as<std::int8_t>(p);
+    case Dtype::i16: return place_as<std::int16_t>(p);
+    case Dtype::i32: return place_as<std::int32_t>(p);
+    case Dtype::i64: return place_as<std::int64_t>(p);
+    case Dtype::u16: return place_as<std::uint16_t>(p);
+    case Dtype::u32: return place_as<std::uint32_t>(p);
+    case Dtype::u64: return place_as<std::uint64_t>(p);
+    default: return place_as<std::uint8_t>(p);
+  }
+}
+
+// Counts columns [j0, j1) chunk by chunk.
+template <class N>
+class Counter {
+ public:
+  Counter(const Task& task, std::size_t j0, std::size_t j1, std::size_t most_cells)
+      : task_(task), j0_(j0), j1_(j1), most_cells_(most_cells), cls_(std::min(task.chunk_rows, task.t.x.n)) {
+    const std::size_t rows = task.t.classes + 1;
+    std::size_t cells = 0;
+    for (std::size_t j = j0; j < j1; ++j) {
+      const auto places = static_cast<std::size_t>(task.size[j]) + 1;
+      if (places > most_cells / rows || (cells += places * rows) > most_cells) throw TooLarge{};
+    }
+    for (std::size_t j = j0; j < j1; ++j) table_.emplace_back(task.t.classes, static_cast<std::uint64_t>(task.size[j]));
+  }
+
+  std::optional<BadValue> add(std::size_t chunk) {
+    begin_ = chunk * task_.chunk_rows;
+    end_ = std::min(begin_ + task_.chunk_rows, task_.t.x.n);
+    classify();
+    const bool fine = task_.t.x.row_major ? add_rows() : add_columns();
+    return fine ? std::nullopt : find_bad();
+  }
+
+  CodeTable<N>& table(std::size_t j) { return table_[j - j0_]; }
+
+ private:
+  // cls_: the class of each row of the chunk, or one more for rows that do not count.
+  void classify() {
+    const Labelled& t = task_.t;
+    const auto none = static_cast<std::uint32_t>(t.classes);
+    for (std::size_t i = begin_; i < end_; ++i) {
+      check_class(t.y[i], t.classes);
+      if (t.w) check_weight(t.w[i]);
+      cls_[i - begin_] = t.y[i] < 0 || (t.w && t.w[i] == 0.0) ? none : static_cast<std::uint32_t>(t.y[i]);
+    }
+  }
+
+  bool add_rows() {
+    const Columns& x = task_.t.x;
+    const std::size_t size = item_size(x.col[j0_].dtype);
+    const std::size_t strip = std::min(j1_ - j0_, kStripBytes / size);
+    const std::size_t rows = std::clamp<std::size_t>(kTileBytes / (strip * size), 32, 2048);
+    std::uint64_t most[kStripBytes];
+    for (std::size_t i = begin_; i < end_; i += rows) {
+      const std::size_t e = std::min(end_, i + rows);
+      for (std::size_t j = j0_; j < j1_; j += strip) {
+        const std::size_t width = std::min(strip, j1_ - j);
+        const Column& c = x.col[j];
+        TB_CALL(most_places, c.data + static_cast<std::ptrdiff_t>(i) * c.stride, c.stride, c.dtype, e - i, width, most);
+        for (std::size_t k = 0; k < width; ++k) if (!add_tile(j + k, i, e, most[k])) return false;
+      }
+    }
+    return true;
+  }
+
+  bool add_columns() {
+    for (std::size_t j = j0_; j < j1_; ++j) {
+      if (!add_tile(j, begin_, end_, TB_CALL(most_place, codes(j, begin_, end_)))) return false;
+    }
+    return true;
+  }
+
+  Codes codes(std::size_t j, std::size_t i, std::size_t e) const {
+    const Column& c = task_.t.x.col[j];
+    return {c.data + static_cast<std::ptrdiff_t>(i) * c.stride, c.stride, c.dtype, e - i, cls_.data() + (i - begin_),
+            task_.t.w ? task_.t.w + i : nullptr};
+  }
+
+  // Column j of rows [i, e), which need no place beyond `most`. False: a code is not below the limit.
+  bool add_tile(std::size_t j, std::size_t i, std::size_t e, std::uint64_t most) {
+    CodeTable<N>& table = this->table(j);
+    if (!table.holds(most)) {
+      std::uint64_t any = 0, counted = 0;  // the largest place exactly: of all rows, of those that count
+      for (std::size_t r = i; r < e; ++r) {
+        const std::uint64_t place = place_at(task_.t.x.col[j], r);
+        any = std::max(any, place);
+        if (place != kHuge && cls_[r - begin_] < task_.t.classes) counted = std::max(counted, place);
+      }
+      if (counted > task_.limit) return false;
+      if (most <= 2 * counted) counted = most;  // then the next tile will not have to look again
+      if (!table.holds(counted)) grow(table, counted);
+      if (!table.holds(any)) {
+        add_careful(j, i, e);
+        return true;
+      }
+    }
+    if constexpr (sizeof(N) == 4) TB_CALL(count_codes, codes(j, i, e), table.places());
+    else TB_CALL(weigh_codes, codes(j, i, e), table.places());
+    return true;
+  }
+
+  void grow(CodeTable<N>& table, std::uint64_t place) {
+    table.grow(place);
+    std::size_t cells = 0;
+    for (const CodeTable<N>& t : table_) cells += t.cells();
+    if (cells > most_cells_) throw TooLarge{};
+  }
+
+  void add_careful(std::size_t j, std::size_t i, std::size_t e) {
+    for (std::size_t r = i; r < e; ++r) {
+      const std::uint64_t place = place_at(task_.t.x.col[j], r);
+      if (place == kHuge || cls_[r - begin_] >= task_.t.classes) continue;
+      table(j).add(cls_[r - begin_], place, task_.t.w ? static_cast<N>(task_.t.w[r]) : N{1});
+    }
+  }
+
+  std::optional<BadValue> find_bad() const {
+    for (std::size_t i = begin_; i < end_; ++i) {
+      if (cls_[i - begin_] >= task_.t.classes) continue;
+      for (std::size_t j = j0_; j < j1_; ++j) {
+        const std::uint64_t place = place_at(task_.t.x.col[j], i);
+        if (place != kHuge && place > task_.limit) return BadValue{BadValue::code, i, j, static_cast<double>(place - 1)};
+      }
+    }
+    throw std::logic_error("a code beyond the limit was seen and not found again");
+  }
+
+  const Task& task_;
+  std::size_t j0_, j1_, most_cells_, begin_ = 0, end_ = 0;
+  std::vector<std::uint32_t> cls_;
+  std::vector<CodeTable<N>> table_;
+};
+
+// Keeps the first bad value by row, then column.
+class First {
+ public:
+  void offer(const BadValue& b) {
+    const std::lock_guard lock(mutex_);
+    if (!bad_ || b.row < bad_->row || (b.row == bad_->row && b.col < bad_->col)) bad_ = b;
+  }
+  void rethrow() const {
+    if (bad_) throw *bad_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<BadValue> bad_;
+};
+
+std::size_t chunks(const Task& task) { return (task.t.x.n + task.chunk_rows - 1) / task.chunk_rows; }
+
+// Every thread counts whole chunks of rows in tables of its own. Whole numbers: the order does not matter.
+CodeCounts by_rows(const Task& task) {
+  const std::size_t d = task.t.x.d;
+  std::vector<std::unique_ptr<Counter<std::uint32_t>>> own(static_cast<std::size_t>(threads()));
+  First first;
+  std::atomic<std::size_t> last{chunks(task)};  // chunks after one with a bad value need not be counted
+  parallel_for(chunks(task), [&](std::size_t b, int thread) {
+    if (b > last) return;
+    auto& mine = own[static_cast<std::size_t>(thread)];
+    try {
+      if (!mine) mine = std::make_unique<Counter<std::uint32_t>>(task, 0, d, kPrivateCells);
+      if (const std::optional<BadValue> bad = mine->add(b)) {
+        first.offer(*bad);
+        for (std::size_t now = last; b < now && !last.compare_exchange_weak(now, b);) {}
+      }
+    } catch (...) {
+      last = 0;
+      throw;
+    }
+  });
+  first.rethrow();
+  CodeCounts out;
+  for (std::size_t j = 0; j < d; ++j) {
+    auto size = static_cast<std::size_t>(task.size[j]);
+    for (const auto& c : own) if (c) size = std::max(size, c->table(j).levels());
+    out.size.push_back(static_cast<std::int64_t>(size));
+    out.table.emplace_back(task.t.classes * size, 0.0);
+    for (const auto& c : own) if (c) c->table(j).add_to(out.table[j].data(), size);
+  }
+  return out;
+}
+
+// Columns that one thread counts from top to bottom: those that share cache lines, or a few that share the
+// reading of the classes.
+std::size_t group_columns(const Columns& x) {
+  if (x.row_major) return std::max<std::size_t>(1, 64 / item_size(x.col[0].dtype));
+  return std::clamp<std::size_t>(x.d / (4 * static_cast<std::size_t>(threads())), 1, 8);
+}
+
+// Every column is counted by one thread, in the order of the rows, in the only table there is of it.
+CodeCounts by_columns(const Task& task) {
+  const std::size_t d = task.t.x.d, width = group_columns(task.t.x);
+  CodeCounts out;
+  out.size.resize(d);
+  out.table.resize(d);
+  First first;
+  parallel_for((d + width - 1) / width, [&](std::size_t g, int) {
+    const std::size_t j0 = g * width, j1 = std::min(d, j0 + width);
+    Counter<double> counter(task, j0, j1, std::numeric_limits<std::size_t>::max());
+    for (std::size_t b = 0; b < chunks(task); ++b) {
+      if (const std::optional<BadValue> bad = counter.add(b)) return first.offer(*bad);
+    }
+    for (std::size_t j = j0; j < j1; ++j) {
+      const std::size_t size = std::max(static_cast<std::size_t>(task.size[j]), counter.table(j).levels());
+      out.size[j] = static_cast<std::int64_t>(size);
+      out.table[j].assign(task.t.classes * size, 0.0);
+      counter.table(j).add_to(out.table[j].data(), size);
+    }
+  });
+  first.rethrow();
+  return out;
+}
+
+}  // namespace
+
+std::size_t CodeCounts::total() const {
+  std::size_t sum = 0;
+  for (const std::int64_t s : size) sum += static_cast<std::size_t>(s);
+  return sum;
+}
+
+void CodeCounts::write(std::size_t classes, double* out) const {
+  for (std::size_t c = 0; c < classes; ++c) {
+    for (std::size_t j = 0; j < table.size(); ++j) {
+      const auto s = static_cast<std::size_t>(size[j]);
+      out = std::copy_n(table[j].data() + c * s, s, out);
+    }
+  }
+}
+
+CodeCounts counts(const Labelled& t, const std::int64_t* size, std::int64_t limit) {
+  const std::size_t rows = std::clamp<std::size_t>((1 << 18) / std::max<std::size_t>(t.x.d, 1), 1024, 1 << 16);
+  const Task task{t, size, static_cast<std::uint64_t>(limit), rows};
+  if (!t.w && t.x.n < std::numeric_limits<std::uint32_t>::max()) {
+    try {
+      return by_rows(task);
+    } catch (const TooLarge&) {
+    }
+  }
+  return by_columns(task);
+}
+
+}  // namespace tb

@@ -1,0 +1,95 @@
+#include "core/sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/bad.hpp"
+#include "core/buffer.hpp"
+#include "core/in_order.hpp"
+#include "kernels/sums.hpp"
+
+namespace tb {
+namespace {
+
+struct SumUp {
+  bool add(const RowList& b, bool careful, double* acc) const {
+    return careful ? TB_CALL(add_sums_careful, b, acc) : TB_CALL(add_sums, b, acc);
+  }
+  static std::optional<BadValue::Kind> bad(double v) {
+    if (std::isinf(v)) return BadValue::infinite;
+    return v < 0.0 ? std::optional(BadValue::negative) : std::nullopt;
+  }
+};
+
+struct CountAbove {
+  double threshold;
+  bool add(const RowList& b, bool careful, double* acc) const {
+    return careful ? TB_CALL(add_ones_careful, b, threshold, acc) : TB_CALL(add_ones, b, threshold, acc);
+  }
+  static std::optional<BadValue::Kind> bad(double) { return std::nullopt; }
+};
+
+template <class What>
+class SumsWorker {
+ public:
+  SumsWorker(const Labelled& t, const What& what, double* n, double* s)
+      : t_(t), what_(what), rows_(t), size_(TB_CALL(sums_size, t.x.d)), acc_(rows_.most_slots() * size_), n_(n), s_(s) {}
+
+  std::optional<BadValue> add(std::size_t chunk) {
+    careful_ = false;
+    if (run(chunk)) return std::nullopt;
+    careful_ = true;
+    if (run(chunk)) return std::nullopt;
+    const std::size_t rows = chunk_rows(t_);
+    return find_bad(t_, chunk * rows, (chunk + 1) * rows, What::bad);
+  }
+
+  void merge() {
+    for (std::size_t s = 0; s < rows_.slots(); ++s) {
+      const std::size_t at = rows_.class_of(s) * t_.x.d;
+      TB_CALL(merge_sums, acc_.data() + s * size_, t_.x.d, careful_ ? -1.0 : rows_.weight(s), n_ + at, s_ + at);
+    }
+  }
+
+ private:
+  bool run(std::size_t chunk) {
+    RowList block;
+    bool clean = true;
+    rows_.start(chunk);
+    while (rows_.next(block)) {
+      std::fill(acc_.data() + rows_.fresh_from() * size_, acc_.data() + rows_.slots() * size_, 0.0);
+      clean &= what_.add(block, careful_, acc_.data());
+    }
+    return clean;
+  }
+
+  const Labelled t_;
+  const What what_;
+  ClassRows rows_;
+  std::size_t size_;
+  Buffer<double> acc_;
+  double *n_, *s_;
+  bool careful_ = false;
+};
+
+template <class What>
+void run(const Labelled& t, const What& what, double* n, double* s) {
+  std::fill_n(n, t.classes * t.x.d, 0.0);
+  std::fill_n(s, t.classes * t.x.d, 0.0);
+  InOrder<SumsWorker<What>>().run(chunks(t), [&] { return std::make_unique<SumsWorker<What>>(t, what, n, s); });
+}
+
+}  // namespace
+
+void sums(const Labelled& t, double* n, double* s) {
+  run(t, SumUp{}, n, s);
+  for (std::size_t i = 0; i < t.classes * t.x.d; ++i) {
+    if (!std::isfinite(s[i])) throw overflow(t, i % t.x.d);
+  }
+}
+
+void binary_counts(const Labelled& t, double threshold, double* n, double* ones) {
+  run(t, CountAbove{threshold}, n, ones);
+}
+
+}  // namespace tb

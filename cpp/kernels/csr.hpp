@@ -1,0 +1,20 @@
+// Sums over the stored values of sparse rows.
+#pragma once
+#include "core/columns.hpp"
+#include "core/dispatch.hpp"
+
+namespace tb {
+
+struct SparseRows {
+  const Csr* x;
+  const std::size_t* row;  // which rows
+  std::size_t m;
+  const double* w;          // per row of the matrix, or null
+  const double* threshold;  // or null: sum the values
+};
+
+}  // namespace tb
+
+// sum[t] += w * x for the stored values of the rows, or w where x > threshold. False if a value is not
+// finite or (without a threshold) negative.
+TB_DECLARE(bool, add_sparse, (const SparseRows& s, double* sum))

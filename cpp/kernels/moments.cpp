@@ -1,0 +1,121 @@
+#include "kernels/moments.hpp"
+
+#include "kernels/walk.hpp"
+
+namespace tb::TB_ISA {
+namespace {
+
+template <bool weighted>
+struct Plain {
+  static constexpr std::size_t fields = kMomentFields;
+  template <class V, std::size_t R>
+  __attribute__((always_inline)) void add(const V (&x)[R], const V (&w)[R], double* acc, std::size_t size) {
+    const V shift = read<V>(acc);
+    V sum = read<V>(acc + size), square = read<V>(acc + 2 * size);
+    for (std::size_t r = 0; r < R; ++r) {
+      const V z = x[r] - shift;
+      const V wz = weighted ? w[r] * z : z;
+      sum += wz;
+      square += wz * z;
+    }
+    write(acc + size, sum);
+    write(acc + 2 * size, square);
+  }
+};
+
+struct Careful {
+  static constexpr std::size_t fields = kMomentFields;
+  template <class V, std::size_t R>
+  __attribute__((always_inline)) void add(const V (&x)[R], const V (&w)[R], double* acc, std::size_t size) {
+    V shift = read<V>(acc), sum = read<V>(acc + size), square = read<V>(acc + 2 * size), n = read<V>(acc + 3 * size);
+    for (std::size_t r = 0; r < R; ++r) {
+      shift = pick(shift == shift, shift, x[r]);
+      const V z = pick(x[r] == x[r], x[r] - shift, V{});
+      const V wz = w[r] * z;
+      sum += wz;
+      square += wz * z;
+      n += pick(x[r] == x[r], w[r], V{});
+    }
+    write(acc, shift);
+    write(acc + size, sum);
+    write(acc + 2 * size, square);
+    write(acc + 3 * size, n);
+  }
+};
+
+template <class T>
+void open(const T* x, std::size_t d, bool no_shift, double* slot) {
+  const std::size_t size = padded(d);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t whole = narrow(d) ? d : d / W * W;
+    const std::size_t j = i < whole ? i : d - W + (i - whole);
+    slot[i] = no_shift ? __builtin_nan("") : static_cast<double>(x[j]);
+  }
+  for (std::size_t i = size; i < 4 * size; ++i) slot[i] = 0.0;
+}
+
+// total += part for columns that lie side by side in both.
+void chan(std::size_t d, const double* nb, const double* mb, const double* qb, ClassMoments a) {
+  for (std::size_t j = 0; j < d; ++j) {
+    const double na = a.n[j], n = na + nb[j];
+    const double share = n > 0.0 ? nb[j] / n : 0.0;
+    const double delta = mb[j] - a.mean[j];
+    const double between = na > 0.0 && nb[j] > 0.0 ? delta * delta * (na * share) : 0.0;
+    a.n[j] = n;
+    a.mean[j] = na > 0.0 ? a.mean[j] + delta * share : mb[j];
+    a.m2[j] += qb[j] + between;
+  }
+}
+
+}  // namespace
+
+std::size_t moments_size(std::size_t d) { return kMomentFields * padded(d); }
+
+void open_moments(const RowList& b, std::size_t row, bool no_shift, double* slot) {
+  const char* x = b.x + static_cast<std::ptrdiff_t>(row) * b.stride;
+  if (b.dtype == Dtype::f64) open(reinterpret_cast<const double*>(x), b.d, no_shift, slot);
+  else open(reinterpret_cast<const float*>(x), b.d, no_shift, slot);
+}
+
+void add_moments(const RowList& b, double* acc) {
+  if (b.w) {
+    Plain<true> op;
+    walk(b, acc, op);
+  } else {
+    Plain<false> op;
+    walk(b, acc, op);
+  }
+}
+
+void add_moments_careful(const RowList& b, double* acc) {
+  Careful op;
+  walk(b, acc, op);
+}
+
+bool close_moments(double* slot, std::size_t d, double weight) {
+  const std::size_t size = padded(d);
+  const double* shift = slot;
+  double *mean = slot + size, *m2 = slot + 2 * size, *n = slot + 3 * size;
+  double trouble = 0.0;  // x - x is 0 for finite x, else NaN
+  for (std::size_t j = 0; j < size; ++j) {
+    if (weight >= 0.0) n[j] = weight;
+    const double sum = mean[j], square = m2[j];
+    trouble += (sum - sum) + (square - square);
+    const double offset = n[j] > 0.0 ? sum / n[j] : 0.0;
+    const double centred = square - sum * offset;
+    mean[j] = n[j] > 0.0 ? shift[j] + offset : 0.0;
+    m2[j] = centred < 0.0 ? 0.0 : centred;
+  }
+  return trouble == 0.0;
+}
+
+void merge_moments(const double* slot, std::size_t d, ClassMoments total) {
+  const std::size_t size = padded(d), whole = narrow(d) ? d : d / W * W;
+  const double *mean = slot + size, *m2 = slot + 2 * size, *n = slot + 3 * size;
+  chan(whole, n, mean, m2, total);
+  if (whole == d) return;
+  const std::size_t at = place(whole, d);
+  chan(d - whole, n + at, mean + at, m2 + at, {total.n + whole, total.mean + whole, total.m2 + whole});
+}
+
+}  // namespace tb::TB_ISA
