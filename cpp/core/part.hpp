@@ -17,6 +17,14 @@ struct Part {
   virtual void add(std::size_t r0, std::size_t rows, double* acc) const = 0;
   // How many (row, column) cells a row costs: small calls stay on one thread.
   virtual std::size_t cells_per_row() const = 0;
+
+  // Terms that are the same for every class: shared[r] += ... They cancel from the posterior, so that only the
+  // joint and the evidence ask for them.
+  virtual void add_shared(std::size_t /*r0*/, std::size_t /*rows*/, double* /*shared*/) const {}
+  // add for one row, with the range of long double: for rows whose terms overflow. A part whose terms can
+  // overflow says so and has its own; the others are asked through add.
+  virtual bool can_overflow() const { return false; }
+  virtual void add_wide(std::size_t row, std::size_t classes, long double* acc) const;
 };
 
 }  // namespace tb

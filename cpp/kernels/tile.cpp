@@ -1,0 +1,120 @@
+#include "kernels/tile.hpp"
+
+#include "kernels/transpose.hpp"
+#include "kernels/types.hpp"
+
+namespace tb::TB_ISA {
+namespace {
+
+template <class T>
+TB_INLINE Quad quad_of(const char* p) {
+  typedef T Some __attribute__((vector_size(Q * sizeof(T))));
+  Some v;
+  std::memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, Quad);
+}
+
+TB_INLINE bool all_zero(Quad v) {  // false for NaN
+  bool zero = true;
+  for (std::size_t i = 0; i < Q; ++i) zero &= v[i] == 0.0;
+  return zero;
+}
+
+// Rows of one type, columns side by side: squares of Q rows by Q columns.
+// x * 0 is 0 for a finite x and NaN for any other.
+template <class T>
+bool load_row_major(const Patch& from, double* tile) {
+  const Column& first = from.cols->col[from.j0];
+  Quad check{};
+  double rest = 0;
+  std::size_t r = 0;
+  for (; r + Q <= from.rows; r += Q) {
+    const char* p = first.data + static_cast<std::ptrdiff_t>(from.r0 + r) * first.stride;
+    std::size_t j = 0;
+    for (; j + Q <= from.width; j += Q) {
+      Quad v[Q];
+      for (std::size_t i = 0; i < Q; ++i) {
+        v[i] = quad_of<T>(p + static_cast<std::ptrdiff_t>(i) * first.stride + j * sizeof(T));
+        check += v[i] * 0.0;
+      }
+      turn(v);
+      for (std::size_t k = 0; k < Q; ++k) put(tile + (j + k) * kRows + r, v[k]);
+    }
+    for (; j < from.width; ++j) {
+      for (std::size_t i = 0; i < Q; ++i) {
+        const double x = static_cast<double>(value<T>(p + static_cast<std::ptrdiff_t>(i) * first.stride + j * sizeof(T)));
+        rest += x * 0.0;
+        tile[j * kRows + r + i] = x;
+      }
+    }
+  }
+  for (; r < from.rows; ++r) {
+    const char* p = first.data + static_cast<std::ptrdiff_t>(from.r0 + r) * first.stride;
+    for (std::size_t j = 0; j < from.width; ++j) {
+      const double x = static_cast<double>(value<T>(p + j * sizeof(T)));
+      rest += x * 0.0;
+      tile[j * kRows + r] = x;
+    }
+  }
+  return all_zero(check) && rest == 0.0;
+}
+
+template <class T>
+void load_column(const char* p, std::ptrdiff_t stride, std::size_t rows, double* to) {
+  if (stride == static_cast<std::ptrdiff_t>(sizeof(T))) {
+    for (std::size_t r = 0; r < rows; ++r) to[r] = static_cast<double>(value<T>(p + r * sizeof(T)));
+  } else {
+    for (std::size_t r = 0; r < rows; ++r) {
+      to[r] = static_cast<double>(value<T>(p + static_cast<std::ptrdiff_t>(r) * stride));
+    }
+  }
+}
+
+bool load_by_column(const Patch& from, double* tile) {
+  Vec check{};
+  double rest = 0;
+  for (std::size_t j = 0; j < from.width; ++j) {
+    const Column& column = from.cols->col[from.j0 + j];
+    double* to = tile + j * kRows;
+    const char* p = column.data + static_cast<std::ptrdiff_t>(from.r0) * column.stride;
+    with_type(column.dtype, [&](auto t) { load_column<typename decltype(t)::type>(p, column.stride, from.rows, to); });
+    std::size_t r = 0;
+    for (; r + W <= from.rows; r += W) check += load(to + r) * 0.0;
+    for (; r < from.rows; ++r) rest += to[r] * 0.0;
+  }
+  for (int i = 0; i < W; ++i) rest += check[i];
+  return rest == 0.0;
+}
+
+}  // namespace
+
+bool load_tile(const Patch& from, double* tile) {
+  if (from.width == 0) return true;
+  bool finite = true;
+  if (from.cols->row_major) {
+    with_type(from.cols->col[0].dtype,
+              [&](auto t) { finite = load_row_major<typename decltype(t)::type>(from, tile); });
+  } else {
+    finite = load_by_column(from, tile);
+  }
+  const std::size_t full = (from.rows + W - 1) / W * W;
+  for (std::size_t j = 0; j < from.width && from.rows < full; ++j) {
+    for (std::size_t r = from.rows; r < full; ++r) tile[j * kRows + r] = 0.0;
+  }
+  return finite;
+}
+
+double tile_lowest(const double* tile, std::size_t rows, std::size_t width) {
+  Vec low{};
+  for (std::size_t j = 0; j < width; ++j) {
+    for (std::size_t r = 0; r < rows; r += W) {
+      const Vec x = load(tile + j * kRows + r);
+      low = pick(x < low, x, low);
+    }
+  }
+  double lowest = 0;
+  for (int i = 0; i < W; ++i) lowest = low[i] < lowest ? low[i] : lowest;
+  return lowest;
+}
+
+}  // namespace tb::TB_ISA

@@ -1,0 +1,27 @@
+// A tile: up to kTile columns of up to kRows rows as doubles, column after column, so that one vector
+// instruction works on neighbouring rows. Whatever the table's types and memory order, kernels see this.
+#pragma once
+#include "core/columns.hpp"
+#include "core/dispatch.hpp"
+#include "core/part.hpp"
+
+namespace tb {
+
+constexpr std::size_t kTile = 56;  // 64 x 56 doubles: 28 KiB, within the first-level cache
+
+// Rows [r0, r0 + rows) and columns [j0, j0 + width) of a table.
+struct Patch {
+  const Columns* cols;
+  std::size_t r0;
+  std::size_t rows;
+  std::size_t j0;
+  std::size_t width;
+};
+
+}  // namespace tb
+
+// tile[j * kRows + r] = the value at row r0 + r, column j0 + j. Rows are filled up with zeros to a whole
+// vector. True if every value is finite.
+TB_DECLARE(bool, load_tile, (const Patch& from, double* tile))
+// The smallest value of a tile (NaN does not count), or 0 if that is smaller.
+TB_DECLARE(double, tile_lowest, (const double* tile, std::size_t rows, std::size_t width))
