@@ -1,6 +1,7 @@
 // Arrow columns: takes the C structs out of their Python capsules and gives them to the core.
 #include "core/arrow.hpp"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/levels.hpp"
@@ -18,17 +19,22 @@ template <class T>
 T* contents(nb::handle capsule, const char* name) {
   auto* p = static_cast<T*>(PyCapsule_GetPointer(capsule.ptr(), name));
   if (p == nullptr) throw nb::python_error();
-  if (p->release == nullptr) throw nb::value_error("this Arrow capsule has been used before; take a new one from the column");
+  if (p->release == nullptr) {
+    throw nb::value_error("this Arrow capsule has been used before; take a new one from the column");
+  }
   return p;
 }
 
 bool is_array_pair(nb::handle x) {
-  return nb::isinstance<nb::tuple>(x) && nb::len(x) == 2 && is_capsule(x[0], "arrow_schema") && is_capsule(x[1], "arrow_array");
+  return nb::isinstance<nb::tuple>(x) && nb::len(x) == 2 && is_capsule(x[0], "arrow_schema") &&
+         is_capsule(x[1], "arrow_array");
 }
 
 [[noreturn]] void no_arrow(nb::handle x) {
-  const std::string what = std::string("expected an Arrow column (an object with __arrow_c_stream__ or __arrow_c_array__, or what they return), got ") +
-                           nb::type_name(x.type()).c_str();
+  const std::string what =
+      std::string("expected an Arrow column (an object with __arrow_c_stream__ or __arrow_c_array__, or what they "
+                  "return), got ") +
+      nb::type_name(x.type()).c_str();
   throw nb::type_error(what.c_str());
 }
 
@@ -116,7 +122,6 @@ nb::tuple arrow_codes_many(const nb::sequence& xs, const nb::sequence& known, bo
 nb::tuple arrow_numbers(nb::handle x) {
   arrow::Column column = column_of(x);
   auto* held = new arrow::NumberArray;
-  nb::object out;
   try {
     *held = arrow::numbers(std::move(column));
   } catch (...) {
@@ -130,18 +135,19 @@ nb::tuple arrow_numbers(nb::handle x) {
 }  // namespace
 
 void bind_arrow(nb::module_& m) {
-  m.def("arrow_type", &arrow_type, nb::arg("column"),
+  m.def("arrow_type", &arrow_type, nb::arg("column").none(),
         "'string', 'bool', 'int', 'uint', 'float', 'decimal', 'null', 'date', 'time', 'nested', 'binary', 'other' or "
         "'dictionary<...>' of these. Leaves a stream's data in it.");
-  m.def("arrow_codes", &arrow_codes, nb::arg("column"), nb::arg("levels"), nb::arg("grow"), nb::arg("declare") = false,
-        "(codes, new levels, declared): codes of an Arrow column of texts, numbers or a dictionary of these. -1: missing; -2: no "
-        "level, when the levels may not grow. declared: all values of a dictionary column, else None. With declare these "
-        "become levels first, in their order.");
+  m.def("arrow_codes", &arrow_codes, nb::arg("column").none(), nb::arg("levels"), nb::arg("grow"),
+        nb::arg("declare") = false,
+        "(codes, new levels, declared): codes of an Arrow column of texts, numbers or a dictionary of these. -1: "
+        "missing; -2: no level, when the levels may not grow. declared: all values of a dictionary column, else None. "
+        "With declare these become levels first, in their order.");
   m.def("arrow_codes_many", &arrow_codes_many, nb::arg("columns"), nb::arg("levels"), nb::arg("grow"),
         nb::arg("declare") = std::vector<bool>{}, "The same for many columns by threads: three lists.");
-  m.def("arrow_numbers", &arrow_numbers, nb::arg("column"),
-        "(array, has_null) of an Arrow column of numbers or booleans. One chunk without nulls is not copied. With nulls: "
-        "float64 with NaN. Booleans: int8, null -1.");
+  m.def("arrow_numbers", &arrow_numbers, nb::arg("column").none(),
+        "(array, has_null) of an Arrow column of numbers or booleans. One chunk without nulls is not copied. With "
+        "nulls: float64 with NaN. Booleans: int8, null -1.");
 }
 
 }  // namespace tb::bind

@@ -11,7 +11,7 @@
 namespace tb::bind {
 namespace {
 
-std::string number_text(std::size_t i) { return std::to_string(i); }
+std::string level_name(std::size_t i) { return "level " + std::to_string(i); }
 
 // The word of a Python number; false if it is none.
 bool word_of_python(nb::handle x, Word& w) {
@@ -43,11 +43,12 @@ std::int32_t add_level(Dictionary& levels, nb::handle level, std::size_t i) {
   }
   Word w;
   if (!word_of_python(level, w)) {
-    const std::string what = "level " + number_text(i) + " is a " + nb::type_name(level.type()).c_str() + ", not a str or a number";
+    const std::string what =
+        level_name(i) + " is a " + nb::type_name(level.type()).c_str() + ", not a str or a number";
     throw nb::type_error(what.c_str());
   }
   if (PyFloat_Check(level.ptr()) && std::isnan(PyFloat_AsDouble(level.ptr()))) {
-    throw nb::value_error(("level " + number_text(i) + " is NaN, which means missing").c_str());
+    throw nb::value_error((level_name(i) + " is NaN, which means missing").c_str());
   }
   return levels.add(w);
 }
@@ -127,10 +128,10 @@ Dictionary dictionary_of_numbers(const AnyLevels& known) {
     Dictionary levels(known.shape(0));
     for (std::size_t i = 0; i < known.shape(0); ++i) {
       if constexpr (std::is_same_v<decltype(*x), const double&>) {
-        if (std::isnan(x[i])) throw nb::value_error(("level " + number_text(i) + " is NaN, which means missing").c_str());
+        if (std::isnan(x[i])) throw nb::value_error((level_name(i) + " is NaN, which means missing").c_str());
       }
       if (levels.add(word_of(x[i])) != static_cast<std::int32_t>(i)) {
-        throw nb::value_error(("level " + number_text(i) + " is listed twice").c_str());
+        throw nb::value_error((level_name(i) + " is listed twice").c_str());
       }
     }
     return levels;
@@ -165,9 +166,10 @@ nb::tuple number_codes(const PyColumns& column, const AnyLevels& known, bool gro
     codes = encode(x, column.view.n, levels, grow, 0);
   }
   const bool real = x.dtype == Dtype::f64 || x.dtype == Dtype::f32;
-  return nb::make_tuple(array_of(std::move(codes)), real                       ? number_levels<double>(levels, before)
-                                                    : x.dtype == Dtype::u64 ? number_levels<std::uint64_t>(levels, before)
-                                                                             : number_levels<std::int64_t>(levels, before));
+  const nb::object fresh = real                    ? number_levels<double>(levels, before)
+                           : x.dtype == Dtype::u64 ? number_levels<std::uint64_t>(levels, before)
+                                                   : number_levels<std::int64_t>(levels, before);
+  return nb::make_tuple(array_of(std::move(codes)), fresh);
 }
 
 }  // namespace
@@ -177,7 +179,7 @@ Dictionary dictionary_of(const nb::sequence& known) {
   std::size_t i = 0;
   for (const nb::handle level : known) {
     if (add_level(levels, level, i) != static_cast<std::int32_t>(i)) {
-      throw nb::value_error(("level " + number_text(i) + " is listed twice").c_str());
+      throw nb::value_error((level_name(i) + " is listed twice").c_str());
     }
     ++i;
   }

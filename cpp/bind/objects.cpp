@@ -54,7 +54,9 @@ class Objects {
   std::size_t rows_ = 0;
 };
 
-bool is_plain(nb::handle x) { return PyUnicode_CheckExact(x.ptr()) || PyLong_CheckExact(x.ptr()) || PyBool_Check(x.ptr()); }
+bool is_plain(nb::handle x) {
+  return PyUnicode_CheckExact(x.ptr()) || PyLong_CheckExact(x.ptr()) || PyBool_Check(x.ptr());
+}
 
 bool is_missing_type(nb::handle x) {
   const nb::str name = nb::steal<nb::str>(PyType_GetName(Py_TYPE(x.ptr())));
@@ -125,13 +127,17 @@ class ObjectEncoder {
   std::int32_t known_code(PyObject* known) const {
     const long long code = PyLong_AsLongLong(known);
     if (code == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-    if (code < 0 || code >= static_cast<long long>(levels_.size())) throw nb::value_error("the dict of levels must map to 0, 1, 2, ...");
+    if (code < 0 || code >= static_cast<long long>(levels_.size())) {
+      throw nb::value_error("the dict of levels must map to 0, 1, 2, ...");
+    }
     return static_cast<std::int32_t>(code);
   }
 
   std::int32_t append(const nb::object& x) {
     const std::size_t code = levels_.size();
-    if (code >= std::numeric_limits<std::int32_t>::max()) throw nb::value_error("a column has more than 2147483647 levels");
+    if (code >= std::numeric_limits<std::int32_t>::max()) {
+      throw nb::value_error("a column has more than 2147483647 levels");
+    }
     added_.push_back(x);
     levels_[x] = code;
     return static_cast<std::int32_t>(code);

@@ -63,7 +63,8 @@ std::int64_t fewest_buffers(Layout layout) {
 void check_values(const Array& a, Layout layout) {
   if (a.length < 0 || a.offset < 0) broken("a negative length");
   if (a.length == 0 || layout == Layout::null) return;
-  if (a.n_buffers < fewest_buffers(layout) || a.buffers == nullptr || a.buffers[1] == nullptr) broken("a buffer is absent");
+  const bool complete = a.n_buffers >= fewest_buffers(layout) && a.buffers != nullptr && a.buffers[1] != nullptr;
+  if (!complete) broken("a buffer is absent");
 }
 
 void check(const Array& a, const Type& type) {

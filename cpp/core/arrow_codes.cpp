@@ -59,8 +59,9 @@ void declare_values(const Array& values, const Type& type, Dictionary& to) {
   });
 }
 
-void encode_indices(const Array& chunk, const Type& type, Dictionary& levels, bool grow, std::vector<std::int32_t>& code_of,
-                    Codes& out, std::size_t first) {
+// code_of: by the dictionary's own index.
+void encode_indices(const Array& chunk, const Type& type, Dictionary& levels, bool grow,
+                    std::vector<std::int32_t>& code_of, Codes& out, std::size_t first) {
   const Array& values = *chunk.dictionary;
   const Validity valid(chunk), valid_value(values);
   // Called once for each value of the dictionary that occurs.
@@ -88,7 +89,7 @@ void encode_indices(const Array& chunk, const Type& type, Dictionary& levels, bo
 // Chunks mostly share one dictionary: the same buffers.
 bool same_values(const Array& a, const Array& b) {
   return a.length == b.length && a.offset == b.offset && a.n_buffers == b.n_buffers &&
-         std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers);
+         (a.length == 0 || std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers));
 }
 
 Encoding encode_dictionary(const Column& column, Dictionary& levels, bool grow, bool declare, std::size_t col) {

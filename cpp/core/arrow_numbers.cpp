@@ -18,10 +18,6 @@ bool has_null(const Array& chunk) {
   return false;
 }
 
-const char* first_value(const Array& chunk, std::size_t size) {
-  return static_cast<const char*>(chunk.buffers[1]) + static_cast<std::size_t>(chunk.offset) * size;
-}
-
 template <class T>
 void fill(const Column& column, T missing, NumberArray& out) {
   out.copy.reset(new char[column.rows * sizeof(T)]);

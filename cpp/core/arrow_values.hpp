@@ -1,6 +1,7 @@
 // One chunk of an Arrow column, value by value: readers that give the code of value i in a dictionary
 // (for categories) or the value as a double (for numbers). i counts from the chunk's offset.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -19,6 +20,11 @@ T load(const void* base, std::size_t i) {  // Arrow advises alignment but does n
   return x;
 }
 
+// Of a chunk whose values lie in its second buffer, `size` bytes each.
+inline const char* first_value(const Array& a, std::size_t size) {
+  return a.length == 0 ? nullptr : static_cast<const char*>(a.buffers[1]) + static_cast<std::size_t>(a.offset) * size;
+}
+
 inline bool bit(const void* bits, std::size_t i) {
   return (static_cast<const unsigned char*>(bits)[i >> 3] >> (i & 7)) & 1;
 }
@@ -26,7 +32,8 @@ inline bool bit(const void* bits, std::size_t i) {
 class Validity {
  public:
   explicit Validity(const Array& a)
-      : bits_(a.null_count != 0 && a.n_buffers > 0 ? a.buffers[0] : nullptr), offset_(static_cast<std::size_t>(a.offset)) {}
+      : bits_(a.length > 0 && a.null_count != 0 && a.n_buffers > 0 ? a.buffers[0] : nullptr),
+        offset_(static_cast<std::size_t>(a.offset)) {}
   bool any() const { return bits_ != nullptr; }
   bool operator()(std::size_t i) const { return bits_ == nullptr || bit(bits_, offset_ + i); }
 
@@ -42,7 +49,7 @@ class Texts {
  public:
   explicit Texts(const Array& a) {
     if (a.length == 0) return;
-    start_ = static_cast<const char*>(a.buffers[1]) + static_cast<std::size_t>(a.offset) * sizeof(Offset);
+    start_ = first_value(a, sizeof(Offset));
     bytes_ = static_cast<const char*>(a.buffers[2]);
     const auto end = load<Offset>(start_, static_cast<std::size_t>(a.length));
     size_ = bytes_ == nullptr || end < 0 ? 0 : static_cast<std::uint64_t>(end);
@@ -57,7 +64,8 @@ class Texts {
   }
 
  private:
-  [[gnu::noinline]] std::int32_t long_or_last(Dictionary& levels, bool grow, std::size_t i, std::uint64_t from, std::uint64_t len) const {
+  [[gnu::noinline]] std::int32_t long_or_last(Dictionary& levels, bool grow, std::size_t i, std::uint64_t from,
+                                              std::uint64_t len) const {
     if (from > size_ || len > size_ - from) throw BadRow{kOutside, i};
     return text_code(levels, grow, bytes_ + from, len, i);
   }
@@ -73,7 +81,7 @@ class Views {
  public:
   explicit Views(const Array& a) {
     if (a.length == 0) return;
-    views_ = static_cast<const char*>(a.buffers[1]) + static_cast<std::size_t>(a.offset) * 16;
+    views_ = first_value(a, 16);
     buffers_ = a.buffers + 2;
     count_ = static_cast<std::uint64_t>(a.n_buffers - 3);
     sizes_ = a.buffers[a.n_buffers - 1];
@@ -90,11 +98,12 @@ class Views {
   }
 
  private:
-  [[gnu::noinline]] std::int32_t far(Dictionary& levels, bool grow, std::size_t i, const char* view, std::uint64_t len) const {
+  [[gnu::noinline]] std::int32_t far(Dictionary& levels, bool grow, std::size_t i, const char* view,
+                                     std::uint64_t len) const {
     const auto buffer = load<std::uint32_t>(view + 8, 0);
     const std::uint64_t from = load<std::uint32_t>(view + 12, 0);
     if (buffer >= count_ || sizes_ == nullptr) throw BadRow{kOutside, i};
-    const auto size = static_cast<std::uint64_t>(load<std::int64_t>(sizes_, buffer));
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, load<std::int64_t>(sizes_, buffer)));
     if (from > size || len > size - from) throw BadRow{kOutside, i};
     return text_code(levels, grow, static_cast<const char*>(buffers_[buffer]) + from, len, i);
   }
@@ -117,14 +126,14 @@ struct NumberReader {
 
 template <class T>
 struct Numbers : NumberReader<Numbers<T>> {
-  explicit Numbers(const Array& a)
-      : data(a.length == 0 ? nullptr : static_cast<const char*>(a.buffers[1]) + static_cast<std::size_t>(a.offset) * sizeof(T)) {}
+  explicit Numbers(const Array& a) : data(first_value(a, sizeof(T))) {}
   T value(std::size_t i) const { return load<T>(data, i); }
   const char* data;
 };
 
 struct Bits : NumberReader<Bits> {
-  explicit Bits(const Array& a) : data(a.length == 0 ? nullptr : a.buffers[1]), offset(static_cast<std::size_t>(a.offset)) {}
+  explicit Bits(const Array& a)
+      : data(a.length == 0 ? nullptr : a.buffers[1]), offset(static_cast<std::size_t>(a.offset)) {}
   std::int32_t value(std::size_t i) const { return bit(data, offset + i); }
   const void* data;
   std::size_t offset;
@@ -146,9 +155,10 @@ struct Halves : NumberReader<Halves> {
 // A two's complement integer of 32 to 256 bits, lowest word first, over a power of ten.
 struct Decimals : NumberReader<Decimals> {
   Decimals(const Array& a, const Type& type)
-      : bytes(static_cast<std::size_t>(type.bits / 8)), scale(std::pow(10.0L, std::abs(type.scale))), divide(type.scale > 0) {
-    data = a.length == 0 ? nullptr : static_cast<const char*>(a.buffers[1]) + static_cast<std::size_t>(a.offset) * bytes;
-  }
+      : bytes(static_cast<std::size_t>(type.bits / 8)),
+        data(first_value(a, bytes)),
+        scale(std::pow(10.0L, std::abs(type.scale))),
+        divide(type.scale > 0) {}
   double value(std::size_t i) const {
     const char* p = data + i * bytes;
     long double x = 0;
@@ -164,8 +174,8 @@ struct Decimals : NumberReader<Decimals> {
     }
     return static_cast<double>(divide ? x / scale : x * scale);
   }
-  const char* data;
   std::size_t bytes;
+  const char* data;
   long double scale;
   bool divide;
 };

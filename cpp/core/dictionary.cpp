@@ -23,7 +23,9 @@ HashSeed draw_seed() {
 // len > 16: the last 16 bytes are taken as they are and may overlap those before.
 std::uint64_t hash_long(const char* p, std::size_t len) {
   std::uint64_t h = kSeed.a ^ len;
-  for (std::size_t i = 0; i + 16 < len; i += 16) h = folded_product(load_word(p + i) ^ h, load_word(p + i + 8) ^ kSeed.b);
+  for (std::size_t i = 0; i + 16 < len; i += 16) {
+    h = folded_product(load_word(p + i) ^ h, load_word(p + i + 8) ^ kSeed.b);
+  }
   return folded_product(load_word(p + len - 16) ^ h, load_word(p + len - 8) ^ kSeed.b);
 }
 

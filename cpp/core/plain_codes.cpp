@@ -62,7 +62,8 @@ Codes encode(const FixedTexts& t, Dictionary& levels, bool grow) {
   out.fill(0, t.rows, [&](std::size_t i) {
     const char* row = t.data + static_cast<std::ptrdiff_t>(i) * t.stride;
     const bool wide = dense && (t.rows - i) * bytes >= kShort;  // 16 bytes may be read
-    const std::int32_t found = bytes <= kShort && wide ? kinds.find(word_of_text(row, bytes)) : kinds.find_text(row, bytes);
+    const std::int32_t found =
+        bytes <= kShort && wide ? kinds.find(word_of_text(row, bytes)) : kinds.find_text(row, bytes);
     if (found >= 0) return code_of[static_cast<std::size_t>(found)];
     const std::vector<char> text = utf8_of(t, row, i);
     kinds.add_text(row, bytes);
