@@ -1,0 +1,173 @@
+// Categories that are arbitrary Python objects to codes, through the caller's dict of levels. The only
+// binding with a loop over rows: objects cannot be hashed or compared without the interpreter.
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "bind/levels.hpp"
+
+namespace tb::bind {
+namespace {
+
+// The rows: an object array (through the buffer protocol), a list or a tuple.
+class Objects {
+ public:
+  explicit Objects(nb::handle values) : values_(nb::borrow(values)) {
+    if (PyList_Check(values.ptr()) || PyTuple_Check(values.ptr())) {
+      rows_ = nb::len(values_);
+      return;
+    }
+    constexpr const char* what = "object_codes takes an object array of one dimension, a list or a tuple";
+    if (PyObject_CheckBuffer(values.ptr()) == 0) throw nb::type_error(what);
+    if (PyObject_GetBuffer(values.ptr(), &view_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) throw nb::python_error();
+    if (view_.ndim != 1 || view_.format == nullptr || std::strcmp(view_.format, "O") != 0) {
+      PyBuffer_Release(&view_);
+      throw nb::type_error(what);
+    }
+    array_ = true;
+    rows_ = static_cast<std::size_t>(view_.shape[0]);
+  }
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+  ~Objects() {
+    if (array_) PyBuffer_Release(&view_);
+  }
+
+  std::size_t rows() const { return rows_; }
+
+  nb::object operator[](std::size_t i) const {
+    if (!array_) {
+      nb::object x = nb::steal(PySequence_GetItem(values_.ptr(), static_cast<Py_ssize_t>(i)));
+      if (!x.is_valid()) throw nb::python_error();  // a comparison has shortened the list
+      return x;
+    }
+    PyObject* x;
+    std::memcpy(&x, static_cast<const char*>(view_.buf) + static_cast<std::ptrdiff_t>(i) * view_.strides[0], sizeof x);
+    return x != nullptr ? nb::borrow(x) : nb::none();  // NumPy's empty() leaves null for None
+  }
+
+ private:
+  nb::object values_;
+  Py_buffer view_{};
+  bool array_ = false;
+  std::size_t rows_ = 0;
+};
+
+bool is_plain(nb::handle x) {
+  return PyUnicode_CheckExact(x.ptr()) || PyLong_CheckExact(x.ptr()) || PyBool_Check(x.ptr());
+}
+
+bool is_missing_type(nb::handle x) {
+  const nb::str name = nb::steal<nb::str>(PyType_GetName(Py_TYPE(x.ptr())));
+  return std::strcmp(name.c_str(), "NAType") == 0 || std::strcmp(name.c_str(), "NaTType") == 0;
+}
+
+// NaN of any number type, and whatever else does not plainly equal itself.
+bool differs_from_itself(nb::handle x) {
+  const nb::object differs = nb::steal(PyObject_RichCompare(x.ptr(), x.ptr(), Py_NE));
+  if (!differs.is_valid()) throw nb::python_error();
+  const int truth = PyObject_IsTrue(differs.ptr());
+  if (truth < 0) PyErr_Clear();
+  return truth != 0;
+}
+
+class ObjectEncoder {
+ public:
+  ObjectEncoder(nb::dict levels, bool grow) : levels_(std::move(levels)), grow_(grow) {}
+
+  Codes encode(const Objects& values) {
+    Codes out(values.rows(), levels_.size());
+    try {
+      out.fill(0, values.rows(), [&](std::size_t i) { return cached_code(values[i], i); });
+    } catch (...) {
+      take_back();
+      throw;
+    }
+    return out;
+  }
+
+ private:
+  struct Seen {
+    nb::object value;  // kept alive, so that no other object can take its address
+    std::int32_t code = kUnseen;
+  };
+
+  // The same few objects mostly come again and again: their address is enough.
+  std::int32_t cached_code(nb::object x, std::size_t row) {
+    const auto address = reinterpret_cast<std::uintptr_t>(x.ptr());
+    Seen& seen = seen_[(address >> 4 ^ address >> 12) % seen_.size()];
+    if (seen.value.is(x)) return seen.code;
+    const std::int32_t code = code_of(x, row);
+    seen.code = code;
+    seen.value = std::move(x);
+    return code;
+  }
+
+  std::int32_t code_of(const nb::object& x, std::size_t row) {
+    if (x.is_none() || (PyFloat_Check(x.ptr()) && std::isnan(PyFloat_AsDouble(x.ptr())))) return kMissing;
+    if (!is_plain(x) && is_missing_type(x)) return kMissing;
+    check_hashable(x, row);
+    PyObject* known = PyDict_GetItemWithError(levels_.ptr(), x.ptr());
+    if (known != nullptr) return known_code(known);
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (!is_plain(x) && differs_from_itself(x)) return kMissing;
+    return grow_ ? append(x) : kUnseen;
+  }
+
+  static void check_hashable(const nb::object& x, std::size_t row) {
+    if (PyObject_Hash(x.ptr()) != -1) return;
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+    PyErr_Clear();
+    const std::string what = "row " + std::to_string(row) + " holds a " + nb::type_name(x.type()).c_str() +
+                             ", which is not hashable and so cannot be a category";
+    throw nb::type_error(what.c_str());
+  }
+
+  std::int32_t known_code(PyObject* known) const {
+    const long long code = PyLong_AsLongLong(known);
+    if (code == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (code < 0 || code >= static_cast<long long>(levels_.size())) {
+      throw nb::value_error("the dict of levels must map to 0, 1, 2, ...");
+    }
+    return static_cast<std::int32_t>(code);
+  }
+
+  std::int32_t append(const nb::object& x) {
+    const std::size_t code = levels_.size();
+    if (code >= std::numeric_limits<std::int32_t>::max()) {
+      throw nb::value_error("a column has more than 2147483647 levels");
+    }
+    added_.push_back(x);
+    levels_[x] = code;
+    return static_cast<std::int32_t>(code);
+  }
+
+  // A call that fails leaves the levels as they were.
+  void take_back() {
+    for (; !added_.empty(); added_.pop_back()) {
+      if (PyDict_DelItem(levels_.ptr(), added_.back().ptr()) != 0) PyErr_Clear();
+    }
+  }
+
+  nb::dict levels_;
+  bool grow_;
+  std::array<Seen, 256> seen_;
+  std::vector<nb::object> added_;
+};
+
+}  // namespace
+
+void bind_objects(nb::module_& m) {
+  m.def(
+      "object_codes",
+      [](nb::handle values, nb::dict levels, bool grow) {
+        const Objects rows(values);
+        return array_of(ObjectEncoder(std::move(levels), grow).encode(rows));
+      },
+      nb::arg("values"), nb::arg("levels"), nb::arg("grow"),
+      "Codes of an object array, list or tuple of hashable objects. New levels are added to the dict; if the call "
+      "fails it stays as it was. None, NaN, NA and NaT are missing.");
+}
+
+}  // namespace tb::bind

@@ -1,0 +1,91 @@
+#include "core/plain_codes.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "core/lookup.hpp"
+#include "core/utf8.hpp"
+
+namespace tb {
+namespace {
+
+std::uint32_t character(const FixedTexts& t, const char* row, std::size_t k) {
+  std::uint32_t c;
+  std::memcpy(&c, row + 4 * k, 4);
+  return t.unit == FixedTexts::ucs4_swapped ? __builtin_bswap32(c) : c;
+}
+
+// The row as UTF-8, without the NULs at its end.
+std::vector<char> utf8_of(const FixedTexts& t, const char* row, std::size_t i) {
+  std::size_t len = t.width;
+  if (t.unit == FixedTexts::bytes) {
+    while (len > 0 && row[len - 1] == 0) --len;
+    return {row, row + len};
+  }
+  while (len > 0 && character(t, row, len - 1) == 0) --len;
+  std::vector<char> out(4 * len);
+  char* end = out.data();
+  for (std::size_t k = 0; k < len; ++k) {
+    end = put_utf8(character(t, row, k), end);
+    if (end == nullptr) throw BadRow{"the text holds half of a surrogate pair or no character at all", i};
+  }
+  out.resize(static_cast<std::size_t>(end - out.data()));
+  return out;
+}
+
+template <class T>
+Codes encode_numbers(const Column& column, std::size_t rows, Dictionary& levels, bool grow, std::size_t col) {
+  Codes out(rows, levels.size());
+  try {
+    out.fill(0, rows, [&](std::size_t i) {
+      T x;
+      std::memcpy(&x, column.data + static_cast<std::ptrdiff_t>(i) * column.stride, sizeof(T));
+      return number_code(levels, grow, x, i);
+    });
+  } catch (BadValue& e) {
+    throw BadValue{e.kind, e.row, col, e.value};
+  }
+  return out;
+}
+
+}  // namespace
+
+// Rows of equal texts are equal bytes, padding included. So the rows go through a dictionary of their bytes
+// as they are, and only the first of each kind becomes UTF-8 and is looked up among the levels.
+Codes encode(const FixedTexts& t, Dictionary& levels, bool grow) {
+  const std::size_t bytes = t.unit == FixedTexts::bytes ? t.width : 4 * t.width;
+  const bool dense = t.stride == static_cast<std::ptrdiff_t>(bytes);
+  Dictionary kinds;
+  std::vector<std::int32_t> code_of;  // by kind
+  Codes out(t.rows, levels.size());
+  out.fill(0, t.rows, [&](std::size_t i) {
+    const char* row = t.data + static_cast<std::ptrdiff_t>(i) * t.stride;
+    const bool wide = dense && (t.rows - i) * bytes >= kShort;  // 16 bytes may be read
+    const std::int32_t found =
+        bytes <= kShort && wide ? kinds.find(word_of_text(row, bytes)) : kinds.find_text(row, bytes);
+    if (found >= 0) return code_of[static_cast<std::size_t>(found)];
+    const std::vector<char> text = utf8_of(t, row, i);
+    kinds.add_text(row, bytes);
+    code_of.push_back(text_code(levels, grow, text.data(), text.size(), i));
+    return code_of.back();
+  });
+  return out;
+}
+
+Codes encode(const Column& column, std::size_t rows, Dictionary& levels, bool grow, std::size_t col) {
+  switch (column.dtype) {
+    case Dtype::f64: return encode_numbers<double>(column, rows, levels, grow, col);
+    case Dtype::f32: return encode_numbers<float>(column, rows, levels, grow, col);
+    case Dtype::i8: return encode_numbers<std::int8_t>(column, rows, levels, grow, col);
+    case Dtype::i16: return encode_numbers<std::int16_t>(column, rows, levels, grow, col);
+    case Dtype::i32: return encode_numbers<std::int32_t>(column, rows, levels, grow, col);
+    case Dtype::i64: return encode_numbers<std::int64_t>(column, rows, levels, grow, col);
+    case Dtype::u8: case Dtype::b1: return encode_numbers<std::uint8_t>(column, rows, levels, grow, col);
+    case Dtype::u16: return encode_numbers<std::uint16_t>(column, rows, levels, grow, col);
+    case Dtype::u32: return encode_numbers<std::uint32_t>(column, rows, levels, grow, col);
+    default: return encode_numbers<std::uint64_t>(column, rows, levels, grow, col);
+  }
+}
+
+}  // namespace tb

@@ -1,0 +1,27 @@
+// Categories of NumPy arrays to codes: texts of a fixed width, and numbers.
+#pragma once
+#include <cstddef>
+
+#include "core/codes.hpp"
+#include "core/columns.hpp"
+#include "core/dictionary.hpp"
+
+namespace tb {
+
+// NumPy's 'U' (UCS-4, in this or the other byte order) and 'S' (bytes, taken as UTF-8) arrays: `width`
+// characters per row, those at the end that are NUL left out.
+struct FixedTexts {
+  const char* data;
+  std::ptrdiff_t stride;  // bytes from one row to the next
+  std::size_t rows;
+  std::size_t width;
+  enum Unit { bytes, ucs4, ucs4_swapped } unit;
+};
+
+// As arrow::encode; a row that is no text throws BadRow.
+Codes encode(const FixedTexts& texts, Dictionary& levels, bool grow);
+
+// NaN is kMissing; an infinity throws BadValue with column `col`.
+Codes encode(const Column& column, std::size_t rows, Dictionary& levels, bool grow, std::size_t col);
+
+}  // namespace tb
