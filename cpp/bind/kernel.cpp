@@ -8,7 +8,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "bind/bind.hpp"
+#include "bind/scorer.hpp"
 #include "core/kernel_bandwidth.hpp"
 #include "core/threads.hpp"
 
@@ -115,20 +115,37 @@ std::tuple<Doubles2, Ints1, Doubles1, Doubles2> tables(const Sizes& start, const
           hand_over(std::move(out.edge)), hand_over<double, 2>(std::move(out.cell), cell_shape)};
 }
 
-Doubles2 log_density(const PyColumns& cols, const Sizes& start, const Doubles& value, const Doubles& weight,
-                     const Matrix& entry, const Sizes& cell_start, const Doubles& edge, const Matrix& cell, std::size_t K) {
-  const KernelView view = view_of(start, value, weight);
+TablesView tables_of(const PyColumns& cols, const KernelView& view, const Matrix& entry, const Sizes& cell_start,
+                     const Doubles& edge, const Matrix& cell, std::size_t K) {
   if (columns_of(view, K) != cols.view.d) throw nb::value_error("the table has another number of columns than the tally");
   if (entry.shape(0) != view.entries || entry.shape(1) != kEntry || cell.shape(1) != kCell ||
       cell_start.shape(0) != view.entries + 1 || cell.shape(0) != edge.shape(0)) {
     throw nb::value_error("the tables do not fit the tally");
   }
   check_starts(cell_start, edge.shape(0), "the tables do not fit together");
-  const TablesView tables{entry.data(), cell_start.data(), edge.data(), cell.data()};
+  return {entry.data(), cell_start.data(), edge.data(), cell.data()};
+}
+
+Doubles2 log_density(const PyColumns& cols, const Sizes& start, const Doubles& value, const Doubles& weight,
+                     const Matrix& entry, const Sizes& cell_start, const Doubles& edge, const Matrix& cell, std::size_t K) {
+  const KernelView view = view_of(start, value, weight);
+  const TablesView tables = tables_of(cols, view, entry, cell_start, edge, cell, K);
   Doubles2 out = make_array<double, 2>({cols.view.n, K});
   const nb::gil_scoped_release release;
   kernel_log_density(cols.view, view, tables, K, out.data());
   return out;
+}
+
+void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, const Doubles& value, const Doubles& weight,
+                     const Matrix& entry, const Sizes& cell_start, const Doubles& edge, const Matrix& cell) {
+  const KernelView view = view_of(start, value, weight);
+  const TablesView tables = tables_of(cols, view, entry, cell_start, edge, cell, self.classes());
+  const Columns& rows = self.hold(cols);
+  for (const nb::ndarray<>& a : {nb::ndarray<>(start), nb::ndarray<>(value), nb::ndarray<>(weight), nb::ndarray<>(entry),
+                                 nb::ndarray<>(cell_start), nb::ndarray<>(edge), nb::ndarray<>(cell)}) {
+    self.arrays.push_back(a);
+  }
+  self.core.add(std::make_unique<KernelPart>(rows, view, tables, self.classes()));
 }
 
 }  // namespace
@@ -146,6 +163,9 @@ void bind_kernel(nb::module_& m) {
   m.def("kernel_log_density", &log_density, nb::arg("cols"), array("start"), array("value"), array("weight"),
         array("entry"), array("cell_start"), array("edge"), array("cell"), nb::arg("K"),
         "(n, K): log density of the rows, summed over the columns; a missing value or an empty entry adds nothing.");
+  scorer_class().def("kernel", &add_kernel_part, nb::arg("cols"), array("start"), array("value"), array("weight"),
+                     array("entry"), array("cell_start"), array("edge"), array("cell"),
+                     "Adds the log density of each column, from a kernel tally and its kernel_tables.");
 }
 
 }  // namespace tb::bind

@@ -53,8 +53,8 @@ class KernelPart final : public Part {
   void add(std::size_t r0, std::size_t rows, double* acc) const override;  // throws BadValue (infinite)
   std::size_t cells_per_row() const override { return x_.d * K_; }
   // One row with the range of long double: a log density of about -1e308 or less is a number here.
-  bool can_overflow() const { return true; }
-  void add_wide(std::size_t row, std::size_t classes, long double* acc) const;
+  bool can_overflow() const override { return true; }
+  void add_wide(std::size_t row, std::size_t classes, long double* acc) const override;
 
  private:
   void add_entry(std::size_t e, const double* x, std::size_t rows, double* acc) const;

@@ -251,7 +251,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _report_unseen(self, scorer: _core.Scorer) -> None:
         """Says which columns held a category never met: a warning, or an error if that was asked for."""
-        names = [self.schema_.name(self._groups[part].columns[col]) for part, col in scorer.unseen()]
+        names = [self.schema_.name(self._groups[part].columns[col]) for part, col in getattr(scorer, "unseen", list)()]
         if names and self._unseen == "error":
             raise TableError(
                 f"Categories that were not met while learning, in column(s) {listing(names)}. unseen='ignore' leaves "
