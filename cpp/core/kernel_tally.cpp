@@ -1,7 +1,6 @@
 #include "core/kernel_tally.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 
