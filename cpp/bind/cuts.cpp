@@ -61,7 +61,9 @@ void check_cuts(const PyColumns& x, const Sizes& sizes, const Doubles& cuts) {
   std::size_t at = 0;
   for (std::size_t j = 0; j < x.view.d; ++j) {
     const std::int64_t m = sizes.data()[j];
-    if (m < 0 || static_cast<std::uint64_t>(m) > cuts.shape(0) - at) throw nb::value_error("sizes do not add up to the number of cuts");
+    if (m < 0 || static_cast<std::uint64_t>(m) > cuts.shape(0) - at) {
+      throw nb::value_error("sizes do not add up to the number of cuts");
+    }
     const double* c = cuts.data() + at;
     for (std::int64_t i = 0; i < m; ++i) {
       if (!(c[i] >= c[i > 0 ? i - 1 : 0])) throw nb::value_error("the cuts of a column must ascend, without NaN");
@@ -78,7 +80,8 @@ void* new_column(nb::list& list, std::size_t n) {
   return column.data();
 }
 
-nb::list codes(const PyColumns& x, const Sizes& sizes, const Doubles& cuts, const MaybeLabels& y, const MaybeDoubles& w) {
+nb::list codes(const PyColumns& x, const Sizes& sizes, const Doubles& cuts, const MaybeLabels& y,
+               const MaybeDoubles& w) {
   const Rows rows = rows_of(x, y, w);
   check_cuts(x, sizes, cuts);
   nb::list list;

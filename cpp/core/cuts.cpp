@@ -1,6 +1,7 @@
 #include "core/cuts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -16,19 +17,53 @@ constexpr double kMost = std::numeric_limits<double>::max();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr std::size_t kAnyClass = std::numeric_limits<std::size_t>::max();
 
-// A value that lies on a cut up to rounding must go right whatever unit the column is in, so a cut is moved down by
-// a few units in the last place of the largest value (but never by as much as a bin).
-std::vector<double> equal_steps(double low, double high, std::size_t bins) {
+struct Steps {
+  std::vector<double> cut;
+  double margin = 0;  // how far rounding may have moved a value that lies on a cut
+};
+
+Steps equal_steps(double low, double high, std::size_t bins) {
   const double largest = std::max(std::fabs(low), std::fabs(high));
   const double unit = largest > 1e280 ? 0x1p-64 : 1.0;  // the sums below must not overflow
   const double a = low * unit, b = high * unit, k = static_cast<double>(bins);
-  const double margin = std::min(8 * kEpsilon * largest * unit, (b - a) / k / 4);
-  std::vector<double> cuts;
+  Steps steps;
+  const double margin = 8 * kEpsilon * largest * unit;
+  if (margin <= (b - a) / k / 4) steps.margin = margin / unit;  // else a bin is a few floats wide, and all are exact
   for (std::size_t i = 1; i < bins; ++i) {
-    const double cut = ((a * static_cast<double>(bins - i) + b * static_cast<double>(i)) / k - margin) / unit;
-    if (cut > (cuts.empty() ? low : cuts.back()) && cut <= high) cuts.push_back(cut);
+    const double step = (a * static_cast<double>(bins - i) + b * static_cast<double>(i)) / k / unit;
+    const double cut = std::max(step, std::nextafter(low, high));  // a bin for low even if two floats are the range
+    if (steps.cut.empty() || cut > steps.cut.back()) steps.cut.push_back(cut);
   }
-  return cuts;
+  return steps;
+}
+
+// The same data in another unit must get the same codes, so a value that lies on a cut up to rounding goes right:
+// the cut moves down to the least such value.
+void lower_to_values(const Columns& x, const Rows& rows, std::vector<Steps>& columns) {
+  std::vector<std::vector<double>> below(x.d);
+  std::vector<std::vector<std::vector<double>>> least(static_cast<std::size_t>(threads()));  // by thread, column, cut
+  for (std::size_t j = 0; j < x.d; ++j) {
+    for (const double cut : columns[j].cut) below[j].push_back(cut - columns[j].margin);
+    for (auto& of_thread : least) of_thread.push_back(columns[j].cut);
+  }
+  each_tile(x, rows, [&](const Tile& t) {
+    const auto& cut = columns[t.column].cut;
+    std::array<std::int32_t, kMostRows> code, lower;
+    TB_CALL(count_cuts, t.value, t.count, cut.data(), cut.size(), code.data());
+    TB_CALL(count_cuts, t.value, t.count, below[t.column].data(), cut.size(), lower.data());
+    if (std::equal(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(t.count), lower.begin())) return;
+    for (std::size_t i = 0; i < t.count; ++i) {
+      if (code[i] == lower[i]) continue;
+      double& mine = least[static_cast<std::size_t>(t.thread)][t.column][static_cast<std::size_t>(code[i])];
+      mine = std::min(mine, t.value[i]);
+    }
+  });
+  for (const auto& of_thread : least) {
+    for (std::size_t j = 0; j < x.d; ++j) {
+      auto& cut = columns[j].cut;
+      for (std::size_t i = 0; i < cut.size(); ++i) cut[i] = std::min(cut[i], of_thread[j][i]);
+    }
+  }
 }
 
 // Walks over the borders between neighbouring distinct values and takes, for each i < bins, the border whose weight
@@ -96,14 +131,17 @@ Cuts cuts_width(const Columns& x, const Rows& rows, std::size_t bins) {
     const std::size_t at = static_cast<std::size_t>(t.thread) * x.d + t.column;
     TB_CALL(widen, t.value, t.count, &low[at], &high[at]);
   });
-  std::vector<std::vector<double>> columns(x.d);
+  std::vector<Steps> steps(x.d);
   for (std::size_t j = 0; j < x.d; ++j) {
     for (std::size_t at = j; at < team * x.d; at += x.d) {
       low[j] = std::min(low[j], low[at]);
       high[j] = std::max(high[j], high[at]);
     }
-    if (low[j] < high[j]) columns[j] = equal_steps(low[j], high[j], bins);
+    if (low[j] < high[j]) steps[j] = equal_steps(low[j], high[j], bins);
   }
+  lower_to_values(x, rows, steps);
+  std::vector<std::vector<double>> columns(x.d);
+  for (std::size_t j = 0; j < x.d; ++j) columns[j] = std::move(steps[j].cut);
   return join(columns);
 }
 

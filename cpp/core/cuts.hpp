@@ -23,9 +23,12 @@ inline double between(double a, double b) {
 }
 
 // Each of these skips missing values and absent rows, and throws BadValue for an infinity.
-Cuts cuts_width(const Columns& x, const Rows& rows, std::size_t bins);      // equal steps from the least to the greatest
-Cuts cuts_frequency(const Columns& x, const Rows& rows, std::size_t bins);  // equal weight in each bin, as near as ties let it
-Cuts cuts_mdl(const Columns& x, const Rows& rows, std::size_t classes);     // Fayyad and Irani 1993
+// Equal steps between the least and the greatest value.
+Cuts cuts_width(const Columns& x, const Rows& rows, std::size_t bins);
+// The same weight in each bin, as nearly as ties allow; every cut lies between neighbouring values.
+Cuts cuts_frequency(const Columns& x, const Rows& rows, std::size_t bins);
+// By class entropy and description length (Fayyad and Irani 1993); rows.y must be given.
+Cuts cuts_mdl(const Columns& x, const Rows& rows, std::size_t classes);
 
 // Codes of a column of m cuts are of 1, 2 or 4 bytes, signed: -1 is a missing value.
 inline std::size_t code_size(std::size_t m) { return m <= 127 ? 1 : m <= 32767 ? 2 : 4; }

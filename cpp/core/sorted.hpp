@@ -21,7 +21,7 @@ inline double value_of(std::uint64_t key) {
 // What a value carries along: nothing, its row's class, or its row's number.
 enum class Tag { none, label, row };
 
-// Works for columns of up to n rows, one after the other, in the same memory. Equal values keep the order of their rows.
+// Works for columns of up to n rows, one after the other, in the same memory. Equal values keep the order of rows.
 class Sorted {
  public:
   Sorted(std::size_t n, Tag tag);

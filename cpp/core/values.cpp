@@ -17,9 +17,8 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFewCells = std::size_t{1} << 15;  // not worth a second thread
-constexpr std::size_t kTile = 1024;
-constexpr std::size_t kGroup = 8;            // columns read together from a matrix in row order
-constexpr std::size_t kPitch = kTile + 8;    // from one of them to the next: not a power of two, so not one cache set
+constexpr std::size_t kGroup = 8;              // columns read together from a matrix in row order
+constexpr std::size_t kPitch = kMostRows + 8;  // from one of them to the next: not a power of two, so not one cache set
 constexpr double kLargest = std::numeric_limits<double>::max();
 
 template <class T>
@@ -44,7 +43,7 @@ const double* mask_absent(const Rows& rows, std::size_t first, std::size_t count
   return out;
 }
 
-// Up to eight columns of a matrix in row order, from column j: a line of the cache is then read once, not once a column.
+// Up to eight columns of a matrix in row order, from column j: so a line of the cache is read once, not per column.
 template <class T>
 void copy_group(const Columns& x, std::size_t j, std::size_t first, std::size_t count, double* out) {
   const std::ptrdiff_t stride = x.col[j].stride;
@@ -67,7 +66,7 @@ std::size_t tile_rows(const Columns& x) {
   for (std::size_t j = 0; j < x.d; ++j) {
     widest = std::max(widest, static_cast<std::size_t>(std::abs(x.col[j].stride)));
   }
-  return std::clamp<std::size_t>(kBytes / widest, 32, kTile);
+  return std::clamp<std::size_t>(kBytes / widest, 32, kMostRows);
 }
 
 }  // namespace
@@ -133,7 +132,8 @@ const double* read_in_turn(const Columns& x, std::size_t j, const Rows& rows, st
                            double* buffer) {
   const Dtype t = x.col[j].dtype;
   if (!x.row_major || (t != Dtype::f64 && t != Dtype::f32)) return read_values(x.col[j], rows, first, count, buffer);
-  if (j % kGroup == 0) t == Dtype::f64 ? copy_group<double>(x, j, first, count, buffer) : copy_group<float>(x, j, first, count, buffer);
+  const auto copy = t == Dtype::f64 ? copy_group<double> : copy_group<float>;
+  if (j % kGroup == 0) copy(x, j, first, count, buffer);
   return mask_absent(rows, first, count, buffer + j % kGroup * kPitch);
 }
 

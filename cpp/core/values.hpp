@@ -37,8 +37,9 @@ class FirstInfinite {
 };
 
 // Some rows of one column, as doubles.
+constexpr std::size_t kMostRows = 1024;
 struct Tile {
-  std::size_t column, first, count;
+  std::size_t column, first, count;  // count <= kMostRows
   const double* value;
   int thread;
 };
