@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions.base import Context, Params
 from tallybayes.errors import OptionError
-from tallybayes.plan import Group
+from tallybayes.plan import Group, named
 from tallybayes.schema import Schema
 from tallybayes.tally import Tally
 
@@ -31,7 +31,8 @@ def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any)
     parts = []
     for group, s in zip(groups, tally.stats, strict=True):
         context = Context(tally.weight, [schema.levels.get(j) for j in group.columns])
-        parts.append(group.distribution.estimate(s, context))
+        with named(schema, group.columns):
+            parts.append(group.distribution.estimate(s, context))
     return Parameters(log_prior(tally, priors), tuple(parts))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core, encode
 from tallybayes.distributions import Distribution, distribution
-from tallybayes.distributions.categorical import Binned
+from tallybayes.distributions.categorical import Binned, Categorical
 from tallybayes.errors import OptionError, TableError
 from tallybayes.schema import KINDS, Schema
 from tallybayes.source import Table
@@ -100,6 +100,8 @@ def encode_batch(table: Table, schema: Schema, groups: Sequence[Group], grow: bo
                 data.append(codes)
                 if grow:
                     _check_two(schema, which)
+                    if isinstance(d, Categorical) and d.contiguous:
+                        schema = _fill(schema, which)
             elif d.needs == "cuts":
                 data.append(encode.cut_codes(table, schema, which))
             elif table.csr is not None:
@@ -108,6 +110,16 @@ def encode_batch(table: Table, schema: Schema, groups: Sequence[Group], grow: bo
             else:
                 data.append(encode.numbers(table, schema, which))
     return Batch(table.n, tuple(data)), schema
+
+
+def _fill(schema: Schema, which: Sequence[int]) -> Schema:
+    """Integer labels are codes: all from 0 to the largest are levels, met or not."""
+    levels = {}
+    for j in which:
+        labels = schema.levels[j].labels if j in schema.levels else ()
+        if labels and all(isinstance(v, int) and 0 <= v < encode.RAW_LIMIT for v in labels):
+            levels[j] = schema.levels[j].extend(range(max(labels) + 1))
+    return schema.with_levels(levels)
 
 
 def _check_two(schema: Schema, which: Sequence[int]) -> None:
@@ -148,7 +160,7 @@ def _refusal(kind: str, name: str, row: int, value: float) -> str:
         )
     if kind == "overflow":
         return (
-            f"Column {name!r} has values as large as {value:g}, whose squares do not fit into a float64. Rescale the "
+            f"Column {name!r} has values of the size of {value:g}, whose squares do not fit into a float64. Rescale the "
             "column."
         )
     return f"Column {name!r} has the code {value:g} (row {row}), which is too large to count directly."

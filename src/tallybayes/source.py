@@ -61,7 +61,10 @@ def read_table(X: Any) -> Table:
             "Got one dict. For one row as a dict use predict_proba_one or learn_one; for many rows give a list of "
             "dicts; for columns as a dict make a data frame of it first."
         )
-    frame = nw.from_native(X, pass_through=True)
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise TableError(_twice([str(c) for c in X.columns])) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
@@ -199,8 +202,7 @@ def _from_frame(frame: Any) -> Table:
     )
     raw_names = list(frame.columns)
     if len(set(raw_names)) != len(raw_names):
-        twice = sorted({str(c) for c in raw_names if raw_names.count(c) > 1})
-        raise TableError(f"Several columns are called {twice[0]!r}. Each column needs a name of its own.")
+        raise TableError(_twice([str(c) for c in raw_names]))
     if n == 0 or d == 0:
         what = "sample" if n == 0 else "feature"
         raise TableError(f"Found a table with 0 {what}(s) (shape={(n, d)}) while a minimum of 1 is required.")
@@ -215,6 +217,11 @@ def _from_frame(frame: Any) -> Table:
     names = tuple(raw_names) if all(of_text) else None
     columns = tuple(_frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns()))
     return Table(n, d, container, names, columns=columns)
+
+
+def _twice(names: list[str]) -> str:
+    name = next(n for n in names if names.count(n) > 1)
+    return f"Several columns are called {name!r}. Each column needs a name of its own."
 
 
 def _frame_column(s: Any, name: str) -> RawColumn:

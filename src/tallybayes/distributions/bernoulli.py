@@ -30,8 +30,9 @@ class Bernoulli(Categorical):
     name = "bernoulli"
     kinds = ("binary", "categorical")
 
-    def levels_counted(self, s: Stats, context: Context) -> Array:  # noqa: ARG002
-        return np.full(len(s["sizes"]), 3.0 if self.other else 2.0)
+    def _existing(self, s: Stats, context: Context) -> tuple[list[Array], Array]:
+        exist, N = super()._existing(s, context)
+        return exist, np.full(len(N), 3.0 if self.other else 2.0)
 
 
 @dataclass(frozen=True)

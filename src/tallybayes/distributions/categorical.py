@@ -22,7 +22,6 @@ from tallybayes.distributions.base import (
 )
 from tallybayes.encode import RAW_LIMIT, Codes, Data
 from tallybayes.errors import OptionError
-from tallybayes.schema import Levels
 
 
 @dataclass(frozen=True)
@@ -80,21 +79,34 @@ class Categorical(Distribution):
 
     def levels_counted(self, s: Stats, context: Context) -> Array:
         """N_j: how many levels share the probability."""
-        seen = [part.any(axis=0) for part in split(s["count"], s["sizes"])]
-        found = [self._level_count(here, lv) for here, lv in zip(seen, context.levels, strict=True)]
-        least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), (len(found),))
-        return np.maximum(np.array(found, dtype=np.float64), least) + (1 if self.other else 0)
+        return self._existing(s, context)[1]
 
-    def _level_count(self, seen: Array, lv: Levels | None) -> int:
-        met = np.flatnonzero(seen)
-        if self.contiguous:
-            labels = met.tolist() if lv is None else [lv.labels[v] for v in met]
-            if all(isinstance(v, int) and v >= 0 for v in labels):
-                return max(labels, default=-1) + 1
-        return len(met if lv is None else lv.declared.union(met.tolist()))
+    def _existing(self, s: Stats, context: Context) -> tuple[list[Array], Array]:
+        """Which levels exist (met, declared, or codes below N_j), and N_j. A level met only in rows of weight 0, or
+        in rows forgotten since, does not exist."""
+        least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s["sizes"].shape)
+        exist, number = [], []
+        for part, known, floor in zip(split(s["count"], s["sizes"]), context.levels, least.tolist(), strict=True):
+            here = part.any(axis=0)
+            if known is not None:
+                here[[c for c in known.declared if c < len(here)]] = True
+            N = max(int(here.sum()), len(known.declared) if known is not None else 0, floor)
+            if self.contiguous:
+                labels = np.arange(len(here)) if known is None else np.array(known.labels[: len(here)], dtype=object)
+                if all(isinstance(v, int) and v >= 0 for v in labels[here].tolist()):
+                    N = max(floor, max(labels[here].tolist(), default=-1) + 1)
+                    here = np.array([isinstance(v, int) and v < N for v in labels.tolist()], dtype=bool)
+            exist.append(here)
+            number.append(N + (1 if self.other else 0))
+        return exist, np.array(number, dtype=np.float64)
 
     def estimate(self, s: Stats, context: Context) -> Params:
-        N = self.levels_counted(s, context)
+        exist, N = self._existing(s, context)
+        if self.contiguous:  # codes below min_categories have a place of their own, met or not
+            room = np.maximum(s["sizes"], np.minimum(N, RAW_LIMIT).astype(np.int64))
+            room = np.where([known is None for known in context.levels], room, s["sizes"])
+            s = {"count": resize(s, room), "sizes": room}
+            exist = [np.pad(e, (0, int(r) - len(e)), constant_values=True) for e, r in zip(exist, room, strict=True)]
         sizes = s["sizes"]
         n = np.stack([part.sum(axis=1) for part in split(s["count"], sizes)], axis=1)
         down = n + self.alpha * N  # (K, d)
@@ -104,7 +116,9 @@ class Categorical(Distribution):
             rest = np.where(down > 0, np.log(self.alpha) - log_down, -np.log(np.maximum(N, 1)))
         # nothing counted and nothing added: every level is as likely as any other
         table = np.where(np.repeat(down > 0, sizes, axis=1), table, np.repeat(rest, sizes, axis=1))
-        return {"log": np.ascontiguousarray(table.T), "other": rest.T.copy(), "sizes": sizes, "N": N}
+        gone = ~np.concatenate(exist)
+        table[:, gone] = np.repeat(rest, sizes, axis=1)[:, gone] if self.other else 0.0
+        return {"log": np.ascontiguousarray(table.T), "other": rest.T.copy(), "sizes": sizes, "N": N, "exist": exist}
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Codes)
@@ -112,8 +126,8 @@ class Categorical(Distribution):
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         out: list[Array] = []
-        for part in split(p["log"].T, p["sizes"]):
-            probability = np.exp(part)
+        for part, exist in zip(split(p["log"].T, p["sizes"]), p["exist"], strict=True):
+            probability = np.where(exist, np.exp(part), 0.0)
             total = probability.sum(axis=1, keepdims=True)
             if part.shape[1] == 0 or (total == 0).any():
                 out.append(np.full(len(y), -1))
@@ -125,7 +139,8 @@ class Categorical(Distribution):
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         part = split(p["log"].T, p["sizes"])[j][k]
-        return {str(label): float(np.exp(v)) for label, v in zip(labels, part, strict=False)}
+        shown = zip(labels, part, p["exist"][j], strict=False)
+        return {str(label): float(np.exp(v)) for label, v, exist in shown if exist}
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,9 @@ class Gaussian(Distribution):
         mean, var, epsilon = _core.gaussian_estimate(
             s["n"], s["mean"], s["m2"], self.ddof, self.shared, float(self.var_smoothing)
         )
+        if not np.isfinite(var).all():
+            j = int(np.argmin(np.isfinite(var).all(axis=0)))
+            raise _core.BadValue("overflow", 0, j, float(np.abs(mean[:, j]).max()))
         return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:

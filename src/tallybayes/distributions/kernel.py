@@ -22,6 +22,7 @@ from tallybayes.distributions.base import (
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError
 
+LEAST = 4.5e-308  # a bandwidth below this is lost in the smallest numbers
 RULES = ("silverman", "scott", "john-langley")
 
 
@@ -91,6 +92,11 @@ class Kernel(Distribution):
         if (deviation == 0).any():  # a column that never varies: no values, so no factor
             s = _gather(s, [[] if deviation[j] == 0 else [j * K + c] for j in range(d) for c in range(K)], K)
         h = np.ascontiguousarray(h)
+        fine = np.isfinite(h) & (h >= LEAST) | (deviation == 0)
+        if not fine.all():
+            j = int(np.argmin(fine.all(axis=0)))
+            span = slice(s["start"][j * K], s["start"][(j + 1) * K])
+            raise _core.BadValue("overflow", 0, j, float(np.abs(s["value"][span]).max()))
         tables = _core.kernel_tables(s["start"], s["value"], s["weight"], h, K)
         return {"bandwidth": h, "values": (s["start"], s["value"], s["weight"]), "tables": tables, "mean": _means(s, K, d)}
 
@@ -143,9 +149,12 @@ def _deviation(s: Stats, j: int, K: int) -> float:
     v, w = s["value"][span], s["weight"][span]
     if not len(v):
         return 0.0
-    centred = v - v[0]  # exact for a constant column
+    unit = float(np.abs(v).max())
+    if unit == 0 or not np.isfinite(1.0 / unit):
+        return 0.0 if len(np.unique(v)) == 1 else unit
+    centred = v / unit - v[0] / unit  # exact for a constant column; no overflow
     mean = np.average(centred, weights=w)
-    return float(np.sqrt(np.average((centred - mean) ** 2, weights=w)))
+    return float(np.sqrt(np.average((centred - mean) ** 2, weights=w)) * unit)
 
 
 def _means(s: Stats, K: int, d: int) -> Array:

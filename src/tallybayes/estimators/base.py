@@ -105,7 +105,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 )
         labels = union(found, declared) if closed or not fresh else found
         if len(labels) == 0:
-            raise LabelError("Nothing to learn from: every row has weight 0.")
+            raise LabelError("Nothing to learn from: every sample weight is zero.")
         codes = positions(found, labels)[codes] if not np.array_equal(found, labels) else codes
         schema = learn_cuts(table, schema, groups, codes, weights, len(labels))
         batch, schema = encode_batch(table, schema, groups, grow=True)
@@ -221,7 +221,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        return self.classes_[self._ask(X, "best")]
+        best = self._ask(X, "best")
+        return self.classes_[best]
 
     def score_samples(self, X: Any) -> Floats:
         """log p(x): is this row like anything seen?"""

@@ -56,6 +56,11 @@ class _Discrete(Preset):
         self._require_attribute("class_log_prior_")
         return self._parameters().log_prior
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
 
 class _Counts(_Discrete):
     def _kind(self) -> Kind:
@@ -291,7 +296,7 @@ class CategoricalNB(_Discrete):
         for j, (part, N) in enumerate(zip(split(flat, sizes), self.n_categories_, strict=True)):
             known = self.schema_.levels.get(j)
             codes: list[Any] = list(range(part.shape[1])) if known is None else list(known.labels)
-            if not all(isinstance(v, int) and 0 <= v < N for v in codes[: part.shape[1]]):
+            if not all(isinstance(v, int) and v >= 0 for v in codes[: part.shape[1]]):
                 codes = list(range(part.shape[1]))
             if N * part.shape[0] > 1 << 27:
                 raise TableError(
@@ -311,5 +316,4 @@ class CategoricalNB(_Discrete):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.positive_only = True
         return tags
