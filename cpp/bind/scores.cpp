@@ -1,5 +1,6 @@
 #include <nanobind/stl/optional.h>
 
+#include "bind/large.hpp"
 #include "bind/scorer.hpp"
 #include "core/parts.hpp"
 
@@ -111,19 +112,19 @@ void answer(PyScorer& self, void (Scorer::*ask)(T*) const, T* out) {
 
 template <void (Scorer::*ask)(double*) const>
 Array<double, 2> answer_matrix(PyScorer& self) {
-  auto out = make_array<double, 2>({self.core.rows(), self.classes()});
+  auto out = make_large<double, 2>({self.core.rows(), self.classes()});
   answer(self, ask, out.data());
   return out;
 }
 
 Array<double, 1> answer_evidence(PyScorer& self) {
-  auto out = make_array<double, 1>({self.core.rows()});
+  auto out = make_large<double, 1>({self.core.rows()});
   answer(self, &Scorer::evidence, out.data());
   return out;
 }
 
 Array<std::int64_t, 1> answer_best(PyScorer& self) {
-  auto out = make_array<std::int64_t, 1>({self.core.rows()});
+  auto out = make_large<std::int64_t, 1>({self.core.rows()});
   answer(self, &Scorer::best, out.data());
   return out;
 }

@@ -13,7 +13,7 @@ namespace tb {
 namespace {
 
 // The first bad value in reading order, for an error that does not depend on tiles or threads.
-void throw_bad(const Columns& cols, std::size_t r0, std::size_t rows, bool negative_too) {
+void throw_first_bad(const Columns& cols, std::size_t r0, std::size_t rows, bool negative_too) {
   for (std::size_t r = r0; r < r0 + rows; ++r) {
     for (std::size_t j = 0; j < cols.d; ++j) {
       const double x = cell(cols, r, j);
@@ -68,7 +68,7 @@ class GaussianPart final : public Part {
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
     for_tiles(cols_, r0, rows, [&](const Patch& at, const double* tile, bool finite) {
-      if (!finite) throw_bad(cols_, r0, rows, false);
+      if (!finite && TB_CALL(tile_has_infinite, tile, rows, at.width)) throw_first_bad(cols_, r0, rows, false);
       TB_CALL(add_gaussian, tile, rows, at.j0, at.width, !finite, terms_,
               constant_.data() + at.j0 / kTile * terms_.classes, after(at), acc);
     });
@@ -104,7 +104,8 @@ class LinearPart final : public Part {
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
     for_tiles(cols_, r0, rows, [&](const Patch& at, const double* tile, bool finite) {
-      if (!finite || TB_CALL(tile_lowest, tile, rows, at.width) < 0) throw_bad(cols_, r0, rows, true);
+      if (!finite && TB_CALL(tile_has_infinite, tile, rows, at.width)) throw_first_bad(cols_, r0, rows, true);
+      if (TB_CALL(tile_has_negative, tile, rows, at.width)) throw_first_bad(cols_, r0, rows, true);
       TB_CALL(add_linear, tile, rows, at.j0, at.width, !finite, terms_,
               constant_.data() + at.j0 / kTile * terms_.classes, after(at), acc);
     });

@@ -5,6 +5,7 @@
 namespace tb::TB_ISA {
 
 std::uint64_t find_peaks(const double* acc, std::size_t rows, std::size_t classes, double* peak) {
+  constexpr double inf = __builtin_inf();
   std::uint64_t odd = 0;
   for (std::size_t r = 0; r < rows; r += W) {
     Vec top = load(acc + r);
@@ -15,7 +16,10 @@ std::uint64_t find_peaks(const double* acc, std::size_t rows, std::size_t classe
       sum += v;
     }
     store(peak + r, top);
-    const Mask fine = (sum < __builtin_inf()) & (top > -__builtin_inf());
+    const Mask fine = (sum < inf) & (top > -inf);
+    std::int64_t all = -1;
+    for (int i = 0; i < W; ++i) all &= fine[i];
+    if (all != 0) continue;
     for (int i = 0; i < W; ++i) odd |= static_cast<std::uint64_t>(fine[i] == 0) << (r + i);
   }
   return rows == kRows ? odd : odd & ((std::uint64_t{1} << rows) - 1);

@@ -2,88 +2,89 @@
 //
 // A row's result does not depend on its neighbours: where a tile holds missing values, complete rows go through
 // the same operations in the same order as in a tile without.
+#include "kernels/fetch.hpp"
 #include "kernels/scores.hpp"
 #include "kernels/simd.hpp"
 
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int N = 8;  // vectors of rows held in registers
-
-// The share-th of `of` parts of the lines of a patch.
-void fetch(const Patch& next, std::size_t share, std::size_t of) {
-  if (next.cols == nullptr) return;
-  const Columns& cols = *next.cols;
-  const bool rows = cols.row_major;
-  const std::size_t lines = rows ? next.rows : next.width;
-  for (std::size_t i = lines * share / of; i < lines * (share + 1) / of; ++i) {
-    const Column& column = cols.col[rows ? next.j0 : next.j0 + i];
-    const char* p = column.data + static_cast<std::ptrdiff_t>(rows ? next.r0 + i : next.r0) * column.stride;
-    const std::ptrdiff_t end = rows ? cols.col[next.j0 + next.width - 1].data - column.data
-                                    : static_cast<std::ptrdiff_t>(next.rows - 1) * column.stride;
-    if (!rows && (column.stride < 1 || column.stride > 8)) continue;  // one line per value: leave it to the hardware
-    for (std::ptrdiff_t b = 0; b <= end + 63; b += 64) __builtin_prefetch(p + b, 0, 2);
-  }
-}
+// Vectors of rows held in registers: of 16, with two or three for the column's parameters. Two sums per row: half.
+constexpr int kOneSum = 8;
+constexpr int kTwoSums = 4;
 
 // body(Count<n>{}, r) for n vectors of rows from row r, covering all rows (which are filled up to a whole vector).
 template <int n>
 struct Count {
   static constexpr int value = n;
 };
-template <class F>
+template <int most, class F>
 TB_INLINE void for_rows(std::size_t rows, F&& body) {
   std::size_t r = 0;
-  for (; r + (N - 1) * W < rows; r += N * W) body(Count<N>{}, r);
+  for (; r + (most - 1) * W < rows; r += most * W) body(Count<most>{}, r);
   for (; r < rows; r += W) body(Count<1>{}, r);
 }
 
-template <int n, bool missing>
+template <int n>
 TB_INLINE void gaussian_rows(const double* tile, std::size_t width, const double* mean, const double* scale,
-                             const double* log_norm, double constant, double* acc) {
-  Vec sum[n], norm[n];
+                             double constant, double* acc) {
+  Vec sum[n];
   for (int i = 0; i < n; ++i) sum[i] = load(acc + i * W);
-  for (int i = 0; i < n; ++i) norm[i] = set(missing ? 0.0 : constant);
   for (std::size_t j = 0; j < width; ++j) {
     const Vec m = set(mean[j]), s = set(scale[j]);
     for (int i = 0; i < n; ++i) {
       const Vec x = load(tile + j * kRows + i * W);
-      Vec t = (x - m) * s;  // x * s - m * s would be one operation less, but loses digits far from 0
-      if (missing) t = pick(x == x, t, Vec{});
+      const Vec t = (x - m) * s;  // x * s - m * s would be one operation less, but loses digits far from 0
       sum[i] -= t * t;
     }
   }
-  for (std::size_t j = 0; missing && j < width; ++j) {
+  for (int i = 0; i < n; ++i) store(acc + i * W, sum[i] + constant);
+}
+
+template <int n>
+TB_INLINE void gaussian_rows_missing(const double* tile, std::size_t width, const double* mean, const double* scale,
+                                     const double* log_norm, double* acc) {
+  Vec sum[n], norm[n];
+  for (int i = 0; i < n; ++i) sum[i] = load(acc + i * W);
+  for (int i = 0; i < n; ++i) norm[i] = Vec{};
+  for (std::size_t j = 0; j < width; ++j) {
+    const Vec m = set(mean[j]), s = set(scale[j]), l = set(log_norm[j]);
     for (int i = 0; i < n; ++i) {
       const Vec x = load(tile + j * kRows + i * W);
-      norm[i] += pick(x == x, set(log_norm[j]), Vec{});
+      const Mask there = x == x;
+      const Vec t = pick(there, (x - m) * s, Vec{});
+      sum[i] -= t * t;
+      norm[i] += pick(there, l, Vec{});
     }
   }
   for (int i = 0; i < n; ++i) store(acc + i * W, sum[i] + norm[i]);
 }
 
-template <int n, bool care>
-TB_INLINE void linear_rows(const double* tile, std::size_t width, const double* weight, const double* bias,
-                           double constant, double* acc) {
-  Vec sum[n], shift[n];
+template <int n>
+TB_INLINE void linear_rows(const double* tile, std::size_t width, const double* weight, double constant, double* acc) {
+  Vec sum[n];
   for (int i = 0; i < n; ++i) sum[i] = load(acc + i * W);
-  for (int i = 0; i < n; ++i) shift[i] = set(care ? 0.0 : constant);
   for (std::size_t j = 0; j < width; ++j) {
     const Vec w = set(weight[j]);
-    for (int i = 0; i < n; ++i) {
-      const Vec x = load(tile + j * kRows + i * W);
-      if (care) {  // nothing for a zero, even if w is -inf; nothing for a missing value
-        const Mask some = (x < 0.0) | (x > 0.0);
-        sum[i] += pick(some, x, Vec{}) * pick(some, w, Vec{});
-      } else {
-        sum[i] += x * w;
-      }
-    }
+    for (int i = 0; i < n; ++i) sum[i] += load(tile + j * kRows + i * W) * w;
   }
-  for (std::size_t j = 0; care && j < width; ++j) {
+  for (int i = 0; i < n; ++i) store(acc + i * W, sum[i] + constant);
+}
+
+// Nothing for a missing value; nothing but the bias for a zero, even if the weight is -inf.
+template <int n>
+TB_INLINE void linear_rows_careful(const double* tile, std::size_t width, const double* weight, const double* bias,
+                                   double* acc) {
+  Vec sum[n], shift[n];
+  for (int i = 0; i < n; ++i) sum[i] = load(acc + i * W);
+  for (int i = 0; i < n; ++i) shift[i] = Vec{};
+  for (std::size_t j = 0; j < width; ++j) {
+    const Vec w = set(weight[j]), b = set(bias[j]);
     for (int i = 0; i < n; ++i) {
       const Vec x = load(tile + j * kRows + i * W);
-      shift[i] += pick(x == x, set(bias[j]), Vec{});
+      const Mask some = x > 0.0;
+      sum[i] += pick(some, x, Vec{}) * pick(some, w, Vec{});
+      shift[i] += pick(x == x, b, Vec{});
     }
   }
   for (int i = 0; i < n; ++i) store(acc + i * W, sum[i] + shift[i]);
@@ -112,15 +113,19 @@ void add_gaussian(const double* tile, std::size_t rows, std::size_t j0, std::siz
                   const GaussianTerms& terms, const double* constant, const Patch& next, double* acc) {
   for (std::size_t c = 0; c < terms.classes; ++c) {
     fetch(next, c, terms.classes);
-    const std::size_t at = c * terms.d + j0;
-    for_rows(rows, [&](auto n, std::size_t r) {
-      double* to = acc + c * kRows + r;
-      if (missing) {
-        gaussian_rows<n.value, true>(tile + r, width, terms.mean + at, terms.scale + at, terms.log_norm + at, 0.0, to);
-      } else {
-        gaussian_rows<n.value, false>(tile + r, width, terms.mean + at, terms.scale + at, nullptr, constant[c], to);
-      }
-    });
+    const double* mean = terms.mean + c * terms.d + j0;
+    const double* scale = terms.scale + c * terms.d + j0;
+    const double* log_norm = terms.log_norm + c * terms.d + j0;
+    double* to = acc + c * kRows;
+    if (missing) {
+      for_rows<kTwoSums>(rows, [&](auto n, std::size_t r) {
+        gaussian_rows_missing<n.value>(tile + r, width, mean, scale, log_norm, to + r);
+      });
+    } else {
+      for_rows<kOneSum>(rows, [&](auto n, std::size_t r) {
+        gaussian_rows<n.value>(tile + r, width, mean, scale, constant[c], to + r);
+      });
+    }
   }
 }
 
@@ -128,15 +133,18 @@ void add_linear(const double* tile, std::size_t rows, std::size_t j0, std::size_
                 const LinearTerms& terms, const double* constant, const Patch& next, double* acc) {
   for (std::size_t c = 0; c < terms.classes; ++c) {
     fetch(next, c, terms.classes);
-    const std::size_t at = c * terms.d + j0;
-    for_rows(rows, [&](auto n, std::size_t r) {
-      double* to = acc + c * kRows + r;
-      if (missing || !terms.finite) {
-        linear_rows<n.value, true>(tile + r, width, terms.weight + at, terms.bias + at, 0.0, to);
-      } else {
-        linear_rows<n.value, false>(tile + r, width, terms.weight + at, nullptr, constant[c], to);
-      }
-    });
+    const double* weight = terms.weight + c * terms.d + j0;
+    const double* bias = terms.bias + c * terms.d + j0;
+    double* to = acc + c * kRows;
+    if (missing || !terms.finite) {
+      for_rows<kTwoSums>(rows, [&](auto n, std::size_t r) {
+        linear_rows_careful<n.value>(tile + r, width, weight, bias, to + r);
+      });
+    } else {
+      for_rows<kOneSum>(rows, [&](auto n, std::size_t r) {
+        linear_rows<n.value>(tile + r, width, weight, constant[c], to + r);
+      });
+    }
   }
 }
 
@@ -145,7 +153,7 @@ void add_binary(const double* tile, std::size_t rows, std::size_t j0, std::size_
   for (std::size_t c = 0; c < terms.classes; ++c) {
     const double* no = terms.no + j0 * terms.classes + c;
     const double* yes = terms.yes + j0 * terms.classes + c;
-    for_rows(rows, [&](auto n, std::size_t r) {
+    for_rows<kOneSum>(rows, [&](auto n, std::size_t r) {
       double* to = acc + c * kRows + r;
       if (missing) {
         binary_rows<n.value, true>(tile + r, width, no, yes, terms.classes, terms.threshold, to);

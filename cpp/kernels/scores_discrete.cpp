@@ -1,4 +1,5 @@
 // Terms of integer codes: for each cell a row of a table (one number per class) is added.
+#include "kernels/fetch.hpp"
 #include "kernels/lanes.hpp"
 #include "kernels/scores.hpp"
 #include "kernels/transpose.hpp"
@@ -7,13 +8,15 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr std::size_t kCols = 32;  // columns resolved to table rows at a time: 16 KiB of addresses
-
-TB_INLINE const double* terms_of(const DiscreteTerms& terms, std::size_t j, std::int64_t code) {
-  const auto level = static_cast<std::uint64_t>(code);  // a negative code becomes larger than any size
-  const double* otherwise = code == -1 ? terms.absent : terms.unseen[j];
-  return level < terms.size[j] ? terms.level[j] + level * terms.classes : otherwise;
-}
+// What the loops below work on: columns [first, last), all of one type, and classes from c0.
+struct Task {
+  const Columns* cols;
+  const DiscreteTerms* terms;
+  std::size_t first;
+  std::size_t last;
+  std::size_t c0;
+  Tail tail;
+};
 
 template <class T>
 TB_INLINE std::int64_t code_at(const char* p) {
@@ -25,75 +28,81 @@ TB_INLINE std::int64_t code_at(const char* p) {
   }
 }
 
-// at[r * kCols + j]: where the terms of row r, column j0 + j are.
-void resolve(const Patch& from, const DiscreteTerms& terms, const double** at) {
-  const Column* col = from.cols->col + from.j0;
-  if (from.cols->row_major) {
-    with_type(col[0].dtype, [&](auto t) {
-      using T = typename decltype(t)::type;
-      for (std::size_t r = 0; r < from.rows; ++r) {
-        const char* p = col[0].data + static_cast<std::ptrdiff_t>(from.r0 + r) * col[0].stride;
-        for (std::size_t j = 0; j < from.width; ++j) {
-          at[r * kCols + j] = terms_of(terms, from.j0 + j, code_at<T>(p + j * sizeof(T)));
-        }
-      }
-    });
-    return;
-  }
-  for (std::size_t j = 0; j < from.width; ++j) {
-    with_type(col[j].dtype, [&](auto t) {
-      using T = typename decltype(t)::type;
-      const char* p = col[j].data + static_cast<std::ptrdiff_t>(from.r0) * col[j].stride;
-      for (std::size_t r = 0; r < from.rows; ++r) {
-        at[r * kCols + j] = terms_of(terms, from.j0 + j, code_at<T>(p + static_cast<std::ptrdiff_t>(r) * col[j].stride));
-      }
-    });
-  }
-}
-
-// sum[r * kLanes + c] = the sum over columns of at[..][c0 + c], for `together` rows: independent chains of additions.
-template <int n, std::size_t together>
-TB_INLINE void sum_rows(const double* const* at, std::size_t width, std::size_t c0, Tail tail, double* sum) {
+// sum[i * n * W + c] += the terms of row `row` + i: `together` independent chains of additions.
+template <class T, int n, bool whole, std::size_t together>
+TB_INLINE void sum_rows(const Task& task, std::size_t row, double* sum) {
+  const DiscreteTerms terms = *task.terms;
   Vec a[together][n];
   for (std::size_t i = 0; i < together; ++i) {
-    for (int v = 0; v < n; ++v) a[i][v] = Vec{};
+    for (int v = 0; v < n; ++v) a[i][v] = load(sum + (i * n + v) * W);
   }
-  for (std::size_t j = 0; j < width; ++j) {
-    for (std::size_t i = 0; i < together; ++i) {
-      const double* p = at[i * kCols + j] + c0;
-      for (int v = 0; v < n - 1; ++v) a[i][v] += load(p + v * W);
-      a[i][n - 1] += load_tail(p + (n - 1) * W, tail);
+  for (std::size_t j = task.first; j < task.last; ++j) {
+    const std::ptrdiff_t stride = task.cols->col[j].stride;
+    const char* p = task.cols->col[j].data + static_cast<std::ptrdiff_t>(row) * stride;
+    const double* levels = terms.level[j] + task.c0;
+    const std::uint64_t size = terms.size[j];
+    for (std::size_t i = 0; i < together; ++i, p += stride) {
+      const std::int64_t code = code_at<T>(p);
+      const auto level = static_cast<std::uint64_t>(code);  // a negative code becomes larger than any size
+      const double* w = levels + level * terms.classes;
+      if (__builtin_expect(level >= size, 0)) w = (code == -1 ? terms.absent : terms.unseen[j]) + task.c0;
+      for (int v = 0; v < n - 1; ++v) a[i][v] += load(w + v * W);
+      a[i][n - 1] += whole ? load(w + (n - 1) * W) : load_tail(w + (n - 1) * W, task.tail);
     }
   }
   for (std::size_t i = 0; i < together; ++i) {
-    for (int v = 0; v < n; ++v) store(sum + i * kLanes + v * W, a[i][v]);
+    for (int v = 0; v < n; ++v) store(sum + (i * n + v) * W, a[i][v]);
   }
 }
 
-template <int n>
-void sum_block(const double* const* at, std::size_t rows, std::size_t width, std::size_t c0, Tail tail, double* sum) {
-  constexpr std::size_t together = n == 1 ? 4 : 2;
+template <class T, int n, bool whole>
+void sum_block(const Task& task, std::size_t r0, std::size_t rows, const Patch& next, double* sum) {
+  constexpr std::size_t together = n == 1 ? 8 : n == 2 ? 4 : 2;
   std::size_t r = 0;
   for (; r + together <= rows; r += together) {
-    sum_rows<n, together>(at + r * kCols, width, c0, tail, sum + r * kLanes);
+    fetch(next, r / together, kRows / together);
+    sum_rows<T, n, whole, together>(task, r0 + r, sum + r * n * W);
   }
-  for (; r < rows; ++r) sum_rows<n, 1>(at + r * kCols, width, c0, tail, sum + r * kLanes);
+  for (; r < rows; ++r) sum_rows<T, n, whole, 1>(task, r0 + r, sum + r * n * W);
+}
+
+template <class F>
+TB_INLINE void with_code_type(Dtype t, F&& f) {
+  switch (t) {
+    case Dtype::i8: return f(Type<std::int8_t>{});
+    case Dtype::i16: return f(Type<std::int16_t>{});
+    case Dtype::i32: return f(Type<std::int32_t>{});
+    case Dtype::i64: return f(Type<std::int64_t>{});
+    case Dtype::u16: return f(Type<std::uint16_t>{});
+    case Dtype::u32: return f(Type<std::uint32_t>{});
+    case Dtype::u64: return f(Type<std::uint64_t>{});
+    default: return f(Type<std::uint8_t>{});
+  }
 }
 
 }  // namespace
 
 void add_discrete(const Columns& cols, std::size_t r0, std::size_t rows, const DiscreteTerms& terms, double* acc) {
-  const double* at[kRows * kCols];
   alignas(64) double sum[kRows * kLanes];
-  for (std::size_t j0 = 0; j0 < cols.d; j0 += kCols) {
-    const std::size_t width = cols.d - j0 < kCols ? cols.d - j0 : kCols;
-    resolve({&cols, r0, rows, j0, width}, terms, at);
-    for (std::size_t c0 = 0; c0 < terms.classes; c0 += kLanes) {
-      const std::size_t some = terms.classes - c0 < kLanes ? terms.classes - c0 : kLanes;
-      const Tail tail = tail_of((some - 1) % W + 1);
-      with_vectors(some, [&](auto n) { sum_block<n.value>(at, rows, width, c0, tail, sum); });
-      add_rows(sum, kLanes, rows, some, acc + c0 * kRows);
+  const std::size_t left = cols.n - r0 - rows;
+  for (std::size_t c0 = 0; c0 < terms.classes; c0 += kLanes) {
+    const std::size_t some = terms.classes - c0 < kLanes ? terms.classes - c0 : kLanes;
+    const std::size_t step = (some + W - 1) / W * W;
+    for (std::size_t i = 0; i < rows * step; ++i) sum[i] = 0.0;
+    for (std::size_t first = 0, last = 0; first < cols.d; first = last) {
+      const Dtype dtype = cols.col[first].dtype;
+      while (last < cols.d && cols.col[last].dtype == dtype) ++last;
+      const Patch next{left > 0 && c0 == 0 ? &cols : nullptr, r0 + rows, left < kRows ? left : kRows, first, last - first};
+      const Task task{&cols, &terms, first, last, c0, tail_of((some - 1) % W + 1)};
+      with_code_type(dtype, [&](auto t) {
+        using T = typename decltype(t)::type;
+        with_vectors(some, [&](auto n) {
+          if (some % W == 0) sum_block<T, n.value, true>(task, r0, rows, next, sum);
+          else sum_block<T, n.value, false>(task, r0, rows, next, sum);
+        });
+      });
     }
+    add_rows(sum, step, rows, some, acc + c0 * kRows);
   }
 }
 

@@ -25,7 +25,7 @@ TB_INLINE bool all_zero(Quad v) {  // false for NaN
 template <class T>
 bool load_row_major(const Patch& from, double* tile) {
   const Column& first = from.cols->col[from.j0];
-  Quad check{};
+  Quad check[Q] = {};  // one each: a single sum would be a chain of waits
   double rest = 0;
   std::size_t r = 0;
   for (; r + Q <= from.rows; r += Q) {
@@ -35,7 +35,7 @@ bool load_row_major(const Patch& from, double* tile) {
       Quad v[Q];
       for (std::size_t i = 0; i < Q; ++i) {
         v[i] = quad_of<T>(p + static_cast<std::ptrdiff_t>(i) * first.stride + j * sizeof(T));
-        check += v[i] * 0.0;
+        check[i] += v[i] * 0.0;
       }
       turn(v);
       for (std::size_t k = 0; k < Q; ++k) put(tile + (j + k) * kRows + r, v[k]);
@@ -56,7 +56,8 @@ bool load_row_major(const Patch& from, double* tile) {
       tile[j * kRows + r] = x;
     }
   }
-  return all_zero(check) && rest == 0.0;
+  for (std::size_t i = 1; i < Q; ++i) check[0] += check[i];
+  return all_zero(check[0]) && rest == 0.0;
 }
 
 template <class T>
@@ -86,6 +87,17 @@ bool load_by_column(const Patch& from, double* tile) {
   return rest == 0.0;
 }
 
+template <class F>
+TB_INLINE bool any(const double* tile, std::size_t rows, std::size_t width, F&& test) {
+  Mask found{};
+  for (std::size_t j = 0; j < width; ++j) {
+    for (std::size_t r = 0; r < rows; r += W) found |= test(load(tile + j * kRows + r));
+  }
+  std::int64_t some = 0;
+  for (int i = 0; i < W; ++i) some |= found[i];
+  return some != 0;
+}
+
 }  // namespace
 
 bool load_tile(const Patch& from, double* tile) {
@@ -104,17 +116,12 @@ bool load_tile(const Patch& from, double* tile) {
   return finite;
 }
 
-double tile_lowest(const double* tile, std::size_t rows, std::size_t width) {
-  Vec low{};
-  for (std::size_t j = 0; j < width; ++j) {
-    for (std::size_t r = 0; r < rows; r += W) {
-      const Vec x = load(tile + j * kRows + r);
-      low = pick(x < low, x, low);
-    }
-  }
-  double lowest = 0;
-  for (int i = 0; i < W; ++i) lowest = low[i] < lowest ? low[i] : lowest;
-  return lowest;
+bool tile_has_infinite(const double* tile, std::size_t rows, std::size_t width) {
+  return any(tile, rows, width, [](Vec x) { return (x == __builtin_inf()) | (x == -__builtin_inf()); });
+}
+
+bool tile_has_negative(const double* tile, std::size_t rows, std::size_t width) {
+  return any(tile, rows, width, [](Vec x) { return x < 0.0; });
 }
 
 }  // namespace tb::TB_ISA

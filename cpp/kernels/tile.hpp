@@ -23,5 +23,6 @@ struct Patch {
 // tile[j * kRows + r] = the value at row r0 + r, column j0 + j. Rows are filled up with zeros to a whole
 // vector. True if every value is finite.
 TB_DECLARE(bool, load_tile, (const Patch& from, double* tile))
-// The smallest value of a tile (NaN does not count), or 0 if that is smaller.
-TB_DECLARE(double, tile_lowest, (const double* tile, std::size_t rows, std::size_t width))
+// Is there an infinite value? A value below 0?
+TB_DECLARE(bool, tile_has_infinite, (const double* tile, std::size_t rows, std::size_t width))
+TB_DECLARE(bool, tile_has_negative, (const double* tile, std::size_t rows, std::size_t width))
