@@ -54,16 +54,17 @@ void open(const T* x, std::size_t d, bool no_shift, double* slot) {
   for (std::size_t i = size; i < 4 * size; ++i) slot[i] = 0.0;
 }
 
-// total += part for columns that lie side by side in both.
-void chan(std::size_t d, const double* nb, const double* mb, const double* qb, ClassMoments a) {
+// a += b for d columns that lie side by side in both.
+void chan(std::size_t d, const ClassMoments& a, const ClassMoments& b) {
   for (std::size_t j = 0; j < d; ++j) {
-    const double na = a.n[j], n = na + nb[j];
-    const double share = n > 0.0 ? nb[j] / n : 0.0;
-    const double delta = mb[j] - a.mean[j];
-    const double between = na > 0.0 && nb[j] > 0.0 ? delta * delta * (na * share) : 0.0;
+    const double na = a.n[j], nb = b.n[j], n = na + nb;
+    const double share = n > 0.0 ? nb / n : 0.0;
+    const double delta = (b.shift[j] - a.shift[j]) + (b.offset[j] - a.offset[j]);
+    const double between = na > 0.0 && nb > 0.0 ? delta * delta * (na * share) : 0.0;
     a.n[j] = n;
-    a.mean[j] = na > 0.0 ? a.mean[j] + delta * share : mb[j];
-    a.m2[j] += qb[j] + between;
+    a.offset[j] = na > 0.0 ? a.offset[j] + delta * share : b.offset[j];
+    a.shift[j] = na > 0.0 ? a.shift[j] : b.shift[j];
+    a.m2[j] += b.m2[j] + between;
   }
 }
 
@@ -92,30 +93,38 @@ void add_moments_careful(const RowList& b, double* acc) {
   walk(b, acc, op);
 }
 
-bool close_moments(double* slot, std::size_t d, double weight) {
+Closed close_moments(double* slot, std::size_t d, double weight) {
+  constexpr double most = 256.0;  // a shift within some 16 standard deviations of the mean is good enough
   const std::size_t size = padded(d);
-  const double* shift = slot;
-  double *mean = slot + size, *m2 = slot + 2 * size, *n = slot + 3 * size;
+  double *shift = slot, *offset = slot + size, *m2 = slot + 2 * size, *n = slot + 3 * size;
   double trouble = 0.0;  // x - x is 0 for finite x, else NaN
+  int cancelled = 0;
   for (std::size_t j = 0; j < size; ++j) {
     if (weight >= 0.0) n[j] = weight;
-    const double sum = mean[j], square = m2[j];
+    const double sum = offset[j], square = m2[j];
     trouble += (sum - sum) + (square - square);
-    const double offset = n[j] > 0.0 ? sum / n[j] : 0.0;
-    const double centred = square - sum * offset;
-    mean[j] = n[j] > 0.0 ? shift[j] + offset : 0.0;
-    m2[j] = centred < 0.0 ? 0.0 : centred;
+    offset[j] = n[j] > 0.0 ? sum / n[j] : 0.0;
+    shift[j] = n[j] > 0.0 ? shift[j] : 0.0;
+    const double centred = square - sum * offset[j];
+    const bool lost = square > most * centred;
+    m2[j] = lost ? -square : centred;
+    cancelled |= lost;
   }
-  return trouble == 0.0;
+  if (trouble != 0.0) return Closed::not_finite;
+  return cancelled ? Closed::cancelled : Closed::well;
 }
 
-void merge_moments(const double* slot, std::size_t d, ClassMoments total) {
-  const std::size_t size = padded(d), whole = narrow(d) ? d : d / W * W;
-  const double *mean = slot + size, *m2 = slot + 2 * size, *n = slot + 3 * size;
-  chan(whole, n, mean, m2, total);
+ClassMoments moments_of_column(double* slot, std::size_t d, std::size_t j) {
+  const std::size_t size = padded(d);
+  double* at = slot + place(j, d);
+  return {at + 3 * size, at, at + size, at + 2 * size};
+}
+
+void merge_moments(double* slot, std::size_t d, const ClassMoments& total) {
+  const std::size_t whole = narrow(d) ? d : d / W * W;
+  chan(whole, total, moments_of_column(slot, d, 0));
   if (whole == d) return;
-  const std::size_t at = place(whole, d);
-  chan(d - whole, n + at, mean + at, m2 + at, {total.n + whole, total.mean + whole, total.m2 + whole});
+  chan(d - whole, {total.n + whole, total.shift + whole, total.offset + whole, total.m2 + whole}, moments_of_column(slot, d, whole));
 }
 
 }  // namespace tb::TB_ISA

@@ -5,19 +5,28 @@
 
 namespace tb {
 
-// Doubles that the accumulators of one slot need for d columns; a table of them starts at a slot's number
-// times this.
-constexpr std::size_t kMomentFields = 4;  // shift, sum of w*z, sum of w*z*z, weight; z = x - shift
+// The accumulators of a slot: shift, sum of w*z, sum of w*z*z, weight; z = x - shift. Closed: shift, offset of
+// the mean from it, m2, weight.
+constexpr std::size_t kMomentFields = 4;
 
-// The totals of one class: arrays of d.
+enum class Closed : int {
+  well,
+  cancelled,   // the shift was far outside the data; where m2 < 0, most digits of it are lost
+  not_finite,  // something is missing or infinite, or too large to be squared
+};
+
+// The totals of one class: arrays of d. The mean is shift + offset, kept apart because far from zero a
+// rounded mean would spoil the differences of means that Chan's formula needs.
 struct ClassMoments {
   double* n;
-  double* mean;
+  double* shift;
+  double* offset;
   double* m2;
 };
 
 }  // namespace tb
 
+// Doubles that one slot needs.
 TB_DECLARE(std::size_t, moments_size, (std::size_t d))
 // Empties a slot and takes row `row` of the block as the shift; no_shift: the first value that is not
 // missing, column by column, will be it (for the careful walk).
@@ -25,8 +34,9 @@ TB_DECLARE(void, open_moments, (const RowList& b, std::size_t row, bool no_shift
 // Adds the rows, believing that nothing is missing; the careful one leaves NaN out and counts the rest.
 TB_DECLARE(void, add_moments, (const RowList& b, double* acc))
 TB_DECLARE(void, add_moments_careful, (const RowList& b, double* acc))
-// Turns a slot's sums into weight, mean and m2; `weight` < 0: counted by the careful walk. False if a sum
-// is not finite: something is missing or infinite, or too large to be squared.
-TB_DECLARE(bool, close_moments, (double* slot, std::size_t d, double weight))
+// Closes a slot that weighs `weight` (< 0: as counted by the careful walk).
+TB_DECLARE(Closed, close_moments, (double* slot, std::size_t d, double weight))
+// Column j of a slot.
+TB_DECLARE(ClassMoments, moments_of_column, (double* slot, std::size_t d, std::size_t j))
 // Adds a closed slot to the class's totals (Chan, Golub and LeVeque 1979).
-TB_DECLARE(void, merge_moments, (const double* slot, std::size_t d, ClassMoments total))
+TB_DECLARE(void, merge_moments, (double* slot, std::size_t d, const ClassMoments& total))

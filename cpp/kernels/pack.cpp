@@ -5,6 +5,11 @@
 namespace tb::TB_ISA {
 namespace {
 
+template <class T>
+constexpr bool is_double = false;
+template <>
+constexpr bool is_double<double> = true;
+
 constexpr std::size_t kRowsAtOnce = 64;  // their lines of `out` stay in the first-level cache meanwhile
 
 template <class T>
@@ -19,47 +24,60 @@ void pack_as(const char* x, std::ptrdiff_t stride, std::size_t n, double* out, s
   }
 }
 
-// v as the rows of a square, turned into its columns: at each stage, halves of blocks change places.
+// Element k of the two halves of an exchange of blocks of h: from a (k) or from b (W + k).
+constexpr int low(int k, int h) { return (k & h) ? W + k - h : k; }
+constexpr int high(int k, int h) { return (k & h) ? W + k : k + h; }
+
+template <int h>
+TB_INLINE void exchange(Vec& a, Vec& b) {
+  const Vec x = a, y = b;
+#if defined(__AVX512F__)
+  a = __builtin_shufflevector(x, y, low(0, h), low(1, h), low(2, h), low(3, h), low(4, h), low(5, h), low(6, h), low(7, h));
+  b = __builtin_shufflevector(x, y, high(0, h), high(1, h), high(2, h), high(3, h), high(4, h), high(5, h), high(6, h), high(7, h));
+#elif defined(__AVX2__)
+  a = __builtin_shufflevector(x, y, low(0, h), low(1, h), low(2, h), low(3, h));
+  b = __builtin_shufflevector(x, y, high(0, h), high(1, h), high(2, h), high(3, h));
+#else
+  a = __builtin_shufflevector(x, y, low(0, h), low(1, h));
+  b = __builtin_shufflevector(x, y, high(0, h), high(1, h));
+#endif
+}
+
+// v as the rows of a square, turned into its columns: blocks of 1, 2, 4.. change places.
+template <int h = 1>
 TB_INLINE void transpose(Vec (&v)[W]) {
-  for (int h = 1; h < W; h *= 2) {
-    Mask low, high;
-    for (int k = 0; k < W; ++k) {
-      low[k] = (k & h) ? W + k - h : k;
-      high[k] = (k & h) ? W + k : k + h;
-    }
-    for (int i = 0; i < W; ++i) {
-      if (i & h) continue;
-      const Vec a = v[i], b = v[i + h];
-      v[i] = __builtin_shuffle(a, b, low);
-      v[i + h] = __builtin_shuffle(a, b, high);
-    }
+  for (int i = 0; i < W; ++i) {
+    if (!(i & h)) exchange<h>(v[i], v[i + h]);
   }
+  if constexpr (2 * h < W) transpose<2 * h>(v);
 }
 
 // W columns of T at once, each without gaps.
 template <class T>
 void pack_square(const Column* col, std::size_t begin, std::size_t n, double* out, std::size_t step) {
+  double own[W][kRowsAtOnce];
   const char* x[W];
-  for (int k = 0; k < W; ++k) x[k] = col[k].data + begin * sizeof(T);
+  for (int k = 0; k < W; ++k) {
+    const char* from = col[k].data + begin * sizeof(T);
+    for (std::size_t i = 0; i < kRowsAtOnce * sizeof(T); i += 64) {
+      __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + kRowsAtOnce * sizeof(T) + i));
+    }
+    if constexpr (is_double<T>) {
+      x[k] = from;
+    } else {
+      pack_as<T>(from, sizeof(T), n, own[k], 1);
+      x[k] = reinterpret_cast<const char*>(own[k]);
+    }
+  }
   std::size_t i = 0;
   for (; i + W <= n; i += W) {
     Vec v[W];
-    for (int k = 0; k < W; ++k) {
-      T t __attribute__((vector_size(W * sizeof(T))));
-      std::memcpy(&t, x[k] + i * sizeof(T), sizeof t);
-      if constexpr (sizeof(T) < 4) {  // by way of int: bytes have no direct instruction
-        typedef std::int32_t Ints __attribute__((vector_size(W * 4)));
-        v[k] = __builtin_convertvector(__builtin_convertvector(t, Ints), Vec);
-      } else {
-        v[k] = __builtin_convertvector(t, Vec);
-      }
-      __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(x[k]) + (i + kRowsAtOnce) * sizeof(T)));
-    }
+    for (int k = 0; k < W; ++k) v[k] = value<Vec>(x[k] + i * sizeof(double));
     transpose(v);
     for (int r = 0; r < W; ++r) store(out + (i + r) * step, v[r]);
   }
   for (; i < n; ++i) {
-    for (int k = 0; k < W; ++k) out[i * step + k] = static_cast<double>(value<T>(x[k] + i * sizeof(T)));
+    for (int k = 0; k < W; ++k) out[i * step + k] = value<double>(x[k] + i * sizeof(double));
   }
 }
 
