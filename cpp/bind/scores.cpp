@@ -55,7 +55,7 @@ void add_gaussian_part(PyScorer& self, const PyColumns& cols, const T& terms) {
 }
 
 void add_discrete_part(PyScorer& self, const PyColumns& cols, const Sizes& sizes, const Matrix& table,
-                       const std::optional<Matrix>& other) {
+                       const std::optional<Matrix>& other, bool raw) {
   const std::size_t d = cols.view.d;
   expect(sizes.shape(0) == d, "sizes: one number per column");
   std::size_t levels = 0;
@@ -69,7 +69,7 @@ void add_discrete_part(PyScorer& self, const PyColumns& cols, const Sizes& sizes
   expect(is(table, levels, self.classes()), "table must be (sum of sizes, classes)");
   expect(!other || is(*other, d, self.classes()), "other must be (columns, classes)");
   self.core.add(discrete_part(self.hold(cols), sizes.data(), self.hold(table), other ? self.hold(*other) : nullptr,
-                              self.classes()));
+                              raw, self.classes()));
 }
 
 void add_binary_part(PyScorer& self, const PyColumns& cols, double threshold, const Matrix& no, const Matrix& yes) {
@@ -145,8 +145,9 @@ void bind_scores(nb::module_& m) {
            },
            nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("var").noconvert())
       .def("discrete", &add_discrete_part, nb::arg("cols"), nb::arg("sizes").noconvert(), nb::arg("table").noconvert(),
-           nb::arg("other").noconvert() = nb::none(),
-           "Adds table[offset_j + code]; nothing for -1; other[j], if given, for any other code outside the table.")
+           nb::arg("other").noconvert() = nb::none(), nb::arg("raw") = false,
+           "Adds table[offset_j + code]; nothing for -1 unless raw; other[j], if given, for any other code outside the "
+           "table.")
       .def("binary", &add_binary_part, nb::arg("cols"), nb::arg("threshold"), nb::arg("no").noconvert(),
            nb::arg("yes").noconvert(), "Adds yes[j] where x > threshold, else no[j]; nothing for NaN.")
       .def("linear", &add_linear_part, nb::arg("cols"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
@@ -161,6 +162,15 @@ void bind_scores(nb::module_& m) {
       .def("proba", &answer_matrix<&Scorer::proba>)
       .def("best", &answer_best, "The most probable class's number, the first of equals.")
       .def("evidence", &answer_evidence, "log of the sum over classes of the joint.")
+      .def("unseen",
+           [](const PyScorer& self) {
+             nb::list out;
+             for (std::size_t p = 0; p < self.core.parts().size(); ++p) {
+               for (const std::size_t col : self.core.parts()[p]->unseen()) out.append(nb::make_tuple(p, col));
+             }
+             return out;
+           },
+           "(part, column) of every column in which the last answer met a code without a level.")
       .def_ro("refused", &PyScorer::refused, "Which part, in the order of adding, met the last bad value; -1 if none.");
 }
 

@@ -2,6 +2,7 @@
 // while it is in cache.
 #pragma once
 #include <cstddef>
+#include <vector>
 
 namespace tb {
 
@@ -17,6 +18,9 @@ struct Part {
   virtual void add(std::size_t r0, std::size_t rows, double* acc) const = 0;
   // How many (row, column) cells a row costs: small calls stay on one thread.
   virtual std::size_t cells_per_row() const = 0;
+
+  // Columns of this part that held a code without a level, in the rows asked for so far.
+  virtual std::vector<std::size_t> unseen() const { return {}; }
 
   // Terms that are the same for every class: shared[r] += ... They cancel from the posterior, so that only the
   // joint and the evidence ask for them.

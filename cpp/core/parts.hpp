@@ -26,9 +26,10 @@ std::unique_ptr<Part> linear_part(const Columns& cols, const double* weight, con
 std::unique_ptr<Part> binary_part(const Columns& cols, double threshold, const double* no, const double* yes,
                                   std::size_t classes);
 
-// Integer codes; table (sum of sizes, K), other (d, K) or null for codes outside the table.
+// Integer codes; table (sum of sizes, K), other (d, K) or null for codes outside the table. -1 is missing, but not in
+// raw columns: these hold a table's own integers, and a negative one is a code without a level.
 std::unique_ptr<Part> discrete_part(const Columns& cols, const std::int64_t* sizes, const double* table,
-                                    const double* other, std::size_t classes);
+                                    const double* other, bool raw, std::size_t classes);
 
 // bias (K) + the sum over stored x of x * weight[t], weight (T, K); with a threshold: of weight[t] where x > threshold.
 std::unique_ptr<Part> csr_part(const Csr& csr, const double* weight, const double* bias, std::size_t classes,

@@ -22,6 +22,7 @@ class Scorer {
 
   void add(std::unique_ptr<Part> part) { parts_.push_back(std::move(part)); }
 
+  const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
   std::size_t rows() const { return n_; }
   std::size_t classes() const { return classes_; }
 

@@ -19,9 +19,10 @@ namespace {
 
 class DiscretePart final : public Part {
  public:
-  DiscretePart(const Columns& cols, const std::int64_t* sizes, const double* table, const double* other,
+  DiscretePart(const Columns& cols, const std::int64_t* sizes, const double* table, const double* other, bool raw,
                std::size_t classes)
-      : cols_(cols), level_(cols.d), size_(cols.d), unseen_(cols.d), absent_(classes, 0.0), classes_(classes) {
+      : cols_(cols), level_(cols.d), size_(cols.d), unseen_(cols.d), absent_(classes, 0.0),
+        missing_(raw ? INT64_MIN : -1), met_(std::make_unique<bool[]>(cols.d)), classes_(classes) {
     for (std::size_t j = 0; j < cols.d; ++j) {
       level_[j] = table;
       size_[j] = static_cast<std::uint64_t>(sizes[j]);
@@ -31,10 +32,17 @@ class DiscretePart final : public Part {
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
-    const DiscreteTerms terms{level_.data(), size_.data(), unseen_.data(), absent_.data(), classes_};
+    const DiscreteTerms terms{level_.data(), size_.data(), unseen_.data(), absent_.data(), missing_, met_.get(), classes_};
     TB_CALL(add_discrete, cols_, r0, rows, terms, acc);
   }
   std::size_t cells_per_row() const override { return cols_.d; }
+  std::vector<std::size_t> unseen() const override {
+    std::vector<std::size_t> out;
+    for (std::size_t j = 0; j < cols_.d; ++j) {
+      if (met_[j]) out.push_back(j);
+    }
+    return out;
+  }
 
  private:
   Columns cols_;
@@ -42,6 +50,8 @@ class DiscretePart final : public Part {
   std::vector<std::uint64_t> size_;
   std::vector<const double*> unseen_;
   std::vector<double> absent_;
+  std::int64_t missing_;
+  std::unique_ptr<bool[]> met_;
   std::size_t classes_;
 };
 
@@ -134,8 +144,8 @@ class AddedPart final : public Part {
 }  // namespace
 
 std::unique_ptr<Part> discrete_part(const Columns& cols, const std::int64_t* sizes, const double* table,
-                                    const double* other, std::size_t classes) {
-  return std::make_unique<DiscretePart>(cols, sizes, table, other, classes);
+                                    const double* other, bool raw, std::size_t classes) {
+  return std::make_unique<DiscretePart>(cols, sizes, table, other, raw, classes);
 }
 
 std::unique_ptr<Part> csr_part(const Csr& csr, const double* weight, const double* bias, std::size_t classes,

@@ -37,12 +37,14 @@ struct BinaryTerms {
 };
 
 // Codes of column j: level v has its terms at level[j] + v * classes, v < size[j]; anything else than those and
-// -1 (missing) at unseen[j]. absent: zeros.
+// missing at unseen[j]. absent: zeros.
 struct DiscreteTerms {
   const double* const* level;
   const std::uint64_t* size;
   const double* const* unseen;
   const double* absent;
+  std::int64_t missing;  // the code of a missing value
+  bool* met;             // set for a column in which a code had no level
   std::size_t classes;
 };
 

@@ -45,7 +45,11 @@ TB_INLINE void sum_rows(const Task& task, std::size_t row, double* sum) {
       const std::int64_t code = code_at<T>(p);
       const auto level = static_cast<std::uint64_t>(code);  // a negative code becomes larger than any size
       const double* w = levels + level * terms.classes;
-      if (__builtin_expect(level >= size, 0)) w = (code == -1 ? terms.absent : terms.unseen[j]) + task.c0;
+      if (__builtin_expect(level >= size, 0)) {
+        const bool missing = code == terms.missing;
+        w = (missing ? terms.absent : terms.unseen[j]) + task.c0;
+        if (!missing) __atomic_store_n(terms.met + j, true, __ATOMIC_RELAXED);
+      }
       for (int v = 0; v < n - 1; ++v) a[i][v] += load(w + v * W);
       a[i][n - 1] += whole ? load(w + (n - 1) * W) : load_tail(w + (n - 1) * W, task.tail);
     }

@@ -156,7 +156,8 @@ def _refusal(kind: str, name: str, row: int, value: float) -> str:
         )
     if kind == "negative":
         return (
-            f"Negative values in data: column {name!r} has {value:g} (row {row}). Counts and shares must be at least 0."
+            f"Negative values in data passed to this model (input X): column {name!r} has {value:g} (row {row}). Counts "
+            "and shares must be at least 0."
         )
     if kind == "overflow":
         return (

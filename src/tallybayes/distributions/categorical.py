@@ -122,7 +122,7 @@ class Categorical(Distribution):
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Codes)
-        scorer.discrete(data.columns, p["sizes"], p["log"], p["other"] if self.other else None)
+        scorer.discrete(data.columns, p["sizes"], p["log"], p["other"] if self.other else None, data.raw)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         out: list[Array] = []

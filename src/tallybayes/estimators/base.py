@@ -7,6 +7,8 @@ learning ends in `_keep`, which is the only place where a fitted model changes: 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -70,7 +72,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         X: a table (pandas, polars, pyarrow, NumPy, scipy sparse, rows as dicts); missing values are left out of the
         counts. y: the class label of each row. sample_weight: how many times each row counts.
         """
-        self._learn(X, y, sample_weight, None, fresh=True)
+        with self._speaking():
+            self._learn(X, y, sample_weight, None, fresh=True)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -79,7 +82,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         classes: all labels that can ever occur; given once, any other label is an error. Without it new classes may
         appear in any batch.
         """
-        self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
+        with self._speaking():
+            self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool) -> None:
@@ -232,6 +236,10 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Scores the rows and reads the answer: joint, log_proba, proba, best or evidence."""
         if not self._fitted():
             self._require_fit()
+        with self._speaking():
+            return self._answer(X, how)
+
+    def _answer(self, X: Any, how: str) -> Any:
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
         parameters = self._parameters()
@@ -252,7 +260,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _report_unseen(self, scorer: _core.Scorer) -> None:
         """Says which columns held a category never met: a warning, or an error if that was asked for."""
-        names = [self.schema_.name(self._groups[part].columns[col]) for part, col in getattr(scorer, "unseen", list)()]
+        names = [self.schema_.name(self._groups[part].columns[col]) for part, col in scorer.unseen()]
         if names and self._unseen == "error":
             raise TableError(
                 f"Categories that were not met while learning, in column(s) {listing(names)}. unseen='ignore' leaves "
@@ -364,9 +372,16 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 UserWarning,
                 stacklevel=4,
             )
+        return align(table, schema)
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        """Errors from below say "this model"; here it has a name."""
         try:
-            return align(table, schema)
+            yield
         except TableError as e:
+            if "this model" not in str(e):
+                raise
             raise type(e)(str(e).replace("this model", type(self).__name__)) from None
 
     def __sklearn_tags__(self) -> Any:
