@@ -225,9 +225,7 @@ def test_bad_dictionaries():
     assert error.value.args == ("infinite", 2, 0, math.inf)
     assert _core.arrow_codes(infinite[:2], [], True)[0].tolist() == [0, 0]
     for bad in [-1, 2]:
-        outside = pa.DictionaryArray.from_arrays(
-            pa.array([0, bad], pa.int8()), pa.array(["a", "b"]), safe=False
-        )
+        outside = pa.DictionaryArray.from_arrays(pa.array([0, bad], pa.int8()), pa.array(["a", "b"]), safe=False)
         with pytest.raises(_core.BadRow, match="outside"):
             _core.arrow_codes(outside, [], True)
 
@@ -376,9 +374,7 @@ def test_numbers_of_texts():
 
 def test_many_columns():
     rng = np.random.default_rng(0)
-    values = [
-        rng.choice([f"{j}/{v}" * (1 + j % 5) for v in range(3 + 50 * j)], 20_000).tolist() for j in range(9)
-    ]
+    values = [rng.choice([f"{j}/{v}" * (1 + j % 5) for v in range(3 + 50 * j)], 20_000).tolist() for j in range(9)]
     columns = [[pa.array, pl.Series, pd.Series][j % 3](v) for j, v in enumerate(values)]
     known = [v[:2] if v[0] != v[1] else [] for v in values]
     codes, new, declared = _core.arrow_codes_many(columns, known, True)

@@ -325,9 +325,7 @@ def test_any_type_and_memory_order(dtype):
             for part, want in zip(a, expected, strict=True):
                 assert_array_equal(part, want)
         got = [_core.digitize(c, *expected) for c in cols]
-        want = [
-            np.searchsorted(c, X[:, j].astype(float), side="right") for j, c in enumerate(apart(expected))
-        ]
+        want = [np.searchsorted(c, X[:, j].astype(float), side="right") for j, c in enumerate(apart(expected))]
         for g in got:
             assert_array_equal(np.array(g), np.array(want))
 
@@ -341,9 +339,7 @@ def test_values_at_odd_addresses():
 
 def test_absent_rows_have_no_code():
     x = np.array([1.0, np.inf, 3.0, -np.inf])
-    got = _core.digitize(
-        columns(x), np.array([1]), np.array([2.0]), labels([0, -1, 0, 0]), np.array([1.0, 1, 1, 0])
-    )
+    got = _core.digitize(columns(x), np.array([1]), np.array([2.0]), labels([0, -1, 0, 0]), np.array([1.0, 1, 1, 0]))
     assert_array_equal(got[0], [0, -1, 1, -1])
 
 
@@ -418,9 +414,7 @@ print(hashlib.sha256(b"".join(p.tobytes() for p in parts)).hexdigest())
 def test_same_bits_for_any_number_of_threads():
     def run(threads):
         env = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": os.pathsep.join(sys.path)}
-        return subprocess.run(
-            [sys.executable, "-c", SAME_BITS], env=env, check=True, capture_output=True
-        ).stdout
+        return subprocess.run([sys.executable, "-c", SAME_BITS], env=env, check=True, capture_output=True).stdout
 
     assert run(1) == run(2) == run(5)
 

@@ -161,9 +161,7 @@ def test_arguments_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="columns"):
         _core.kernel_log_density(_core.Columns(np.ones((1, 2))), *t, *tables, 1)
     with pytest.raises(ValueError, match="fit"):
-        _core.kernel_log_density(
-            _core.Columns(np.ones((1, 1))), *t, tables[0], np.array([0, 4]), *tables[2:], 1
-        )
+        _core.kernel_log_density(_core.Columns(np.ones((1, 1))), *t, tables[0], np.array([0, 4]), *tables[2:], 1)
 
 
 # ---- laws of adding ----------------------------------------------------------------------------------------
@@ -233,9 +231,7 @@ def test_bandwidths_are_those_of_the_repeated_values(rule):
         ):
             t = tally(x)
             if len(t[1]) > 1:
-                np.testing.assert_allclose(
-                    _core.kernel_bandwidth(*t, rule, 1), bandwidth_oracle(x, rule), rtol=1e-12
-                )
+                np.testing.assert_allclose(_core.kernel_bandwidth(*t, rule, 1), bandwidth_oracle(x, rule), rtol=1e-12)
     w = rng.integers(1, 5, 200)
     x = rng.normal(size=200)
     h = _core.kernel_bandwidth(*tally(x, w=w.astype(float)), rule, 1)
@@ -244,9 +240,7 @@ def test_bandwidths_are_those_of_the_repeated_values(rule):
         np.testing.assert_allclose(
             _core.kernel_bandwidth(*tally(x * scale, w=w.astype(float)), rule, 1) / scale, h, rtol=1e-12
         )
-    np.testing.assert_allclose(
-        _core.kernel_bandwidth(*tally(x + 1e10, w=w.astype(float)), rule, 1), h, rtol=1e-5
-    )
+    np.testing.assert_allclose(_core.kernel_bandwidth(*tally(x + 1e10, w=w.astype(float)), rule, 1), h, rtol=1e-5)
 
 
 def test_silverman_by_hand():
@@ -254,9 +248,7 @@ def test_silverman_by_hand():
     h = _core.kernel_bandwidth(*tally([1.0, 2, 4, 8, 16, 32]), "silverman", 1)
     np.testing.assert_allclose(h, 0.9 * 11.5 / 1.34 * 6**-0.2)
     sd = np.std([0, 0, 0, 0, 0, 0, 0, 7], ddof=1)
-    np.testing.assert_allclose(
-        _core.kernel_bandwidth(*tally([0.0] * 7 + [7.0]), "silverman", 1), 0.9 * sd * 8**-0.2
-    )
+    np.testing.assert_allclose(_core.kernel_bandwidth(*tally([0.0] * 7 + [7.0]), "silverman", 1), 0.9 * sd * 8**-0.2)
 
 
 @pytest.mark.parametrize("rule", ["silverman", "scott", "john-langley"])
@@ -303,8 +295,7 @@ def test_log_density_is_the_sum_of_all_bumps(shape, n, width):
     w = rng.integers(1, 4, n) * 0.7
     t = tally(v, w=w)
     h = width * (
-        _core.kernel_bandwidth(*tally(v[np.abs(v) < 1e6] if shape != "offset" else v), "silverman", 1)[0, 0]
-        or 1.0
+        _core.kernel_bandwidth(*tally(v[np.abs(v) < 1e6] if shape != "offset" else v), "silverman", 1)[0, 0] or 1.0
     )
     x = places(v, h, rng, 12)
     want = log_density_oracle(x, t[1], t[2], h)
@@ -350,9 +341,7 @@ def test_many_rows_give_the_bits_of_few_rows():
     tables = _core.kernel_tables(*t, np.full((3, 2), 0.2), 3)
     got = _core.kernel_log_density(_core.Columns(Q), *t, *tables, 3)
     for i in (0, 63, 64, 12345):
-        np.testing.assert_array_equal(
-            _core.kernel_log_density(_core.Columns(Q[i : i + 1]), *t, *tables, 3)[0], got[i]
-        )
+        np.testing.assert_array_equal(_core.kernel_log_density(_core.Columns(Q[i : i + 1]), *t, *tables, 3)[0], got[i])
     kept = pickle.loads(pickle.dumps((t, tables)))
     np.testing.assert_array_equal(_core.kernel_log_density(_core.Columns(Q), *kept[0], *kept[1], 3), got)
 

@@ -177,9 +177,7 @@ def test_number_codes(kind):
         expected, expected_new = oracle(rows.tolist(), [1.0, 0.25])
         assert codes.tolist() == expected
         assert new.tolist() == expected_new
-        assert new.dtype == {"f": np.float64, "u": np.uint64 if kind == "u8" else np.int64}.get(
-            kind[0], np.int64
-        )
+        assert new.dtype == {"f": np.float64, "u": np.uint64 if kind == "u8" else np.int64}.get(kind[0], np.int64)
     codes, new = _core.number_codes(_core.Columns([x]), np.array([1, 3]), False)
     assert codes.tolist() == oracle(x.tolist(), [1, 3], False)[0]
     assert new.shape == (0,)

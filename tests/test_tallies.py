@@ -93,7 +93,9 @@ def test_moments_of_every_type_and_layout(dtype, layout, isa):
         check_moments(X, y, w, K)
 
 
-@pytest.mark.parametrize(("n", "d", "K"), [(50_000, 7, 3), (3_000, 130, 4), (40_000, 2, 1), (600, 900, 3), (30_000, 3, 700)])
+@pytest.mark.parametrize(
+    ("n", "d", "K"), [(50_000, 7, 3), (3_000, 130, 4), (40_000, 2, 1), (600, 900, 3), (30_000, 3, 700)]
+)
 def test_moments_of_several_chunks(n, d, K, isa):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(n, d)) * np.geomspace(1e-6, 1e6, d) + 1e3
@@ -192,7 +194,9 @@ def test_tables_without_rows_or_columns(call):
                 equal(a, 0)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(0, 20), st.integers(1, 9), st.booleans(), st.booleans())
+@given(
+    st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(0, 20), st.integers(1, 9), st.booleans(), st.booleans()
+)
 @settings(max_examples=150, deadline=None)
 def test_moments_of_any_shape(seed, n, d, K, weighted, missing):
     rng = np.random.default_rng(seed)
@@ -317,7 +321,9 @@ def test_many_classes_and_many_levels():
     X = rng.integers(0, 65_536, (n, 3))
     y = rng.integers(0, 50, n).astype(np.int32)
     check_counts(X, y, None, 50, [0, 65_536, 10])
-    check_counts(laid_out(rng.integers(0, 6, (n, 9)), "list"), rng.integers(0, 3000, n).astype(np.int32), None, 3000, [0] * 9)
+    check_counts(
+        laid_out(rng.integers(0, 6, (n, 9)), "list"), rng.integers(0, 3000, n).astype(np.int32), None, 3000, [0] * 9
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -508,7 +514,14 @@ def calls(y, w):
 
 @pytest.mark.parametrize(
     ("y", "w"),
-    [([0, 2, 1], None), ([0, 1], None), ([0, 1, 1], [1, 2]), ([0, 1, 1], [1, -1, 1]), ([0, 1, 1], [1, np.nan, 1]), ([0, 1, 1], [1, np.inf, 1])],
+    [
+        ([0, 2, 1], None),
+        ([0, 1], None),
+        ([0, 1, 1], [1, 2]),
+        ([0, 1, 1], [1, -1, 1]),
+        ([0, 1, 1], [1, np.nan, 1]),
+        ([0, 1, 1], [1, np.inf, 1]),
+    ],
     ids=["class too large", "short labels", "short weights", "negative weight", "NaN weight", "infinite weight"],
 )
 def test_labels_and_weights_that_do_not_fit(y, w):

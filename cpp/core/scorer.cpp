@@ -6,6 +6,8 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 #include "core/threads.hpp"
 #include "kernels/finish.hpp"
@@ -51,10 +53,20 @@ struct Scorer::Block {
   alignas(64) double shared[kRows];  // what is the same for all classes
 };
 
+Scorer::Scorer(std::size_t n, std::size_t classes, const double* log_prior, bool per_row)
+    : n_(n), classes_(classes), prior_(log_prior), per_row_(per_row) {
+  for (std::size_t c = 0; c < classes && !per_row; ++c) {
+    if (!(log_prior[c] < kInf)) {
+      throw std::invalid_argument("log_prior of class " + std::to_string(c) + " is " + std::to_string(log_prior[c]) +
+                                  "; it must be a number or -inf");
+    }
+  }
+}
+
 void Scorer::fill(Block& b) const {
   if (per_row_) {
     std::fill(b.acc.begin(), b.acc.end(), 0.0);
-    TB_CALL(add_numbers, prior_of(b.r0), b.rows, classes_, b.acc.data());
+    if (!TB_CALL(add_numbers, prior_of(b.r0), b.rows, classes_, b.acc.data())) throw_first_bad(b.r0, b.rows);
   } else {
     for (std::size_t c = 0; c < classes_; ++c) std::fill_n(b.acc.data() + c * kRows, kRows, prior_[c]);
   }
@@ -91,19 +103,22 @@ void Scorer::mend(Block& b, std::uint64_t odd, bool relative) const {
   for (; odd != 0; odd &= odd - 1) mend_row(b, static_cast<std::size_t>(__builtin_ctzll(odd)), relative);
 }
 
-// A part threw for this block. Row by row, the smallest bad row and in it the first part that refuses it.
+// There is a bad value in this block. Row by row: the smallest bad row, and in it the first that refuses it.
 void Scorer::throw_first_bad(std::size_t r0, std::size_t rows) const {
   std::vector<double> acc(classes_ * kRows, 0.0);
   for (std::size_t r = r0; r < r0 + rows; ++r) {
+    for (std::size_t c = 0; c < classes_; ++c) {
+      if (!(prior_of(r)[c] < kInf)) throw BadPart{{BadValue::infinite, r, c, prior_of(r)[c]}, -1};
+    }
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       try {
         parts_[p]->add(r, 1, acc.data());
       } catch (const BadValue& bad) {
-        throw BadPart{bad, p};
+        throw BadPart{bad, static_cast<std::ptrdiff_t>(p)};
       }
     }
   }
-  throw BadPart{{BadValue::infinite, r0, 0, 0.0}, 0};  // not reached: a part that refuses a block refuses one of its rows
+  throw std::logic_error("a part refused a block of rows, but none of its rows");
 }
 
 std::size_t Scorer::blocks_per_task(std::size_t blocks) const {

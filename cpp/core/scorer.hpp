@@ -9,16 +9,16 @@
 
 namespace tb {
 
-// A bad value, and which part of the scorer met it.
+// A bad value, and which part of the scorer met it; -1: it is in the log prior, and col is a class.
 struct BadPart : BadValue {
-  std::size_t part;
+  std::ptrdiff_t part;
 };
 
 class Scorer {
  public:
   // log_prior: one row of classes, or (per_row) one for each of the n rows. Kept alive by the caller.
-  Scorer(std::size_t n, std::size_t classes, const double* log_prior, bool per_row)
-      : n_(n), classes_(classes), prior_(log_prior), per_row_(per_row) {}
+  // Throws std::invalid_argument if a single row holds NaN or +inf.
+  Scorer(std::size_t n, std::size_t classes, const double* log_prior, bool per_row);
 
   void add(std::unique_ptr<Part> part) { parts_.push_back(std::move(part)); }
 

@@ -17,9 +17,7 @@ REAL = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cance
 
 def same(ours: Any, theirs: Any, X: Any, rtol: float = 1e-9) -> None:
     np.testing.assert_array_equal(ours.classes_, theirs.classes_)
-    np.testing.assert_allclose(
-        ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=rtol, atol=1e-9
-    )
+    np.testing.assert_allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=rtol, atol=1e-9)
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs.predict_log_proba(X), rtol=rtol, atol=1e-8)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), rtol=1e-7, atol=1e-12)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))

@@ -138,7 +138,13 @@ def test_any_numbers_give_probabilities(data: Any, n: int, d: int) -> None:
     number = st.one_of(st.floats(allow_infinity=False), st.sampled_from([0.0, -0.0, 1e308, -1e308, 5e-324, 1e-300]))
     X = np.array(data.draw(st.lists(st.lists(number, min_size=d, max_size=d), min_size=n, max_size=n)))
     y = data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
-    for make in (tb.GaussianNB, tb.KernelNB, tb.BernoulliNB, lambda: tb.NaiveBayes("mdl"), lambda: tb.NaiveBayes("width")):
+    for make in (
+        tb.GaussianNB,
+        tb.KernelNB,
+        tb.BernoulliNB,
+        lambda: tb.NaiveBayes("mdl"),
+        lambda: tb.NaiveBayes("width"),
+    ):
         try:
             p = make().fit(X, y).predict_proba(X)
         except TallybayesError as e:

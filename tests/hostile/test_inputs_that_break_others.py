@@ -173,7 +173,14 @@ def test_one_class_and_one_row() -> None:
 def test_missing_rows_and_columns() -> None:
     X = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, np.nan], [9.0, np.nan]])
     y = ["a", "a", "a", "b"]
-    for make in (tb.GaussianNB, tb.KernelNB, tb.PoissonNB, tb.BernoulliNB, tb.CategoricalNB, lambda: tb.NaiveBayes("mdl")):
+    for make in (
+        tb.GaussianNB,
+        tb.KernelNB,
+        tb.PoissonNB,
+        tb.BernoulliNB,
+        tb.CategoricalNB,
+        lambda: tb.NaiveBayes("mdl"),
+    ):
         model = make().fit(X, y)
         np.testing.assert_allclose(model.predict_proba([[np.nan, np.nan]]), [[0.75, 0.25]])
         alone = make().fit(X[:, :1], y)
@@ -190,7 +197,12 @@ def test_more_features_than_rows_and_unsorted_labels() -> None:
 
 def test_priors_of_the_wrong_length_or_sign() -> None:
     X, y = two_classes(0)
-    for priors, why in (([1.0], "match"), ([1.5, -0.5], "non-negative"), ([0.4, 0.4], "sum"), ("even", "priors must be")):
+    for priors, why in (
+        ([1.0], "match"),
+        ([1.5, -0.5], "non-negative"),
+        ([0.4, 0.4], "sum"),
+        ("even", "priors must be"),
+    ):
         with pytest.raises(ValueError, match=why):
             tb.GaussianNB(priors=priors).fit(X, y)
 

@@ -81,7 +81,9 @@ class Kernel(Distribution):
         deviation = np.array([_deviation(s, j, K) for j in range(d)])
         never = (n == 0) & (n.sum(axis=0) > 0)
         if never.any():
-            everyone = [[j * K + c for c in range(K)] if never[c, j] else [j * K + c] for j in range(d) for c in range(K)]
+            everyone = [
+                [j * K + c for c in range(K)] if never[c, j] else [j * K + c] for j in range(d) for c in range(K)
+            ]
             s = _gather(s, everyone, K)
         if isinstance(self.bandwidth, str):
             h = _core.kernel_bandwidth(s["start"], s["value"], s["weight"], self.bandwidth, K)
@@ -98,7 +100,12 @@ class Kernel(Distribution):
             span = slice(s["start"][j * K], s["start"][(j + 1) * K])
             raise _core.BadValue("overflow", 0, j, float(np.abs(s["value"][span]).max()))
         tables = _core.kernel_tables(s["start"], s["value"], s["weight"], h, K)
-        return {"bandwidth": h, "values": (s["start"], s["value"], s["weight"]), "tables": tables, "mean": _means(s, K, d)}
+        return {
+            "bandwidth": h,
+            "values": (s["start"], s["value"], s["weight"]),
+            "tables": tables,
+            "mean": _means(s, K, d),
+        }
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         if isinstance(data, Sparse):

@@ -154,6 +154,11 @@ class ComplementNB(_Counts):
     def _distribution(self, d: int) -> Distribution:
         return Complement(self._alpha(d), self.norm)
 
+    @property
+    def feature_all_(self) -> Floats:
+        """Summed counts of each feature over all classes."""
+        return np.asarray(self._stat("feature_all_", "sum").sum(axis=0))
+
     def _start(self, p: Parameters) -> Floats:
         return p.log_prior if self.class_prior is not None or len(self.classes_) == 1 else np.zeros(len(self.classes_))
 
