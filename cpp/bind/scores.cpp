@@ -162,7 +162,6 @@ void bind_scores(nb::module_& m) {
       .def("proba", &answer_matrix<&Scorer::proba>)
       .def("best", &answer_best, "The most probable class's number, the first of equals.")
       .def("evidence", &answer_evidence, "log of the sum over classes of the joint.")
-<<<<<<< HEAD
       .def("unseen",
            [](const PyScorer& self) {
              nb::list out;
@@ -172,10 +171,7 @@ void bind_scores(nb::module_& m) {
              return out;
            },
            "(part, column) of every column in which the last answer met a code without a level.")
-      .def_ro("refused", &PyScorer::refused, "Which part, in the order of adding, met the last bad value; -1 if none.");
-=======
       .def_ro("refused", &PyScorer::refused, "Which part, in the order of adding, met the last bad value; -1: none, or the log prior.");
->>>>>>> scores
 }
 
 }  // namespace tb::bind
