@@ -367,9 +367,7 @@ def test_linear_zeros_infinities_and_missing():
 
 def test_linear_overflow():
     scorer = _core.Scorer(2, np.log([0.5, 0.5]))
-    scorer.linear(
-        _core.Columns(np.array([[1e308], [1e308]])), np.array([[-5.0], [-4.0]]), np.zeros((2, 1)), True
-    )
+    scorer.linear(_core.Columns(np.array([[1e308], [1e308]])), np.array([[-5.0], [-4.0]]), np.zeros((2, 1)), True)
     np.testing.assert_array_equal(scorer.proba(), [[0, 1], [0, 1]])
     scorer = _core.Scorer(1, np.log([0.5, 0.5]))
     scorer.linear(_core.Columns(np.array([[1e308]])), np.array([[5.0], [4.0]]), np.zeros((2, 1)), False)
@@ -616,9 +614,7 @@ def test_one_thread_or_two():
     answers = []
     for threads in (1, 2, 3):
         with threadpoolctl.threadpool_limits(threads, user_api="openmp"):
-            answers.append(
-                [scorer.joint(), scorer.log_proba(), scorer.proba(), scorer.best(), scorer.evidence()]
-            )
+            answers.append([scorer.joint(), scorer.log_proba(), scorer.proba(), scorer.best(), scorer.evidence()])
     for more in answers[1:]:
         for a, b in zip(answers[0], more, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -651,9 +647,7 @@ def test_arrays_live_as_long_as_the_scorer():
     def make():
         scorer = _core.Scorer(50, np.log([0.5, 0.5]))
         scorer.gaussian(_core.Columns(np.ones((50, 3))), np.zeros((2, 3)), np.ones((2, 3)))
-        scorer.discrete(
-            _core.Columns(np.zeros((50, 2), int)), np.array([1, 1]), np.zeros((2, 2)), np.zeros((2, 2))
-        )
+        scorer.discrete(_core.Columns(np.zeros((50, 2), int)), np.array([1, 1]), np.zeros((2, 2)), np.zeros((2, 2)))
         return scorer
 
     scorers = [make() for _ in range(200)]

@@ -55,6 +55,14 @@ inline const double* weights_or_null(const std::optional<Doubles>& w, std::size_
   return w->data();
 }
 
+// A new exception of this module, a ValueError; lives as long as the process.
+inline PyObject* new_error(const nb::module_& m, const char* name) {
+  const std::string full = std::string(PyModule_GetName(m.ptr())) + "." + name;
+  PyObject* error = PyErr_NewException(full.c_str(), PyExc_ValueError, nullptr);
+  if (!error) nb::raise_python_error();
+  return error;
+}
+
 void bind_columns(nb::module_& m);
 void bind_tallies(nb::module_& m);
 void bind_scores(nb::module_& m);

@@ -201,7 +201,7 @@ nb::list levels_from(const Dictionary& levels, std::size_t first, NumberKind kin
 
 void bind_levels(nb::module_& m) {
   // BadRow(why, row, col): a value that is no text, or Arrow data that breaks its format.
-  static PyObject* bad_row = PyErr_NewException("tallybayes._core.BadRow", PyExc_ValueError, nullptr);
+  static PyObject* bad_row = new_error(m, "BadRow");
   m.attr("BadRow") = nb::borrow(bad_row);
   nb::register_exception_translator(
       [](const std::exception_ptr& p, void*) {

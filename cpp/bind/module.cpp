@@ -1,4 +1,5 @@
 #include "bind/bind.hpp"
+
 #include "core/dispatch.hpp"
 #include "core/threads.hpp"
 
@@ -10,7 +11,7 @@ NB_MODULE(_core, m) {
         nb::arg("most"), "Use no more than this instruction set (for tests); 2 lifts the limit.");
 
   // BadValue(kind, row, col, value): the table holds a value the model cannot take.
-  static PyObject* bad_value = PyErr_NewException("tallybayes._core.BadValue", PyExc_ValueError, nullptr);
+  static PyObject* bad_value = tb::bind::new_error(m, "BadValue");
   m.attr("BadValue") = nb::borrow(bad_value);
   nb::register_exception_translator(
       [](const std::exception_ptr& p, void*) {

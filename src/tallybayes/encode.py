@@ -145,16 +145,16 @@ def levels(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> tu
     if in_arrow:
         streams = [columns[i].values.__arrow_c_stream__() for i in in_arrow]
         labels = [list(known[i].labels) for i in in_arrow]
-        found = _core.arrow_codes_many(streams, labels, grow, [grow] * len(streams))
+        found: Any = _core.arrow_codes_many(streams, labels, grow, [grow] * len(streams))
         for i, codes, new, declared in zip(in_arrow, *found, strict=True):
-            arrays[i] = codes
+            arrays[i] = np.asarray(codes)
             known[i] = known[i].extend(new).extend((declared or ()) if grow else (), declared=True)
     for i, column in enumerate(columns):
         if column.storage == "coded":
             arrays[i] = _translate(column, known[i])
         elif column.storage == "objects":
             index = known[i].index()
-            arrays[i] = _core.object_codes(column.values, index, grow)
+            arrays[i] = np.asarray(_core.object_codes(column.values, index, grow))
             known[i] = Levels(tuple(index), known[i].declared)
         elif column.storage == "numbers":
             arrays[i], known[i] = _number_codes(column.values, known[i], grow)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+
 
 class TallybayesError(Exception):
     """Anything this library refuses to do."""
@@ -37,6 +40,11 @@ class AmbiguousColumnWarning(UserWarning):
 
 class UnseenCategoryWarning(UserWarning):
     """A category that was not met while learning; its factor is left out."""
+
+
+def is_number(value: object) -> bool:
+    """A finite real number, not a bool."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def listing(items: list[str], most: int = 5) -> str:

@@ -51,7 +51,7 @@ def log_prior(tally: Tally, priors: Any) -> NDArray[np.float64]:
     else:
         found = check_priors(priors, tally.classes)
     with np.errstate(divide="ignore"):
-        return np.log(found)
+        return np.asarray(np.log(found))
 
 
 def check_priors(priors: Any, classes: Array) -> NDArray[np.float64]:

@@ -63,8 +63,8 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
         found = made[key]
         if kind not in found.kinds:
             raise OptionError(
-                f"Column {schema.name(j)!r} is {kind}; the distribution {found.name!r} takes {' or '.join(found.kinds)} "
-                f"columns. Choose another, or change the kind with schema={{{schema.name(j)!r}: {found.kinds[0]!r}}}."
+                f"Column {schema.name(j)!r} is {kind}; the distribution {found.name!r} takes "
+                f"{' or '.join(found.kinds)} columns. Choose another, or change the kind with schema={{{schema.name(j)!r}: {found.kinds[0]!r}}}."
             )
         members.setdefault(key, []).append(j)
     return tuple(Group(made[key], tuple(columns)) for key, columns in members.items())
@@ -151,17 +151,17 @@ def _refusal(kind: str, name: str, row: int, value: float) -> str:
         )
     if kind == "infinite":
         return (
-            f"Input X contains infinity: column {name!r} has {value:g} (row {row}). Replace it by a finite number, or by "
-            "NaN to mark it missing."
+            f"Input X contains infinity: column {name!r} has {value:g} (row {row}). Replace it by a finite number, or "
+            "by NaN to mark it missing."
         )
     if kind == "negative":
         return (
-            f"Negative values in data passed to this model (input X): column {name!r} has {value:g} (row {row}). Counts "
-            "and shares must be at least 0."
+            f"Negative values in data passed to this model (input X): column {name!r} has {value:g} (row {row}). "
+            "Counts and shares must be at least 0."
         )
     if kind == "overflow":
         return (
-            f"Column {name!r} has values of the size of {value:g}, whose squares do not fit into a float64. Rescale the "
-            "column."
+            f"Column {name!r} has values of the size of {value:g}, whose squares do not fit into a float64. Rescale "
+            "the column."
         )
     return f"Column {name!r} has the code {value:g} (row {row}), which is too large to count directly."

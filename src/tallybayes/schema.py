@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from itertools import pairwise
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class Cuts:
         edges = [f"{p:.6g}" for p in self.points]
         if not edges:
             return ["any"]
-        middle = [f"{a} to {b}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        middle = [f"{a} to {b}" for a, b in pairwise(edges)]
         return [f"< {edges[0]}", *middle, f">= {edges[-1]}"]
 
 
@@ -128,7 +129,7 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
         if kind not in KINDS:
             raise OptionError(f"Column {column!r} was given the kind {kind!r}. Allowed: {', '.join(KINDS)}.")
         j = schema.position(column)
-        kinds[j] = kind
+        kinds[j] = cast(Kind, kind)
         ambiguous = [a for a in ambiguous if a != j]
     return replace(schema, kinds=tuple(kinds), ambiguous=tuple(ambiguous))
 

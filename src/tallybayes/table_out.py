@@ -47,5 +47,6 @@ def _decode(schema: Schema, j: int, needs: str, a: Array, rng: np.random.Generat
 def _within(cuts: Cuts, a: Array, rng: np.random.Generator) -> Array:
     """A value inside its interval: uniform between its edges."""
     edges = np.concatenate([[cuts.low], cuts.points, [cuts.high]])
-    low, high = edges[a], np.maximum(edges[a + 1], edges[a])
-    return low + (high - low) * rng.random(len(a))
+    low: Array = edges[a]
+    width: Array = np.maximum(edges[a + 1] - low, 0.0)
+    return np.asarray(low + width * rng.random(len(a)))

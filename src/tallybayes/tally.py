@@ -101,13 +101,14 @@ def union_schema(a: Schema, b: Schema, sizes_a: dict[int, int], sizes_b: dict[in
     if a.kinds != b.kinds:
         j = next(i for i in range(a.d) if a.kinds[i] != b.kinds[i])
         raise MergeError(
-            f"Column {a.name(j)!r} is {a.kinds[j]} in one model and {b.kinds[j]} in the other. Give both the same schema."
+            f"Column {a.name(j)!r} is {a.kinds[j]} in one model and {b.kinds[j]} in the other. Give both the same "
+            "schema."
         )
     for j, cuts in a.cuts.items():
         if j not in b.cuts or not np.array_equal(cuts.points, b.cuts[j].points):
             raise MergeError(
-                f"Column {a.name(j)!r} was cut at different points in the two models, and counts of intervals cannot be "
-                "cut again. Fit the second one with schema=first.schema_, so that both use the same cuts."
+                f"Column {a.name(j)!r} was cut at different points in the two models, and counts of intervals cannot "
+                "be cut again. Fit the second one with schema=first.schema_, so that both use the same cuts."
             )
     levels = {}
     for j in sorted(set(a.levels) | set(b.levels)):

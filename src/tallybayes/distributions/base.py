@@ -23,6 +23,7 @@ from tallybayes.schema import Levels
 Array = NDArray[Any]
 Stats = dict[str, Array]
 Params = dict[str, Any]
+Needs = Literal["numbers", "levels", "cuts"]
 Weights = NDArray[np.float64] | None
 
 DUST = 8 * np.finfo(np.float64).eps  # what rounding leaves of a weight that was taken away whole
@@ -41,7 +42,7 @@ class Distribution(ABC):
 
     name: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]  # the kinds of column it can take
-    needs: ClassVar[Literal["numbers", "levels", "cuts"]] = "numbers"
+    needs: ClassVar[Needs] = "numbers"
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
 
     @abstractmethod

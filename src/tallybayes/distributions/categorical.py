@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from tallybayes.distributions.base import (
     Array,
     Context,
     Distribution,
+    Needs,
     Params,
     Stats,
     Weights,
@@ -38,9 +39,9 @@ class Categorical(Distribution):
     contiguous: bool = False
     min_categories: Any = None
 
-    name = "categorical"
-    kinds = ("categorical", "binary", "count", "real")
-    needs = "levels"
+    name: ClassVar[str] = "categorical"
+    kinds: ClassVar[tuple[str, ...]] = ("categorical", "binary", "count", "real")
+    needs: ClassVar[Needs] = "levels"
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -87,15 +88,16 @@ class Categorical(Distribution):
         least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s["sizes"].shape)
         exist, number = [], []
         for part, known, floor in zip(split(s["count"], s["sizes"]), context.levels, least.tolist(), strict=True):
-            here = part.any(axis=0)
+            here: Array = np.asarray(part.any(axis=0))
             if known is not None:
                 here[[c for c in known.declared if c < len(here)]] = True
             N = max(int(here.sum()), len(known.declared) if known is not None else 0, floor)
             if self.contiguous:
-                labels = np.arange(len(here)) if known is None else np.array(known.labels[: len(here)], dtype=object)
-                if all(isinstance(v, int) and v >= 0 for v in labels[here].tolist()):
-                    N = max(floor, max(labels[here].tolist(), default=-1) + 1)
-                    here = np.array([isinstance(v, int) and v < N for v in labels.tolist()], dtype=bool)
+                labels = list(range(len(here)) if known is None else known.labels[: len(here)])
+                met = [v for v, is_here in zip(labels, here, strict=True) if is_here]
+                if all(isinstance(v, int) and v >= 0 for v in met):
+                    N = max(floor, max(met, default=-1) + 1)
+                    here = np.array([isinstance(v, int) and v < N for v in labels], dtype=bool)
             exist.append(here)
             number.append(N + (1 if self.other else 0))
         return exist, np.array(number, dtype=np.float64)

@@ -45,7 +45,7 @@ class Multinomial(Distribution):
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of as many counts as there are columns: the model says nothing of a row's length."""
-        share = np.exp(p.get("generative", p["log"]))
+        share: Array = np.exp(_shares(p))
         share /= share.sum(axis=1, keepdims=True)
         drawn = np.empty((len(y), share.shape[1]), dtype=np.int64)
         for c in np.unique(y):
@@ -54,7 +54,7 @@ class Multinomial(Distribution):
         return list(drawn.T)
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        return {"share": float(np.exp(p.get("generative", p["log"])[k, j]))}
+        return {"share": float(np.exp(_shares(p)[k, j]))}
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,15 @@ class Poisson(Distribution):
         return {"rate": float(p["rate"][k, j])}
 
 
+def _shares(p: Params) -> Array:
+    """log θ of the multinomial, also where the rule itself uses other weights."""
+    return np.asarray(p["generative"] if "generative" in p else p["log"])
+
+
 def _log_shares(a: Array) -> Array:
     total = a.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(total > 0, np.log(a) - np.log(total), -np.log(a.shape[1]))
+        return np.asarray(np.where(total > 0, np.log(a) - np.log(total), -np.log(a.shape[1])))
 
 
 def _linear(scorer: _core.Scorer, data: Data, weight: Array, bias: Array | None, factorial: bool) -> None:

@@ -22,7 +22,7 @@ from tallybayes.distributions.base import (
     subtract,
 )
 from tallybayes.encode import Data, Numbers, Sparse
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, is_number
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Gaussian(Distribution):
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
             raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {self.ddof!r}.")
-        if not (np.isscalar(self.var_smoothing) and np.isfinite(self.var_smoothing) and self.var_smoothing >= 0):
+        if not is_number(self.var_smoothing) or self.var_smoothing < 0:
             raise OptionError(f"var_smoothing must be a number of at least 0; got {self.var_smoothing!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:

@@ -20,7 +20,7 @@ from tallybayes.distributions.base import (
     dense_sum,
 )
 from tallybayes.encode import Data, Numbers, Sparse
-from tallybayes.errors import ForgetError, OptionError
+from tallybayes.errors import ForgetError, OptionError, is_number
 
 LEAST = 4.5e-308  # a bandwidth below this is lost in the smallest numbers
 RULES = ("silverman", "scott", "john-langley")
@@ -45,7 +45,7 @@ class Kernel(Distribution):
         if isinstance(self.bandwidth, str):
             if self.bandwidth not in RULES:
                 raise OptionError(f"bandwidth must be a number or one of {', '.join(RULES)}; got {self.bandwidth!r}.")
-        elif not (np.isscalar(self.bandwidth) and np.isfinite(self.bandwidth) and self.bandwidth > 0):
+        elif not is_number(self.bandwidth) or self.bandwidth <= 0:
             raise OptionError(f"bandwidth must be above 0; got {self.bandwidth!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
@@ -53,7 +53,7 @@ class Kernel(Distribution):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
         start, value, weight = _core.kernel_tally(data.columns, y, w, K)
-        return {"start": start, "value": value, "weight": weight, "K": np.int64(K)}
+        return {"start": start, "value": value, "weight": weight, "K": np.array(K)}
 
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
         try:
@@ -147,7 +147,7 @@ def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:
         values.append(v)
         weights.append(w)
     start = np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64)
-    return {"start": start, "value": np.concatenate(values), "weight": np.concatenate(weights), "K": np.int64(K)}
+    return {"start": start, "value": np.concatenate(values), "weight": np.concatenate(weights), "K": np.array(K)}
 
 
 def _deviation(s: Stats, j: int, K: int) -> float:

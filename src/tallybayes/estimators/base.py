@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from tallybayes import _core, tally
-from tallybayes.errors import LabelError, MergeError, OptionError, TableError, listing
+from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.one_row import OneRow
 from tallybayes.labels import encode_labels, positions, read_labels, union
@@ -41,7 +41,6 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
     _groups: tuple[Group, ...]
     _tally: Tally
     _closed: bool  # classes were declared: another label is an error
-    _model: Parameters | None
     _unseen = "ignore"
 
     # --- what a subclass decides -------------------------------------------------------------------------------
@@ -193,7 +192,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def decay(self, factor: float) -> Self:
         """Makes everything learned so far count `factor` times as much (0 < factor ≤ 1): for streams that drift."""
         self._require_fit()
-        if not (np.isscalar(factor) and np.isreal(factor) and 0 < float(factor) <= 1):
+        if not is_number(factor) or not 0 < factor <= 1:
             raise OptionError(f"factor must be above 0 and at most 1; got {factor!r}.")
         self._keep(self.schema_, self._groups, tally.scale(self._tally, self._groups, float(factor)), self._closed)
         return self
@@ -213,24 +212,28 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """log P(x, class) of each row and class."""
-        return self._ask(X, "joint")
+        return self._matrix(X, "joint")
 
     def predict_log_proba(self, X: Any) -> Floats:
         """log P(class | x), normalised in log space."""
-        return self._ask(X, "log_proba")
+        return self._matrix(X, "log_proba")
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | x), columns in the order of classes_."""
-        return self._ask(X, "proba")
+        return self._matrix(X, "proba")
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        best = self._ask(X, "best")
-        return self.classes_[best]
+        best: NDArray[np.int64] = self._ask(X, "best")
+        return np.asarray(self.classes_[best])
 
     def score_samples(self, X: Any) -> Floats:
         """log p(x): is this row like anything seen?"""
-        return self._ask(X, "evidence")
+        return self._matrix(X, "evidence")
+
+    def _matrix(self, X: Any, how: str) -> Floats:
+        answer: Floats = self._ask(X, how)
+        return answer
 
     def _ask(self, X: Any, how: str) -> Any:
         """Scores the rows and reads the answer: joint, log_proba, proba, best or evidence."""
@@ -274,7 +277,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
             if not self._tally.weight.sum() > 0:
                 raise NotFittedError(f"This {type(self).__name__} has forgotten every row it learned. Fit it again.")
             self._model = estimate(self._tally, self.schema_, self._groups, self._prior())
-        return self._model
+        model: Parameters = self._model
+        return model
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
         """Draws n rows (and their classes) from the model, as the kind of table it was fitted on.

@@ -43,8 +43,8 @@ class _Discrete(Preset):
             raise OptionError("All values in alpha must be greater than 0.")
         if not self.force_alpha and np.min(a) < 1e-10:
             warnings.warn(
-                "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to keep "
-                "alpha unchanged.",
+                "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to "
+                "keep alpha unchanged.",
                 UserWarning,
                 stacklevel=6,
             )
@@ -276,7 +276,8 @@ class CategoricalNB(_Discrete):
                 raise OptionError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
             if least.ndim and least.shape != (d,):
                 raise OptionError(
-                    f"'min_categories' should have shape ({d},) when an array-like is provided. Got {least.shape} instead."
+                    f"'min_categories' should have shape ({d},) when an array-like is provided. Got "
+                    f"{least.shape} instead."
                 )
         return Categorical(self._alpha(d), self.unseen == "other", True, least)
 

@@ -25,6 +25,7 @@ class OneRow:
     """learn_one, predict_one and predict_proba_one for a TallyClassifier."""
 
     _door: _core.RowDoor | None
+    _model: Any
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
         """Learns one row given as a dict. A key left out is a missing value. The first row may start the model."""
@@ -62,39 +63,35 @@ def _one(row: Any) -> list[Mapping[str, Any]]:
 
 
 def open_door(model: TallyClassifier) -> _core.RowDoor | None:
-    """A door into the model's tally, if all its columns are Gaussian or categorical; the tally's arrays become its own."""
-    gaussian = [g for g in model._groups if type(g.distribution) is Gaussian]
-    discrete = [g for g in model._groups if type(g.distribution) in (Categorical, Bernoulli)]
-    fixed = model._prior()
-    if len(gaussian) + len(discrete) != len(model._groups) or len(gaussian) > 1 or len(discrete) > 1:
+    """A door into the model's tally, if all its columns are Gaussian or categorical; the arrays become its own."""
+    kinds: list[Any] = [type(g.distribution) for g in model._groups]
+    if not set(kinds) <= {Gaussian, Categorical, Bernoulli} or kinds.count(Gaussian) > 1 or len(kinds) > 2:
         return None
-    if discrete and discrete[0].distribution.other:  # type: ignore[attr-defined]
+    if len(kinds) == 2 and Gaussian not in kinds:
         return None
-    K, schema = model._tally.K, model.schema_
     stats = tuple({key: value.copy() for key, value in s.items()} for s in model._tally.stats)
     model._tally = Tally(model._tally.classes, model._tally.weight.copy(), stats)
-    by_group = dict(zip([g.distribution for g in model._groups], stats, strict=True))
-    moments = by_group[gaussian[0].distribution] if gaussian else {k: np.empty((K, 0)) for k in ("n", "mean", "m2")}
-    counts = (
-        by_group[discrete[0].distribution] if discrete else {"count": np.empty((K, 0)), "sizes": np.empty(0, np.int64)}
-    )
-    options = gaussian[0].distribution if gaussian else Gaussian()
+    K, schema = model._tally.K, model.schema_
+    options, moments = Gaussian(), {key: np.empty((K, 0)) for key in ("n", "mean", "m2")}
+    counts: Any = {"count": np.empty((K, 0)), "sizes": np.empty(0, dtype=np.int64)}
     levels: list[dict[Any, int] | None] = [None] * schema.d
     number: list[float] = []
     alpha = 0.0
-    if discrete:
-        d: Any = discrete[0].distribution
-        alpha = float(d.alpha)
-        context = Context(model._tally.weight, [schema.levels.get(j) for j in discrete[0].columns])
-        number = d.levels_counted(counts, context).tolist()
-        for i, j in enumerate(discrete[0].columns):
-            known = schema.levels.get(j)
-            size = int(counts["sizes"][i])
-            labels = range(size) if known is None else known.labels[:size]
-            levels[j] = {label: code for code, label in enumerate(labels)}
-    log_prior = (
-        None if fixed is None or (isinstance(fixed, str) and fixed == "laplace") else model._parameters().log_prior
-    )
+    for group, s in zip(model._groups, stats, strict=True):
+        d = group.distribution
+        if isinstance(d, Gaussian):
+            options, moments = d, s
+        elif isinstance(d, Categorical):
+            if d.other:
+                return None
+            alpha, counts = float(d.alpha), s
+            context = Context(model._tally.weight, [schema.levels.get(j) for j in group.columns])
+            number = d.levels_counted(s, context).tolist()
+            for j, size in zip(group.columns, s["sizes"].tolist(), strict=True):
+                labels = schema.levels[j].labels[:size] if j in schema.levels else range(size)
+                levels[j] = {label: code for code, label in enumerate(labels)}
+    prior = model._prior()
+    counted = prior is None or (isinstance(prior, str) and prior == "laplace")
     return _core.RowDoor(
         [schema.name(j) for j in range(schema.d)],
         levels,
@@ -106,10 +103,10 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
         counts["count"],
         counts["sizes"],
         number,
-        options.ddof,  # type: ignore[attr-defined]
-        options.shared,  # type: ignore[attr-defined]
-        float(options.var_smoothing),  # type: ignore[attr-defined]
+        options.ddof,
+        options.shared,
+        float(options.var_smoothing),
         alpha,
-        log_prior,
-        fixed == "laplace" if isinstance(fixed, str) else False,
+        None if counted else model._parameters().log_prior,
+        counted and prior is not None,
     )
