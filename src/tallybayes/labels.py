@@ -21,6 +21,9 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
     """Codes and the sorted distinct labels of y."""
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None. Expected the class label of each row.")
+    texts = _texts(y)
+    if texts is not None and len(texts[0]) == n:
+        return _sorted(*texts, object)
     values = _as_array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
@@ -37,6 +40,25 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
             f"Found input variables with inconsistent numbers of samples: X has {n} rows and y has {len(values)}."
         )
     return encode_labels(values)
+
+
+def _texts(y: Any) -> tuple[Codes, list[Any]] | None:
+    """Codes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series) or series.dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return None
+    native = series.to_native()
+    if not hasattr(native, "__arrow_c_stream__") or "object" in str(getattr(native, "dtype", "")):
+        return None
+    if series.null_count():
+        row = int(np.argmax(series.is_null().to_numpy()))
+        raise LabelError(_missing(row))
+    codes, labels, _ = _core.arrow_codes(native, [], True)
+    return np.asarray(codes, dtype=np.int32), list(labels)
+
+
+def _missing(row: int) -> str:
+    return f"Input y contains NaN: the label of row {row} is missing. Leave such rows out."
 
 
 def _as_array(y: Any) -> Array:
@@ -73,11 +95,14 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
         raise LabelError(
             f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories."
         )
+    if kind in "US":
+        codes, labels = _core.fixed_codes(values, [], True)
+        return _sorted(np.asarray(codes, dtype=np.int32), labels, values.dtype)
     index: dict[Any, int] = {}
     codes = np.asarray(_core.object_codes(values.astype(object), index, True), dtype=np.int32)
     if len(codes) and codes.min() < 0:
         row = int(np.argmin(codes))
-        raise LabelError(f"Input y contains NaN: the label of row {row} is missing. Leave such rows out.")
+        raise LabelError(_missing(row))
     numeric = [v for v in index if isinstance(v, float) and not isinstance(v, bool)]
     if any(not float(v).is_integer() for v in numeric):
         raise LabelError(_continuous(numeric[0]))

@@ -64,7 +64,8 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
         if kind not in found.kinds:
             raise OptionError(
                 f"Column {schema.name(j)!r} is {kind}; the distribution {found.name!r} takes "
-                f"{' or '.join(found.kinds)} columns. Choose another, or change the kind with schema={{{schema.name(j)!r}: {found.kinds[0]!r}}}."
+                f"{' or '.join(found.kinds)} columns. Choose another, or change the kind with "
+                f"schema={{{schema.name(j)!r}: {found.kinds[0]!r}}}."
             )
         members.setdefault(key, []).append(j)
     return tuple(Group(made[key], tuple(columns)) for key, columns in members.items())
