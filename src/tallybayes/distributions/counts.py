@@ -135,6 +135,7 @@ def _linear(scorer: _core.Scorer, data: Data, weight: Array, bias: Array | None,
     """Adds Σ_j x_j weight_cj + bias_cj."""
     bias = np.zeros_like(weight) if bias is None else bias
     if isinstance(data, Sparse):
+        data = data.distinct() if factorial else data
         scorer.csr(data.view, np.ascontiguousarray(weight.T), bias.sum(axis=1), None, factorial)
     else:
         assert isinstance(data, Numbers)

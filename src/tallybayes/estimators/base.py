@@ -239,14 +239,15 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Scores the rows and reads the answer: joint, log_proba, proba, best or evidence."""
         if not self._fitted():
             self._require_fit()
+        parameters = self._parameters()
         with self._speaking():
-            return self._answer(X, how)
+            return self._answer(X, how, parameters, self._start(parameters))
 
-    def _answer(self, X: Any, how: str) -> Any:
+    def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
+        """start: what the log joint starts from."""
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
-        parameters = self._parameters()
-        scorer = _core.Scorer(batch.n, self._start(parameters))
+        scorer = _core.Scorer(batch.n, start)
         for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
             group.distribution.score(scorer, data, part)
         try:

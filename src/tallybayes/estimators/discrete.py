@@ -14,7 +14,6 @@ from tallybayes.errors import OptionError, TableError
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
-from tallybayes.plan import Group
 from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
@@ -165,11 +164,10 @@ class ComplementNB(_Counts):
     def score_samples(self, X: Any) -> Floats:
         """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
         self._require_fit()
-        model = MultinomialNB(alpha=self.alpha, force_alpha=self.force_alpha)
-        model.__dict__.update({k: v for k, v in self.__getstate__().items() if k.endswith("_") or k.startswith("_")})
-        model.__dict__.update(fit_prior=self.fit_prior, class_prior=self.class_prior, _model=None)
-        model._groups = (Group(Multinomial(self._alpha(self.n_features_in_)), self._groups[0].columns),)
-        return model.score_samples(X)
+        p = self._parameters()
+        multinomial = {**p.parts[0], "log": p.parts[0]["generative"]}
+        evidence: Floats = self._answer(X, "evidence", Parameters(p.log_prior, (multinomial,)), p.log_prior)
+        return evidence
 
 
 class BernoulliNB(_Discrete):
