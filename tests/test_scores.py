@@ -85,7 +85,10 @@ def posterior(joint, prior):
     prior = np.broadcast_to(prior, joint.shape)
     dead = np.all(joint == -np.inf, axis=1, keepdims=True)
     joint = np.where(dead, prior, joint)
-    return joint - logsumexp(joint, axis=1, keepdims=True) if joint.size else joint
+    if joint.size == 0:
+        return joint
+    below = joint - joint.max(axis=1, keepdims=True)  # first: a large common offset would eat the last digits
+    return below - logsumexp(below, axis=1, keepdims=True)
 
 
 def check_answers(scorer, joint, prior, shared=0.0, rtol=1e-12):
@@ -500,7 +503,7 @@ def test_log_proba_keeps_small_and_large():
     np.testing.assert_allclose(scorer.log_proba(), expected, rtol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_posterior_of_any_numbers(data):
     number = st.one_of(st.floats(-1e308, 1e308), st.floats(-50, 50), st.just(-np.inf))

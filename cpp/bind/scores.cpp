@@ -133,8 +133,8 @@ Array<std::int64_t, 1> answer_best(PyScorer& self) {
 
 void bind_scores(nb::module_& m) {
   m.def("gaussian_terms", &make_terms, nb::arg("mean").noconvert(), nb::arg("var").noconvert(),
-        "(3, K, d): mean, sqrt(1 / (2 var)) and -log(2 pi var) / 2, what Scorer.gaussian works with; zeros for a column "
-        "whose variance is 0 in every class.");
+        "(3, K, d): mean, sqrt(1 / (2 var)) and -log(2 pi var) / 2, what Scorer.gaussian works with; zeros for a "
+        "column whose variance is 0 in every class.");
   nb::class_<PyScorer>(m, "Scorer", "The log joint of n rows: a log prior plus parts, answered block by block.")
       .def("__init__", &make_scorer, nb::arg("n"), nb::arg("log_prior").noconvert())
       .def("gaussian", &add_gaussian_part<Terms>, nb::arg("cols"), nb::arg("terms").noconvert(),
@@ -171,7 +171,8 @@ void bind_scores(nb::module_& m) {
              return out;
            },
            "(part, column) of every column in which the last answer met a code without a level.")
-      .def_ro("refused", &PyScorer::refused, "Which part, in the order of adding, met the last bad value; -1: none, or the log prior.");
+      .def_ro("refused", &PyScorer::refused,
+              "Which part, in the order of adding, met the last bad value; -1: none, or the log prior.");
 }
 
 }  // namespace tb::bind

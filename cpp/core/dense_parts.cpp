@@ -178,8 +178,8 @@ void gaussian_terms(const double* mean, const double* var, std::size_t classes, 
       positive += v > 0;
     }
     if (positive != 0 && positive != classes) {
-      throw std::invalid_argument("column " + std::to_string(j) +
-                                  ": the variance is 0 in some classes only; floor it, or set it to 0 in all to leave the column out");
+      throw std::invalid_argument("column " + std::to_string(j) + ": the variance is 0 in some classes only; " +
+                                  "floor it, or set it to 0 in all to leave the column out");
     }
     for (std::size_t c = 0; c < classes; ++c) {
       const std::size_t at = c * d + j;

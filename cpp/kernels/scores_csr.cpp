@@ -36,7 +36,8 @@ void sum_block(const Csr& csr, std::size_t r0, std::size_t rows, const CsrTerms&
     Vec a[n];
     for (int v = 0; v < n; ++v) a[v] = Vec{};
     for (std::ptrdiff_t p = start[r]; p < static_cast<std::ptrdiff_t>(start[r + 1]); ++p) {
-      const double* soon = weight + static_cast<std::size_t>(index[p + kAhead < last ? p + kAhead : last]) * terms.classes;
+      const I ahead = index[p + kAhead < last ? p + kAhead : last];
+      const double* soon = weight + static_cast<std::size_t>(ahead) * terms.classes;
       for (int v = 0; v < n * W; v += 8) __builtin_prefetch(soon + v);
       double x = static_cast<double>(stored[p]);
       if (terms.binary) x = x > terms.threshold ? 1.0 : 0.0;

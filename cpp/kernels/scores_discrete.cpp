@@ -96,7 +96,8 @@ void add_discrete(const Columns& cols, std::size_t r0, std::size_t rows, const D
     for (std::size_t first = 0, last = 0; first < cols.d; first = last) {
       const Dtype dtype = cols.col[first].dtype;
       while (last < cols.d && cols.col[last].dtype == dtype) ++last;
-      const Patch next{left > 0 && c0 == 0 ? &cols : nullptr, r0 + rows, left < kRows ? left : kRows, first, last - first};
+      const Columns* more = left > 0 && c0 == 0 ? &cols : nullptr;
+      const Patch next{more, r0 + rows, left < kRows ? left : kRows, first, last - first};
       const Task task{&cols, &terms, first, last, c0, tail_of((some - 1) % W + 1)};
       with_code_type(dtype, [&](auto t) {
         using T = typename decltype(t)::type;

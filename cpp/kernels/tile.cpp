@@ -42,7 +42,8 @@ bool load_row_major(const Patch& from, double* tile) {
     }
     for (; j < from.width; ++j) {
       for (std::size_t i = 0; i < Q; ++i) {
-        const double x = static_cast<double>(value<T>(p + static_cast<std::ptrdiff_t>(i) * first.stride + j * sizeof(T)));
+        const char* at = p + static_cast<std::ptrdiff_t>(i) * first.stride + j * sizeof(T);
+        const double x = static_cast<double>(value<T>(at));
         rest += x * 0.0;
         tile[j * kRows + r + i] = x;
       }

@@ -260,7 +260,9 @@ TEST(vector_exp) {
   for (int i = 0; i < 5000; ++i) x.push_back(-708.0 * i / 5000);
   std::vector<double> y = x;
   TB_CALL(exp_all, y.data(), y.size());
-  for (std::size_t i = 0; i < x.size(); ++i) CHECK_NEAR(y[i], static_cast<double>(std::exp(static_cast<long double>(x[i]))), 4e-16);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CHECK_NEAR(y[i], static_cast<double>(std::exp(static_cast<long double>(x[i]))), 4e-16);
+  }
   std::vector<double> far{-708.001, -745.0, -1e308, -kInf};
   TB_CALL(exp_all, far.data(), far.size());
   for (const double e : far) CHECK(e == 0.0);
