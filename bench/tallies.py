@@ -1,4 +1,6 @@
-"""How close the tally kernels come to merely reading their table: python bench/tallies.py [moments counts csr labels]
+"""How close the tally kernels come to merely reading their table.
+
+    python bench/tallies.py [moments] [counts] [csr] [labels]
 
 One line per workload: our time, the time to read the same memory once with the same threads, the ratio.
 Minimum of repeats, the two interleaved.
