@@ -57,18 +57,16 @@ def binary_counts(table, threshold, y, w, K):
 
 
 def counts(table, y, w, K, sizes):
-    """Flat (K, L) and sizes; every code is a Python int."""
+    """Flat (K, L), and the sizes of the columns, grown where a code needs it."""
     keep, w = counted(y, w)
     raw = list(table) if isinstance(table, list) else list(np.asarray(table).T)
     cells, grown = [], []
     for x, size in zip(raw, sizes, strict=True):
-        codes = [int(v) for v in x]
-        top = max([v for v, k in zip(codes, keep, strict=True) if k], default=-1)
-        size = max(int(size), top + 1)
+        codes = np.asarray(x).astype(np.int64)
+        rows = keep & (codes >= 0)
+        size = max(int(size), int(codes[rows].max(initial=-1)) + 1)
         t = np.zeros((K, size))
-        for i in np.flatnonzero(keep):
-            if codes[i] >= 0:
-                t[y[i], codes[i]] += w[i]
+        np.add.at(t, (np.asarray(y)[rows], codes[rows]), w[rows])
         cells.append(t)
         grown.append(size)
     return np.concatenate([np.zeros((K, 0)), *cells], axis=1), np.array(grown, dtype=np.int64)

@@ -1,5 +1,6 @@
 // Where is the value that a table may not hold? Slow and plain: runs only when there is one.
 #pragma once
+#include <algorithm>
 #include <optional>
 
 #include "core/class_rows.hpp"
@@ -7,11 +8,16 @@
 namespace tb {
 
 double value_at(const Column& c, std::size_t row);
+double value_at(const RowList& b, std::size_t k, std::size_t column);
 
-// The first value (by row, then column) of rows [begin, end) that count, for which bad(value) gives a kind.
+// The first value (by row, then column) of the rows that count, for which bad(value) gives a kind: of the rows of
+// a chunk, or of the whole table if its chunks do not follow the rows.
 template <class F>
-std::optional<BadValue> find_bad(const Labelled& t, std::size_t begin, std::size_t end, F&& bad) {
-  for (std::size_t i = begin; i < end && i < t.x.n; ++i) {
+std::optional<BadValue> find_bad(const Plan& plan, std::size_t chunk, F&& bad) {
+  const Labelled& t = plan.t;
+  const std::size_t begin = plan.by_class ? 0 : chunk * plan.chunk_rows;
+  const std::size_t end = plan.by_class ? t.x.n : std::min(t.x.n, begin + plan.chunk_rows);
+  for (std::size_t i = begin; i < end; ++i) {
     if (t.y[i] < 0 || (t.w && t.w[i] == 0.0)) continue;
     for (std::size_t j = 0; j < t.x.d; ++j) {
       const double v = value_at(t.x.col[j], i);

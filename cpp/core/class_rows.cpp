@@ -1,52 +1,49 @@
 #include "core/class_rows.hpp"
 
 #include <algorithm>
+#include <limits>
 
-#include "core/labels.hpp"
 #include "kernels/pack.hpp"
 
 namespace tb {
 namespace {
 
 constexpr std::size_t kChunkCells = 1 << 18;
+constexpr std::size_t kMostRows = 1 << 14;  // of a chunk: a plain sum over them is still exact enough
 constexpr std::size_t kBlockBytes = 1 << 17;
-
-bool aligned(const Columns& x) {
-  const auto size = static_cast<std::ptrdiff_t>(item_size(x.col[0].dtype));
-  return reinterpret_cast<std::uintptr_t>(x.col[0].data) % static_cast<std::uintptr_t>(size) == 0 &&
-         x.col[0].stride % size == 0;
-}
+constexpr std::size_t kManyClasses = 512;
 
 bool readable_in_place(const Columns& x) {
-  return x.d > 0 && x.row_major && (x.col[0].dtype == Dtype::f64 || x.col[0].dtype == Dtype::f32) && aligned(x);
+  if (x.d == 0 || !x.row_major || (x.col[0].dtype != Dtype::f64 && x.col[0].dtype != Dtype::f32)) return false;
+  const auto size = static_cast<std::ptrdiff_t>(item_size(x.col[0].dtype));
+  return reinterpret_cast<std::uintptr_t>(x.col[0].data) % static_cast<std::uintptr_t>(size) == 0 && x.col[0].stride % size == 0;
 }
 
 }  // namespace
 
-// About kChunkCells cells, but enough rows that merging the chunk's classes costs little beside adding its
-// rows, and no more than keeps a plain sum over them exact enough.
-std::size_t chunk_rows(const Labelled& t) {
-  const std::size_t cells = kChunkCells / std::max<std::size_t>(t.x.d, 1);
-  return std::clamp<std::size_t>(std::max(cells, 32 * t.classes), 64, 16384);
+// A chunk has about kChunkCells cells, but in the order of the table enough rows that merging its classes
+// costs little beside adding its rows.
+Plan::Plan(const Labelled& table) : t(table), direct(readable_in_place(t.x)) {
+  chunk_rows = std::clamp<std::size_t>(kChunkCells / std::max<std::size_t>(t.x.d, 1), 64, kMostRows);
+  by_class = direct && t.classes > kManyClasses && t.x.n > chunk_rows && t.x.n < std::numeric_limits<std::uint32_t>::max();
+  if (by_class) order = rows_by_class(t.y, t.w, t.x.n, t.classes);
+  else chunk_rows = std::clamp(32 * t.classes, chunk_rows, kMostRows);
+  const std::size_t rows = by_class ? order.row.size() : t.x.n;
+  chunks = (rows + chunk_rows - 1) / chunk_rows;
 }
 
-std::size_t chunks(const Labelled& t) {
-  const std::size_t rows = chunk_rows(t);
-  return (t.x.n + rows - 1) / rows;
-}
-
-ClassRows::ClassRows(const Labelled& t) : t_(t), direct_(readable_in_place(t.x)), chunk_rows_(chunk_rows(t)) {
-  const std::size_t size = direct_ ? item_size(t.x.col[0].dtype) : sizeof(double);
-  block_rows_ = std::clamp<std::size_t>(kBlockBytes / std::max<std::size_t>(t.x.d * size, 1), 16, 4096);
-  most_slots_ = std::min(t.classes, std::min(chunk_rows_, t.x.n));
-  const std::size_t rows = std::min(block_rows_, t.x.n);
-  slot_of_.assign(t.classes, -1);
-  for (auto* v : {&row_, &slot_, &ordered_row_, &ordered_slot_}) v->resize(rows);
-  if (t.w) {
-    w_.resize(rows);
-    ordered_w_.resize(rows);
+ClassRows::ClassRows(const Plan& plan) : plan_(plan), t_(plan.t) {
+  const std::size_t d = std::max<std::size_t>(t_.x.d, 1);
+  const std::size_t size = plan.direct ? item_size(t_.x.col[0].dtype) : sizeof(double);
+  block_rows_ = std::min(std::clamp<std::size_t>(kBlockBytes / (d * size), 16, 4096), t_.x.n);
+  most_slots_ = std::min({t_.classes, plan.chunk_rows, t_.x.n});
+  slot_of_.assign(t_.classes, -1);
+  for (auto* v : {&row_, &slot_, &sorted_row_, &sorted_slot_}) v->resize(block_rows_);
+  if (t_.w) {
+    w_.resize(block_rows_);
+    sorted_w_.resize(block_rows_);
   }
-  if (!direct_) packed_.resize(rows * t.x.d);
+  if (!plan.direct) packed_.resize(block_rows_ * t_.x.d);
 }
 
 void ClassRows::start(std::size_t chunk) {
@@ -55,90 +52,110 @@ void ClassRows::start(std::size_t chunk) {
   first_row_.clear();
   weight_.clear();
   count_.clear();
-  at_ = chunk * chunk_rows_;
-  end_ = std::min(at_ + chunk_rows_, t_.x.n);
+  at_ = chunk * plan_.chunk_rows;
+  end_ = std::min(at_ + plan_.chunk_rows, plan_.by_class ? plan_.order.row.size() : t_.x.n);
 }
 
 bool ClassRows::next(RowList& block) {
   if (at_ >= end_) return false;
   const std::size_t begin = at_, end = std::min(at_ + block_rows_, end_);
   at_ = end;
-  list(begin, end);
-  order();
-  const std::ptrdiff_t stride = direct_ ? t_.x.col[0].stride : static_cast<std::ptrdiff_t>(t_.x.d * sizeof(double));
-  block.x = as_rows(begin, end);
-  block.stride = stride;
-  block.dtype = direct_ ? t_.x.col[0].dtype : Dtype::f64;
+  fresh_from_ = slots();
+  std::fill(count_.begin(), count_.end(), 0);
+  block.stride = plan_.direct ? t_.x.col[0].stride : static_cast<std::ptrdiff_t>(t_.x.d * sizeof(double));
+  block.ahead = nullptr;
+  block.scattered = plan_.by_class;
+  if (plan_.by_class) {
+    take(begin, end);
+    block.x = t_.x.col[0].data;
+  } else {
+    list(begin, end);
+    sort();
+    block.x = as_rows(begin, end);
+    if (plan_.direct && block.stride > 0 && end < end_) block.ahead = block.x + static_cast<std::ptrdiff_t>(end - begin) * block.stride;
+  }
+  block.dtype = plan_.direct ? t_.x.col[0].dtype : Dtype::f64;
   block.d = t_.x.d;
   block.m = m_;
   block.row = row_.data();
   block.slot = slot_.data();
   block.w = t_.w ? w_.data() : nullptr;
-  block.ahead = direct_ && stride > 0 && end < end_ ? block.x + static_cast<std::ptrdiff_t>(end - begin) * stride : nullptr;
+  if (t_.w) for (std::size_t k = 0; k < m_; ++k) weight_[slot_[k]] += w_[k];
+  else for (std::size_t s = 0; s < slots(); ++s) weight_[s] += count_[s];
   return true;
 }
 
-// The slot of class c, opened if the class is new in this chunk; i: the row of the block.
-std::uint32_t ClassRows::slot(std::int32_t c, std::size_t i) {
-  check_class(c, t_.classes);
+// The slot of class c, opened if the class is new in this chunk; row: where it is first met.
+std::uint32_t ClassRows::slot(std::int32_t c, std::size_t row) {
   std::int32_t& s = slot_of_[static_cast<std::size_t>(c)];
   if (s < 0) {
     s = static_cast<std::int32_t>(slots());
     class_of_.push_back(static_cast<std::uint32_t>(c));
-    first_row_.push_back(static_cast<std::uint32_t>(i));
+    first_row_.push_back(static_cast<std::uint32_t>(row));
     weight_.push_back(0.0);
     count_.push_back(0);
   }
   return static_cast<std::uint32_t>(s);
 }
 
-// Fills row_, slot_, w_ with the rows that count, and opens slots for classes that are new.
+// Lists the rows that count among [begin, end) of the table.
 void ClassRows::list(std::size_t begin, std::size_t end) {
-  fresh_from_ = slots();
-  std::fill(count_.begin(), count_.end(), 0);
   const std::int32_t* y = t_.y + begin;
   const double* w = t_.w ? t_.w + begin : nullptr;
   m_ = 0;
   for (std::size_t i = 0; i < end - begin; ++i) {
-    if (y[i] < 0) continue;
-    if (w) {
-      if (w[i] == 0.0) continue;
-      check_weight(w[i]);
-      w_[m_] = w[i];
-    }
+    if (w) check_weight(w[i]);
+    if (y[i] < 0 || (w && w[i] == 0.0)) continue;
+    check_class(y[i], t_.classes);
     const std::uint32_t s = slot(y[i], i);
     ++count_[s];
     row_[m_] = static_cast<std::uint32_t>(i);
+    if (w) w_[m_] = w[i];
     slot_[m_++] = s;
   }
-  if (w) for (std::size_t k = 0; k < m_; ++k) weight_[slot_[k]] += w_[k];
-  else for (std::size_t s = 0; s < slots(); ++s) weight_[s] += count_[s];
+}
+
+// Lists entries [begin, end) of the order by class.
+void ClassRows::take(std::size_t begin, std::size_t end) {
+  const std::vector<std::size_t>& start = plan_.order.start;
+  auto c = static_cast<std::size_t>(std::upper_bound(start.begin(), start.end(), begin) - start.begin()) - 1;
+  for (std::size_t k = begin; k < end; ++c) {
+    const std::size_t last = std::min(end, start[c + 1]);
+    if (k == last) continue;
+    const std::uint32_t s = slot(static_cast<std::int32_t>(c), plan_.order.row[k]);
+    count_[s] = static_cast<std::uint32_t>(last - k);
+    for (; k < last; ++k) {
+      row_[k - begin] = plan_.order.row[k];
+      slot_[k - begin] = s;
+      if (t_.w) w_[k - begin] = t_.w[plan_.order.row[k]];
+    }
+  }
+  m_ = end - begin;
 }
 
 // A counting sort by slot. With about as many classes as rows there is nothing to gain.
-void ClassRows::order() {
+void ClassRows::sort() {
   if (slots() < 2 || slots() > m_) return;
+  next_.resize(slots());
   std::uint32_t start = 0;
-  for (std::uint32_t& c : count_) {
-    const std::uint32_t rows = c;
-    c = start;
-    start += rows;
+  for (std::size_t s = 0; s < slots(); ++s) {
+    next_[s] = start;
+    start += count_[s];
   }
   for (std::size_t k = 0; k < m_; ++k) {
-    const std::uint32_t to = count_[slot_[k]]++;
-    ordered_row_[to] = row_[k];
-    ordered_slot_[to] = slot_[k];
-    if (t_.w) ordered_w_[to] = w_[k];
+    const std::uint32_t to = next_[slot_[k]]++;
+    sorted_row_[to] = row_[k];
+    sorted_slot_[to] = slot_[k];
+    if (t_.w) sorted_w_[to] = w_[k];
   }
-  row_.swap(ordered_row_);
-  slot_.swap(ordered_slot_);
-  if (t_.w) w_.swap(ordered_w_);
+  row_.swap(sorted_row_);
+  slot_.swap(sorted_slot_);
+  w_.swap(sorted_w_);
 }
 
 const char* ClassRows::as_rows(std::size_t begin, std::size_t end) {
   if (t_.x.d == 0) return nullptr;
-  const Column& first = t_.x.col[0];
-  if (direct_) return first.data + static_cast<std::ptrdiff_t>(begin) * first.stride;
+  if (plan_.direct) return t_.x.col[0].data + static_cast<std::ptrdiff_t>(begin) * t_.x.col[0].stride;
   TB_CALL(pack_block, t_.x, begin, end, packed_.data());
   return reinterpret_cast<const char*>(packed_.data());
 }

@@ -19,11 +19,12 @@ struct Values {
   const char* data;
   std::ptrdiff_t stride;
   std::size_t n;
-  std::int64_t operator[](std::size_t i) const {
+  T at(std::size_t i) const {
     T v;
     __builtin_memcpy(&v, data + static_cast<std::ptrdiff_t>(i) * stride, sizeof v);
-    return static_cast<std::int64_t>(v);
+    return v;
   }
+  std::int64_t operator[](std::size_t i) const { return static_cast<std::int64_t>(at(i)); }
   template <class F>
   void blocks(F&& f) const {
     parallel_for((n + kBlock - 1) / kBlock, [&](std::size_t b, int) { f(b * kBlock, std::min(n, (b + 1) * kBlock)); });
@@ -84,7 +85,9 @@ std::vector<std::int64_t> by_range(const Values<T>& y, std::int64_t low, std::ui
   const auto place = [low](std::int64_t v) { return static_cast<std::uint64_t>(v) - static_cast<std::uint64_t>(low); };
   y.blocks([&](std::size_t begin, std::size_t end) {
     std::vector<unsigned char> seen(range, 0);
-    for (std::size_t i = begin; i < end; ++i) seen[place(y[i])] = 1;
+    unsigned char* const mark = seen.data();
+    const Values<T> own = y;  // a byte may alias anything but local variables
+    for (std::size_t i = begin; i < end; ++i) mark[place(own[i])] = 1;
     const std::lock_guard lock(mutex);
     for (std::uint64_t v = 0; v < range; ++v) if (seen[v]) code[v] = 0;
   });
@@ -128,17 +131,18 @@ std::vector<std::int64_t> levels_of(const Column& c, std::size_t n, std::int32_t
   std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = kSmallest;
   std::mutex mutex;
   y.blocks([&](std::size_t begin, std::size_t end) {
-    std::int64_t l = y[begin], h = l;
+    T l = y.at(begin), h = l;
     for (std::size_t i = begin; i < end; ++i) {
-      l = std::min(l, y[i]);
-      h = std::max(h, y[i]);
+      const T v = y.at(i);
+      l = std::min(l, v);
+      h = std::max(h, v);
     }
     const std::lock_guard lock(mutex);
-    low = std::min(low, l);
-    high = std::max(high, h);
+    low = std::min(low, static_cast<std::int64_t>(l));
+    high = std::max(high, static_cast<std::int64_t>(h));
   });
   // An unsigned value beyond int64 has become negative.
-  if (c.dtype == Dtype::u64 && low < 0) throw std::invalid_argument("labels beyond 2^63 - 1 are not supported; give them as strings");
+  if (c.dtype == Dtype::u64 && (low < 0 || high < 0)) throw std::invalid_argument("labels beyond 2^63 - 1 are not supported; give them as strings");
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   return range < kRange ? by_range(y, low, range + 1, codes) : by_hash(y, codes);
 }

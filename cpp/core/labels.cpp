@@ -9,17 +9,14 @@
 
 namespace tb {
 
-void check_class(std::int32_t c, std::size_t classes) {
-  if (c >= 0 && static_cast<std::size_t>(c) >= classes) {
-    throw std::invalid_argument("class code " + std::to_string(c) + " with " + std::to_string(classes) + " classes");
-  }
+void throw_class(std::int32_t c, std::size_t classes) {
+  throw std::invalid_argument("class code " + std::to_string(c) + " with " + std::to_string(classes) + " classes");
 }
 
-void check_weight(double w) {
-  if (!(w >= 0.0 && w <= std::numeric_limits<double>::max())) throw std::invalid_argument("weights must be finite and not negative");
-}
+void throw_weight() { throw std::invalid_argument("weights must be finite and not negative"); }
 
 ClassList rows_by_class(const std::int32_t* y, const double* w, std::size_t n, std::size_t classes) {
+  if (n > std::numeric_limits<std::uint32_t>::max()) throw std::invalid_argument("more than 2^32 - 1 rows in one call");
   ClassList out;
   out.start.assign(classes + 1, 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -31,7 +28,7 @@ ClassList rows_by_class(const std::int32_t* y, const double* w, std::size_t n, s
   out.row.resize(out.start[classes]);
   std::vector<std::size_t> next(out.start.begin(), out.start.end() - 1);
   for (std::size_t i = 0; i < n; ++i) {
-    if (y[i] >= 0 && !(w && w[i] == 0.0)) out.row[next[static_cast<std::size_t>(y[i])]++] = i;
+    if (y[i] >= 0 && !(w && w[i] == 0.0)) out.row[next[static_cast<std::size_t>(y[i])]++] = static_cast<std::uint32_t>(i);
   }
   return out;
 }
@@ -54,13 +51,15 @@ class WeightsWorker {
   explicit WeightsWorker(const Weights& t) : t_(t), sum_(4 * t.classes) {}
   std::optional<BadValue> add(std::size_t b) {
     std::fill(sum_.begin(), sum_.end(), 0.0);
-    for (std::size_t i = b * kBlock; i < std::min(t_.n, (b + 1) * kBlock); ++i) {
-      const std::int32_t c = t_.y[i];
-      if (c < 0) continue;
-      check_class(c, t_.classes);
-      const double w = t_.w ? t_.w[i] : 1.0;
-      if (t_.w) check_weight(w);
-      sum_[(i & 3) * t_.classes + static_cast<std::size_t>(c)] += w;
+    const std::size_t begin = b * kBlock, end = std::min(t_.n, begin + kBlock), classes = t_.classes;
+    const std::int32_t* const y = t_.y;
+    const double* const w = t_.w;
+    double* const sum = sum_.data();
+    for (std::size_t i = begin; i < end; ++i) {
+      if (w) check_weight(w[i]);
+      if (y[i] < 0) continue;
+      check_class(y[i], classes);
+      sum[(i & 3) * classes + static_cast<std::size_t>(y[i])] += w ? w[i] : 1.0;
     }
     return std::nullopt;
   }

@@ -13,75 +13,86 @@ namespace {
 
 class MomentsWorker {
  public:
-  MomentsWorker(const Labelled& t, const ClassMoments& total)
-      : t_(t), rows_(t), size_(TB_CALL(moments_size, t.x.d)), acc_(rows_.most_slots() * size_), total_(total) {}
+  MomentsWorker(const Plan& plan, const ClassMoments& total)
+      : plan_(plan), d_(plan.t.x.d), rows_(plan), size_(TB_CALL(moments_size, d_)), acc_(rows_.most_slots() * size_), total_(total) {}
 
   std::optional<BadValue> add(std::size_t chunk) {
     if (run(chunk, false) || run(chunk, true)) return std::nullopt;
-    const std::size_t rows = chunk_rows(t_);
-    return find_bad(t_, chunk * rows, (chunk + 1) * rows, [](double v) {
-      return std::isinf(v) ? std::optional(BadValue::infinite) : std::nullopt;
-    });
+    return find_bad(plan_, chunk, [](double v) { return std::isinf(v) ? std::optional(BadValue::infinite) : std::nullopt; });
   }
 
   void merge() {
     for (std::size_t s = 0; s < rows_.slots(); ++s) {
-      const std::size_t at = rows_.class_of(s) * t_.x.d;
+      const std::size_t at = rows_.class_of(s) * d_;
       const ClassMoments to{total_.n + at, total_.shift + at, total_.offset + at, total_.m2 + at};
-      TB_CALL(merge_moments, acc_.data() + s * size_, t_.x.d, to);
+      TB_CALL(merge_moments, slot(s), d_, to);
     }
   }
 
  private:
+  double* slot(std::size_t s) { return acc_.data() + s * size_; }
+
+  // False if a sum is not finite, or would not be.
   bool run(std::size_t chunk, bool careful) {
     RowList block;
     rows_.start(chunk);
     while (rows_.next(block)) {
       for (std::size_t s = rows_.fresh_from(); s < rows_.slots(); ++s) {
-        TB_CALL(open_moments, block, rows_.first_row(s), careful, acc_.data() + s * size_);
+        if (!TB_CALL(open_moments, block, rows_.first_row(s), careful, slot(s))) return false;
       }
       if (careful) TB_CALL(add_moments_careful, block, acc_.data());
       else TB_CALL(add_moments, block, acc_.data());
     }
-    bool finite = true;
+    bool finite = true, cancelled = false;
     for (std::size_t s = 0; s < rows_.slots(); ++s) {
-      const Closed end = TB_CALL(close_moments, acc_.data() + s * size_, t_.x.d, careful ? -1.0 : rows_.weight(s));
-      if (end == Closed::not_finite) finite = false;
-      if (end == Closed::cancelled) repair(chunk, s);
+      const Closed end = TB_CALL(close_moments, slot(s), d_, careful ? -1.0 : rows_.weight(s));
+      finite &= end != Closed::not_finite;
+      cancelled |= end == Closed::cancelled;
     }
+    if (finite && cancelled) repair(chunk);
     return finite;
   }
 
   // The first value of a class in the chunk, its shift, was an outlier in some columns: there, once more about
   // the mean just found.
-  void repair(std::size_t chunk, std::size_t s) {
-    for (std::size_t j = 0; j < t_.x.d; ++j) {
-      const ClassMoments m = TB_CALL(moments_of_column, acc_.data() + s * size_, t_.x.d, j);
-      if (*m.m2 >= 0.0) continue;
-      const double shift = *m.shift + *m.offset;
-      double sum = 0.0, square = 0.0;
-      each_value(chunk, rows_.class_of(s), j, [&](double x, double w) {
-        const double z = x - shift;
-        sum += w * z;
-        square += w * z * z;
-      });
+  void repair(std::size_t chunk) {
+    std::vector<std::vector<Lost>> lost(rows_.slots());
+    for (std::size_t s = 0; s < rows_.slots(); ++s) {
+      for (std::size_t j = 0; j < d_; ++j) {
+        const ClassMoments m = TB_CALL(moments_of_column, slot(s), d_, j);
+        if (*m.m2 < 0.0) lost[s].push_back({m, j, *m.shift + *m.offset, 0.0, 0.0});
+      }
+    }
+    RowList block;
+    rows_.start(chunk);
+    while (rows_.next(block)) {
+      for (std::size_t k = 0; k < block.m; ++k) {
+        for (Lost& l : lost[block.slot[k]]) l.add(value_at(block, k, l.column), block.w ? block.w[k] : 1.0);
+      }
+    }
+    for (const std::vector<Lost>& of_slot : lost) {
+      for (const Lost& l : of_slot) l.close();
+    }
+  }
+
+  struct Lost {
+    ClassMoments m;
+    std::size_t column;
+    double shift, sum, square;
+    void add(double x, double w) {
+      if (x != x) return;
+      sum += w * (x - shift);
+      square += w * (x - shift) * (x - shift);
+    }
+    void close() const {
       *m.shift = shift;
       *m.offset = sum / *m.n;
       *m.m2 = std::max(0.0, square - sum * *m.offset);
     }
-  }
+  };
 
-  template <class F>
-  void each_value(std::size_t chunk, std::size_t c, std::size_t j, F&& f) const {
-    const std::size_t rows = chunk_rows(t_), end = std::min(t_.x.n, (chunk + 1) * rows);
-    for (std::size_t i = chunk * rows; i < end; ++i) {
-      if (t_.y[i] != static_cast<std::int32_t>(c)) continue;
-      const double w = t_.w ? t_.w[i] : 1.0, x = value_at(t_.x.col[j], i);
-      if (w != 0.0 && x == x) f(x, w);
-    }
-  }
-
-  const Labelled t_;
+  const Plan& plan_;
+  const std::size_t d_;
   ClassRows rows_;
   std::size_t size_;
   Buffer<double> acc_;
@@ -95,7 +106,8 @@ void moments(const Labelled& t, double* n, double* mean, double* m2) {
   for (double* out : {n, mean, m2}) std::fill_n(out, cells, 0.0);
   std::vector<double> shift(cells, 0.0);
   const ClassMoments total{n, shift.data(), mean, m2};
-  InOrder<MomentsWorker>().run(chunks(t), [&] { return std::make_unique<MomentsWorker>(t, total); });
+  const Plan plan(t);
+  InOrder<MomentsWorker>().run(plan.chunks, [&] { return std::make_unique<MomentsWorker>(plan, total); });
   for (std::size_t i = 0; i < cells; ++i) {
     mean[i] += shift[i];
     if (!std::isfinite(m2[i]) || !std::isfinite(mean[i])) throw overflow(t, i % t.x.d);

@@ -32,38 +32,37 @@ struct CountAbove {
 template <class What>
 class SumsWorker {
  public:
-  SumsWorker(const Labelled& t, const What& what, double* n, double* s)
-      : t_(t), what_(what), rows_(t), size_(TB_CALL(sums_size, t.x.d)), acc_(rows_.most_slots() * size_), n_(n), s_(s) {}
+  SumsWorker(const Plan& plan, const What& what, double* n, double* s)
+      : plan_(plan), d_(plan.t.x.d), what_(what), rows_(plan), size_(TB_CALL(sums_size, d_)), acc_(rows_.most_slots() * size_), n_(n), s_(s) {}
 
   std::optional<BadValue> add(std::size_t chunk) {
     careful_ = false;
     if (run(chunk)) return std::nullopt;
     careful_ = true;
     if (run(chunk)) return std::nullopt;
-    const std::size_t rows = chunk_rows(t_);
-    return find_bad(t_, chunk * rows, (chunk + 1) * rows, What::bad);
+    return find_bad(plan_, chunk, What::bad);
   }
 
   void merge() {
     for (std::size_t s = 0; s < rows_.slots(); ++s) {
-      const std::size_t at = rows_.class_of(s) * t_.x.d;
-      TB_CALL(merge_sums, acc_.data() + s * size_, t_.x.d, careful_ ? -1.0 : rows_.weight(s), n_ + at, s_ + at);
+      const std::size_t at = rows_.class_of(s) * d_;
+      TB_CALL(merge_sums, acc_.data() + s * size_, d_, careful_ ? -1.0 : rows_.weight(s), n_ + at, s_ + at);
     }
   }
 
  private:
   bool run(std::size_t chunk) {
     RowList block;
-    bool clean = true;
     rows_.start(chunk);
     while (rows_.next(block)) {
       std::fill(acc_.data() + rows_.fresh_from() * size_, acc_.data() + rows_.slots() * size_, 0.0);
-      clean &= what_.add(block, careful_, acc_.data());
+      if (!what_.add(block, careful_, acc_.data())) return false;
     }
-    return clean;
+    return true;
   }
 
-  const Labelled t_;
+  const Plan& plan_;
+  const std::size_t d_;
   const What what_;
   ClassRows rows_;
   std::size_t size_;
@@ -76,7 +75,8 @@ template <class What>
 void run(const Labelled& t, const What& what, double* n, double* s) {
   std::fill_n(n, t.classes * t.x.d, 0.0);
   std::fill_n(s, t.classes * t.x.d, 0.0);
-  InOrder<SumsWorker<What>>().run(chunks(t), [&] { return std::make_unique<SumsWorker<What>>(t, what, n, s); });
+  const Plan plan(t);
+  InOrder<SumsWorker<What>>().run(plan.chunks, [&] { return std::make_unique<SumsWorker<What>>(plan, what, n, s); });
 }
 
 }  // namespace

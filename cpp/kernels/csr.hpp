@@ -7,7 +7,7 @@ namespace tb {
 
 struct SparseRows {
   const Csr* x;
-  const std::size_t* row;  // which rows
+  const std::uint32_t* row;  // which rows
   std::size_t m;
   const double* w;          // per row of the matrix, or null
   const double* threshold;  // or null: sum the values

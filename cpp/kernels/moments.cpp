@@ -44,14 +44,16 @@ struct Careful {
 };
 
 template <class T>
-void open(const T* x, std::size_t d, bool no_shift, double* slot) {
-  const std::size_t size = padded(d);
+bool open(const T* x, std::size_t d, bool no_shift, double* slot) {
+  const std::size_t size = padded(d), whole = narrow(d) ? d : d / W * W;
+  double trouble = 0.0;  // x - x is 0 for finite x, else NaN
   for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t whole = narrow(d) ? d : d / W * W;
-    const std::size_t j = i < whole ? i : d - W + (i - whole);
-    slot[i] = no_shift ? __builtin_nan("") : static_cast<double>(x[j]);
+    const double v = no_shift ? __builtin_nan("") : static_cast<double>(x[i < whole ? i : d - W + (i - whole)]);
+    trouble += v - v;
+    slot[i] = v;
   }
-  for (std::size_t i = size; i < 4 * size; ++i) slot[i] = 0.0;
+  for (std::size_t i = size; i < kMomentFields * size; ++i) slot[i] = 0.0;
+  return no_shift || trouble == 0.0;
 }
 
 // a += b for d columns that lie side by side in both.
@@ -72,10 +74,10 @@ void chan(std::size_t d, const ClassMoments& a, const ClassMoments& b) {
 
 std::size_t moments_size(std::size_t d) { return kMomentFields * padded(d); }
 
-void open_moments(const RowList& b, std::size_t row, bool no_shift, double* slot) {
+bool open_moments(const RowList& b, std::size_t row, bool no_shift, double* slot) {
   const char* x = b.x + static_cast<std::ptrdiff_t>(row) * b.stride;
-  if (b.dtype == Dtype::f64) open(reinterpret_cast<const double*>(x), b.d, no_shift, slot);
-  else open(reinterpret_cast<const float*>(x), b.d, no_shift, slot);
+  return b.dtype == Dtype::f64 ? open(reinterpret_cast<const double*>(x), b.d, no_shift, slot)
+                               : open(reinterpret_cast<const float*>(x), b.d, no_shift, slot);
 }
 
 void add_moments(const RowList& b, double* acc) {

@@ -28,9 +28,9 @@ struct ClassMoments {
 
 // Doubles that one slot needs.
 TB_DECLARE(std::size_t, moments_size, (std::size_t d))
-// Empties a slot and takes row `row` of the block as the shift; no_shift: the first value that is not
-// missing, column by column, will be it (for the careful walk).
-TB_DECLARE(void, open_moments, (const RowList& b, std::size_t row, bool no_shift, double* slot))
+// Empties a slot and takes row `row` of the block as the shift; false if a value of it is missing or infinite.
+// no_shift: the first value that is not missing, column by column, will be it (for the careful walk).
+TB_DECLARE(bool, open_moments, (const RowList& b, std::size_t row, bool no_shift, double* slot))
 // Adds the rows, believing that nothing is missing; the careful one leaves NaN out and counts the rest.
 TB_DECLARE(void, add_moments, (const RowList& b, double* acc))
 TB_DECLARE(void, add_moments_careful, (const RowList& b, double* acc))

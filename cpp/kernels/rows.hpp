@@ -19,6 +19,7 @@ struct RowList {
   const std::uint32_t* slot;
   const double* w;
   const char* ahead;  // memory that will be wanted next, or null
+  bool scattered;     // the rows lie all over memory
 };
 
 }  // namespace tb

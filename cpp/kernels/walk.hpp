@@ -50,14 +50,32 @@ TB_INLINE V fill(double x) {
 }
 TB_INLINE double pick(bool m, double yes, double no) { return m ? yes : no; }
 
+// Memory is fetched before its turn: what `ahead` points to, piece by piece, or else rows further on in the list.
+struct Ahead {
+  std::uintptr_t next;
+  bool along_list;
+};
+
+TB_INLINE std::uintptr_t address(const RowList& b, std::size_t k) {
+  return reinterpret_cast<std::uintptr_t>(b.x) + static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(b.row[k]) * b.stride);
+}
+TB_INLINE void fetch(std::uintptr_t p) { __builtin_prefetch(reinterpret_cast<const void*>(p), 0, 2); }
+
 // R rows of one slot, all columns.
 template <class Op, class T, class V, std::size_t R>
-TB_INLINE void walk_rows(const RowList& b, std::size_t k, double* acc, Op& op, std::uintptr_t& ahead) {
+TB_INLINE void walk_rows(const RowList& b, std::size_t k, double* acc, Op& op, Ahead& ahead) {
   const T* x[R];
   V w[R];
   for (std::size_t r = 0; r < R; ++r) {
     x[r] = reinterpret_cast<const T*>(b.x + static_cast<std::ptrdiff_t>(b.row[k + r]) * b.stride);
     w[r] = fill<V>(b.w ? b.w[k + r] : 1.0);
+  }
+  if (ahead.along_list) {
+    constexpr std::size_t further = 12;
+    for (std::size_t r = k + further; r < k + further + R && r < b.m; ++r) {
+      const std::uintptr_t p = address(b, r);
+      for (std::size_t i = 0; i < b.d * sizeof(T) && i < 4096; i += 64) fetch(p + i);
+    }
   }
   const std::size_t size = padded(b.d);
   const std::size_t whole = b.d / lanes<V> * lanes<V>;
@@ -67,8 +85,8 @@ TB_INLINE void walk_rows(const RowList& b, std::size_t k, double* acc, Op& op, s
     for (std::size_t r = 0; r < R; ++r) v[r] = read<V>(x[r] + j);
     op.template add<V, R>(v, w, acc + j, size);
     constexpr std::size_t bytes = R * lanes<V> * sizeof(T);
-    for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(reinterpret_cast<const void*>(ahead + i), 0, 2);
-    ahead += bytes;
+    for (std::size_t i = 0; i < bytes; i += 64) fetch(ahead.next + i);
+    ahead.next += bytes;
   }
   if (j < b.d) {
     for (std::size_t r = 0; r < R; ++r) v[r] = read<V>(x[r] + b.d - lanes<V>);
@@ -81,7 +99,7 @@ TB_INLINE void walk_rows(const RowList& b, std::size_t k, double* acc, Op& op, s
 template <class Op, class T, class V>
 static void walk_list(const RowList& b, double* acc, Op& op) {
   const std::size_t step = Op::fields * padded(b.d);
-  auto ahead = reinterpret_cast<std::uintptr_t>(b.ahead ? b.ahead : b.x);
+  Ahead ahead{reinterpret_cast<std::uintptr_t>(b.ahead ? b.ahead : reinterpret_cast<const char*>(acc)), b.scattered};
   std::size_t k = 0;
   while (k < b.m) {
     const std::uint32_t s = b.slot[k];

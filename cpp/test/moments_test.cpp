@@ -107,6 +107,15 @@ TEST(moments_outlier_as_shift) {
   compare(t, false);
 }
 
+TEST(moments_many_classes) {
+  RandomTable<double> t(40'000, 17, 600, true);
+  for (std::size_t i = 0; i < t.n; i += 2) t.y[i] = 5;
+  t.at(1, 3) = t.at(3, 3) = 1e6;
+  compare(t, false);
+  for (std::size_t i = 0; i < t.n * t.d; i += 7) t.x[i] = missing;
+  compare(t, true);
+}
+
 TEST(first_bad_value) {
   RandomTable<double> t(60'000, 9, 2, true);
   for (std::size_t i = 0; i < t.n; ++i) {
