@@ -78,6 +78,14 @@ class Sparse:
     def n(self) -> int:
         return int(self.csr.shape[0])
 
+    def summed(self) -> Sparse:
+        """Each cell stored once: for what is not linear in the values."""
+        if self.csr.has_canonical_format:
+            return self
+        csr = self.csr.copy()
+        csr.sum_duplicates()
+        return Sparse(csr)
+
     def dense_blocks(self, cells: int = 1 << 20) -> list[tuple[slice, Numbers]]:
         """Row blocks as dense numbers, for distributions that have no sparse form."""
         n, d = self.csr.shape

@@ -61,7 +61,7 @@ class Threshold(Distribution):
         elif self.threshold < 0:
             raise OptionError(f"A sparse table needs a threshold of at least 0; got {self.threshold}.")
         else:
-            yes = _core.csr_sums(data.view, y, w, K, self.threshold)
+            yes = _core.csr_sums(data.summed().view, y, w, K, self.threshold)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], yes.shape)
         return {"no": n - yes, "yes": yes}
 
@@ -76,7 +76,7 @@ class Threshold(Distribution):
         if isinstance(data, Sparse):
             if np.isfinite(p["no"]).all() and np.isfinite(p["yes"]).all():
                 weight = np.ascontiguousarray((p["yes"] - p["no"]).T)
-                scorer.csr(data.view, weight, p["no"].sum(axis=1), self.threshold, False)
+                scorer.csr(data.summed().view, weight, p["no"].sum(axis=1), self.threshold, False)
             else:  # −inf cannot be added and taken away again
                 dense_scores(self, scorer, data, p, p["no"].shape[0])
             return

@@ -130,7 +130,8 @@ def _linear(scorer: _core.Scorer, data: Data, weight: Array, bias: Array | None,
     """Adds Σ_j x_j weight_cj + bias_cj."""
     bias = np.zeros_like(weight) if bias is None else bias
     if isinstance(data, Sparse):
-        scorer.csr(data.view, np.ascontiguousarray(weight.T), bias.sum(axis=1), None, factorial)
+        view = data.summed().view if factorial else data.view
+        scorer.csr(view, np.ascontiguousarray(weight.T), bias.sum(axis=1), None, factorial)
     else:
         assert isinstance(data, Numbers)
         scorer.linear(data.columns, np.ascontiguousarray(weight), np.ascontiguousarray(bias), factorial)
