@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from level_oracle import UNSEEN, oracle, smallest
 from tallybayes import _core
+from tests.level_oracle import UNSEEN, oracle, smallest
 
 
 def check(column, values, known=(), grow=True, **options):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from level_oracle import oracle, smallest
 from tallybayes import _core
+from tests.level_oracle import oracle, smallest
 
 # ---- Python objects
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-import oracle
 from tallybayes import _core
+from tests import oracle
 
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
 DTYPES = ["f8", "f4", *INTEGERS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -136,16 +136,19 @@ def _list(values: Any) -> list[Any]:
     )
 
 
-def levels(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> tuple[Codes, Schema]:
+def levels(
+    table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int]
+) -> tuple[Codes, Schema]:
     """The given columns as codes of their levels. grow: new labels are appended, else they are unseen.
 
-    Small non-negative integers in a matrix are their own codes; everything else goes through a dictionary.
+    Small non-negative integers in a matrix are their own codes; everything else goes through a dictionary. sizes: how
+    many codes have been their own so far, for columns that have no dictionary yet.
     """
     raw = _raw_codes(table, schema, which, grow)
     if raw is not None:
         return raw, schema
     columns = _raw_columns(table, which)
-    known = [schema.levels.get(j, Levels()) for j in which]
+    known = [schema.levels.get(j, Levels(tuple(range(sizes.get(j, 0))))) for j in which]
     if grow:
         known = [lv.extend(c.declared or (), declared=True) for lv, c in zip(known, columns, strict=True)]
     arrays: list[Array] = [np.empty(0, np.int8)] * len(columns)

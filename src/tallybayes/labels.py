@@ -62,6 +62,8 @@ def _missing(row: int) -> str:
 
 
 def _as_array(y: Any) -> Array:
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise LabelError("Input y contains masked values: a label is missing. Leave such rows out.")
     if isinstance(y, np.ndarray):
         return y
     series = nw.from_native(y, series_only=True, pass_through=True)
@@ -85,7 +87,10 @@ def _as_array(y: Any) -> Array:
 def encode_labels(values: Array) -> tuple[Codes, Array]:
     kind = values.dtype.kind
     if kind in "iub":
-        codes, found = _core.integer_levels(values)
+        try:
+            codes, found = _core.integer_levels(values if values.dtype.isnative else values.astype(np.int64))
+        except ValueError as e:
+            raise LabelError(f"Unknown label type: {e}.") from None
         return codes, found.astype(values.dtype)
     if kind == "f":
         return _encode_floats(values)
@@ -127,6 +132,7 @@ def sort_labels(labels: list[Any]) -> list[int]:
 
 
 def _encode_floats(values: Array) -> tuple[Codes, Array]:
+    values = values.astype(np.float64) if values.dtype.itemsize not in (4, 8) else values
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         what = "NaN" if np.isnan(values[row]) else "infinity"
@@ -143,6 +149,11 @@ def _continuous(value: float) -> str:
         f"Unknown label type: continuous. A class label must be a string, an integer, a boolean or a category; got "
         f"numbers such as {value}. Cut them into classes first."
     )
+
+
+def recode(codes: Codes, labels: Array, among: Array) -> Codes:
+    """Codes of `labels` as codes of `among`; −1, no class, stays."""
+    return np.append(positions(labels, among), np.int32(-1))[codes]
 
 
 def union(a: Array, b: Array) -> Array:

@@ -90,14 +90,19 @@ def learn_cuts(
     return schema
 
 
-def encode_batch(table: Table, schema: Schema, groups: Sequence[Group], grow: bool) -> tuple[Batch, Schema]:
-    """The data of every group; with grow, labels not met before are appended to the schema."""
+def encode_batch(
+    table: Table, schema: Schema, groups: Sequence[Group], grow: bool, sizes: Mapping[int, int]
+) -> tuple[Batch, Schema]:
+    """The data of every group; with grow, labels not met before are appended to the schema.
+
+    sizes: how many integer codes a column without a dictionary has had so far.
+    """
     data: list[encode.Data] = []
     for group in groups:
         d, which = group.distribution, group.columns
         with named(schema, which):
             if d.needs == "levels":
-                codes, schema = encode.levels(table, schema, which, grow)
+                codes, schema = encode.levels(table, schema, which, grow, sizes)
                 data.append(codes)
                 if grow:
                     _check_two(schema, which)

@@ -111,7 +111,7 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
     """
     if isinstance(given, Schema):
         align(table, given)  # raises if it does not fit
-        return given
+        return replace(given, container=table.container)
     ambiguous: list[int] = []
     if table.columns is None:
         kinds: list[Kind] = [default] * table.d

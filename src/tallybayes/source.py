@@ -69,6 +69,10 @@ def read_table(X: Any) -> Table:
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         return _from_frame(frame)
+    if hasattr(X, "__arrow_c_stream__") and hasattr(X, "schema"):  # a record batch, or a reader of them
+        import pyarrow as pa
+
+        return _from_frame(nw.from_native(pa.table(X)))
     if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
         return _from_rows(X)
     return _from_array(X)
@@ -106,6 +110,8 @@ def _from_array(X: Any) -> Table:
     """Lists, array-likes, matrices of strings or of Python objects."""
     if sparse.issparse(X):  # pragma: no cover - handled by the caller
         return _from_sparse(X)
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
+        X = np.where(np.ma.getmaskarray(X), None, X.data)
     try:
         a = np.asarray(X)
     except ValueError as e:
@@ -157,7 +163,7 @@ def object_column(values: Array, name: str) -> RawColumn:
     missing = {t for t in kinds if t is type(None) or t.__name__ in ("NAType", "NaTType")}
     present = kinds - missing
     if all(issubclass(t, bool | np.bool_) for t in present) and present:
-        return RawColumn(values, "objects", "binary")
+        return RawColumn(values, "objects", "binary", declared=(False, True))
     if all(issubclass(t, numbers.Number | np.number) and not issubclass(t, complex) for t in present):
         integer = all(issubclass(t, numbers.Integral | np.integer) for t in present) and bool(present)
         if not missing and integer:
@@ -165,7 +171,10 @@ def object_column(values: Array, name: str) -> RawColumn:
                 return RawColumn(np.array(values, dtype=np.int64), "numbers", "real", integer=True)
             except OverflowError:
                 pass
-        filled = np.array([math.nan if type(v) in missing else float(v) for v in values], dtype=np.float64)
+        try:
+            filled = np.array([math.nan if type(v) in missing else float(v) for v in values], dtype=np.float64)
+        except OverflowError:
+            raise TableError(f"Column {name!r} has a number too large for a float64. Rescale the column.") from None
         return RawColumn(filled, "numbers", "real", integer=integer)
     for row, v in enumerate(values):
         if type(v) in missing or isinstance(v, str | numbers.Number | np.generic):
@@ -236,7 +245,7 @@ def _frame_column(s: Any, name: str) -> RawColumn:
     if dtype == nw.Boolean:
         if s.null_count() == 0:
             return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))
-        return RawColumn(np.array(s.to_list(), dtype=object), "objects", "binary")
+        return RawColumn(np.array(s.to_list(), dtype=object), "objects", "binary", declared=(False, True))
     if dtype == nw.Categorical or dtype == nw.Enum:
         if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas: codes and categories are at hand
             categories = native.cat.categories.tolist()

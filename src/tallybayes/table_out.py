@@ -20,7 +20,7 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
     values = [_decode(schema, j, needs, a, rng) for j, (needs, a) in enumerate(columns)]
     if schema.container == "sparse":
         return sparse.csr_matrix(np.column_stack(values))
-    if schema.container == "numpy" or schema.names is None:
+    if schema.container == "numpy":
         if any(v.dtype == object for v in values):
             out = np.empty((len(values[0]), len(values)), dtype=object)
             for j, v in enumerate(values):
@@ -30,7 +30,10 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
     data = {schema.name(j): v.tolist() for j, v in enumerate(values)}
     if schema.container == "rows":
         return [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
-    return nw.from_dict(data, backend=schema.container).to_native()
+    frame = nw.from_dict(data, backend=schema.container).to_native()
+    if schema.names is None:  # pandas, with columns that were numbered, not named
+        frame.columns = range(schema.d)
+    return frame
 
 
 def _decode(schema: Schema, j: int, needs: str, a: Array, rng: np.random.Generator) -> Array:

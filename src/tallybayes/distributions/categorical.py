@@ -45,6 +45,8 @@ class Categorical(Distribution):
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
+        if np.ndim(self.alpha):
+            raise OptionError(f"alpha must be one number for categories; got {self.alpha!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
         assert isinstance(data, Codes)
@@ -103,6 +105,10 @@ class Categorical(Distribution):
         return exist, np.array(number, dtype=np.float64)
 
     def estimate(self, s: Stats, context: Context) -> Params:
+        # a level that is declared has a place of its own, met or not
+        least = [0 if known is None else 1 + max(known.declared, default=-1) for known in context.levels]
+        room = np.maximum(s["sizes"], np.array(least, dtype=np.int64))
+        s = {"count": resize(s, room), "sizes": room}
         exist, N = self._existing(s, context)
         if self.contiguous:  # codes below min_categories have a place of their own, met or not
             room = np.maximum(s["sizes"], np.minimum(N, RAW_LIMIT).astype(np.int64))

@@ -20,7 +20,7 @@ from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.one_row import OneRow
-from tallybayes.labels import encode_labels, positions, read_labels, union
+from tallybayes.labels import encode_labels, positions, read_labels, recode, union
 from tallybayes.parameters import Parameters, estimate
 from tallybayes.plan import Group, assign, encode_batch, learn_cuts, named
 from tallybayes.schema import Kind, Schema, align, infer_schema
@@ -109,9 +109,9 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         labels = union(found, declared) if closed or not fresh else found
         if len(labels) == 0:
             raise LabelError("Nothing to learn from: every sample weight is zero.")
-        codes = positions(found, labels)[codes] if not np.array_equal(found, labels) else codes
+        codes = recode(codes, found, labels) if not np.array_equal(found, labels) else codes
         schema = learn_cuts(table, schema, groups, codes, weights, len(labels))
-        batch, schema = encode_batch(table, schema, groups, grow=True)
+        batch, schema = encode_batch(table, schema, groups, True, {} if fresh else _sizes(self))
         new = tally.count(batch, schema, groups, labels, codes, weights)
         total = new if fresh else tally.combine(self._tally, new, groups)
         self._keep(schema, groups, total, closed)
@@ -143,8 +143,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         unknown = found[positions(found, self.classes_) < 0]
         if len(unknown):
             raise LabelError(f"Cannot forget rows of class {listing([str(v) for v in unknown])}: never learned.")
-        codes = positions(found, self.classes_)[codes]
-        batch, schema = encode_batch(table, self.schema_, self._groups, grow=True)
+        codes = recode(codes, found, self.classes_)
+        batch, schema = encode_batch(table, self.schema_, self._groups, True, _sizes(self))
         old = tally.count(batch, schema, self._groups, self.classes_, codes, weights)
         left = tally.combine(self._tally, old, self._groups, sign=-1)
         if not self._closed and (left.weight == 0).any():
@@ -184,6 +184,9 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__getstate__())
         return twin
+
+    def __copy__(self) -> Self:
+        return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays and plain values: the row door is opened again when needed."""
@@ -246,7 +249,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
         """start: what the log joint starts from."""
         table = self._aligned(read_table(X), self.schema_, fresh=False)
-        batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
+        batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
         scorer = _core.Scorer(batch.n, start)
         for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
             group.distribution.score(scorer, data, part)
@@ -303,7 +306,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _classes_to_draw(self, n: int, y: Any, p: Parameters, rng: np.random.Generator) -> NDArray[np.int32]:
         if y is None:
-            return rng.choice(len(self.classes_), size=n, p=np.exp(p.log_prior)).astype(np.int32)
+            share = np.exp(p.log_prior)
+            return rng.choice(len(self.classes_), size=n, p=share / share.sum()).astype(np.int32)
         labels = np.full(n, y, dtype=object) if np.ndim(y) == 0 else np.asarray(y, dtype=object)
         if labels.shape != (n,):
             raise OptionError(f"y must be one label or {n} of them; got {labels.shape[0]}.")
@@ -363,6 +367,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         return table
 
     def _aligned(self, table: Table, schema: Schema, fresh: bool) -> Table:
+        if table.container == "rows":  # keys are names of columns, or x0, x1, …
+            return align(table, schema)
         if not fresh and table.matrix is None and (table.names is None) != (schema.names is None):
             has, had = ("has", "without") if table.names is not None else ("does not have valid", "with")
             if table.csr is None:

@@ -286,18 +286,21 @@ class CategoricalNB(_Discrete):
 
     @property
     def category_count_(self) -> list[Floats]:
-        return self._by_category("category_count_", self._stat("category_count_", "count"), 0.0)
+        return self._by_category(
+            "category_count_",
+            split(self._stat("category_count_", "count"), self._stat("category_count_", "sizes")),
+            0.0,
+        )
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
-        log = self._read("feature_log_prob_", "log").T
+        log = split(self._read("feature_log_prob_", "log").T, self._read("feature_log_prob_", "sizes"))
         return self._by_category("feature_log_prob_", log, self._read("feature_log_prob_", "other"))
 
-    def _by_category(self, name: str, flat: Floats, fill: Any) -> list[Floats]:
+    def _by_category(self, name: str, parts: list[Floats], fill: Any) -> list[Floats]:
         """One array per feature, with a column for every category up to n_categories_."""
-        sizes = self._stat(name, "sizes")
         out = []
-        for j, (part, N) in enumerate(zip(split(flat, sizes), self.n_categories_, strict=True)):
+        for j, (part, N) in enumerate(zip(parts, self.n_categories_, strict=True)):
             known = self.schema_.levels.get(j)
             codes: list[Any] = list(range(part.shape[1])) if known is None else list(known.labels)
             if not all(isinstance(v, int) and v >= 0 for v in codes[: part.shape[1]]):

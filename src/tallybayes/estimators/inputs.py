@@ -58,7 +58,7 @@ def warn_ambiguous(schema: Schema) -> None:
         f"schema={{{names[0]!r}: 'categorical'}}; to keep them as numbers without this warning say "
         f"schema={{{names[0]!r}: 'real'}}.",
         AmbiguousColumnWarning,
-        stacklevel=5,
+        stacklevel=4,  # the line that called fit
     )
 
 
@@ -67,7 +67,7 @@ def warn_unseen(names: list[str]) -> None:
         f"Categories that were not met while learning, in column(s) {listing(names)}: their factors are left out. "
         "unseen='other' gives them the smoothed probability of a level never seen; unseen='error' refuses them.",
         UnseenCategoryWarning,
-        stacklevel=5,
+        stacklevel=6,  # the line that asked
     )
 
 

@@ -1,0 +1,238 @@
+"""Every door: whatever the container, the same table comes in."""
+
+from __future__ import annotations
+
+import decimal
+import pathlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import tallybayes as tb
+from tallybayes.errors import TableError
+from tallybayes.source import read_table
+
+LENGTH = [1.0, 2.5, None, 4.0, 0.5, 3.0]
+COLOR = ["red", "blue", "red", None, "blue", "blue"]
+ALIVE = [True, False, None, True, True, False]
+VISITS = [3, 1, 4, 1, 5, 9]
+Y = list("abaabb")
+ROWS = [
+    dict(zip(("length", "color", "alive", "visits"), row, strict=True))
+    for row in zip(LENGTH, COLOR, ALIVE, VISITS, strict=True)
+]
+
+
+def in_pandas(**types: Any) -> pd.DataFrame:
+    return pd.DataFrame(ROWS).astype({"length": float, "color": object, "alive": object, **types})
+
+
+def in_polars(**types: Any) -> pl.DataFrame:
+    return pl.DataFrame(ROWS).with_columns(*(pl.col(name).cast(t) for name, t in types.items()))
+
+
+def in_arrow(**types: Any) -> pa.Table:
+    plain = {"length": pa.float64(), "color": pa.string(), "alive": pa.bool_(), "visits": pa.int64()}
+    return pa.table({name: pa.array([row[name] for row in ROWS], t) for name, t in (plain | types).items()})
+
+
+def chunked() -> pa.Table:
+    whole = in_arrow(color=pa.dictionary(pa.int8(), pa.string()))
+    return pa.concat_tables([whole[:2], whole[2:2], whole[2:]])
+
+
+TABLES = {
+    "rows": ROWS,
+    "rows without missing keys": [{k: v for k, v in row.items() if v is not None} for row in ROWS],
+    "pandas objects": in_pandas(),
+    "pandas categories": in_pandas(color="category"),
+    "pandas unordered categories": in_pandas(color=pd.CategoricalDtype(["red", "blue"])),
+    "pandas nullable": in_pandas(length="Float64", color="string", alive="boolean", visits="Int64"),
+    "pandas backed by Arrow": in_pandas(
+        length="float64[pyarrow]", color="string[pyarrow]", alive="bool[pyarrow]", visits="int64[pyarrow]"
+    ),
+    "pandas small types": in_pandas(length="float32", visits="uint8"),
+    "pandas reversed columns": in_pandas()[["visits", "alive", "color", "length"]],
+    "polars": in_polars(),
+    "polars Categorical": in_polars(color=pl.Categorical),
+    "polars Enum": in_polars(color=pl.Enum(["blue", "red"])),
+    "polars small types": in_polars(length=pl.Float32, visits=pl.Int8),
+    "polars decimal": in_polars(visits=pl.Decimal(10, 2)),
+    "polars lazy": in_polars().lazy(),
+    "pyarrow": in_arrow(),
+    "pyarrow large strings": in_arrow(color=pa.large_string()),
+    "pyarrow views": in_arrow(color=pa.string_view()),
+    "pyarrow dictionary": in_arrow(color=pa.dictionary(pa.int32(), pa.string())),
+    "pyarrow chunked": chunked(),
+    "pyarrow half floats": in_arrow(length=pa.float16()),
+    "pyarrow record batch": in_arrow().combine_chunks().to_batches()[0],
+}
+KINDS = {"length": "real", "color": "categorical", "alive": "binary", "visits": "count"}
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.AmbiguousColumnWarning")
+@pytest.mark.parametrize("name", TABLES)
+def test_the_same_model_from_every_container(name: str) -> None:
+    X = TABLES[name]
+    model = tb.NaiveBayes(schema={"visits": "count"}).fit(X, Y)
+    assert dict(zip(model.schema_.names or (), model.schema_.kinds, strict=True)) == KINDS
+    truth = tb.NaiveBayes(schema={"visits": "count"}).fit(ROWS, Y)
+    for there in (X, ROWS, TABLES["polars"]):  # what was learned in one container is asked in another
+        np.testing.assert_allclose(
+            model.predict_joint_log_proba(there), truth.predict_joint_log_proba(ROWS), rtol=1e-12
+        )
+    for label, shares in truth.describe("color").items():
+        assert model.describe("color")[label] == pytest.approx(shares)
+
+
+def test_a_category_that_is_declared_has_a_share_though_never_met() -> None:
+    color = ["red", "blue", "red", "blue"]
+    three = pd.CategoricalDtype(["blue", "green", "red", "white"])
+    tables = [
+        pd.DataFrame({"color": pd.Series(color, dtype=three)}),
+        pl.DataFrame({"color": pl.Series(color, dtype=pl.Enum(list(three.categories)))}),
+        pa.table({"color": pa.DictionaryArray.from_arrays(pa.array([2, 0, 2, 0]), list(three.categories))}),
+    ]
+    new = [{"color": "red"}, {"color": "green"}, {"color": "white"}]
+    for X in tables:
+        model = tb.NaiveBayes(priors="uniform").fit(X, list("aabb"))
+        # (1 + 1) / (2 + 4) for red; (0 + 1) / (2 + 4) for a colour never met
+        np.testing.assert_allclose(
+            np.exp(model.predict_joint_log_proba(new)), np.array([[2], [1], [1]]) / 12 * [[1, 1]]
+        )
+    met = pd.DataFrame({"color": pd.Series(color, dtype=three).cat.remove_unused_categories()})
+    assert tb.NaiveBayes().fit(met, list("aabb")).describe("color")["a"] == {"blue": 0.5, "red": 0.5}
+
+
+def test_categories_of_one_polars_column_are_not_those_of_another() -> None:
+    X = pl.DataFrame({"a": list("ppqq"), "b": list("wxyz")}).with_columns(pl.all().cast(pl.Categorical))
+    model = tb.NaiveBayes().fit(X, [0, 0, 1, 1])
+    assert set(model.describe("a")[0]) == {"p", "q"}
+    assert model.describe("a")[0]["p"] == pytest.approx(3 / 4)
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_pandas_columns_that_are_numbered(integers: bool) -> None:
+    X = pd.DataFrame([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]], columns=[10, 20] if integers else ["10", "20"])
+    model = tb.GaussianNB().fit(X, [0, 1, 1])
+    assert hasattr(model, "feature_names_in_") is not integers
+    np.testing.assert_allclose(model.theta_, [[1.0, 2.0], [3.5, 4.5]])
+
+
+# --- NumPy ---------------------------------------------------------------------------------------------------------
+
+MATRIX = np.array([[0, 1, 2], [1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 0, 3]])
+CLASSES = np.array([0, 1, 1, 0, 1])
+NUMBERS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "g", ">f8", ">f4", ">i2", ">u8", "O"]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("make", [tb.GaussianNB, tb.CategoricalNB, tb.PoissonNB, tb.KernelNB])
+def test_every_type_of_number(make: Any, dtype: str) -> None:
+    X = MATRIX.astype(dtype)
+    whole = X.astype(np.float64)
+    np.testing.assert_allclose(
+        make().fit(X, CLASSES).predict_joint_log_proba(X),
+        make().fit(whole, CLASSES).predict_joint_log_proba(whole),
+        rtol=1e-12,
+    )
+
+
+def layouts(X: Any) -> dict[str, Any]:
+    read_only = X.copy()
+    read_only.setflags(write=False)
+    return {
+        "rows": np.ascontiguousarray(X),
+        "columns": np.asfortranarray(X),
+        "every other row": np.repeat(X, 2, axis=0)[::2],
+        "every other column": np.repeat(X, 2, axis=1)[:, ::2],
+        "backward": np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
+        "transposed": np.ascontiguousarray(X.T).T,
+        "read-only": read_only,
+        "matrix": np.asmatrix(X),
+        "list": X.tolist(),
+        "tuples": tuple(map(tuple, X.tolist())),
+        "broadcast": np.broadcast_to(X, (2, *X.shape))[1],
+    }
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("name", layouts(MATRIX))
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "U3", "S3", "O"])
+def test_every_layout(name: str, dtype: str) -> None:
+    X = MATRIX.astype(dtype)
+    moved = layouts(X)[name]
+    model = tb.NaiveBayes()
+    np.testing.assert_array_equal(
+        model.fit(moved, CLASSES).predict_proba(moved), tb.NaiveBayes().fit(X, CLASSES).predict_proba(X)
+    )
+
+
+def test_a_file_mapped_into_memory(tmp_path: pathlib.Path) -> None:
+    np.save(tmp_path / "X.npy", MATRIX.astype(float))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert read_table(mapped).matrix is not None
+    model = tb.GaussianNB().fit(mapped, CLASSES)
+    np.testing.assert_array_equal(model.theta_, tb.GaussianNB().fit(MATRIX, CLASSES).theta_)
+    np.testing.assert_array_equal(model.predict(mapped), model.predict(MATRIX))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
+def test_numbers_are_not_copied(dtype: str) -> None:
+    X = MATRIX.astype(dtype)
+    table = read_table(X)
+    assert table.matrix is X
+    frame = pd.DataFrame(X.astype(float), columns=list("abc"))
+    columns = read_table(frame).columns
+    assert columns is not None
+    assert np.shares_memory(columns[1].values, frame["b"].to_numpy())
+
+
+def test_what_is_masked_is_missing() -> None:
+    masked = np.ma.masked_array(MATRIX.astype(float), mask=MATRIX == 3)
+    holes = np.where(MATRIX == 3, np.nan, MATRIX)
+    np.testing.assert_array_equal(
+        tb.GaussianNB().fit(masked, CLASSES).theta_, tb.GaussianNB().fit(holes, CLASSES).theta_
+    )
+
+
+def test_numbers_of_every_python_kind_in_one_column() -> None:
+    column = read_table([{"a": v} for v in (1, 2.5, decimal.Decimal("0.5"), np.float32(3), np.int8(4), None)]).columns
+    assert column is not None
+    np.testing.assert_array_equal(column[0].values, [1, 2.5, 0.5, 3, 4, np.nan])
+    with pytest.raises(TableError, match="'a' has a number too large"):
+        read_table([{"a": 10**400}])
+
+
+# --- sparse --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "?"])
+def test_every_sparse_form(form: str, kind: Any, dtype: str) -> None:
+    dense = MATRIX.astype(dtype)
+    X = kind(dense).asformat(form)
+    model = tb.MultinomialNB().fit(X, CLASSES)
+    np.testing.assert_allclose(model.feature_count_, tb.MultinomialNB().fit(dense, CLASSES).feature_count_)
+    np.testing.assert_allclose(model.predict_proba(X), model.predict_proba(dense))
+
+
+def test_sparse_with_duplicates_unsorted_and_explicit_zeros() -> None:
+    values, places, ends = np.array([2.0, 1.0, 3.0, 0.0, 4.0]), np.array([2, 0, 2, 1, 1]), np.array([0, 3, 5])
+    X = sparse.csr_matrix((values, places, ends), shape=(2, 3))
+    for make in (tb.MultinomialNB, tb.PoissonNB, tb.GaussianNB, lambda: tb.BernoulliNB(binarize=3.5), tb.CategoricalNB):
+        a, b = make().fit(X, [0, 1]), make().fit(X.toarray(), [0, 1])
+        np.testing.assert_allclose(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X.toarray()))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_sparse_with_a_value_that_is_no_number(bad: float) -> None:
+    X = sparse.csr_matrix(np.array([[1.0, 0.0], [0.0, bad]]))
+    with pytest.raises(TableError, match="'x1'"):
+        tb.MultinomialNB().fit(X, [0, 1])
