@@ -25,9 +25,22 @@ Rows = list[dict[str, Any]]
 WIDTH = 78
 
 
+def drawable(text: str, instead: str) -> str:
+    """The text, or what stands for it where the terminal cannot show it."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return instead
+    return text
+
+
+BAR = drawable("█·", "#.")
+RULE = drawable("━", "-")
+
+
 def main() -> None:
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without █ shows ? and the tour goes on
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Π shows ? and the tour goes on
     warnings.simplefilter("ignore", UnseenCategoryWarning)  # the tour says it in words
     started = time.perf_counter()
     melons()
@@ -41,15 +54,16 @@ def main() -> None:
 
 
 def title(text: str) -> None:
-    line = f"━━ {text} "
+    line = f"{RULE * 2} {text} "
     if sys.stdout.isatty():
-        print(f"\n\033[1m{line}{'━' * (WIDTH - len(line))}\033[0m\n")
+        print(f"\n\033[1m{line}{RULE * (WIDTH - len(line))}\033[0m\n")
     else:
-        print(f"\n{line}{'━' * (WIDTH - len(line))}\n")
+        print(f"\n{line}{RULE * (WIDTH - len(line))}\n")
 
 
-def bar(share: float, width: int = 24) -> str:
-    return ("█" * round(share * width)).ljust(width, "·")
+def bar(share: float, width: int) -> str:
+    full, empty = BAR
+    return (full * round(share * width)).ljust(width, empty)
 
 
 def show_table(model: NaiveBayes, column: str) -> None:
