@@ -1,0 +1,97 @@
+"""Every Python block of README.md and docs/ runs and prints what the page says; so do the docstrings and the tour."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tallybayes
+from tallybayes import distributions
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(tallybayes.__path__, "tallybayes.")
+    return ["tallybayes", *(m.name for m in found if not m.name.endswith("_core"))]
+
+
+@pytest.fixture(autouse=True)
+def _own_registry() -> Any:
+    """A page may register a distribution; the next page starts without it."""
+    before = dict(distributions._REGISTRY)
+    yield
+    distributions._REGISTRY.clear()
+    distributions._REGISTRY.update(before)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_blocks_of_a_page_run_in_order(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "page"}
+    runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+    for found in BLOCK.finditer(text):
+        block, line = found.group(1), text[: found.start()].count("\n") + 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if ">>>" in block:
+                test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), line)
+                report: list[str] = []
+                failed = runner.run(test, out=report.append, clear_globs=False).failed
+                assert failed == 0, "".join(report)
+                names.update(test.globs)  # a DocTest works on a copy
+            else:
+                exec(compile("\n" * line + block, str(page), "exec", dont_inherit=True), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_point_to_files(page: Path) -> None:
+    broken = [t for t in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / t).exists()]
+    assert broken == []
+
+
+def test_there_are_pages_to_run() -> None:
+    assert len(PAGES) > 7
+    assert all(BLOCK.search(p.read_text(encoding="utf-8")) for p in PAGES if p.name != "reference.md")
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstrings(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed == 0
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert [name for name in tallybayes.__all__ if f"`{name}" not in text] == []
+
+
+def test_the_tour() -> None:
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "demo.py")],
+        capture_output=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "utf-8"},
+    )
+    out = run.stdout.decode("utf-8")
+    assert run.returncode == 0, run.stderr.decode("utf-8", "replace")[-2000:]
+    for line in ("ripe      0.0524", "not ripe  6.86e-05", "NaiveBayes('mdl')", "counts equal, to the last bit:"):
+        assert line in out
+    assert re.search(r"to the last bit: +yes", out)
+    assert re.search(r"sum against whole: \d\.\de-1\d", out)
+    assert "\033" not in out  # no colour where there is no terminal
+    assert max(map(len, out.splitlines())) <= 80
