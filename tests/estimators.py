@@ -28,7 +28,7 @@ def words(rng: np.random.Generator, n: int, d: int = 4) -> Any:
     return np.array(["red", "green", "blue", "grey"], dtype=object)[codes(rng, n, d)]
 
 
-def mixed(rng: np.random.Generator, n: int, d: int = 4) -> Any:
+def mixed(rng: np.random.Generator, n: int) -> Any:
     import pandas as pd
 
     return pd.DataFrame(

@@ -115,7 +115,7 @@ def _as_number(column: RawColumn, name: str) -> Array:
     row, value = bad[0] if bad else (0, values[0])
     raise TableError(
         f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). Declare it "
-        f"categorical with schema={{{name!r}: 'categorical'}}, or mark them missing."
+        f"categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
     )
 
 

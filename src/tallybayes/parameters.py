@@ -71,7 +71,12 @@ def check_priors(priors: Any, classes: Array) -> NDArray[np.float64]:
                 f"{sorted(map(str, priors))}, the classes are {[str(v) for v in labels]}."
             )
         priors = [priors[label] for label in labels]
-    found = np.asarray(priors, dtype=np.float64)
+    try:
+        found = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"priors must be None, 'uniform', 'laplace' or one number per class; got {priors!r}."
+        ) from None
     if found.shape != (len(classes),):
         raise OptionError(
             f"Number of priors must match number of classes: got {found.size} for {len(classes)} classes "

@@ -52,7 +52,14 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
             else:
                 by_column[schema.position(key)] = value
     elif chosen is not None:
-        by_kind.update({kind: chosen for kind in distribution(chosen, options).kinds if kind in ("real", "count")})
+        one = distribution(chosen, options)
+        numeric = [kind for kind in one.kinds if kind in ("real", "count")]
+        if not numeric:
+            raise OptionError(
+                f"The distribution {one.name!r} takes {' or '.join(one.kinds)} columns, not numbers. Name the columns "
+                f"it is for: distributions={{'column': {one.name!r}}}."
+            )
+        by_kind.update(dict.fromkeys(numeric, chosen))
     made: dict[Any, Distribution] = {}
     members: dict[Any, list[int]] = {}
     for j, kind in enumerate(schema.kinds):
@@ -69,6 +76,11 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
             )
         members.setdefault(key, []).append(j)
     return tuple(Group(made[key], tuple(columns)) for key, columns in members.items())
+
+
+def same_shape(a: Sequence[Group], b: Sequence[Group]) -> bool:
+    """Do the two look after the same columns in the same way, so that their tallies add?"""
+    return [(type(g.distribution), g.columns) for g in a] == [(type(g.distribution), g.columns) for g in b]
 
 
 def learn_cuts(

@@ -112,6 +112,8 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
     if isinstance(given, Schema):
         align(table, given)  # raises if it does not fit
         return replace(given, container=table.container)
+    if table.d == 0:
+        raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
     ambiguous: list[int] = []
     if table.columns is None:
         kinds: list[Kind] = [default] * table.d

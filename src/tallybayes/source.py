@@ -111,7 +111,8 @@ def _from_array(X: Any) -> Table:
     if sparse.issparse(X):  # pragma: no cover - handled by the caller
         return _from_sparse(X)
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
-        X = np.where(np.ma.getmaskarray(X), None, X.data)
+        mask, X = np.ma.getmaskarray(X), X.data.astype(object)
+        X[mask] = None
     try:
         a = np.asarray(X)
     except ValueError as e:
@@ -122,9 +123,14 @@ def _from_array(X: Any) -> Table:
         a = np.asarray(X, dtype=object)  # a list of mixed rows: NumPy would turn its numbers into text
     if a.dtype.kind == "c":
         raise TableError("Complex data not supported: got complex numbers. Give real and imaginary parts as columns.")
+    if a.ndim == 0:
+        raise TableError(
+            f"Expected 2D array, got scalar array instead: {type(X).__name__} is not a table. Give a data frame, a "
+            "matrix, or a list of dicts."
+        )
     if a.ndim != 2:
         raise TableError(
-            f"Expected 2D array, got {'scalar' if a.ndim == 0 else f'{a.ndim}D'} array instead. Reshape your data: "
+            f"Expected 2D array, got {a.ndim}D array instead. Reshape your data: "
             "array.reshape(-1, 1) if it has a single feature, array.reshape(1, -1) if it is a single sample."
         )
     if a.dtype.kind in "fiub":
@@ -144,16 +150,16 @@ def _from_array(X: Any) -> Table:
 
 
 def _from_rows(rows: Sequence[Mapping[Any, Any]]) -> Table:
-    names: dict[str, None] = {}
+    names: dict[Any, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
+    if len({str(name) for name in names}) < len(names):
+        raise TableError(_twice([str(name) for name in names]))
     columns = []
     for name in names:
         values = np.empty(len(rows), dtype=object)
         values[:] = [row.get(name) for row in rows]
         columns.append(object_column(values, str(name)))
-    if not columns:
-        raise TableError(f"Found {len(rows)} dict(s) with 0 feature(s) while a minimum of 1 is required.")
     return Table(len(rows), len(columns), "rows", tuple(str(n) for n in names), columns=tuple(columns))
 
 

@@ -96,6 +96,8 @@ def union_schema(a: Schema, b: Schema, sizes_a: dict[int, int], sizes_b: dict[in
     """One schema for two models: a's levels first, then what only b has. Cuts must be the same."""
     if a.d != b.d or a.names != b.names:
         only = sorted(set(a.names or ()) ^ set(b.names or ()))
+        if a.names and b.names and not only:
+            raise MergeError("The two models have the same columns in another order. Fit both on one order.")
         what = f"Columns only in one of them: {listing(only)}." if only else f"{a.d} and {b.d} columns."
         raise MergeError(f"The two models were fitted on different columns. {what}")
     if a.kinds != b.kinds:

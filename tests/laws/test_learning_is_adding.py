@@ -96,7 +96,7 @@ def test_partial_fit_equals_fit(name: str, seed: int, steps: int) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @given(seed=seeds, cut=st.integers(30, 57))
 def test_forgetting_undoes_learning(name: str, seed: int, cut: int) -> None:
-    make, X, y, new = parts(name, seed)
+    make, X, y, _ = parts(name, seed)
     rows = np.arange(len(y))
     before = make().fit(take(X, rows[:cut]), y[:cut])
     answers = before.predict_joint_log_proba(take(X, rows[:cut]))
@@ -168,7 +168,7 @@ def test_names_of_classes_do_not_matter(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_decay_scales_the_past(name: str) -> None:
-    make, X, y, new = parts(name, 4)
+    make, X, y, _ = parts(name, 4)
     weighted = make().fit(X, y, sample_weight=np.full(len(y), 0.25))
     decayed = make().fit(X, y).decay(0.25)
     same_answers(decayed, weighted, X)

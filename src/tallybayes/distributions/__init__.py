@@ -49,6 +49,8 @@ def register(cls: type[Distribution]) -> type[Distribution]:
     """Makes a distribution available by its `name`; usable as a class decorator."""
     if not (isinstance(cls, type) and issubclass(cls, Distribution)):
         raise OptionError(f"register takes a subclass of Distribution; got {cls!r}.")
+    if not isinstance(getattr(cls, "name", None), str):
+        raise OptionError(f"{cls.__name__} must have a name: write name = '…' in its body.")
     if not dataclasses.is_dataclass(cls):
         raise OptionError(f"{cls.__name__} must be a frozen dataclass: put @dataclass(frozen=True) above it.")
     known = _REGISTRY.get(cls.name)

@@ -26,6 +26,10 @@ Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts"]
 Weights = NDArray[np.float64] | None
 
+NEVER_LEARNED = (
+    "Asked to forget rows that were not learned (or with more weight than they had): a count or a sum of squares would "
+    "fall below zero. Nothing was changed."
+)
 DUST = 8 * np.finfo(np.float64).eps  # what rounding leaves of a weight that was taken away whole
 
 
@@ -90,10 +94,7 @@ def subtract(a: Array, b: Array) -> Array:
     r = a - b
     scale = np.maximum(np.abs(a), np.abs(b))
     if (r < -1e-9 * scale).any():
-        raise ForgetError(
-            "Asked to forget rows that were not learned (or with more weight than they had): a count would fall below "
-            "zero. Nothing was changed."
-        )
+        raise ForgetError(NEVER_LEARNED)
     r[r <= DUST * scale] = 0.0
     return r
 

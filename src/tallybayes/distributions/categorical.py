@@ -148,7 +148,8 @@ class Categorical(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         part = split(p["log"].T, p["sizes"])[j][k]
         shown = zip(labels, part, p["exist"][j], strict=False)
-        return {str(label): float(np.exp(v)) for label, v, exist in shown if exist}
+        found = {str(label): float(np.exp(v)) for label, v, exist in shown if exist}
+        return {**found, "(any other)": float(np.exp(p["other"][j, k]))} if self.other else found
 
 
 @dataclass(frozen=True)

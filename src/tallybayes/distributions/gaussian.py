@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import (
+    NEVER_LEARNED,
     Array,
     Context,
     Distribution,
@@ -22,7 +23,7 @@ from tallybayes.distributions.base import (
     subtract,
 )
 from tallybayes.encode import Data, Numbers, Sparse
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import ForgetError, OptionError, is_number
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Gaussian(Distribution):
         delta = np.where(b["n"] == 0, 0.0, b["mean"] - a["mean"])
         left = a["m2"] - b["m2"] - delta * delta * a["n"] * part
         gone = n == 0
+        if (left < -1e-9 * a["m2"]).any():
+            raise ForgetError(NEVER_LEARNED)
         return {
             "n": n,
             "mean": np.where(gone, 0.0, a["mean"] - delta * part),

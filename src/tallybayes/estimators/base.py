@@ -22,7 +22,7 @@ from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_am
 from tallybayes.estimators.one_row import OneRow
 from tallybayes.labels import encode_labels, positions, read_labels, recode, union
 from tallybayes.parameters import Parameters, estimate
-from tallybayes.plan import Group, assign, encode_batch, learn_cuts, named
+from tallybayes.plan import Group, assign, encode_batch, learn_cuts, named, same_shape
 from tallybayes.schema import Kind, Schema, align, infer_schema
 from tallybayes.source import Table, read_table
 from tallybayes.table_out import build_table
@@ -94,7 +94,11 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
             schema = infer_schema(self._check_kind_of_table(table), self._given_schema(), self._kind())
             groups = self._choose(schema)
         else:
-            schema, groups = self.schema_, self._groups
+            schema, groups = self.schema_, self._choose(self.schema_)  # with the parameters as they are now
+            if not same_shape(groups, self._groups):
+                raise OptionError(
+                    "distributions was changed after the fit; the rows learned so far do not suit it. Fit again."
+                )
         table = self._aligned(table, schema, fresh)
         closed = classes is not None or (not fresh and self._closed)
         declared = self._declared(classes, fresh)
@@ -159,11 +163,9 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
             raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         other._require_fit()
         groups = self._groups
-        if [(type(g.distribution), g.columns) for g in groups] != [
-            (type(g.distribution), g.columns) for g in other._groups
-        ]:
-            raise MergeError("The two models use different distributions for their columns.")
         schema = tally.union_schema(self.schema_, other.schema_, _sizes(self), _sizes(other))
+        if not same_shape(groups, other._groups):
+            raise MergeError("The two models use different distributions for their columns.")
         mine = tally.relevel(self._tally, groups, self.schema_, schema)
         theirs = tally.relevel(other._tally, groups, other.schema_, schema)
         self._keep(schema, groups, tally.combine(mine, theirs, groups), self._closed and other._closed)

@@ -34,7 +34,7 @@ class OneRow:
             self._model = None  # read again when it is next asked for
             return self
         me: Any = self
-        me.partial_fit(_one(row, me), [y], sample_weight=[sample_weight])
+        me.partial_fit(_one(row), [y], sample_weight=[sample_weight])
         self._door = open_door(me)
         return self
 
@@ -46,10 +46,11 @@ class OneRow:
             me._require_fit()
             door = self._door = open_door(me)
         if door is not None and type(row) is dict:
-            found = door.proba(row)
+            found: Any = door.proba(row)
             if found is not None:
-                return found  # type: ignore[no-any-return]
-        return dict(zip(me.classes_.tolist(), me.predict_proba(_one(row, me))[0].tolist(), strict=True))
+                answer: dict[Any, float] = found
+                return answer
+        return dict(zip(me.classes_.tolist(), me.predict_proba(_one(row))[0].tolist(), strict=True))
 
     def predict_one(self, row: Mapping[str, Any]) -> Any:
         """The most probable label of one row given as a dict."""
@@ -57,11 +58,9 @@ class OneRow:
         return max(found, key=found.__getitem__)
 
 
-def _one(row: Any, model: TallyClassifier) -> list[Mapping[str, Any]]:
+def _one(row: Any) -> list[Mapping[str, Any]]:
     if not isinstance(row, Mapping):
         raise TableError(f"Expected one row as a dict from column to value; got {type(row).__name__}.")
-    if not row and model._fitted():  # every value is missing
-        return [{model.schema_.name(0): None}]
     return [row]
 
 

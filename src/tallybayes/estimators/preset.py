@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tallybayes.distributions import Distribution
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plan import Group
@@ -22,8 +24,16 @@ class Preset(TallyClassifier):
     def _read(self, name: str, key: str) -> Any:
         """A fitted attribute from the parameters of the only group."""
         self._require_attribute(name)
-        return self._parameters().parts[0][key]
+        return _locked(self._parameters().parts[0][key])
 
     def _stat(self, name: str, key: str) -> Any:
         self._require_attribute(name)
-        return self._tally.stats[0][key]
+        return _locked(self._tally.stats[0][key])
+
+
+def _locked(value: Any) -> Any:
+    """What people read is not what they may write: a view of the model's own array, read-only."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
