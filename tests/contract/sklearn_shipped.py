@@ -20,7 +20,7 @@ EXCEPTIONS: dict[str, str] = {
     "test_NB_partial_fit_no_first_classes": "asks for an error without classes; here new classes may appear later",
     "test_discretenb_provide_prior": "expects traces of a fit that failed; here a failed call changes nothing",
     "test_categoricalnb": "asks for an error on negative integers; here they are labels like any others",
-    "test_check_accuracy_on_digits": "pins a variance floor shared by all features (0.81); ours is each feature's own (0.76)",
+    "test_check_accuracy_on_digits": "pins one variance floor for all features (0.81); ours is each one's own (0.76)",
 }
 
 
