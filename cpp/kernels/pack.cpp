@@ -1,6 +1,6 @@
 #include "kernels/pack.hpp"
 
-#include "kernels/typed.hpp"
+#include "kernels/types.hpp"
 
 namespace tb::TB_ISA {
 namespace {
