@@ -38,10 +38,10 @@ class Multinomial(Distribution):
         return {"sum": _core.sums(data.columns, y, w, K)[1]}
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        return {"log": _log_shares(s["sum"] + np.asarray(self.alpha))}
+        return {"weight": _log_shares(s["sum"] + np.asarray(self.alpha))}
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
-        _linear(scorer, data, p["log"], None, factorial=False)
+        _linear(scorer, data, p, factorial=False)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of as many counts as there are columns: the model says nothing of a row's length."""
@@ -73,7 +73,7 @@ class Complement(Multinomial):
         total = s["sum"].sum(axis=0) + np.asarray(self.alpha)
         logged = _log_shares(total - s["sum"])
         weight = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
-        return {"log": weight, "generative": _log_shares(s["sum"] + np.asarray(self.alpha))}
+        return {"weight": weight, "generative": _log_shares(s["sum"] + np.asarray(self.alpha))}
 
 
 @dataclass(frozen=True)
@@ -106,12 +106,13 @@ class Poisson(Distribution):
         overall = total.sum(axis=0) / np.maximum(n.sum(axis=0), np.finfo(float).tiny)
         down = n + self.alpha
         rate = np.where(down > 0, (total + self.alpha * overall) / np.where(down > 0, down, 1.0), overall)
-        return {"rate": rate, "silent": overall == 0}
+        silent = overall == 0
+        with np.errstate(divide="ignore"):
+            weight = np.where(silent, 0.0, np.log(rate))
+        return {"rate": rate, "weight": weight, "bias": np.where(silent, 0.0, -rate)}
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
-        with np.errstate(divide="ignore"):
-            weight = np.where(p["silent"], 0.0, np.log(p["rate"]))
-        _linear(scorer, data, weight, np.where(p["silent"], 0.0, -p["rate"]), factorial=True)
+        _linear(scorer, data, p, factorial=True)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         return list(rng.poisson(p["rate"][y]).T)
@@ -122,21 +123,29 @@ class Poisson(Distribution):
 
 def _shares(p: Params) -> Array:
     """log θ of the multinomial, also where the rule itself uses other weights."""
-    return np.asarray(p["generative"] if "generative" in p else p["log"])
+    return np.asarray(p["generative"] if "generative" in p else p["weight"])
 
 
 def _log_shares(a: Array) -> Array:
+    """log of each row's shares, in the place of a; a row of zeros is shared evenly."""
     total = a.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(total > 0, np.log(a) - np.log(total), -np.log(a.shape[1])))
+        np.log(a, out=a)
+        a -= np.log(total)
+    a[total[:, 0] == 0] = -np.log(a.shape[1])
+    return a
 
 
-def _linear(scorer: _core.Scorer, data: Data, weight: Array, bias: Array | None, factorial: bool) -> None:
-    """Adds Σ_j x_j weight_cj + bias_cj."""
-    bias = np.zeros_like(weight) if bias is None else bias
+def _linear(scorer: _core.Scorer, data: Data, p: Params, factorial: bool) -> None:
+    """Adds Σ_j x_j weight_cj + bias_cj, from p["weight"] and p["bias"] (absent: none)."""
+    weight: Array = p["weight"]
     if isinstance(data, Sparse):
         data = data.distinct() if factorial else data
-        scorer.csr(data.view, np.ascontiguousarray(weight.T), bias.sum(axis=1), None, factorial)
+        if "by_term" not in p:  # kept for the next rows: a long vocabulary takes its time to turn
+            p["by_term"] = np.ascontiguousarray(weight.T)
+        bias = p["bias"].sum(axis=1) if "bias" in p else np.zeros(len(weight))
+        scorer.csr(data.view, p["by_term"], bias, None, factorial)
     else:
         assert isinstance(data, Numbers)
-        scorer.linear(data.columns, np.ascontiguousarray(weight), np.ascontiguousarray(bias), factorial)
+        bias = p["bias"] if "bias" in p else np.zeros_like(weight)
+        scorer.linear(data.columns, weight, bias, factorial)

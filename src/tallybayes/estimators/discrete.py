@@ -71,7 +71,7 @@ class _Counts(_Discrete):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        return np.asarray(self._read("feature_log_prob_", "log"))
+        return np.asarray(self._read("feature_log_prob_", "weight"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -165,7 +165,7 @@ class ComplementNB(_Counts):
         """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
         self._require_fit()
         p = self._parameters()
-        multinomial = {**p.parts[0], "log": p.parts[0]["generative"]}
+        multinomial = {"weight": p.parts[0]["generative"]}
         evidence: Floats = self._answer(X, "evidence", Parameters(p.log_prior, (multinomial,)), p.log_prior)
         return evidence
 
