@@ -248,7 +248,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         parameters = self._parameters()
         scorer = _core.Scorer(batch.n, self._start(parameters))
         for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
-            group.distribution.score(scorer, data, part)
+            with named(self.schema_, group.columns):
+                group.distribution.score(scorer, data, part)
         try:
             answer = getattr(scorer, how)()
         except _core.BadValue:
