@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
@@ -87,6 +87,7 @@ def same(one: Any, table: Any, row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 1000))
 def test_a_stream_is_a_table(name: str, seed: int) -> None:
     """New classes, new levels, holes and weights, asked at every step."""
