@@ -168,6 +168,9 @@ def object_column(values: Array, name: str) -> RawColumn:
     kinds = {type(v) for v in values}
     missing = {t for t in kinds if t is type(None) or t.__name__ in ("NAType", "NaTType")}
     present = kinds - missing
+    floats = {t for t in present if issubclass(t, float | np.floating)}
+    if floats and floats < present and all(v != v for v in values if type(v) in floats):
+        missing, present = missing | floats, present - floats  # NaN among booleans, integers or words
     if all(issubclass(t, bool | np.bool_) for t in present) and present:
         return RawColumn(values, "objects", "binary", declared=(False, True))
     if all(issubclass(t, numbers.Number | np.number) and not issubclass(t, complex) for t in present):

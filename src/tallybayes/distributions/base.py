@@ -8,7 +8,8 @@ exact.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -103,7 +104,8 @@ def dense_sum(d: Distribution, data: Sparse, y: NDArray[np.int32], w: Weights, K
     """The tally of sparse rows for a distribution that reads dense numbers: block by block."""
     total: Stats | None = None
     for span, block in data.dense_blocks():
-        part = d.add(block, y[span], None if w is None else w[span], K)
+        with _rows_from(span.start):
+            part = d.add(block, y[span], None if w is None else w[span], K)
         total = part if total is None else d.combine(total, part)
     assert total is not None
     return total
@@ -114,9 +116,20 @@ def dense_scores(d: Distribution, scorer: _core.Scorer, data: Sparse, p: Params,
     terms = np.empty((data.n, K))
     for span, block in data.dense_blocks():
         part = _core.Scorer(block.n, np.zeros(K))
-        d.score(part, block, p)
-        terms[span] = part.joint()
+        with _rows_from(span.start):
+            d.score(part, block, p)
+            terms[span] = part.joint()
     scorer.added(terms)
+
+
+@contextmanager
+def _rows_from(first: int) -> Iterator[None]:
+    """A value refused in a block of rows is at another row of the table."""
+    try:
+        yield
+    except _core.BadValue as e:
+        kind, row, col, value = e.args
+        raise _core.BadValue(kind, row + first, col, value) from None
 
 
 class SimpleDistribution(Distribution):
@@ -154,9 +167,10 @@ class SimpleDistribution(Distribution):
         sums: Array | None = None
         for j in range(data.d):
             x = data.column(j)
-            keep = np.isfinite(x) & (y >= 0) & (True if w is None else w > 0)
-            if np.isinf(x[(y >= 0) & (True if w is None else w > 0)]).any():
-                row = int(np.flatnonzero(np.isinf(x))[0])
+            counted = (y >= 0) & (True if w is None else w > 0)
+            keep = np.isfinite(x) & counted
+            if (np.isinf(x) & counted).any():
+                row = int(np.argmax(np.isinf(x) & counted))
                 raise _core.BadValue("infinite", row, j, float(x[row]))
             weight = np.ones(len(x))[keep] if w is None else w[keep]
             n[:, j] = np.bincount(y[keep], weights=weight, minlength=K)

@@ -85,8 +85,13 @@ class Threshold(Distribution):
         scorer.binary(data.columns, self.threshold, no, yes)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        """0 and 1 where the threshold lies between them, else numbers on its two sides."""
         yes = np.exp(p["yes"])[y]
-        return list((rng.random(yes.shape) < yes).astype(np.int64).T)
+        drawn = rng.random(yes.shape) < yes
+        if 0 <= self.threshold < 1:
+            return list(drawn.astype(np.int64).T)
+        above = max(self.threshold + 1.0, float(np.nextafter(self.threshold, np.inf)))
+        return list(np.where(drawn, above, min(self.threshold, 0.0)).T)
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         names = labels if len(labels) == 2 else (f"<= {self.threshold:g}", f"> {self.threshold:g}")

@@ -254,7 +254,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
         scorer = _core.Scorer(batch.n, start)
         for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
-            group.distribution.score(scorer, data, part)
+            with named(self.schema_, group.columns):
+                group.distribution.score(scorer, data, part)
         try:
             answer = getattr(scorer, how)()
         except _core.BadValue:

@@ -30,7 +30,13 @@ class OneRow:
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
         """Learns one row given as a dict. A key left out is a missing value. The first row may start the model."""
         door = self.__dict__.get("_door")
-        if door is not None and 0 < sample_weight < 1e300 and type(row) is dict and door.learn(row, y, sample_weight):
+        if (
+            door is not None
+            and y is not None
+            and 0 < sample_weight < 1e300
+            and type(row) is dict
+            and door.learn(row, y, sample_weight)
+        ):
             self._model = None  # read again when it is next asked for
             return self
         me: Any = self
