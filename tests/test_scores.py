@@ -85,6 +85,8 @@ def posterior(joint, prior):
     prior = np.broadcast_to(prior, joint.shape)
     dead = np.all(joint == -np.inf, axis=1, keepdims=True)
     joint = np.where(dead, prior, joint)
+    if joint.size:
+        joint = joint - joint.max(axis=1, keepdims=True)  # first, or the small ones are lost in the large
     return joint - logsumexp(joint, axis=1, keepdims=True) if joint.size else joint
 
 
