@@ -183,6 +183,15 @@ def test_complement(make: Any, norm: bool, alpha: float) -> None:
     np.testing.assert_allclose(shift, np.tile(np.log([0.2, 0.3, 0.5]), (n, 1)), rtol=1e-9)
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_complement_without_smoothing(make: Any) -> None:
+    """A word that only one class has decides for that class; fractions leave no dust below zero."""
+    X = make(np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 1.0], [0.0, 0.0, 1.0]]))
+    for w in (None, [0.1, 0.7, 0.3]):
+        p = tb.ComplementNB(alpha=0.0).fit(X, [0, 1, 2], sample_weight=w).predict_proba(X[:2])
+        np.testing.assert_allclose(p, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], atol=1e-9)
+
+
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 10.0])
 def test_poisson(weights: str, alpha: float) -> None:

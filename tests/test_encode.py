@@ -170,3 +170,12 @@ def test_a_warning_names_the_columns_with_unseen_categories() -> None:
     with pytest.warns(UnseenCategoryWarning, match=r"in column\(s\) 'b': ") as caught:
         model.predict(X.assign(b=["z", "y"]))
     assert [w.filename for w in caught] == [__file__]
+
+
+def test_rows_of_no_weight_alone_change_nothing() -> None:
+    for make, X in ((tb.GaussianNB, [[1.0], [2.0], [3.0]]), (tb.CategoricalNB, [[0], [1], [1]])):
+        model = make().fit(X, [0, 1, 1])
+        before = model.predict_joint_log_proba(X)
+        model.partial_fit([[9]], [7], sample_weight=[0.0]).forget([[9]], [8], sample_weight=[0.0])
+        np.testing.assert_array_equal(model.predict_joint_log_proba(X), before)
+        assert model.classes_.tolist() == [0, 1]

@@ -141,3 +141,20 @@ def test_many_labels() -> None:
     codes, found = encode_labels(values)
     np.testing.assert_array_equal(found[codes], values)
     assert (np.diff(found) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "classes", [["b", "a"], ("a", "b", "a"), {"a", "b"}, np.array(["a", "b"]), pl.Series(["a", "b"])]
+)
+def test_classes_are_declared_in_any_form(classes: Any) -> None:
+    model = tb.GaussianNB().partial_fit([[1.0]], ["b"], classes=classes)
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.partial_fit([[2.0]], ["a"], classes=classes).class_count_.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("classes", [[["a", "b"]], [], ["a", None], ["a", 1], ["a"]])
+def test_classes_that_are_refused(classes: Any) -> None:
+    model = tb.GaussianNB()
+    with pytest.raises(LabelError):
+        model.partial_fit([[1.0]], ["b"], classes=classes)
+    assert not hasattr(model, "classes_")

@@ -76,8 +76,13 @@ class RowDoor {
     if (!read(row)) return false;
     const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
     const std::size_t dg = n_.shape(1), L = count_.shape(1), K = weight_.shape(0);
-    for (std::size_t j = 0; j < places_.size(); ++j) {  // a level counted for the first time changes N: the careful way
-      if (!places_[j].levels || code_[j] < 0) continue;
+    for (std::size_t j = 0; j < places_.size(); ++j) {
+      if (!places_[j].levels && x_[j] == x_[j]) {  // a sum of squares beyond double: the careful way refuses it in words
+        const std::size_t i = c * dg + places_[j].at;
+        const double delta = n_.data()[i] > 0 ? x_[j] - mean_.data()[i] : 0.0;
+        if (!std::isfinite(m2_.data()[i] + delta * delta * (n_.data()[i] + w))) return false;
+      }
+      if (!places_[j].levels || code_[j] < 0) continue;  // a level counted for the first time changes N: the careful way
       double before = 0;
       for (std::size_t k = 0; k < K; ++k) before += count_.data()[k * L + places_[j].at + static_cast<std::size_t>(code_[j])];
       if (before <= 0) return false;

@@ -122,7 +122,7 @@ void check_discrete(std::size_t n, std::size_t classes, Dtype t, bool row_major)
   const std::vector<double> table = random_numbers(49 * classes, -5, 0), other = random_numbers(d * classes, -5, 0);
   const std::vector<double> prior = random_numbers(n * classes, -2, 0);
   Scorer scorer(n, classes, prior.data(), true);
-  scorer.add(tb::discrete_part(codes.view, sizes.data(), table.data(), other.data(), classes));
+  scorer.add(tb::discrete_part(codes.view, sizes.data(), table.data(), other.data(), false, classes));
   std::vector<long double> joint(prior.begin(), prior.end());
   for (std::size_t i = 0; i < n; ++i) {
     std::size_t start = 0;

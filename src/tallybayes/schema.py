@@ -107,7 +107,7 @@ class Schema:
 def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, default: Kind = "real") -> Schema:
     """Kinds from the table's types, then what the user said of them.
 
-    An integer column of a frame with few values is ambiguous: it is taken as real, and listed.
+    An integer column with few values is ambiguous: it is taken as real, and listed.
     """
     if isinstance(given, Schema):
         align(table, given)  # raises if it does not fit
@@ -115,11 +115,15 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
     if table.d == 0:
         raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
     ambiguous: list[int] = []
-    if table.columns is None:
-        kinds: list[Kind] = [default] * table.d
+    if table.matrix is not None:
+        kinds: list[Kind] = ["binary" if table.matrix.dtype == bool and default == "real" else default] * table.d
+        if table.matrix.dtype.kind in "iu" and default == "real":
+            ambiguous = [j for j in range(table.d) if _few(table.matrix[:, j])]
+    elif table.columns is None:
+        kinds = [default] * table.d
     else:
         kinds = [default if c.kind == "real" else c.kind for c in table.columns]
-        ambiguous = [j for j, c in enumerate(table.columns) if c.integer and kinds[j] == "real" and _few(c)]
+        ambiguous = [j for j, c in enumerate(table.columns) if c.integer and kinds[j] == "real" and _few(c.values)]
     schema = Schema(tuple(kinds), table.names, table.container)
     if given is None:
         return replace(schema, ambiguous=tuple(ambiguous))
@@ -136,9 +140,9 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
     return replace(schema, kinds=tuple(kinds), ambiguous=tuple(ambiguous))
 
 
-def _few(column: RawColumn) -> bool:
-    head = column.values[:10_000]
-    return bool(2 * len(np.unique(head)) < len(column.values) and len(np.unique(head)) <= FEW)
+def _few(values: NDArray[Any]) -> bool:
+    found = len(np.unique(values[:10_000]))
+    return found <= FEW and 2 * found < len(values)
 
 
 def align(table: Table, schema: Schema) -> Table:

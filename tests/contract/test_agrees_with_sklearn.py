@@ -102,3 +102,14 @@ def test_memory_order_does_not_matter(order: Any) -> None:
     np.testing.assert_allclose(b.predict_proba(np.asfortranarray(X)), a.predict_proba(X), rtol=1e-9, atol=1e-300)
     wide = np.repeat(X, 2, axis=1)[:, ::2]
     np.testing.assert_allclose(tb.GaussianNB().fit(wide, y).var_, a.var_, rtol=1e-12)
+
+
+def test_a_least_number_of_categories() -> None:
+    X, y = np.array([[0, 1, 0], [1, 0, 1], [1, 2, 1]]), [0, 1, 1]
+    for least in (5, [4, 3, 5]):
+        ours, theirs = (c(min_categories=least).fit(X, y) for c in (tb.CategoricalNB, sk.CategoricalNB))
+        for a, b in zip(ours.feature_log_prob_, theirs.feature_log_prob_, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+        for a, b in zip(ours.category_count_, theirs.category_count_, strict=True):
+            np.testing.assert_array_equal(a, b)
+        same(ours, theirs, np.array([[3, 2, 4], [0, 0, 0]]))

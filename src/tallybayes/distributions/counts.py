@@ -70,8 +70,9 @@ class Complement(Multinomial):
     name = "complement"
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        total = s["sum"].sum(axis=0) + np.asarray(self.alpha)
-        logged = _log_shares(total - s["sum"])
+        others = np.maximum(s["sum"].sum(axis=0) - s["sum"], 0.0)  # rounding may leave less than nothing
+        # a feature that only this class has would weigh infinitely much, and ∞ − ∞ is no number
+        logged = np.maximum(_log_shares(others + np.asarray(self.alpha)), np.log(np.finfo(np.float64).tiny))
         weight = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
         return {"weight": weight, "generative": _log_shares(s["sum"] + np.asarray(self.alpha))}
 

@@ -20,7 +20,7 @@ from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.one_row import OneRow
-from tallybayes.labels import encode_labels, positions, read_labels, recode, union
+from tallybayes.labels import positions, read_labels, recode, union
 from tallybayes.parameters import Parameters, estimate
 from tallybayes.plan import Group, assign, encode_batch, learn_cuts, named, same_shape
 from tallybayes.schema import Kind, Schema, align, infer_schema
@@ -119,14 +119,15 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         new = tally.count(batch, schema, groups, labels, codes, weights)
         total = new if fresh else tally.combine(self._tally, new, groups)
         self._keep(schema, groups, total, closed)
-        if fresh and schema.ambiguous:
+        if fresh and schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
 
     def _declared(self, classes: Any, fresh: bool) -> Array:
         known = np.empty(0, dtype=object) if fresh else self.classes_
         if classes is None:
             return known
-        _, given = encode_labels(np.asarray(classes))
+        labels = list(classes)
+        _, given = read_labels(labels, len(labels))
         if not fresh and not np.array_equal(given, self.classes_):
             raise LabelError(
                 f"`classes={given.tolist()}` is not the same as on last call to partial_fit, was: {known.tolist()}"
