@@ -63,11 +63,16 @@ class GaussianPart final : public Part {
  public:
   GaussianPart(const Columns& cols, const double* terms, std::size_t classes)
       : cols_(cols),
-        terms_{terms, terms + classes * cols.d, terms + 2 * classes * cols.d, classes, cols.d},
-        constant_(tile_sums(terms_.log_norm, classes, cols.d)) {}
+        centre_(cols.d, 0.0),
+        offset_(classes * cols.d),
+        terms_{terms, terms + classes * cols.d, terms + 2 * classes * cols.d, centre_.data(), offset_.data(), classes, cols.d},
+        constant_(tile_sums(terms_.log_norm, classes, cols.d)) {
+    for (std::size_t i = 0; i < offset_.size(); ++i) centre_[i % cols.d] += terms_.mean[i] / static_cast<double>(classes);
+    for (std::size_t i = 0; i < offset_.size(); ++i) offset_[i] = (terms_.mean[i] - centre_[i % cols.d]) * terms_.scale[i];
+  }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
-    for_tiles(cols_, r0, rows, [&](const Patch& at, const double* tile, bool finite) {
+    for_tiles(cols_, r0, rows, [&](const Patch& at, double* tile, bool finite) {
       if (!finite && TB_CALL(tile_has_infinite, tile, rows, at.width)) throw_first_bad(cols_, r0, rows, false);
       TB_CALL(add_gaussian, tile, rows, at.j0, at.width, !finite, terms_,
               constant_.data() + at.j0 / kTile * terms_.classes, after(at), acc);
@@ -90,6 +95,8 @@ class GaussianPart final : public Part {
 
  private:
   Columns cols_;
+  std::vector<double> centre_;
+  std::vector<double> offset_;
   GaussianTerms terms_;
   std::vector<double> constant_;
 };

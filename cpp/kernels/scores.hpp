@@ -11,10 +11,14 @@ namespace tb {
 
 // (x - mean)^2 / (2 var) = ((x - mean) * scale)^2 with scale = sqrt(1 / (2 var)); log_norm = -log(2 pi var) / 2.
 // Each (classes, d). A column left out has mean, scale and log_norm 0.
+// The kernel works with (x - centre) * scale - offset, one operation less per class: centre (d) is a point between the
+// means, so that a common offset of x and means costs no digits, and offset = (mean - centre) * scale.
 struct GaussianTerms {
   const double* mean;
   const double* scale;
   const double* log_norm;
+  const double* centre;
+  const double* offset;
   std::size_t classes;
   std::size_t d;
 };
@@ -60,7 +64,7 @@ struct CsrTerms {
 
 // A loaded tile of columns [j0, j0 + width). missing: the tile holds NaN. constant[c]: the sum of log_norm (or bias)
 // over these columns. next: what will be loaded after this tile, to be fetched meanwhile (cols may be null).
-TB_DECLARE(void, add_gaussian, (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
+TB_DECLARE(void, add_gaussian, (double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
                                 const GaussianTerms& terms, const double* constant, const Patch& next, double* acc))
 TB_DECLARE(void, add_linear, (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
                               const LinearTerms& terms, const double* constant, const Patch& next, double* acc))

@@ -26,15 +26,14 @@ TB_INLINE void for_rows(std::size_t rows, F&& body) {
 }
 
 template <int n>
-TB_INLINE void gaussian_rows(const double* tile, std::size_t width, const double* mean, const double* scale,
+TB_INLINE void gaussian_rows(const double* tile, std::size_t width, const double* offset, const double* scale,
                              double constant, double* acc) {
   Vec sum[n];
   for (int i = 0; i < n; ++i) sum[i] = load(acc + i * W);
   for (std::size_t j = 0; j < width; ++j) {
-    const Vec m = set(mean[j]), s = set(scale[j]);
+    const Vec o = set(offset[j]), s = set(scale[j]);
     for (int i = 0; i < n; ++i) {
-      const Vec x = load(tile + j * kRows + i * W);
-      const Vec t = (x - m) * s;  // x * s - m * s would be one operation less, but loses digits far from 0
+      const Vec t = load(tile + j * kRows + i * W) * s - o;
       sum[i] -= t * t;
     }
   }
@@ -42,17 +41,17 @@ TB_INLINE void gaussian_rows(const double* tile, std::size_t width, const double
 }
 
 template <int n>
-TB_INLINE void gaussian_rows_missing(const double* tile, std::size_t width, const double* mean, const double* scale,
+TB_INLINE void gaussian_rows_missing(const double* tile, std::size_t width, const double* offset, const double* scale,
                                      const double* log_norm, double* acc) {
   Vec sum[n], norm[n];
   for (int i = 0; i < n; ++i) sum[i] = load(acc + i * W);
   for (int i = 0; i < n; ++i) norm[i] = Vec{};
   for (std::size_t j = 0; j < width; ++j) {
-    const Vec m = set(mean[j]), s = set(scale[j]), l = set(log_norm[j]);
+    const Vec o = set(offset[j]), s = set(scale[j]), l = set(log_norm[j]);
     for (int i = 0; i < n; ++i) {
       const Vec x = load(tile + j * kRows + i * W);
       const Mask there = x == x;
-      const Vec t = pick(there, (x - m) * s, Vec{});
+      const Vec t = pick(there, x * s - o, Vec{});
       sum[i] -= t * t;
       norm[i] += pick(there, l, Vec{});
     }
@@ -109,21 +108,26 @@ TB_INLINE void binary_rows(const double* tile, std::size_t width, const double* 
 
 }  // namespace
 
-void add_gaussian(const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
+void add_gaussian(double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
                   const GaussianTerms& terms, const double* constant, const Patch& next, double* acc) {
+  for (std::size_t j = 0; j < width; ++j) {
+    const Vec centre = set(terms.centre[j0 + j]);
+    double* x = tile + j * kRows;
+    for (std::size_t r = 0; r < rows; r += W) store(x + r, load(x + r) - centre);
+  }
   for (std::size_t c = 0; c < terms.classes; ++c) {
     fetch(next, c, terms.classes);
-    const double* mean = terms.mean + c * terms.d + j0;
+    const double* offset = terms.offset + c * terms.d + j0;
     const double* scale = terms.scale + c * terms.d + j0;
     const double* log_norm = terms.log_norm + c * terms.d + j0;
     double* to = acc + c * kRows;
     if (missing) {
       for_rows<kTwoSums>(rows, [&](auto n, std::size_t r) {
-        gaussian_rows_missing<n.value>(tile + r, width, mean, scale, log_norm, to + r);
+        gaussian_rows_missing<n.value>(tile + r, width, offset, scale, log_norm, to + r);
       });
     } else {
       for_rows<kOneSum>(rows, [&](auto n, std::size_t r) {
-        gaussian_rows<n.value>(tile + r, width, mean, scale, constant[c], to + r);
+        gaussian_rows<n.value>(tile + r, width, offset, scale, constant[c], to + r);
       });
     }
   }

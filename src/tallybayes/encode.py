@@ -18,6 +18,7 @@ from tallybayes.source import RawColumn, Table
 Array = NDArray[Any]
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
 MISSING, UNSEEN = -1, -2
+ARROW_COLUMNS = 4  # at a time: a table that must be converted to Arrow first is never there twice
 
 
 @dataclass(frozen=True)
@@ -153,11 +154,12 @@ def levels(
         known = [lv.extend(c.declared or (), declared=True) for lv, c in zip(known, columns, strict=True)]
     arrays: list[Array] = [np.empty(0, np.int8)] * len(columns)
     in_arrow = [i for i, c in enumerate(columns) if c.storage == "arrow"]
-    if in_arrow:
-        streams = [columns[i].values.__arrow_c_stream__() for i in in_arrow]
-        labels = [list(known[i].labels) for i in in_arrow]
-        found: Any = _core.arrow_codes_many(streams, labels, grow, [grow] * len(streams))
-        for i, codes, new, declared in zip(in_arrow, *found, strict=True):
+    for first in range(0, len(in_arrow), ARROW_COLUMNS):
+        some = in_arrow[first : first + ARROW_COLUMNS]
+        streams = [columns[i].values.__arrow_c_stream__() for i in some]
+        labels = [list(known[i].labels) for i in some]
+        found: Any = _core.arrow_codes_many(streams, labels, grow, [grow] * len(some))
+        for i, codes, new, declared in zip(some, *found, strict=True):
             arrays[i] = np.asarray(codes)
             known[i] = known[i].extend(new).extend((declared or ()) if grow else (), declared=True)
     for i, column in enumerate(columns):
