@@ -62,5 +62,6 @@ void bind_cuts(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_levels(nb::module_& m);
 void bind_row(nb::module_& m);
+void bind_discriminant(nb::module_& m);
 
 }  // namespace tb::bind
