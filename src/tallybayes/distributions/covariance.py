@@ -4,8 +4,9 @@ Data may leave a covariance without full rank: constant or collinear columns, a 
 rows. The rule, which does not depend on units:
 
 1. A column that never varies is left out.
-2. Each covariance is read in units of its own standard deviations. A direction whose variance there is below tol²
-   has none. A class that has none takes the pooled variance in that direction (a class of one row: all of it).
+2. Covariances are read in units of the columns' standard deviations within the classes (overall, where that is 0).
+   A direction whose variance is below tol² (and tol² of the class's largest) has none: the class takes the pooled
+   variance in that direction (a class of one row: all of it).
 3. What still has none is given tol²: nearly, but not infinitely, sure.
 """
 
@@ -32,8 +33,9 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     n, mean = class_means(s)
     pooled = pooled_covariance(s, b)
     unit = units(np.diag(pooled), mean, n)
-    if b.ridge > 0 or (is_number(b.gamma) and b.gamma > 0):  # shrinkage gives every column a variance
-        unit = np.where(unit > 0, unit, np.sqrt(max(float(np.diag(pooled).mean()), np.finfo(float).tiny)) or 1.0)
+    shrunk = b.ridge > 0 or (is_number(b.gamma) and b.gamma > 0 and bool(pooled.any()))  # every column has a variance
+    if shrunk:
+        unit = np.where(unit > 0, unit, np.sqrt(np.diag(pooled).mean()) or 1.0)
     keep = np.flatnonzero(unit > 0)
     K, d = mean.shape
     shared = 1 if b.linear else K
@@ -41,7 +43,8 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     picked = np.ix_(keep, keep)
     for k in range(shared):
         cov = class_covariance(s, b, k, pooled)
-        root, log_det = root_of(cov[picked], unit[keep], pooled[picked], b.tol)
+        scale = np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit
+        root, log_det = root_of(cov[picked], scale[keep], pooled[picked], b.tol)
         factor[k][picked] = root
         constant[k] = -0.5 * (log_det + len(keep) * LOG_2PI)
     p = {"mean": mean, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
@@ -119,14 +122,12 @@ def root_of(cov: Array, unit: Array, pooled: Array, tol: float) -> tuple[Array, 
     d = len(cov)
     if d == 0:
         return np.zeros((0, 0)), 0.0
-    own = np.sqrt(np.maximum(np.diag(cov), 0.0))
-    unit = np.where(own > tol * 1e-6 * unit, own, unit)
     scaled = cov / unit / unit[:, None]
     lower, bad = lapack.dpotrf(scaled, lower=1)
     if not bad:
         norm = float(np.abs(scaled).sum(axis=0).max())
         reciprocal, _ = lapack.dpocon(lower, norm, uplo="L")
-        bad = reciprocal * norm <= 4 * max(tol**2, 8 * d * EPS)
+        bad = reciprocal * min(norm, 1.0) <= 4 * max(tol**2, 8 * d * EPS)
     if bad:
         lower = mended(scaled, pooled / unit / unit[:, None], tol)
     inverse, _ = lapack.dtrtri(lower, lower=1)
@@ -138,14 +139,14 @@ def mended(cov: Array, pooled: Array, tol: float) -> Array:
     """The lower root of a covariance whose missing variance is taken from the pooled one, and is tol² at least."""
     least = max(tol**2, 8 * len(cov) * EPS)
     value, vector = np.linalg.eigh(cov)
-    none = value < least
+    none = value < least * min(1.0, max(float(value[-1]), np.finfo(float).tiny))
     if none.any():
         empty = vector[:, none]
         there = empty.T @ pooled @ empty
         more, turn = np.linalg.eigh((there + there.T) / 2)
-        value = np.concatenate([value[~none], more])
+        value = np.concatenate([value[~none], np.maximum(more, least)])
         vector = np.concatenate([vector[:, ~none], empty @ turn], axis=1)
-    r = np.linalg.qr((vector * np.sqrt(np.maximum(value, least))).T, mode="r")
+    r = np.linalg.qr((vector * np.sqrt(value)).T, mode="r")
     return np.asarray(r.T * np.where(np.diag(r) < 0, -1.0, 1.0))
 
 

@@ -31,8 +31,7 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     scale = np.divide(1.0, unit, out=np.zeros(d), where=keep)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / n.sum(axis=0)
     rows, means = s["rows"] * scale, (mean - centre) * scale
-    _, size, basis = np.linalg.svd(np.concatenate([rows, np.sqrt(weight)[:, None] * means]), full_matrices=False)
-    basis = basis[size > 1e-12 * size.max(initial=0.0)].T
+    basis, _ = np.linalg.qr(np.concatenate([rows, means]).T)  # a direction too many does no harm: it has the floor
     thin, place = rows @ basis, means @ basis
     outside, factor, constant = _roots(s, b, thin, gamma, int(keep.sum()))
     constant -= 0.5 * (keep.sum() * covariance.LOG_2PI) + np.log(unit[keep]).sum()

@@ -16,6 +16,7 @@ from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number
 from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.estimators.ledoit_wolf import blocks
+from tallybayes.estimators.linear import precision_of
 from tallybayes.plan import encode_batch, named
 from tallybayes.source import read_table
 
@@ -107,7 +108,9 @@ class LinearDiscriminantAnalysis(  # type: ignore[misc]
         if self.priors is None or isinstance(self.priors, str | dict):
             return self.priors
         found = np.asarray(self.priors, dtype=np.float64)
-        if found.ndim == 1 and (found >= 0).all() and 0 < found.sum() < np.inf and abs(found.sum() - 1.0) > 1e-5:
+        if (found < 0).any():
+            raise OptionError(f"priors must be non-negative; got {found.tolist()}.")
+        if found.ndim == 1 and 0 < found.sum() < np.inf and abs(found.sum() - 1.0) > 1e-5:
             warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=6)
             return found / found.sum()
         return self.priors
@@ -119,6 +122,7 @@ class LinearDiscriminantAnalysis(  # type: ignore[misc]
         if self.n_components is not None and self.n_components > most:
             raise OptionError(
                 f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."
+                + (" There is only 1 class." if total.K == 1 else "")
             )
         super()._keep(schema, groups, total, closed)
 
@@ -188,25 +192,41 @@ class LinearDiscriminantAnalysis(  # type: ignore[misc]
         return min(self._max_components(), self.scalings_.shape[1])
 
     def transform(self, X: Any) -> Floats:
-        """The rows along the directions that separate the classes best."""
+        """The rows along the directions that separate the classes best.
+
+        A missing value is put where the covariance expects it, given the row's other values.
+        """
         self._require_fit()
-        table = self._aligned(read_table(X), self.schema_, fresh=False)
+        with self._speaking():
+            table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
         scalings, xbar = self.scalings_[:, : self._max_components()], self.xbar_
         out = np.empty((batch.n, scalings.shape[1]))
         for span, x in blocks(batch.data[0]):
-            if not np.isfinite(x).all():
-                what = "infinity" if np.isinf(x).any() else "NaN"
-                raise TableError(f"Input X contains {what}: transform needs complete rows of finite numbers.")
-            out[span] = (x - xbar) @ scalings
+            if np.isinf(x).any():
+                raise TableError("Input X contains infinity: transform needs finite numbers (NaN where missing).")
+            away = x - xbar
+            if np.isnan(away).any():
+                self._expect(away)
+            out[span] = away @ scalings
         return out
+
+    def _expect(self, away: Floats) -> None:
+        """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: written into the gaps, pattern by pattern."""
+        precision = precision_of(self._parameters().parts[0], 0)
+        gaps = np.isnan(away)
+        for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
+            rows = np.flatnonzero((gaps == pattern).all(axis=1))
+            known = away[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
+            away[np.ix_(rows, pattern)] = -np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[0].T
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log P(second | x) / P(first | x). More: xᵀ coef_k + intercept_k."""
         self._require_fit()
         if len(self.classes_) == 2:
             return super().decision_function(X)
-        table = self._aligned(read_table(X), self.schema_, fresh=False)
+        with self._speaking():
+            table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
         data = batch.data[0]
         weight, bias = self._lines()

@@ -19,7 +19,6 @@ from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError
 from tallybayes.estimators import ledoit_wolf, leave_one_out
 from tallybayes.estimators.preset import Preset
-from tallybayes.parameters import log_prior
 from tallybayes.plan import Batch, Group, encode_batch, named
 from tallybayes.source import read_table
 from tallybayes.tally import Tally
@@ -185,6 +184,7 @@ class GaussianDiscriminant(Preset):
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log P(second | x) / P(first | x). More: the score of each class, up to a common term."""
+        self._require_fit()
         if len(self.classes_) == 2:
             found = self.predict_joint_log_proba(X) if not self._linear() else self.predict_log_proba(X)
             with np.errstate(invalid="ignore"):
@@ -204,7 +204,7 @@ class GaussianDiscriminant(Preset):
     @property
     def priors_(self) -> Floats:
         self._require_attribute("priors_")
-        return np.exp(log_prior(self._tally, self._prior()))
+        return np.exp(self._parameters().log_prior)
 
     @property
     def alpha_(self) -> float:
