@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
@@ -76,6 +76,7 @@ def test_adding_and_subtracting(pooled: bool, gaps: tuple[float, float], seed: i
     close(twice, count(A, y, 2 * w, pooled))
 
 
+@settings(max_examples=5)
 @given(seed=seeds)
 def test_the_wide_form_is_the_same_tally(seed: int) -> None:
     rng = np.random.default_rng(seed)
