@@ -159,7 +159,7 @@ def test_wide_and_dense_give_the_same_answers(alpha: float, gamma: float, monkey
 
 
 def test_samples_have_the_moments_of_the_model() -> None:
-    X, y, w = rows(7, 100)
+    X, y, _ = rows(7, 100)
     for model in (tb.QuadraticDiscriminantAnalysis(), tb.LinearDiscriminantAnalysis()):
         model.fit(X, y)
         drawn, labels = model.sample(40_000, y=1, random_state=0)

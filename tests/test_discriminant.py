@@ -41,7 +41,10 @@ def test_lda_is_scikit_learns(name: str, priors: Any) -> None:
     X, y = data(name)
     K = len(np.unique(y))
     priors = None if priors is None else np.arange(1, K + 1) / np.arange(1, K + 1).sum()
-    ours, theirs = LDA(priors=priors, store_covariance=True).fit(X, y), sk.LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    ours, theirs = (
+        LDA(priors=priors, store_covariance=True).fit(X, y),
+        sk.LinearDiscriminantAnalysis(priors=priors).fit(X, y),
+    )
     for attribute in ("coef_", "intercept_", "means_", "priors_", "xbar_", "explained_variance_ratio_"):
         same(getattr(ours, attribute), getattr(theirs, attribute))
     same(ours.decision_function(X), theirs.decision_function(X))
@@ -97,7 +100,7 @@ def test_oas_is_scikit_learns() -> None:
 
 def mass(X: Any, y: Any, method: str, quadratic: bool, priors: Any) -> Any:
     """lda and qda of R's MASS, by their formulas: 'moment' divides by n − K (n_k − 1), 'mle' by n (n_k)."""
-    K, d = len(np.unique(y)), X.shape[1]
+    K = len(np.unique(y))
     n = np.bincount(y)
     centred = [X[y == k] - X[y == k].mean(axis=0) for k in range(K)]
     if quadratic:
@@ -154,7 +157,10 @@ def test_lda_in_exact_arithmetic() -> None:
     y = np.arange(30) % 2
     rows = [[Fraction(int(v)) for v in row] for row in X]
     mean = [[sum(r[j] for r, c in zip(rows, y, strict=True) if c == k) / 15 for j in (0, 1)] for k in (0, 1)]
-    s = [[sum((r[i] - mean[c][i]) * (r[j] - mean[c][j]) for r, c in zip(rows, y, strict=True)) / 30 for j in (0, 1)] for i in (0, 1)]
+    s = [
+        [sum((r[i] - mean[c][i]) * (r[j] - mean[c][j]) for r, c in zip(rows, y, strict=True)) / 30 for j in (0, 1)]
+        for i in (0, 1)
+    ]
     det = s[0][0] * s[1][1] - s[0][1] ** 2
     inverse = [[s[1][1] / det, -s[0][1] / det], [-s[0][1] / det, s[0][0] / det]]
     gap = [mean[1][j] - mean[0][j] for j in (0, 1)]
@@ -186,7 +192,11 @@ def test_leave_one_out_losses_are_exact(n: int, weights: str, ddof: int, priors:
     X = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 3)) + 5
     y = np.arange(n) % 3
     X[y == 2] *= 1.5
-    w = {"one": np.ones(n), "whole": rng.integers(1, 4, n).astype(float), "part": np.where(rng.random(n) < 0.5, 0.5, 1.5)}[weights]
+    w = {
+        "one": np.ones(n),
+        "whole": rng.integers(1, 4, n).astype(float),
+        "part": np.where(rng.random(n) < 0.5, 0.5, 1.5),
+    }[weights]
     model = GDA(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     alphas, gammas = (0.0, 0.4, 1.0), (0.0, 0.3, 1.0)
     block = model._groups[0].distribution
@@ -230,7 +240,8 @@ HARD = {
 
 @pytest.mark.parametrize("hard", HARD)
 @pytest.mark.parametrize(
-    "make", [LDA, QDA, RDA, lambda: GDA("diagonal", alpha=1.0), lambda: GDA("spherical"), lambda: GDA(alpha=0.5, ddof=1)]
+    "make",
+    [LDA, QDA, RDA, lambda: GDA("diagonal", alpha=1.0), lambda: GDA("spherical"), lambda: GDA(alpha=0.5, ddof=1)],
 )
 def test_data_without_full_rank(hard: str, make: Any) -> None:
     X, y = data("iris")
@@ -333,7 +344,9 @@ def test_models_without_a_linear_form_say_so() -> None:
         tb.MultinomialNB().fit(X, y).quadratic()
 
 
-@pytest.mark.parametrize("make", [QDA, LDA, tb.GaussianNB, lambda: GDA(alpha=0.4, shrinkage=0.1), lambda: GDA("spherical")])
+@pytest.mark.parametrize(
+    "make", [QDA, LDA, tb.GaussianNB, lambda: GDA(alpha=0.4, shrinkage=0.1), lambda: GDA("spherical")]
+)
 def test_the_quadratic_form_is_the_log_joint(make: Any) -> None:
     X, y = data("wine")
     model = make().fit(X, y)
@@ -368,7 +381,10 @@ def test_parameters_of_scikit_learn() -> None:
     assert LDA(n_components=1).fit(X, y).transform(X).shape == (150, 1)
     assert not hasattr(LDA().fit(X, y), "covariance_")
     assert not hasattr(QDA().fit(X, y), "covariance_")
-    assert LDA().fit(X, y).get_feature_names_out().tolist() == ["lineardiscriminantanalysis0", "lineardiscriminantanalysis1"]
+    assert LDA().fit(X, y).get_feature_names_out().tolist() == [
+        "lineardiscriminantanalysis0",
+        "lineardiscriminantanalysis1",
+    ]
     with pytest.raises(OptionError, match="'oas'"):
         LDA(shrinkage="auto").fit(X, y).partial_fit(X, y)
     with pytest.raises(TableError, match="infinity"):

@@ -24,14 +24,14 @@ EXCEPTIONS: dict[str, str] = {
     "test_check_accuracy_on_digits": "pins 0.77 for a variance floor shared by all features; ours is each feature's own (0.756)",
     "test_lda_predict": "asks for an error for shrinkage with solver='svd'; here every solver takes it",
     "test_lda_transform": "asks for an error for transform with solver='lsqr'; here every solver has it",
-    "test_lda_shrinkage": "needs covariance_estimator, which reads rows; the same amounts as numbers are in test_discriminant.py",
+    "test_lda_shrinkage": "needs covariance_estimator, which reads rows; numbers are in test_discriminant.py",
     "test_lda_ledoitwolf": "needs covariance_estimator; shrinkage='auto' is compared in test_discriminant.py",
     "test_lda_dtype_match[float32-float32]": "asks for float32 coefficients; state and coefficients are float64 here",
     "test_qda": "asks for an error when a class has one row; here it takes the pooled covariance",
     "test_qda_covariance_estimator": "needs covariance_estimator, which reads rows",
     "test_qda_ledoitwolf": "needs covariance_estimator; shrinkage='auto' is compared in test_discriminant.py",
-    "test_qda_regularization": "asks for an error on collinear columns; here they are handled by the rule of covariance.py",
-    "test_raises_value_error_on_same_number_of_classes_and_samples": "asks for an error on one row per class; here it is allowed",
+    "test_qda_regularization": "asks for an error on collinear columns; here a rule handles them",
+    "test_raises_value_error_on_same_number_of_classes_and_samples": "pins an error on one row per class; allowed here",
     "test_raises_value_error_on_one_sample_per_class": "asks for an error on a class of one row; here it is allowed",
 }
 

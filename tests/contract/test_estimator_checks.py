@@ -78,7 +78,11 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         if isinstance(model, tb.GaussianDiscriminant) and "tol" in change:
             model.fit(np.column_stack([X, y]), y)  # a column that does not vary within a class
             return model.predict_joint_log_proba(np.column_stack([X, y + 1.0])).tolist()
-        if isinstance(model, tb.GaussianDiscriminant) and "shrinkage" in change and model.get_params().get("covariance") == "spherical":
+        if (
+            isinstance(model, tb.GaussianDiscriminant)
+            and "shrinkage" in change
+            and model.get_params().get("covariance") == "spherical"
+        ):
             return model.shrinkage  # a sphere is where shrinkage ends
         try:
             return model.fit(X, y).predict_joint_log_proba(new).tolist()

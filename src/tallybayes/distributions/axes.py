@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallybayes import _core
-from tallybayes.distributions.base import Context, Params, Stats
+from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.covariance import EPS, oas
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.errors import OptionError, is_number
@@ -38,7 +38,9 @@ class GaussianAxes(Gaussian):
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         mean, total, epsilon = _core.gaussian_estimate(s["n"], s["mean"], s["m2"], 0, True, 1.0)
         if not np.isfinite(total).all():
-            raise _core.BadValue("overflow", 0, int(np.argmin(np.isfinite(total).all(axis=0))), float(np.abs(mean).max()))
+            raise _core.BadValue(
+                "overflow", 0, int(np.argmin(np.isfinite(total).all(axis=0))), float(np.abs(mean).max())
+            )
         n, m2 = s["n"], s["m2"]
         seen = (n > 0).sum(axis=0)
         down = n.sum(axis=0) - self.ddof * seen
@@ -61,5 +63,7 @@ class GaussianAxes(Gaussian):
         var = np.where(varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
 
-    def _gamma(self, var: np.ndarray, n: float) -> float:  # type: ignore[type-arg]
-        return oas(float(var @ var), float(var.sum()), len(var), float(n)) if isinstance(self.gamma, str) else self.gamma
+    def _gamma(self, var: Array, n: float) -> float:
+        return (
+            oas(float(var @ var), float(var.sum()), len(var), float(n)) if isinstance(self.gamma, str) else self.gamma
+        )

@@ -58,6 +58,11 @@ class GaussianBlock(Distribution):
         return self.alpha == 0 and is_number(self.gamma) and not self.separate
 
     @property
+    def amount(self) -> float:
+        """γ where it is one number for all classes, else 0."""
+        return float(self.gamma) if is_number(self.gamma) else 0.0  # type: ignore[arg-type]
+
+    @property
     def linear(self) -> bool:
         return self.alpha == 0
 

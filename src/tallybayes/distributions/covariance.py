@@ -33,7 +33,7 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     n, mean = class_means(s)
     pooled = pooled_covariance(s, b)
     unit = units(np.diag(pooled), mean, n)
-    shrunk = b.ridge > 0 or (is_number(b.gamma) and b.gamma > 0 and bool(pooled.any()))  # every column has a variance
+    shrunk = b.ridge > 0 or (b.amount > 0 and bool(pooled.any()))  # every column has a variance
     if shrunk:
         unit = np.where(unit > 0, unit, np.sqrt(np.diag(pooled).mean()) or 1.0)
     keep = np.flatnonzero(unit > 0)
@@ -70,7 +70,7 @@ def pooled_covariance(s: Stats, b: GaussianBlock) -> Array:
     seen = s["n"] > 0
     if not is_number(b.gamma):
         n = s["n"] if s["n"].ndim == 1 else np.einsum("kii->ki", s["n"]).max(axis=1)
-        parts = (n[k] * own_covariance(s, b, k) for k in np.flatnonzero(n > 0))
+        parts = (n[k] * own_covariance(s, b, k) for k in np.flatnonzero(n > 0).tolist())
         return np.asarray(sum(parts, np.zeros(s["scatter"].shape[1:])) / n.sum())
     return divided(s["scatter"].sum(axis=0), s["n"].sum(axis=0) - b.ddof * seen.sum(axis=0))
 
@@ -84,7 +84,10 @@ def own_covariance(s: Stats, b: GaussianBlock, k: int) -> Array:
     unit = np.where(unit > 0, unit, 1.0)
     scaled = cov / unit / unit[:, None]
     rows = float(s["n"][k] if s["n"].ndim == 1 else np.diag(s["n"][k]).mean())
-    gamma = oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows) if isinstance(b.gamma, str) else b.gamma[k]
+    if isinstance(b.gamma, tuple):
+        gamma = b.gamma[k]
+    else:
+        gamma = oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows)
     scaled = (1 - gamma) * scaled
     scaled[np.diag_indices(len(unit))] += gamma * np.trace(cov / unit / unit[:, None]) / len(unit)
     return np.asarray(scaled * unit * unit[:, None])
@@ -100,7 +103,7 @@ def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
 def class_covariance(s: Stats, b: GaussianBlock, k: int, pooled: Array) -> Array:
     """Σ_k(α, γ), before anything is done about its rank."""
     cov = pooled if b.alpha == 0 else b.alpha * own_covariance(s, b, k) + (1 - b.alpha) * pooled
-    gamma = float(b.gamma) if is_number(b.gamma) else 0.0  # type: ignore[arg-type]
+    gamma = b.amount
     if gamma > 0 or b.ridge > 0:
         add = gamma * float(np.trace(cov)) / len(cov)
         cov = (1 - b.ridge) * ((1 - gamma) * cov + add * np.eye(len(cov))) + b.ridge * np.eye(len(cov))
@@ -146,7 +149,7 @@ def mended(cov: Array, pooled: Array, tol: float) -> Array:
         more, turn = np.linalg.eigh((there + there.T) / 2)
         value = np.concatenate([value[~none], np.maximum(more, least)])
         vector = np.concatenate([vector[:, ~none], empty @ turn], axis=1)
-    r = np.linalg.qr((vector * np.sqrt(value)).T, mode="r")
+    r: Array = np.asarray(np.linalg.qr((vector * np.sqrt(value)).T, mode="r"))
     return np.asarray(r.T * np.where(np.diag(r) < 0, -1.0, 1.0))
 
 

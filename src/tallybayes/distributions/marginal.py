@@ -1,6 +1,6 @@
 """Gaussians with coordinates missing: integrated out exactly, one factorisation per pattern and class.
 
-    log p(x_o | c) = −½ log|2π Σ_oo| − ½ (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o),   o: the coordinates that are there
+log p(x_o | c) = −½ log|2π Σ_oo| − ½ (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o),   o: the coordinates that are there
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     n, mean = covariance.class_means(s)
     weight = s["n"]
     K, d = mean.shape
-    gamma = float(b.gamma)  # type: ignore[arg-type]
+    gamma = b.amount
     within = np.square(s["rows"]).sum(axis=0) / max(weight.sum() - b.ddof * (weight > 0).sum(), np.finfo(float).tiny)
     unit = covariance.units(within, mean, n)
     if gamma > 0:  # shrinkage is towards equal variances in the units of the data

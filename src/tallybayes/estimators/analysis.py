@@ -48,9 +48,7 @@ class _Analysis(GaussianDiscriminant):
         return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol}
 
 
-class LinearDiscriminantAnalysis(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis
-):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
     """All classes share one covariance: linear boundaries.
 
     Parameters
@@ -117,7 +115,9 @@ class LinearDiscriminantAnalysis(  # type: ignore[misc]
 
     def _keep(self, schema: Any, groups: Any, total: Any, closed: bool) -> None:
         most = min(total.K - 1, schema.d)
-        if self.n_components is not None and (not isinstance(self.n_components, int | np.integer) or self.n_components < 1):
+        if self.n_components is not None and (
+            not isinstance(self.n_components, int | np.integer) or self.n_components < 1
+        ):
             raise OptionError(f"n_components must be None or a whole number of at least 1; got {self.n_components!r}.")
         if self.n_components is not None and self.n_components > most:
             raise OptionError(
@@ -189,7 +189,7 @@ class LinearDiscriminantAnalysis(  # type: ignore[misc]
 
     @property
     def _n_features_out(self) -> int:
-        return min(self._max_components(), self.scalings_.shape[1])
+        return int(min(self._max_components(), self.scalings_.shape[1]))
 
     def transform(self, X: Any) -> Floats:
         """The rows along the directions that separate the classes best.
@@ -218,7 +218,9 @@ class LinearDiscriminantAnalysis(  # type: ignore[misc]
         for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
             rows = np.flatnonzero((gaps == pattern).all(axis=1))
             known = away[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
-            away[np.ix_(rows, pattern)] = -np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[0].T
+            away[np.ix_(rows, pattern)] = -np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[
+                0
+            ].T
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log P(second | x) / P(first | x). More: xᵀ coef_k + intercept_k."""

@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import Distribution
+from tallybayes.distributions import Distribution, marginal
 from tallybayes.distributions import covariance as cov
-from tallybayes.distributions import marginal
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock, finite_rows
 from tallybayes.distributions.block_tally import dense
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError
-from tallybayes.estimators import ledoit_wolf, leave_one_out
+from tallybayes.estimators import leave_one_out, ledoit_wolf
 from tallybayes.estimators.preset import Preset
 from tallybayes.plan import Batch, Group, encode_batch, named
 from tallybayes.source import read_table
@@ -106,8 +105,8 @@ class GaussianDiscriminant(Preset):
             )
         if o["covariance"] != "full" and ("auto" in (o["alpha"], o["shrinkage"]) or o["shrinkage"] == "ledoit-wolf"):
             raise OptionError(
-                f"covariance={o['covariance']!r} takes numbers for alpha, and numbers or 'oas' for shrinkage: 'auto' and "
-                "'ledoit-wolf' are for covariance='full'."
+                f"covariance={o['covariance']!r} takes a number for alpha, and a number or 'oas' for shrinkage: 'auto' "
+                "and 'ledoit-wolf' are for covariance='full'."
             )
         if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
             raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
@@ -117,7 +116,9 @@ class GaussianDiscriminant(Preset):
         o = self._options()
         gamma = 0.0 if o["shrinkage"] is None else o["shrinkage"]
         if o["covariance"] != "full":
-            return GaussianAxes(ddof=o["ddof"], alpha=o["alpha"], gamma=gamma, spherical=o["covariance"] == "spherical", tol=o["tol"])
+            return GaussianAxes(
+                ddof=o["ddof"], alpha=o["alpha"], gamma=gamma, spherical=o["covariance"] == "spherical", tol=o["tol"]
+            )
         auto = "auto" in (o["alpha"], gamma) or gamma == "ledoit-wolf"
         alpha = 0.5 if o["alpha"] == "auto" else o["alpha"]
         gamma = 0.5 if gamma in ("auto", "ledoit-wolf") else gamma
@@ -156,7 +157,9 @@ class GaussianDiscriminant(Preset):
 
     def _refuse_if_it_needs_all_rows(self) -> None:
         if self._options()["shrinkage"] == "ledoit-wolf":
-            raise OptionError("Ledoit-Wolf shrinkage needs all rows at once. shrinkage='oas' needs sums only: it can add and forget.")
+            raise OptionError(
+                "Ledoit-Wolf shrinkage needs all rows at once. shrinkage='oas' needs sums only: it can add and forget."
+            )
 
     # --- asking ------------------------------------------------------------------------------------------------
 
@@ -220,7 +223,7 @@ class GaussianDiscriminant(Preset):
 
     @property
     def covariance_(self) -> Any:
-        """One matrix if all classes share it, else a list with one for each class; as estimated, before its rank is mended."""
+        """One matrix if all classes share it, else one for each class; as estimated, before its rank is mended."""
         self._require_attribute("covariance_")
         block, part = self._groups[0].distribution, self._parameters().parts[0]
         if isinstance(block, GaussianAxes):

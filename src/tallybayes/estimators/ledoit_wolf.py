@@ -1,4 +1,4 @@
-"""Ledoit and Wolf's (2004) amount of shrinkage for each class, on columns in units of the class's standard deviations."""
+"""Ledoit and Wolf's (2004) amount of shrinkage for each class, in units of the class's standard deviations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tallybayes.errors import TableError
 
 
 def amounts(data: Data, y: Any, w: Any, s: Stats) -> tuple[float, ...]:
-    """γ = min(β, δ) / δ,  δ = |S|² − (tr S)² / d,  β = (Σ_i |z_i|⁴ / n − |S|²) / n,  z: standardised rows of the class."""
+    """γ = min(β, δ) / δ,  δ = |S|² − (tr S)² / d,  β = (Σ_i |z_i|⁴ / n − |S|²) / n,  z: standardised rows."""
     s = dense(s, pooled=False)
     if s["n"].ndim == 3:
         raise TableError("Ledoit-Wolf shrinkage needs rows without missing values. shrinkage='oas' takes them.")

@@ -91,8 +91,8 @@ def _part(d: Any, p: Any, K: int, log_prior: Floats) -> tuple[Floats, Floats]:
     if isinstance(d, Categorical):
         return _finite(p["log"].T), np.zeros(K)
     raise OptionError(
-        "This model's boundaries are not linear. logistic() is for a shared covariance (alpha=0, variance='shared'), Bernoulli, "
-        "categorical and multinomial naive Bayes; quadratic() gives the form of the Gaussian ones with own variances."
+        "This model's boundaries are not linear. logistic() is for a shared covariance (alpha=0, variance='shared'), "
+        "Bernoulli, categorical and multinomial naive Bayes; quadratic() gives the form of the Gaussian ones with own variances."
     )
 
 
