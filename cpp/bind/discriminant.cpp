@@ -32,7 +32,8 @@ auto py_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doub
   return std::tuple(n, mean, s, skipped);
 }
 
-auto py_pairwise_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t K, bool pooled) {
+auto py_pairwise_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t K,
+                         bool pooled) {
   const ClassTable t = class_table(cols, y, w, K);
   const std::size_t d = t.x.d;
   auto n = make_array<double, 3>({K, d, d}), mean = make_array<double, 3>({K, d, d});
@@ -51,9 +52,12 @@ Array<double, 2> scores_of(const Part& part, const Columns& x, std::size_t class
   return out;
 }
 
-Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Factors& factor, const Doubles& constant) {
+Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Factors& factor,
+                                     const Doubles& constant) {
   const std::size_t classes = mean.shape(0), d = cols.view.d;
-  if (mean.shape(1) != d || constant.shape(0) != classes) throw nb::value_error("mean must be (classes, columns), constant (classes)");
+  if (mean.shape(1) != d || constant.shape(0) != classes) {
+    throw nb::value_error("mean must be (classes, columns), constant (classes)");
+  }
   const bool shared = factor.shape(0) == 1;
   if ((!shared && factor.shape(0) != classes) || factor.shape(1) != d || factor.shape(2) != d) {
     throw nb::value_error("factor must be (classes, columns, columns), or (1, columns, columns) for all classes");

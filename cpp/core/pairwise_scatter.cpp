@@ -24,7 +24,8 @@ class PairwiseScatter {
 
   void run() {
     const std::size_t width = panels_ * panel_;
-    const std::size_t most = std::max<std::size_t>(kPackRows, kBatchBytes / (std::max<std::size_t>(width, 1) * sizeof(double)));
+    const std::size_t row_bytes = std::max<std::size_t>(width, 1) * sizeof(double);
+    const std::size_t most = std::max<std::size_t>(kPackRows, kBatchBytes / row_bytes);
     RowSpans rows(t_, true);
     AlignedArray numbers(std::min(most, t_.x.n) * width), present(std::min(most, t_.x.n) * width);
     for (std::size_t begin = 0; begin < t_.x.n; begin += most) {

@@ -42,14 +42,15 @@ void note_missing(const Columns& cols, std::size_t r0, std::uint64_t odd, RowFla
 class QuadraticPart final : public Part {
  public:
   QuadraticPart(const Columns& cols, const Quadratic& q, RowFlags& missing) : cols_(cols), q_(q), missing_(missing) {
-    if (q.shared) share();
+    centre_.assign(cols.d, 0.0);
+    if (q.shared && q.classes > 0) share();
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
     const std::size_t d = cols_.d;
     double* lanes = scratch(2 * kRows * d);
     double* work = lanes + kRows * d;
-    const std::uint64_t odd = TB_CALL(load_lanes, cols_, r0, rows, q_.shared ? centre_.data() : nullptr, lanes);
+    const std::uint64_t odd = TB_CALL(load_lanes, cols_, r0, rows, centre_.data(), lanes);
     note_missing(cols_, r0, odd, missing_);
     if (q_.shared) {
       TB_CALL(whiten, lanes, rows, d, q_.factor, work);
@@ -57,7 +58,8 @@ class QuadraticPart final : public Part {
       return;
     }
     for (std::size_t c = 0; c < q_.classes; ++c) {
-      TB_CALL(add_quadratic, lanes, rows, odd, d, q_.mean + c * d, q_.factor + c * d * d, q_.constant[c], work, acc + c * kRows);
+      TB_CALL(add_quadratic, lanes, rows, odd, d, q_.mean + c * d, q_.factor + c * d * d, q_.constant[c], work,
+              acc + c * kRows);
     }
   }
 
@@ -74,7 +76,9 @@ class QuadraticPart final : public Part {
       long double squares = 0.0L;
       for (std::size_t i = 0; i < d; ++i) {
         long double z = 0.0L;
-        for (std::size_t j = 0; j <= i; ++j) z += factor[i * d + j] * (static_cast<long double>(x[j]) - q_.mean[c * d + j]);
+        for (std::size_t j = 0; j <= i; ++j) {
+          z += factor[i * d + j] * (static_cast<long double>(x[j]) - q_.mean[c * d + j]);
+        }
         squares += z * z;
       }
       acc[c] += q_.constant[c] - squares / 2;
@@ -85,9 +89,7 @@ class QuadraticPart final : public Part {
   // The classes' means relative to their middle, whitened once: |factor (x - mean_c)| = |z - whitened_c|.
   void share() {
     const std::size_t d = cols_.d;
-    centre_.assign(d, 0.0);
     whitened_.assign(q_.classes * d, 0.0);
-    if (q_.classes == 0) return;
     for (std::size_t j = 0; j < d; ++j) {
       double sum = 0.0;
       for (std::size_t c = 1; c < q_.classes; ++c) sum += q_.mean[c * d + j] - q_.mean[j];
@@ -95,7 +97,8 @@ class QuadraticPart final : public Part {
     }
     for (std::size_t c = 0; c < q_.classes; ++c) {
       for (std::size_t i = 0; i < d; ++i) {
-        for (std::size_t j = 0; j <= i; ++j) whitened_[c * d + i] += q_.factor[i * d + j] * (q_.mean[c * d + j] - centre_[j]);
+        double& z = whitened_[c * d + i];
+        for (std::size_t j = 0; j <= i; ++j) z += q_.factor[i * d + j] * (q_.mean[c * d + j] - centre_[j]);
       }
     }
   }

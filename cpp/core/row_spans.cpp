@@ -13,7 +13,8 @@ namespace {
 bool readable_in_place(const Columns& x) {
   if (x.d == 0 || !x.row_major || (x.col[0].dtype != Dtype::f64 && x.col[0].dtype != Dtype::f32)) return false;
   const auto size = static_cast<std::ptrdiff_t>(item_size(x.col[0].dtype));
-  return x.col[0].stride % size == 0 && reinterpret_cast<std::uintptr_t>(x.col[0].data) % static_cast<std::uintptr_t>(size) == 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(x.col[0].data);
+  return x.col[0].stride % size == 0 && address % static_cast<std::uintptr_t>(size) == 0;
 }
 
 }  // namespace
@@ -28,8 +29,8 @@ void RowSpans::list(std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     if (!t_.counts(i)) continue;
     if (static_cast<std::size_t>(t_.y[i]) >= t_.classes) {
-      throw std::invalid_argument("class code " + std::to_string(t_.y[i]) + " of row " + std::to_string(i) + ": there are only " +
-                                  std::to_string(t_.classes) + " classes");
+      throw std::invalid_argument("class code " + std::to_string(t_.y[i]) + " of row " + std::to_string(i) +
+                                  ": there are only " + std::to_string(t_.classes) + " classes");
     }
     if (t_.w) {
       if (!(t_.w[i] > 0.0) || std::isinf(t_.w[i])) {
@@ -94,8 +95,8 @@ RowPick RowSpans::pick(const Span& s, AlignedArray& scratch) const {
   }();
   scratch.at_least(kPackRows * t_.x.d);
   TB_CALL(gather_rows, t_.x, begin_, row_.data() + s.from, s.count, scratch.data());
-  return {{reinterpret_cast<const char*>(scratch.data()), static_cast<std::ptrdiff_t>(t_.x.d * sizeof(double)), Dtype::f64, t_.x.d},
-          in_turn.data(), cls(s), root(s), s.count};
+  const auto stride = static_cast<std::ptrdiff_t>(t_.x.d * sizeof(double));
+  return {{reinterpret_cast<const char*>(scratch.data()), stride, Dtype::f64, t_.x.d}, in_turn.data(), cls(s), root(s), s.count};
 }
 
 double RowSpans::keep(Span& s, const std::uint32_t* kept, std::size_t rows) {

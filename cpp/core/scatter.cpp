@@ -1,9 +1,9 @@
 #include "core/scatter.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
+#include "core/centre_scatter.hpp"
 #include "core/threads.hpp"
 
 namespace tb {
@@ -35,8 +35,9 @@ class Scatter {
     const std::size_t bytes = matrices_ * d_ * d_ * sizeof(double);
     if (t_.x.n * d_ < kSmall) add_chunk_to_total();
     else if (bytes * kChunks <= kPrivateBytes) by_rows();
-    else by_tiles(std::clamp<std::size_t>(4 * bytes, 8u << 20, 32u << 20));
-    centre();
+    else by_tiles(std::clamp<std::size_t>(bytes, 4u << 20, 32u << 20));
+    const std::size_t overflow = centre_scatter({t_.classes, d_, pooled_}, shift_.data(), total_.n, total_.sums, total_.s);
+    if (overflow < d_) throw_overflow(t_, overflow);
     return total_.skipped;
   }
 
@@ -176,7 +177,8 @@ class Scatter {
   };
 
   void multiply_batch(const RowSpans& rows, const std::vector<Pack>& packs) {
-    constexpr std::size_t together = 2;  // panels that share what they are multiplied with while it is in cache
+    // Panels that share what they are multiplied with while it is in cache; fewer if there would be too few tasks.
+    const std::size_t together = std::clamp<std::size_t>(panels_ * matrices_ / 32, 2, 4);
     std::vector<Task> tasks;
     for (std::size_t first = 0, last; first < packs.size(); first = last) {
       last = pooled_ ? packs.size() : first + 1;
@@ -197,72 +199,6 @@ class Scatter {
         TB_CALL(add_products, packs[i], task.from, task.to, matrix(total_.s, rows.cls(span)[0]), nullptr);
       }
     });
-  }
-
-  // From sums about the shifts to mean and scatter about the mean, and both triangles.
-  void centre() {
-    constexpr std::size_t stripe = 64;
-    const std::size_t stripes = (d_ + stripe - 1) / stripe;
-    std::vector<double> offset(total_.sums, total_.sums + t_.classes * d_);
-    std::size_t overflow = d_;
-    for (std::size_t c = 0; c < t_.classes; ++c) {
-      for (std::size_t j = 0; j < d_; ++j) {
-        const std::size_t at = c * d_ + j;
-        offset[at] = total_.n[c] > 0.0 ? offset[at] / total_.n[c] : 0.0;
-        total_.sums[at] = total_.n[c] > 0.0 ? shift_[at] + offset[at] : 0.0;
-        if (!std::isfinite(total_.sums[at])) overflow = std::min(overflow, j);
-      }
-    }
-    const bool small = matrices_ * d_ * d_ < kSmall;
-    const auto all = [&](const auto& body) {
-      if (small) for (std::size_t i = 0; i < matrices_ * stripes; ++i) body(i);
-      else parallel_for(matrices_ * stripes, [&](std::size_t i, int) { body(i); });
-    };
-    const auto rows_of = [&](std::size_t i) { return std::pair{i % stripes * stripe, std::min(d_, (i % stripes + 1) * stripe)}; };
-    std::vector<std::size_t> bad(matrices_ * stripes, d_);
-    all([&](std::size_t i) {
-      const std::size_t c = i / stripes;
-      const auto [from, to] = rows_of(i);
-      for (std::size_t k = pooled_ ? 0 : c; k < (pooled_ ? t_.classes : c + 1); ++k) {
-        subtract_offset(total_.s + c * d_ * d_, offset.data() + k * d_, total_.n[k], from, to);
-      }
-      bad[i] = tidy(total_.s + c * d_ * d_, from, to);
-    });
-    for (const std::size_t j : bad) overflow = std::min(overflow, j);
-    if (overflow < d_) throw_overflow(t_, overflow);
-    all([&](std::size_t i) {
-      const auto [from, to] = rows_of(i);
-      mirror(total_.s + i / stripes * d_ * d_, from, to);
-    });
-  }
-
-  void subtract_offset(double* s, const double* offset, double n, std::size_t from, std::size_t to) const {
-    if (n == 0.0) return;
-    for (std::size_t i = from; i < to; ++i) {
-      const double scaled = n * offset[i];
-      for (std::size_t j = 0; j <= i; ++j) s[i * d_ + j] -= scaled * offset[j];
-    }
-  }
-
-  // A sum of squares that rounding has made negative is 0. Gives back the first row that is not finite, or d.
-  std::size_t tidy(double* s, std::size_t from, std::size_t to) const {
-    std::size_t bad = d_;
-    for (std::size_t i = from; i < to; ++i) {
-      double& square = s[i * d_ + i];
-      if (square < 0.0) square = 0.0;
-      double trouble = 0.0;
-      for (std::size_t j = 0; j <= i; ++j) trouble += s[i * d_ + j] - s[i * d_ + j];
-      if (trouble != 0.0) bad = std::min(bad, i);
-    }
-    return bad;
-  }
-
-  void mirror(double* s, std::size_t from, std::size_t to) const {
-    for (std::size_t j0 = from; j0 < d_; j0 += 16) {
-      for (std::size_t i = from; i < to; ++i) {
-        for (std::size_t j = std::max(j0, i + 1); j < std::min(d_, j0 + 16); ++j) s[i * d_ + j] = s[j * d_ + i];
-      }
-    }
   }
 
   ClassTable t_;

@@ -15,7 +15,8 @@ void gather_column(const char* at, std::ptrdiff_t stride, const std::uint32_t* r
   }
 }
 
-void gather_any(const Column& c, const char* at, const std::uint32_t* row, std::size_t count, double* out, std::size_t step) {
+void gather_any(const Column& c, const char* at, const std::uint32_t* row, std::size_t count, double* out,
+                std::size_t step) {
   switch (c.dtype) {
     case Dtype::f64: return gather_column<double>(at, c.stride, row, count, out, step);
     case Dtype::f32: return gather_column<float>(at, c.stride, row, count, out, step);

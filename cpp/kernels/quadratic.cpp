@@ -1,18 +1,7 @@
-#include "kernels/quadratic.hpp"
-
-#include "kernels/simd.hpp"
+#include "kernels/lane_groups.hpp"
 
 namespace tb::TB_ISA {
 namespace {
-
-// A group is kVecs vectors of rows; kForms linear forms are taken at a time: 12 sums in AVX2's 16 registers, 24 in
-// AVX-512's 32.
-constexpr int kVecs = W == 8 ? 4 : 2;
-constexpr int kForms = 6;
-constexpr std::size_t kGroup = static_cast<std::size_t>(kVecs * W);
-static_assert(kRows % kGroup == 0);
-
-std::size_t groups_of(std::size_t rows) { return (rows + kGroup - 1) / kGroup; }
 
 // sums[m] += sum over j < count of a[m * step + j] * x_j.
 template <int forms>
@@ -32,7 +21,8 @@ TB_INLINE void multiply(const double* a, std::size_t step, std::size_t count, co
 
 // Rows i .. i + forms - 1 of a lower triangle.
 template <int forms>
-TB_INLINE void multiply_triangle(const double* factor, std::size_t d, std::size_t i, const double* x, Vec (&sums)[forms][kVecs]) {
+TB_INLINE void multiply_triangle(const double* factor, std::size_t d, std::size_t i, const double* x,
+                                 Vec (&sums)[forms][kVecs]) {
   const double* a = factor + i * d;
   multiply<forms>(a, d, i, x, sums);
 #pragma GCC unroll 8
@@ -91,9 +81,10 @@ void add_unless(std::uint64_t leave, std::size_t from, std::size_t rows, const d
   }
 }
 
-// Adds what is in registers to acc of `forms` classes from class c on.
+// Adds what is in registers to `forms` classes' acc.
 template <int forms>
-TB_INLINE void add_terms(const Vec (&terms)[forms][kVecs], std::size_t g, std::size_t rows, std::uint64_t leave, double* acc) {
+TB_INLINE void add_terms(const Vec (&terms)[forms][kVecs], std::size_t g, std::size_t rows, std::uint64_t leave,
+                         double* acc) {
   const std::size_t r0 = g * kGroup, count = rows - r0 < kGroup ? rows - r0 : kGroup;
   for (int m = 0; m < forms; ++m) {
     double lane[kGroup];
@@ -102,85 +93,7 @@ TB_INLINE void add_terms(const Vec (&terms)[forms][kVecs], std::size_t g, std::s
   }
 }
 
-template <class T>
-void load_column(const char* at, std::ptrdiff_t stride, std::size_t rows, double* lanes) {
-  for (std::size_t r = 0; r < kGroup; ++r) {
-    T x = T();
-    if (r < rows) std::memcpy(&x, at + static_cast<std::ptrdiff_t>(r) * stride, sizeof x);
-    lanes[r] = static_cast<double>(x);
-  }
-}
-
-void load_any_column(const Column& c, std::size_t r0, std::size_t rows, double* lanes) {
-  const char* at = c.data + static_cast<std::ptrdiff_t>(r0) * c.stride;
-  switch (c.dtype) {
-    case Dtype::f64: return load_column<double>(at, c.stride, rows, lanes);
-    case Dtype::f32: return load_column<float>(at, c.stride, rows, lanes);
-    case Dtype::i8: return load_column<std::int8_t>(at, c.stride, rows, lanes);
-    case Dtype::i16: return load_column<std::int16_t>(at, c.stride, rows, lanes);
-    case Dtype::i32: return load_column<std::int32_t>(at, c.stride, rows, lanes);
-    case Dtype::i64: return load_column<std::int64_t>(at, c.stride, rows, lanes);
-    case Dtype::u8: return load_column<std::uint8_t>(at, c.stride, rows, lanes);
-    case Dtype::u16: return load_column<std::uint16_t>(at, c.stride, rows, lanes);
-    case Dtype::u32: return load_column<std::uint32_t>(at, c.stride, rows, lanes);
-    case Dtype::u64: return load_column<std::uint64_t>(at, c.stride, rows, lanes);
-    case Dtype::b1: return load_column<std::uint8_t>(at, c.stride, rows, lanes);
-  }
-}
-
-// A whole group of rows that lie side by side.
-template <class T>
-void load_rows(const char* at, std::ptrdiff_t stride, std::size_t d, double* lanes) {
-  const char* row[kGroup];
-  for (std::size_t r = 0; r < kGroup; ++r) row[r] = at + static_cast<std::ptrdiff_t>(r) * stride;
-  for (std::size_t j = 0; j < d; ++j, lanes += kGroup) {
-#pragma GCC unroll 32
-    for (std::size_t r = 0; r < kGroup; ++r) {
-      T x;
-      std::memcpy(&x, row[r] + j * sizeof(T), sizeof x);
-      lanes[r] = static_cast<double>(x);
-    }
-  }
-}
-
-void load_group(const Columns& x, std::size_t r0, std::size_t rows, double* lanes) {
-  if (x.row_major && rows == kGroup) {
-    const char* at = x.col[0].data + static_cast<std::ptrdiff_t>(r0) * x.col[0].stride;
-    if (x.col[0].dtype == Dtype::f64) return load_rows<double>(at, x.col[0].stride, x.d, lanes);
-    if (x.col[0].dtype == Dtype::f32) return load_rows<float>(at, x.col[0].stride, x.d, lanes);
-  }
-  for (std::size_t j = 0; j < x.d; ++j) load_any_column(x.col[j], r0, rows, lanes + j * kGroup);
-}
-
-// lanes -= centre; bits of the rows that are not finite (x - x is then not 0).
-std::uint64_t centre_group(std::size_t d, const double* centre, double* lanes) {
-  Vec trouble[kVecs] = {};
-  for (std::size_t j = 0; j < d; ++j, lanes += kGroup) {
-    const Vec shift = set(centre ? centre[j] : 0.0);
-    for (int q = 0; q < kVecs; ++q) {
-      const Vec v = load(lanes + q * W);
-      trouble[q] += v - v;
-      store(lanes + q * W, v - shift);
-    }
-  }
-  double lane[kGroup];
-  for (int q = 0; q < kVecs; ++q) store(lane + q * W, trouble[q]);
-  std::uint64_t bits = 0;
-  for (std::size_t r = 0; r < kGroup; ++r) bits |= static_cast<std::uint64_t>(lane[r] != 0.0) << r;
-  return bits;
-}
-
 }  // namespace
-
-std::uint64_t load_lanes(const Columns& x, std::size_t r0, std::size_t rows, const double* centre, double* lanes) {
-  std::uint64_t odd = 0;
-  for (std::size_t g = 0; g < groups_of(rows); ++g, lanes += kGroup * x.d) {
-    const std::size_t from = g * kGroup, count = rows - from < kGroup ? rows - from : kGroup;
-    load_group(x, r0 + from, count, lanes);
-    odd |= centre_group(x.d, centre, lanes) << from;
-  }
-  return odd;
-}
 
 void add_quadratic(const double* lanes, std::size_t rows, std::uint64_t leave, std::size_t d, const double* mean,
                    const double* factor, double constant, double* work, double* acc) {
@@ -202,7 +115,9 @@ void add_quadratic(const double* lanes, std::size_t rows, std::uint64_t leave, s
 
 void whiten(const double* lanes, std::size_t rows, std::size_t d, const double* factor, double* z) {
   by_forms(d, [&]<int forms>(std::size_t i) {
-    for (std::size_t g = 0; g < groups_of(rows); ++g) put_forms<forms>(factor, d, i, lanes + g * d * kGroup, z + g * d * kGroup);
+    for (std::size_t g = 0; g < groups_of(rows); ++g) {
+      put_forms<forms>(factor, d, i, lanes + g * d * kGroup, z + g * d * kGroup);
+    }
   });
 }
 

@@ -1,13 +1,8 @@
+#include "kernels/as_double.hpp"
 #include "kernels/panels.hpp"
 
 namespace tb::TB_ISA {
 namespace {
-
-TB_INLINE Vec load_as_double(const double* x) { return load(x); }
-TB_INLINE Vec load_as_double(const float* x) {
-  typedef float Narrow __attribute__((vector_size(W * 4), aligned(4), may_alias));
-  return __builtin_convertvector(*reinterpret_cast<const Narrow*>(x), Vec);
-}
 
 template <class T>
 const T* row_at(const RowsAt& from, std::uint32_t row) {
@@ -63,8 +58,11 @@ Packed pack_all(const RowPick& pick, const double* shift, std::size_t room, doub
     if (k + ahead < pick.count) fetch_row(pick, k + ahead);
     const T* x = row_at<T>(pick.from, pick.row[k]);
     const double root = pick.root ? pick.root[k] : 1.0;
-    if (pack_row(x, shift + pick.cls[k] * d, root, d, room, panels + out.rows * kPanel)) kept[out.rows++] = static_cast<std::uint32_t>(k);
-    else out.infinite |= has_infinity(x, d);
+    if (pack_row(x, shift + pick.cls[k] * d, root, d, room, panels + out.rows * kPanel)) {
+      kept[out.rows++] = static_cast<std::uint32_t>(k);
+    } else {
+      out.infinite |= has_infinity(x, d);
+    }
   }
   return out;
 }

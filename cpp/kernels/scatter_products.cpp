@@ -21,7 +21,8 @@ TB_INLINE void multiply(const double* a, const double* b, std::size_t rows, Vec 
 
 // s (height x width used, rows d apart) += a tile.
 template <int vecs>
-void add_tile(const double* a, const double* b, std::size_t rows, double* s, std::size_t d, std::size_t height, std::size_t width) {
+void add_tile(const double* a, const double* b, std::size_t rows, double* s, std::size_t d, std::size_t height,
+              std::size_t width) {
   Vec sums[kTileRows][vecs] = {};
   multiply<vecs>(a, b, rows, sums);
   if (height >= kTileRows && width >= vecs * W) {
