@@ -12,7 +12,7 @@ rows. The rule, which does not depend on units:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -40,7 +40,7 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     K, d = mean.shape
     shared = 1 if b.linear else K
     factor, constant = np.zeros((shared, d, d)), np.empty(shared)
-    picked = np.ix_(keep, keep)
+    picked: Any = ... if len(keep) == d else np.ix_(keep, keep)
     for k in range(shared):
         cov = class_covariance(s, b, k, pooled)
         scale = np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit
@@ -102,7 +102,9 @@ def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
 
 def class_covariance(s: Stats, b: GaussianBlock, k: int, pooled: Array) -> Array:
     """Σ_k(α, γ), before anything is done about its rank."""
-    cov = pooled if b.alpha == 0 else b.alpha * own_covariance(s, b, k) + (1 - b.alpha) * pooled
+    cov = pooled if b.alpha == 0 else own_covariance(s, b, k)
+    if 0 < b.alpha < 1:
+        cov = b.alpha * cov + (1 - b.alpha) * pooled
     gamma = b.amount
     if gamma > 0 or b.ridge > 0:
         add = gamma * float(np.trace(cov)) / len(cov)

@@ -14,27 +14,31 @@ part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from tallybayes import _core
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.block_tally import count
-from tallybayes.encode import Data
+from tallybayes.distributions.block_tally import count, dense
+from tallybayes.encode import Data, Numbers
 from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 
 MOST_TERMS = 6
+ROWS = 2048  # at a time: what they need stays in the cache
 
 
 @dataclass(frozen=True)
 class _Sums:
     """What the losses are computed from: complete rows, centred, and their sums."""
 
-    x: Array
+    e: Array  # rows less the mean of their class, in the order of the classes
     y: Array
     w: Array
     n: Array
@@ -48,30 +52,32 @@ def losses(
 ) -> Array:
     """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
     sums = _sums(data, y, w, total.K)
-    K, found = total.K, np.full((len(alphas), len(gammas)), np.inf)
+    K = total.K
     units = np.minimum(sums.w, 1.0)
     left_in = sums.n[sums.y] - units > 1e-9 * sums.n[sums.y]
     if not left_in.any():
-        return np.zeros_like(found)
-    for a, alpha in enumerate(alphas):
+        return np.zeros((len(alphas), len(gammas)))
+    parts = [(float(r), np.flatnonzero(left_in & (units == r))) for r in np.unique(units[left_in])]
+
+    def loss_of(alpha: float) -> Array:
         loss, weight = np.zeros(len(gammas)), 0.0
-        for r in np.unique(units[left_in]):
-            rows = np.flatnonzero(left_in & (units == r))
-            score = np.stack([_scores(sums, rows, float(r), k, alpha, gammas, block) for k in range(K)], axis=2)
-            score += _priors(total, priors, sums, rows, float(r))[:, None, :]
+        for r, rows in parts:
+            score = np.stack([_scores(sums, rows, r, k, alpha, gammas, block) for k in range(K)], axis=2)
+            score += _priors(total, priors, sums, rows, r)[:, None, :]
             own = np.take_along_axis(score, sums.y[rows][:, None, None], axis=2)[:, :, 0]
             top = score.max(axis=2)
             with np.errstate(invalid="ignore", over="ignore"):
                 lost = top + np.log(np.exp(score - top[:, :, None]).sum(axis=2)) - own
             loss += sums.w[rows] @ lost
             weight += sums.w[rows].sum()
-        found[a] = np.where(np.isfinite(loss), loss / weight, np.inf)
-    return found
+        return np.where(np.isfinite(loss), loss / weight, np.inf)
+
+    # products of small matrices: each α on a thread of its own is faster than a BLAS that starts a team for each
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(_core.threads()) as pool:
+        return np.stack(list(pool.map(loss_of, alphas)))
 
 
 def _sums(data: Data, y: Array, w: Array | None, K: int) -> _Sums:
-    from tallybayes.encode import Numbers
-
     parts, labels, weights = [], [], []
     for span, x in blocks(data):
         used = (y[span] >= 0) & ~np.isnan(x).any(axis=1) & (True if w is None else w[span] > 0)
@@ -86,9 +92,10 @@ def _sums(data: Data, y: Array, w: Array | None, K: int) -> _Sums:
         basis = basis[size > 1e-12 * size.max(initial=0.0)]
         outside = x.shape[1] - len(basis)
         x = (x - centre) @ basis.T
-    x = np.ascontiguousarray(x)
-    s = count(Numbers(x, None), np.asarray(y, np.int32), w, K, pooled=False)
-    return _Sums(x, y, w, s["n"], s["mean"], s["scatter"], outside)
+    order = np.argsort(y, kind="stable")
+    x, y, w = np.ascontiguousarray(x[order]), y[order], w[order]
+    s = dense(count(Numbers(x, None), np.asarray(y, np.int32), w, K, pooled=False), pooled=False)
+    return _Sums(x - s["mean"][y], y, w, s["n"], s["mean"], s["scatter"], outside)
 
 
 def _priors(total: Tally, priors: Any, sums: _Sums, rows: Array, r: float) -> Array:
@@ -106,23 +113,25 @@ def _scores(q: _Sums, rows: Array, r: float, k: int, alpha: float, gammas: Any, 
     """(rows, gammas): log p(x | class k), each row left out."""
     out = np.full((len(rows), len(gammas)), np.nan)
     down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
-    pooled = q.scatter.sum(axis=0)
-    for mine in (True, False):
-        some = np.flatnonzero((q.y[rows] == k) == mine)
+    y = q.y[rows]
+    first, last = np.searchsorted(y, [k, k + 1]).tolist()
+    for part in (slice(0, first), slice(first, last), slice(last, len(rows))):
+        mine = part.start == first and part.stop == last
         own_down = float(q.n[k] - (r if mine else 0.0) - block.ddof)
-        if not len(some) or down <= 0 or (alpha > 0 and own_down <= 0):
+        if part.start == part.stop or down <= 0 or (alpha > 0 and own_down <= 0):
             continue
         own = alpha / own_down if alpha > 0 else 0.0
-        value, vector = np.linalg.eigh(own * q.scatter[k] + (1 - alpha) / down * pooled)
-        c = q.y[rows[some]]
-        s = r * q.n[c] / (q.n[c] - r)
-        b = s * ((own if mine else 0.0) + (1 - alpha) / down)
-        e = (q.x[rows[some]] - q.mean[c]) @ vector
-        if mine:
-            out[some] = _own(e, q.n[k] / (q.n[k] - r), b, value, gammas, block.tol, q.outside)
-        else:
-            z = e + ((q.mean - q.mean[k]) @ vector)[c]
-            out[some] = _other(e, z, b, value, gammas, block.tol, q.outside)
+        value, vector = np.linalg.eigh(own * q.scatter[k] + (1 - alpha) / down * q.scatter.sum(axis=0))
+        shift = (q.mean - q.mean[k]) @ vector
+        for i in range(part.start, part.stop, ROWS):
+            some = slice(i, min(part.stop, i + ROWS))
+            c = y[some]
+            b = r * q.n[c] / (q.n[c] - r) * ((own if mine else 0.0) + (1 - alpha) / down)
+            e = (q.e[some] if len(rows) == len(q.e) else q.e[rows[some]]) @ vector
+            if mine:
+                out[some] = _own(e, q.n[k] / (q.n[k] - r), b, value, gammas, block.tol, q.outside)
+            else:
+                out[some] = _other(e, e + shift[c], b, value, gammas, block.tol, q.outside)
     return out
 
 
@@ -195,9 +204,11 @@ class _Levels:
                     log_det[:, g] += np.log(self.level[:, g] + gamma * self.delta[:, None]).sum(axis=1)
             else:
                 log_det += np.log(self.level).sum(axis=0)
-                for p in range(1, self.terms + 1):
-                    power = (self.gamma / self.level) ** p
-                    log_det -= (-self.delta[:, None]) ** p * power.sum(axis=0) / p
+                ratio, turn = self.gamma / self.level, -self.delta[:, None]
+                series = np.zeros_like(log_det)
+                for p in range(self.terms, 0, -1):
+                    series = (series + (ratio**p).sum(axis=0) / p) * turn
+                log_det -= series
             if self.outside:
                 log_det += self.outside * np.log(self.gamma * self.m[:, None])
         return np.where(self.full, -0.5 * (log_det + distance), np.nan)

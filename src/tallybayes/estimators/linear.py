@@ -92,7 +92,7 @@ def _part(d: Any, p: Any, K: int, log_prior: Floats) -> tuple[Floats, Floats]:
         return _finite(p["log"].T), np.zeros(K)
     raise OptionError(
         "This model's boundaries are not linear. logistic() is for a shared covariance (alpha=0, variance='shared'), "
-        "Bernoulli, categorical and multinomial naive Bayes; quadratic() gives the form of Gaussians with own variances."
+        "Bernoulli, categorical and multinomial naive Bayes; quadratic() is for Gaussians with own variances."
     )
 
 
