@@ -26,7 +26,8 @@ HERE = Path(__file__).parent
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     try:
-        importlib.import_module(".workloads", __package__)  # for what it registers
+        for module in (".workloads", ".discriminants"):  # for what they register
+            importlib.import_module(module, __package__)
     except ModuleNotFoundError as error:
         print(f"{error}: `make bench` installs what the benchmark needs", file=sys.stderr)
         return 2

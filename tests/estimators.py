@@ -55,6 +55,12 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "NaiveBayes real": (tb.NaiveBayes, real),
     "NaiveBayes mixed": (lambda: tb.NaiveBayes(schema={"visits": "count"}), mixed),
     "NaiveBayes frequency": (lambda: tb.NaiveBayes("frequency"), real),
+    "GaussianDiscriminant": (lambda: tb.GaussianDiscriminant(alpha=0.6, shrinkage=0.2, ddof=1), real),
+    "GaussianDiscriminant diagonal": (lambda: tb.GaussianDiscriminant("diagonal", alpha=0.5), real),
+    "GaussianDiscriminant spherical": (lambda: tb.GaussianDiscriminant("spherical", alpha=1.0), real),
+    "GaussianDiscriminant oas": (lambda: tb.GaussianDiscriminant(shrinkage="oas"), real),
+    "LinearDiscriminantAnalysis": (tb.LinearDiscriminantAnalysis, real),
+    "QuadraticDiscriminantAnalysis": (tb.QuadraticDiscriminantAnalysis, real),
 }
 
 

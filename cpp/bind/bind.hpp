@@ -72,5 +72,7 @@ void bind_levels(nb::module_& m);
 void bind_row(nb::module_& m);
 void bind_objects(nb::module_& m);
 void bind_arrow(nb::module_& m);
+void bind_discriminant(nb::module_& m);
+void bind_discriminant_parts(nb::module_& m);
 
 }  // namespace tb::bind

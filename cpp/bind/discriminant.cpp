@@ -1,0 +1,108 @@
+#include "bind/bind.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+
+#include "core/quadratic.hpp"
+#include "core/scatter.hpp"
+
+namespace tb::bind {
+namespace {
+
+using Factors = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+ClassTable class_table(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t classes) {
+  if (y.shape(0) != cols.view.n) throw nb::value_error("class codes have another length than the table");
+  return {cols.view, y.data(), weights_or_null(w, cols.view.n), classes};
+}
+
+auto py_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t K, bool pooled) {
+  const ClassTable t = class_table(cols, y, w, K);
+  const std::size_t d = t.x.d;
+  auto n = make_array<double, 1>({K});
+  auto mean = make_array<double, 2>({K, d});
+  auto s = make_array<double, 3>({pooled ? 1 : K, d, d});
+  double skipped = 0.0;
+  {
+    const nb::gil_scoped_release release;
+    skipped = scatter(t, pooled, n.data(), mean.data(), s.data());
+  }
+  return std::tuple(n, mean, s, skipped);
+}
+
+auto py_pairwise_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t K,
+                         bool pooled) {
+  const ClassTable t = class_table(cols, y, w, K);
+  const std::size_t d = t.x.d;
+  auto n = make_array<double, 3>({K, d, d}), mean = make_array<double, 3>({K, d, d});
+  auto s = make_array<double, 3>({pooled ? 1 : K, d, d});
+  {
+    const nb::gil_scoped_release release;
+    pairwise_scatter(t, pooled, n.data(), mean.data(), s.data());
+  }
+  return std::tuple(n, mean, s);
+}
+
+Array<double, 2> scores_of(const Part& part, const Columns& x, std::size_t classes, const RowFlags& missing) {
+  auto out = make_array<double, 2>({x.n, classes});
+  const nb::gil_scoped_release release;
+  part_scores(part, x.n, classes, missing, out.data());
+  return out;
+}
+
+Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Factors& factor,
+                                     const Doubles& constant) {
+  const std::size_t classes = mean.shape(0), d = cols.view.d;
+  if (mean.shape(1) != d || constant.shape(0) != classes) {
+    throw nb::value_error("mean must be (classes, columns), constant (classes)");
+  }
+  const bool shared = factor.shape(0) == 1;
+  if ((!shared && factor.shape(0) != classes) || factor.shape(1) != d || factor.shape(2) != d) {
+    throw nb::value_error("factor must be (classes, columns, columns), or (1, columns, columns) for all classes");
+  }
+  RowFlags missing(cols.view.n);
+  const Quadratic q{mean.data(), factor.data(), shared, constant.data(), classes};
+  return scores_of(*quadratic_part(cols.view, q, missing), cols.view, classes, missing);
+}
+
+Array<double, 2> py_affine_scores(const PyColumns& cols, const Matrix& weight, const Doubles& bias, const Doubles& centre) {
+  const std::size_t classes = weight.shape(0), d = cols.view.d;
+  if (weight.shape(1) != d || bias.shape(0) != classes || centre.shape(0) != d) {
+    throw nb::value_error("weight must be (classes, columns), bias (classes), centre (columns)");
+  }
+  RowFlags missing(cols.view.n);
+  const Affine a{weight.data(), bias.data(), centre.data(), classes};
+  return scores_of(*affine_part(cols.view, a, missing), cols.view, classes, missing);
+}
+
+Array<std::int64_t, 1> py_rows(const RowFlags& flags) {
+  const std::vector<std::int64_t> rows = flags.rows();
+  auto out = make_array<std::int64_t, 1>({rows.size()});
+  std::copy(rows.begin(), rows.end(), out.data());
+  return out;
+}
+
+}  // namespace
+
+void bind_discriminant(nb::module_& m) {
+  m.def("scatter", &py_scatter, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(), nb::arg("K"),
+        nb::arg("pooled"),
+        "(n, mean, s, skipped): weight, mean and centred sums of products of each class, s (1, d, d) summed over the classes\n"
+        "if pooled, from the rows without missing values; skipped: the weight of the others.");
+  m.def("pairwise_scatter", &py_pairwise_scatter, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+        nb::arg("K"), nb::arg("pooled"),
+        "(n, mean, s): [c, i, j] over the rows of class c where columns i and j are both present: weight, mean of x_i,\n"
+        "centred sum of x_i x_j.");
+  m.def("quadratic_scores", &py_quadratic_scores, nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("factor").noconvert(),
+        nb::arg("constant").noconvert(),
+        "constant - |factor (x - mean)|^2 / 2 of each row and class, factor lower triangular; NaN for a row with missing values.");
+  m.def("affine_scores", &py_affine_scores, nb::arg("cols"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
+        nb::arg("centre").noconvert(), "bias + weight (x - centre) of each row and class; NaN for a row with missing values.");
+  nb::class_<RowFlags>(m, "RowFlags", "Rows that a part of a scorer has left alone because a value is missing.")
+      .def(nb::init<std::size_t>(), nb::arg("n"))
+      .def("rows", &py_rows, "Their numbers, ascending.");
+}
+
+}  // namespace tb::bind

@@ -1,0 +1,198 @@
+// Scatter and scores of Gaussian discriminants against loops in long double.
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "check.hpp"
+#include "core/dispatch.hpp"
+#include "core/quadratic.hpp"
+#include "core/scatter.hpp"
+
+namespace {
+
+using namespace tb;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Doubles in row order, exactly as long as they must be, so that a read beyond the end is found.
+struct Table {
+  Table(std::size_t rows, std::size_t d, std::size_t classes, bool by_column = false)
+      : x(rows * d), y(rows), w(rows), col(d), view{{rows, d, nullptr, !by_column && d > 0}, nullptr, nullptr, classes} {
+    std::mt19937 random(static_cast<unsigned>(rows * 31 + d));
+    std::normal_distribution<double> normal;
+    for (double& v : x) v = normal(random);
+    for (double& v : w) v = 0.1 + std::abs(normal(random));
+    for (std::int32_t& c : y) c = static_cast<std::int32_t>(random() % classes);
+    for (std::size_t j = 0; j < d; ++j) {
+      col[j] = by_column ? Column{reinterpret_cast<const char*>(x.data() + j * rows), 8, Dtype::f64}
+                         : Column{reinterpret_cast<const char*>(x.data() + j), static_cast<std::ptrdiff_t>(8 * d), Dtype::f64};
+    }
+    view.x.col = col.data();
+    view.y = y.data();
+  }
+  Table(const Table&) = delete;
+  double at(std::size_t i, std::size_t j) const { return x[view.x.row_major ? i * view.x.d + j : j * view.x.n + i]; }
+  bool complete(std::size_t i) const {
+    for (std::size_t j = 0; j < view.x.d; ++j) {
+      if (std::isnan(at(i, j))) return false;
+    }
+    return true;
+  }
+
+  std::vector<double> x;
+  std::vector<std::int32_t> y;
+  std::vector<double> w;
+  std::vector<Column> col;
+  ClassTable view;
+};
+
+void check_scatter(const Table& t, bool pooled) {
+  const std::size_t d = t.view.x.d, classes = t.view.classes;
+  std::vector<double> n(classes), mean(classes * d), s((pooled ? 1 : classes) * d * d);
+  scatter(t.view, pooled, n.data(), mean.data(), s.data());
+  std::vector<long double> want(s.size());
+  for (std::size_t c = 0; c < classes; ++c) {
+    long double weight = 0;
+    std::vector<long double> m(d);
+    const auto each = [&](auto&& body) {
+      for (std::size_t i = 0; i < t.view.x.n; ++i) {
+        if (t.y[i] == static_cast<int>(c) && t.complete(i)) body(i, static_cast<long double>(t.view.w ? t.w[i] : 1.0));
+      }
+    };
+    each([&](std::size_t i, long double w) {
+      weight += w;
+      for (std::size_t j = 0; j < d; ++j) m[j] += w * t.at(i, j);
+    });
+    CHECK_NEAR(n[c], static_cast<double>(weight), 1e-13);
+    if (weight == 0) continue;
+    for (std::size_t j = 0; j < d; ++j) CHECK(std::abs(mean[c * d + j] - (m[j] /= weight)) < 1e-14L);
+    each([&](std::size_t i, long double w) {
+      for (std::size_t a = 0; a < d; ++a) {
+        for (std::size_t b = 0; b < d; ++b) {
+          want[((pooled ? 0 : c) * d + a) * d + b] += w * (t.at(i, a) - m[a]) * (t.at(i, b) - m[b]);
+        }
+      }
+    });
+  }
+  for (std::size_t i = 0; i < s.size(); ++i) CHECK(std::abs(s[i] - want[i]) < 1e-12L * (1 + t.view.x.n));
+}
+
+// Many rows in chunks; large matrices, worked on together.
+constexpr std::size_t kLarge[][3] = {{5000, 9, 4}, {300, 160, 9}};
+
+template <class F>
+void with_every_isa(F&& body) {
+  for (const Isa isa : {Isa::base, Isa::avx2, Isa::avx512}) {
+    limit_isa(isa);
+    body();
+  }
+  limit_isa(Isa::avx512);
+}
+
+}  // namespace
+
+TEST(scatter_of_every_shape) {
+  with_every_isa([] {
+    for (const std::size_t d : {1, 2, 5, 12, 13, 16, 25}) {
+      for (const std::size_t n : {0, 1, 7, 130, 400}) {
+        for (const bool by_column : {false, true}) {
+          Table t(n, d, 3, by_column);
+          for (const bool pooled : {false, true}) {
+            t.view.w = nullptr;
+            check_scatter(t, pooled);
+            t.view.w = t.w.data();
+            check_scatter(t, pooled);
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(scatter_by_rows_and_by_tiles) {
+  with_every_isa([] {
+    for (const auto& [n, d, classes] : kLarge) {
+      Table t(n, d, classes);
+      t.x[3 * t.view.x.d + 2] = kNan;
+      t.x[t.x.size() - 1] = kNan;
+      check_scatter(t, false);
+      check_scatter(t, true);
+    }
+  });
+}
+
+TEST(scatter_names_the_first_infinity) {
+  for (const auto& [rows, d, classes] : kLarge) {
+    Table t(rows, d, classes);
+    t.x[280 * d + 1] = kInf;
+    t.x[250 * d + 3] = -kInf;
+    t.x[250 * d + 4] = kInf;
+    std::vector<double> n(9), mean(9 * d), s(9 * d * d), wide(9 * d * d), wider(9 * d * d);
+    for (const bool pairwise : {false, true}) {
+      try {
+        if (pairwise) pairwise_scatter(t.view, false, wide.data(), wider.data(), s.data());
+        else scatter(t.view, false, n.data(), mean.data(), s.data());
+        CHECK(false);
+      } catch (const BadValue& bad) {
+        CHECK(bad.kind == BadValue::infinite && bad.row == 250 && bad.col == 3);
+      }
+    }
+  }
+}
+
+TEST(pairwise_scatter_of_complete_rows_is_the_scatter) {
+  const Table t(700, 14, 3);
+  const std::size_t d = 14;
+  std::vector<double> n(3), mean(3 * d), s(3 * d * d), pn(3 * d * d), pm(3 * d * d), ps(3 * d * d);
+  scatter(t.view, false, n.data(), mean.data(), s.data());
+  pairwise_scatter(t.view, false, pn.data(), pm.data(), ps.data());
+  for (std::size_t at = 0; at < s.size(); ++at) {
+    CHECK(pn[at] == n[at / (d * d)]);
+    CHECK(std::abs(pm[at] - mean[at / d]) < 1e-14);
+    CHECK(std::abs(ps[at] - s[at]) < 1e-10);
+  }
+}
+
+TEST(quadratic_and_affine_scores) {
+  with_every_isa([] {
+    for (const std::size_t d : {1, 3, 6, 8, 13, 32}) {
+      for (const std::size_t n : {0, 1, 9, 64, 150}) {
+        for (const std::size_t classes : {1, 2, 7}) {
+          Table t(n, d, classes), m(classes, d, 1), f(classes * d, d, 1), b(classes, 1, 1);
+          if (n > 5) t.x[5 * d] = kNan;
+          for (const bool shared : {false, true}) {
+            RowFlags missing(n);
+            const Quadratic q{m.x.data(), f.x.data(), shared, b.x.data(), classes};
+            const auto part = quadratic_part(t.view.x, q, missing);
+            std::vector<double> out(n * classes);
+            part_scores(*part, n, classes, missing, out.data());
+            for (std::size_t i = 0; i < n * classes; ++i) {
+              const std::size_t row = i / classes, c = i % classes;
+              long double want = b.x[c];
+              for (std::size_t a = 0; a < d; ++a) {
+                long double z = 0;
+                for (std::size_t k = 0; k <= a; ++k) {
+                  const long double from_mean = static_cast<long double>(t.x[row * d + k]) - m.x[c * d + k];
+                  z += f.x[((shared ? 0 : c * d) + a) * d + k] * from_mean;
+                }
+                want -= z * z / 2;
+              }
+              CHECK(n > 5 && row == 5 ? std::isnan(out[i]) : std::abs(out[i] - want) < 1e-12L * (1 + std::abs(want)));
+            }
+            CHECK(missing.rows() == (n > 5 ? std::vector<std::int64_t>{5} : std::vector<std::int64_t>{}));
+          }
+          RowFlags missing(n);
+          const auto part = affine_part(t.view.x, {m.x.data(), b.x.data(), f.x.data(), classes}, missing);
+          std::vector<double> out(n * classes);
+          part_scores(*part, n, classes, missing, out.data());
+          for (std::size_t i = 0; i < n * classes; ++i) {
+            const std::size_t row = i / classes, c = i % classes;
+            long double want = b.x[c];
+            for (std::size_t k = 0; k < d; ++k) want += m.x[c * d + k] * (static_cast<long double>(t.x[row * d + k]) - f.x[k]);
+            CHECK(n > 5 && row == 5 ? std::isnan(out[i]) : std::abs(out[i] - want) < 1e-12L * (1 + std::abs(want)));
+          }
+        }
+      }
+    }
+  });
+}

@@ -1,0 +1,145 @@
+"""GaussianBlock: one multivariate Gaussian per class over all numeric columns of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions import block_tally, covariance, marginal, wide
+from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, dense_sum
+from tallybayes.encode import Data, Numbers, Sparse
+from tallybayes.errors import OptionError, is_number
+
+NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
+
+
+@dataclass(frozen=True)
+class GaussianBlock(Distribution):
+    """log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
+
+    Tally: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
+    Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
+    where data leave Σ_c without full rank, block_tally.py for missing values.
+
+    alpha: 1 each class its own covariance, 0 one shared.  gamma: a number, 'oas', or one number per class (towards
+    the class's own variances).  ridge: (1 − ridge) Σ_c + ridge I, in the units of the data.
+    """
+
+    alpha: float = 0.0
+    gamma: float | str | tuple[float, ...] = 0.0
+    ridge: float = 0.0
+    ddof: int = 0
+    tol: float = 1e-4
+    separate: bool = False  # keep a scatter per class even if the estimate needs none
+
+    name = "gaussian block"
+    kinds = ("real", "count", "binary")
+
+    def __post_init__(self) -> None:
+        if self.ddof not in (0, 1):
+            raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {self.ddof!r}.")
+        if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
+            raise OptionError(f"alpha must be between 0 (one covariance) and 1 (each its own); got {self.alpha!r}.")
+        if is_number(self.gamma) and not 0 <= self.gamma <= 1:  # type: ignore[operator]
+            raise OptionError(f"shrinkage must be between 0 and 1; got {self.gamma!r}.")
+        if not is_number(self.ridge) or not 0 <= self.ridge <= 1:
+            raise OptionError(f"reg_param must be between 0 and 1; got {self.ridge!r}.")
+        if not is_number(self.tol) or self.tol < 0:
+            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
+
+    @property
+    def pooled(self) -> bool:
+        """One scatter for all classes is enough."""
+        return self.alpha == 0 and is_number(self.gamma) and not self.separate
+
+    @property
+    def amount(self) -> float:
+        """γ where it is one number for all classes, else 0."""
+        return float(self.gamma) if is_number(self.gamma) else 0.0  # type: ignore[arg-type]
+
+    @property
+    def linear(self) -> bool:
+        return self.alpha == 0
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        if isinstance(data, Sparse):
+            return dense_sum(self, data, y, w, K)
+        assert isinstance(data, Numbers)
+        return block_tally.count(data, y, w, K, self.pooled)
+
+    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        return block_tally.combine(a, b, sign, self.pooled)
+
+    def scale(self, s: Stats, factor: float) -> Stats:
+        return block_tally.scale(s, factor)
+
+    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
+        return block_tally.reclass(s, to, K, self.pooled)
+
+    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+        if not all(np.isfinite(value).all() for key, value in s.items() if key != "owner"):
+            raise _core.BadValue("overflow", 0, 0, float(np.nanmax(np.abs(s["mean"]))))
+        if "rows" in s and is_number(self.gamma) and self.ridge == 0:
+            return wide.estimate(s, self)
+        return covariance.estimate(block_tally.dense(s, self.pooled), self)
+
+    def start(self, scorer: _core.Scorer, data: Numbers, p: Params, relative: bool) -> _core.RowFlags:
+        """Adds the scores of complete rows; gives back where the others will be noted.
+
+        relative: only differences between the classes matter, so that a shared covariance is scored by its linear form.
+        """
+        missing = _core.RowFlags(data.n)
+        if relative and self.linear:
+            scorer.affine(data.columns, p["weight"], p["bias"], p["centre"], missing)
+        else:
+            scorer.quadratic(data.columns, p["mean"], p["factor"], p["constant"], missing)
+        return missing
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        scorer.added(self.scores(data, p))
+
+    def scores(self, data: Data, p: Params) -> Array:
+        """(n, K): log p(x | class), the missing coordinates integrated out."""
+        K = len(p["constant"])
+        if isinstance(data, Sparse):
+            return np.concatenate([self.scores(block, p) for _, block in data.dense_blocks()] or [np.empty((0, K))])
+        assert isinstance(data, Numbers)
+        out = np.empty((data.n, K))
+        if "basis" in p:
+            step = max(1, NEW_ROWS // max(1, data.d))
+            for i in range(0, data.n, step):
+                rows = slice(i, min(data.n, i + step))
+                x = finite_rows(data, np.arange(rows.start, rows.stop))
+                out[rows] = wide.scores(x, p)
+        else:
+            out = _core.quadratic_scores(data.columns, p["mean"], p["factor"], p["constant"])
+        gaps = np.flatnonzero(np.isnan(out[:, 0])) if K else np.empty(0, np.int64)
+        if len(gaps):
+            out[gaps] = marginal.scores(finite_rows(data, gaps), p)
+        return out
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        d = p["mean"].shape[1]
+        out = np.empty((len(y), d))
+        for k in np.unique(y):
+            here = np.flatnonzero(y == k)
+            noise = rng.normal(size=(len(here), d))
+            out[here] = p["mean"][k] + (wide.colour(noise, p, k) if "basis" in p else covariance.colour(noise, p, k))
+        return list(out.T)
+
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"mean": float(p["mean"][k, j]), "variance": float(marginal.variance(p, k, j))}
+
+
+def finite_rows(data: Numbers, rows: NDArray[Any]) -> Array:
+    """Some rows as one matrix; an infinity is refused."""
+    x = block_tally.rows_of(data, rows)
+    if np.isinf(x).any():
+        i, j = (int(v) for v in np.argwhere(np.isinf(x))[0])
+        raise _core.BadValue("infinite", int(rows[i]), j, float(x[i, j]))
+    return x

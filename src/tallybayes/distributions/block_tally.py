@@ -1,0 +1,188 @@
+"""The tally of a GaussianBlock: weight, mean, centred scatter; added and subtracted by Chan's formula.
+
+Three forms, each exact; a tally takes the smallest that serves:
+
+compact  n (K), mean (K, d), scatter (K, d, d), or (1, d, d) summed over the classes;
+paired   n, mean (K, d, d): entry [c, i, j] over the rows of class c that have both x_i and x_j (mean: of x_i there).
+         The form of data with missing values: every covariance comes from all rows that can speak of it.
+wide     rows (R, d) and the class of each (owner), scatter_c = Σ rows rowsᵀ: fewer rows than columns, no d×d matrix.
+
+    S(A ∪ B) = S(A) + S(B) + (n_A n_B / n) δ δᵀ,   δ = mean(B) − mean(A);   and backwards for A − B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import Array, Stats, Weights, spread, subtract
+from tallybayes.encode import Numbers
+
+WIDE = 256  # columns from which the wide form is worth its trouble
+
+
+def count(data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool) -> Stats:
+    if data.d >= WIDE and data.n <= data.d:
+        found = _count_wide(data, y, w, K)
+        if found is not None:
+            return found
+    n, mean, scatter, skipped = _core.scatter(data.columns, y, w, K, pooled)
+    if skipped > 0:
+        n, mean, scatter = _core.pairwise_scatter(data.columns, y, w, K, pooled)
+    return {"n": n, "mean": mean, "scatter": scatter}
+
+
+def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> Stats | None:
+    """None if a value is missing."""
+    used = np.flatnonzero((y >= 0) & (True if w is None else w > 0))
+    x = rows_of(data, used)
+    if not np.isfinite(x).all():
+        return None
+    owner, weight = y[used], np.ones(len(used)) if w is None else w[used]
+    n, mean = np.zeros(K), np.zeros((K, data.d))
+    for k in np.unique(owner):
+        here = owner == k
+        first = x[here][0]
+        n[k] = weight[here].sum()
+        mean[k] = first + weight[here] @ (x[here] - first) / n[k]
+    rows = (x - mean[owner]) * np.sqrt(weight)[:, None]
+    rows, owner = _without_lone(rows, owner, n)
+    return {"n": n, "mean": mean, "rows": rows, "owner": owner.astype(np.int64)}
+
+
+def _without_lone(rows: Array, owner: Array, n: Array) -> tuple[Array, Array]:
+    keep = rows.any(axis=1) & (n[owner] > 0)
+    return rows[keep], owner[keep]
+
+
+def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
+    if "rows" in a and "rows" in b and len(a["rows"]) + len(b["rows"]) <= a["mean"].shape[1]:
+        return _combine_wide(a, b, sign)
+    a, b = dense(a, pooled), dense(b, pooled)
+    if a["n"].ndim != b["n"].ndim:
+        a, b = paired(a), paired(b)
+    n, mean, delta, part = _means(a, b, sign)
+    other = delta.swapaxes(1, 2) if delta.ndim == 3 else delta
+    weight = a["n"] * part
+    if delta.ndim == 3:
+        cross = weight * delta * other
+        cross = cross.sum(axis=0, keepdims=True) if pooled else cross
+    elif pooled:
+        cross = ((delta * weight[:, None]).T @ delta)[None]
+    else:
+        cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
+    scatter = a["scatter"] + sign * (b["scatter"] + cross)
+    return {"n": n, "mean": mean, "scatter": scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)}
+
+
+def _means(a: Stats, b: Stats, sign: int) -> tuple[Array, Array, Array, Array]:
+    """n and mean of a ± b; δ; and what δ δᵀ counts, divided by n_A."""
+    n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
+    part = np.divide(b["n"], n, out=np.zeros_like(n), where=n > 0)
+    lift = part if part.ndim == 3 else part[:, None]
+    none_a, none_b = (a["n"] == 0).reshape(lift.shape), (b["n"] == 0).reshape(lift.shape)
+    delta = np.where(none_b | (none_a if sign > 0 else False), 0.0, b["mean"] - a["mean"])
+    mean = a["mean"] + sign * delta * lift
+    if sign > 0:
+        mean = np.where(none_a, b["mean"], mean)
+    return n, np.where((n == 0).reshape(lift.shape), 0.0, mean), delta, part
+
+
+def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
+    """Without what rounding leaves of things taken away whole."""
+    if n.ndim == 1:
+        scatter = scatter * ((n > 0).any() if pooled else (n > 0)[:, None, None])
+    else:
+        scatter = np.where((n > 0).any(axis=0) if pooled else n > 0, scatter, 0.0)
+    old = np.einsum("kii->ki", before)
+    new = np.einsum("kii->ki", scatter)
+    still = new > 8 * np.finfo(np.float64).eps * old
+    return np.asarray(scatter * still[:, :, None] * still[:, None, :])
+
+
+def _combine_wide(a: Stats, b: Stats, sign: int) -> Stats:
+    n, mean, delta, part = _means(a, b, sign)
+    step = np.sqrt(a["n"] * part)[:, None] * delta
+    moved = np.flatnonzero(step.any(axis=1))
+    rows = np.concatenate([a["rows"], b["rows"], step[moved]])
+    owner = np.concatenate([a["owner"], b["owner"], moved])
+    if sign < 0:
+        signs = np.ones(len(rows))
+        signs[len(a["rows"]) :] = -1.0
+        rows, owner = _signed(rows, owner, signs, n)
+    return {"n": n, "mean": mean, "rows": rows, "owner": owner}
+
+
+def _signed(rows: Array, owner: Array, signs: Array, n: Array) -> tuple[Array, Array]:
+    """Rows whose squares add to Σ sign · row rowᵀ, class by class."""
+    kept, owners = [rows[:0]], [owner[:0]]
+    for k in np.flatnonzero(n > 0):
+        mine = owner == k
+        if not mine.any():
+            continue
+        q, r = np.linalg.qr(rows[mine].T)
+        value, vector = np.linalg.eigh((r * signs[mine]) @ r.T)
+        good = value > 1e-12 * max(float(np.square(r).sum()), np.finfo(float).tiny)
+        found = (q @ vector[:, good]).T * np.sqrt(value[good])[:, None]
+        kept.append(found)
+        owners.append(np.full(len(found), k, dtype=owner.dtype))
+    return np.concatenate(kept), np.concatenate(owners)
+
+
+def dense(s: Stats, pooled: bool) -> Stats:
+    """A wide tally with its scatter written out; the others as they are."""
+    if "rows" not in s:
+        return s
+    K, d = s["mean"].shape
+    if pooled:
+        scatter = (s["rows"].T @ s["rows"])[None]
+    else:
+        scatter = np.zeros((K, d, d))
+        for k in range(K):
+            mine = s["rows"][s["owner"] == k]
+            scatter[k] = mine.T @ mine
+    return {"n": s["n"], "mean": s["mean"], "scatter": scatter}
+
+
+def paired(s: Stats) -> Stats:
+    """A compact tally in paired form."""
+    if s["n"].ndim == 3:
+        return s
+    K, d = s["mean"].shape
+    n = np.broadcast_to(s["n"][:, None, None], (K, d, d)).copy()
+    return {"n": n, "mean": np.repeat(s["mean"][:, :, None], d, axis=2), "scatter": s["scatter"]}
+
+
+def scale(s: Stats, factor: float) -> Stats:
+    out = {**s, "n": s["n"] * factor}
+    if "rows" in s:
+        return {**out, "rows": s["rows"] * np.sqrt(factor)}
+    return {**out, "scatter": s["scatter"] * factor}
+
+
+def reclass(s: Stats, to: Sequence[int], K: int, pooled: bool) -> Stats:
+    out = {"n": spread(s["n"], to, K), "mean": spread(s["mean"], to, K)}
+    if "rows" in s:
+        owner: Any = np.asarray(to, dtype=np.int64)[s["owner"]]
+        return {**out, "rows": s["rows"][owner >= 0], "owner": owner[owner >= 0]}
+    return {**out, "scatter": s["scatter"] if pooled else spread(s["scatter"], to, K)}
+
+
+def rows_of(data: Numbers, rows: NDArray[Any]) -> Array:
+    """Some rows as one matrix of float64."""
+    if data.matrix is None:
+        return np.column_stack([np.asarray(a)[rows].astype(np.float64) for a in data.arrays])
+    picked = data.matrix[rows] if data.which is None else data.matrix[np.ix_(rows, np.asarray(data.which))]
+    return np.asarray(picked, dtype=np.float64)
+
+
+def diagonal(s: Stats) -> tuple[Array, Array]:
+    """n (K, d) and mean (K, d): of each column by itself."""
+    K, d = s["mean"].shape[:2]
+    if s["n"].ndim == 3:
+        return np.einsum("kii->ki", s["n"]).copy(), np.einsum("kii->ki", s["mean"]).copy()
+    return np.broadcast_to(s["n"][:, None], (K, d)).copy(), s["mean"]

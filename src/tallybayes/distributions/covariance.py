@@ -1,0 +1,177 @@
+"""Covariances from a tally, and their roots: what a Gaussian discriminant is scored with.
+
+Data may leave a covariance without full rank: constant or collinear columns, a class of few rows, more columns than
+rows. The rule, which does not depend on units:
+
+1. A column that never varies is left out.
+2. Covariances are read in units of the columns' standard deviations within the classes (overall, where that is 0).
+   A direction whose variance is below tol² (and tol² of the class's largest) has none: the class takes the pooled
+   variance in that direction (a class of one row: all of it).
+3. What still has none is given tol²: nearly, but not infinitely, sure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from tallybayes.distributions.base import Array, Params, Stats
+from tallybayes.distributions.block_tally import diagonal
+from tallybayes.errors import is_number
+
+if TYPE_CHECKING:
+    from tallybayes.distributions.block import GaussianBlock
+
+LOG_2PI = float(np.log(2 * np.pi))
+EPS = float(np.finfo(np.float64).eps)
+
+
+def estimate(s: Stats, b: GaussianBlock) -> Params:
+    """Means, roots and constants of a tally with written-out scatter."""
+    n, mean = class_means(s)
+    pooled = pooled_covariance(s, b)
+    unit = units(np.diag(pooled), mean, n)
+    shrunk = b.ridge > 0 or (b.amount > 0 and bool(pooled.any()))  # every column has a variance
+    if shrunk:
+        unit = np.where(unit > 0, unit, np.sqrt(np.diag(pooled).mean()) or 1.0)
+    keep = np.flatnonzero(unit > 0)
+    K, d = mean.shape
+    shared = 1 if b.linear else K
+    factor, constant = np.zeros((shared, d, d)), np.empty(shared)
+    picked: Any = ... if len(keep) == d else np.ix_(keep, keep)
+    for k in range(shared):
+        cov = class_covariance(s, b, k, pooled)
+        scale = np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit
+        root, log_det = root_of(cov[picked], scale[keep], pooled[picked], b.tol)
+        factor[k][picked] = root
+        constant[k] = -0.5 * (log_det + len(keep) * LOG_2PI)
+    p = {"mean": mean, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
+    return {**p, **linear_form(p, n)} if b.linear else p
+
+
+def class_means(s: Stats) -> tuple[Array, Array]:
+    """Weight (K, d) and mean (K, d); a class that never saw a column takes the mean of the others."""
+    n, mean = diagonal(s)
+    total = n.sum(axis=0)
+    centre = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
+    overall = centre + np.where(total > 0, (n * (mean - centre)).sum(axis=0) / np.where(total > 0, total, 1), 0.0)
+    return n, np.where(n > 0, mean, overall)
+
+
+def divided(scatter: Array, n: Array) -> Array:
+    """scatter / n, and 0 where nothing was seen."""
+    return np.asarray(np.divide(scatter, n, out=np.zeros_like(scatter), where=np.broadcast_to(n > 0, scatter.shape)))
+
+
+def pooled_covariance(s: Stats, b: GaussianBlock) -> Array:
+    """Σ = Σ_c scatter_c / (n − ddof·K); with shrinkage by class: the weighted mean of what it makes of each class."""
+    seen = s["n"] > 0
+    if not is_number(b.gamma):
+        n = s["n"] if s["n"].ndim == 1 else np.einsum("kii->ki", s["n"]).max(axis=1)
+        parts = (n[k] * own_covariance(s, b, k) for k in np.flatnonzero(n > 0).tolist())
+        return np.asarray(sum(parts, np.zeros(s["scatter"].shape[1:])) / n.sum())
+    return divided(s["scatter"].sum(axis=0), s["n"].sum(axis=0) - b.ddof * seen.sum(axis=0))
+
+
+def own_covariance(s: Stats, b: GaussianBlock, k: int) -> Array:
+    """scatter_k / (n_k − ddof), shrunk towards its own variances if gamma is by class."""
+    cov = divided(s["scatter"][k], np.asarray(s["n"][k] - b.ddof))
+    if is_number(b.gamma):
+        return cov
+    unit = np.sqrt(np.diag(cov))
+    unit = np.where(unit > 0, unit, 1.0)
+    scaled = cov / unit / unit[:, None]
+    rows = float(s["n"][k] if s["n"].ndim == 1 else np.diag(s["n"][k]).mean())
+    if isinstance(b.gamma, tuple):
+        gamma = b.gamma[k]
+    else:
+        gamma = oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows)
+    scaled = (1 - gamma) * scaled
+    scaled[np.diag_indices(len(unit))] += gamma * np.trace(cov / unit / unit[:, None]) / len(unit)
+    return np.asarray(scaled * unit * unit[:, None])
+
+
+def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
+    """Oracle approximating shrinkage (Chen et al. 2010) of a covariance with these tr Σ² and tr Σ."""
+    square, mu = sum_of_squares / d**2, trace / d
+    down = (n + 1) * (square - mu**2 / d)
+    return 1.0 if down <= 0 else min((square + mu**2) / down, 1.0)
+
+
+def class_covariance(s: Stats, b: GaussianBlock, k: int, pooled: Array) -> Array:
+    """Σ_k(α, γ), before anything is done about its rank."""
+    cov = pooled if b.alpha == 0 else own_covariance(s, b, k)
+    if 0 < b.alpha < 1:
+        cov = b.alpha * cov + (1 - b.alpha) * pooled
+    gamma = b.amount
+    if gamma > 0 or b.ridge > 0:
+        add = gamma * float(np.trace(cov)) / len(cov)
+        cov = (1 - b.ridge) * ((1 - gamma) * cov + add * np.eye(len(cov))) + b.ridge * np.eye(len(cov))
+    return np.asarray(cov)
+
+
+def units(within: Array, mean: Array, n: Array) -> Array:
+    """Standard deviation of each column within the classes; overall where that is 0; 0 where nothing varies."""
+    total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
+    centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
+    between = (n * np.square(mean - centre)).sum(axis=0) / total
+    dust = np.square(16 * EPS * np.abs(mean).max(axis=0, initial=0.0))
+    found = np.where(within > dust, within, np.where(between > dust, between, 0.0))
+    return np.asarray(np.sqrt(found))
+
+
+def root_of(cov: Array, unit: Array, pooled: Array, tol: float) -> tuple[Array, float]:
+    """(F, log|Σ|): F lower triangular with FᵀF = Σ⁻¹."""
+    d = len(cov)
+    if d == 0:
+        return np.zeros((0, 0)), 0.0
+    scaled = cov / unit / unit[:, None]
+    lower, bad = lapack.dpotrf(scaled, lower=1)
+    if not bad:
+        norm = float(np.abs(scaled).sum(axis=0).max())
+        reciprocal, _ = lapack.dpocon(lower, norm, uplo="L")
+        bad = reciprocal * min(norm, 1.0) <= 4 * max(tol**2, 8 * d * EPS)
+    if bad:
+        lower = mended(scaled, pooled / unit / unit[:, None], tol)
+    inverse, _ = lapack.dtrtri(lower, lower=1)
+    factor = np.tril(inverse) / unit
+    return factor, 2.0 * float(np.log(np.abs(np.diag(lower))).sum() + np.log(unit).sum())
+
+
+def mended(cov: Array, pooled: Array, tol: float) -> Array:
+    """The lower root of a covariance whose missing variance is taken from the pooled one, and is tol² at least."""
+    least = max(tol**2, 8 * len(cov) * EPS)
+    value, vector = np.linalg.eigh(cov)
+    none = value < least * min(1.0, max(float(value[-1]), np.finfo(float).tiny))
+    if none.any():
+        empty = vector[:, none]
+        there = empty.T @ pooled @ empty
+        more, turn = np.linalg.eigh((there + there.T) / 2)
+        value = np.concatenate([value[~none], np.maximum(more, least)])
+        vector = np.concatenate([vector[:, ~none], empty @ turn], axis=1)
+    r: Array = np.asarray(np.linalg.qr((vector * np.sqrt(value)).T, mode="r"))
+    return np.asarray(r.T * np.where(np.diag(r) < 0, -1.0, 1.0))
+
+
+def linear_form(p: Params, n: Array) -> Params:
+    """weight (x − centre) + bias: the log joint of a shared covariance without what all classes have in common."""
+    mean = p["mean"]
+    total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
+    centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
+    away = (mean - centre) @ p["factor"][0].T
+    weight = away @ p["factor"][0]
+    return {"weight": weight, "bias": -0.5 * np.square(away).sum(axis=1), "centre": centre}
+
+
+def colour(noise: Array, p: Params, k: int) -> Array:
+    """Independent normal numbers → with the covariance of class k."""
+    return np.asarray(noise[:, : len(p["keep"])] @ root(p, k).T @ np.eye(p["mean"].shape[1])[p["keep"]])
+
+
+def root(p: Params, k: int) -> Array:
+    """L with L Lᵀ = Σ_k over the columns that vary."""
+    factor = p["factor"][k if len(p["factor"]) > 1 else 0][np.ix_(p["keep"], p["keep"])]
+    lower, _ = lapack.dtrtri(factor, lower=1) if len(factor) else (factor, 0)
+    return np.tril(lower)

@@ -1,0 +1,66 @@
+"""Gaussians with coordinates missing: integrated out exactly, one factorisation per pattern and class.
+
+log p(x_o | c) = −½ log|2π Σ_oo| − ½ (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o),   o: the coordinates that are there
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from tallybayes.distributions import covariance
+from tallybayes.distributions.base import Array, Params
+
+
+def scores(x: Array, p: Params) -> Array:
+    """(n, K) of rows with missing values (NaN)."""
+    K = len(p["constant"])
+    out = np.empty((len(x), K))
+    here = ~np.isnan(x)[:, p["keep"]]
+    patterns, which = np.unique(here, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    own = len(p["factor"]) > 1
+    whole = None if "basis" in p else [covariance.root(p, k) for k in range(len(p["factor"]))]
+    for i, pattern in enumerate(patterns):
+        rows = np.flatnonzero(which == i)
+        columns = p["keep"][pattern]
+        seen = x[np.ix_(rows, columns)]
+        for k in range(K):
+            away = seen - p["mean"][k, columns]
+            if whole is None:
+                out[rows, k] = _wide(away, columns, p, k)
+                continue
+            if k == 0 or own:
+                # rows of L for these coordinates: Σ_oo = L_o L_oᵀ, and R of its QR is a root without squaring
+                r = np.linalg.qr(whole[k if own else 0][pattern].T, mode="r")
+                half = np.log(np.abs(np.diag(r))).sum() + 0.5 * len(columns) * covariance.LOG_2PI
+            z = solve_triangular(r, away.T, trans="T") if len(columns) else away.T
+            out[rows, k] = -half - 0.5 * np.square(z).sum(axis=0)
+    return out
+
+
+def _wide(away: Array, columns: Array, p: Params, k: int) -> Array:
+    """The same with Σ = D (f I + U N Uᵀ) D: the thin directions of U over the coordinates that are there."""
+    f, basis = float(p["outside"][k]), p["basis"][columns]
+    lower = np.linalg.inv(p["factor"][k if len(p["factor"]) > 1 else 0])
+    value, vector = np.linalg.eigh(lower @ lower.T - f * np.eye(len(lower)))
+    left, size, _ = np.linalg.svd(basis @ (vector * np.sqrt(np.maximum(value, 0.0))), full_matrices=False)
+    z = away * p["scale"][columns]
+    t = z @ left
+    rest = np.square(z - t @ left.T).sum(axis=1)
+    log_det = np.log(f + size**2).sum() + (len(columns) - len(size)) * np.log(f) + 2 * np.log(p["unit"][columns]).sum()
+    distance = (np.square(t) / (f + size**2)).sum(axis=1) + rest / f
+    return np.asarray(-0.5 * (log_det + len(columns) * covariance.LOG_2PI + distance))
+
+
+def variance(p: Params, k: int, j: int) -> float:
+    """Σ_k[j, j]."""
+    at = np.flatnonzero(p["keep"] == j)
+    if not len(at):
+        return 0.0
+    if "basis" not in p:
+        return float(np.square(covariance.root(p, k)[at[0]]).sum())
+    u = p["basis"][j]
+    lower = np.linalg.inv(p["factor"][k if len(p["factor"]) > 1 else 0])
+    inside = np.square(u @ lower).sum()
+    return float(p["unit"][j] ** 2 * (inside + p["outside"][k] * (1 - u @ u)))

@@ -1,0 +1,342 @@
+"""Linear and quadratic discriminant analysis with the parameters and attributes of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from tallybayes import _core
+from tallybayes.distributions import covariance as cov
+from tallybayes.distributions.block import GaussianBlock
+from tallybayes.encode import Numbers
+from tallybayes.errors import OptionError, TableError, is_number
+from tallybayes.estimators.discriminant import GaussianDiscriminant
+from tallybayes.estimators.ledoit_wolf import blocks
+from tallybayes.estimators.linear import precision_of
+from tallybayes.plan import encode_batch, named
+from tallybayes.source import read_table
+
+Floats = NDArray[np.float64]
+
+
+class _Analysis(GaussianDiscriminant):
+    """What scikit-learn's two classes have in common."""
+
+    _solvers: tuple[str, ...]
+    solver: str
+    store_covariance: bool
+    covariance_estimator: Any
+
+    def _check_options(self) -> None:
+        if self.solver not in self._solvers:
+            raise OptionError(f"solver must be one of {self._solvers} (all give the same answer); got {self.solver!r}.")
+        if self.covariance_estimator is not None:
+            raise OptionError(
+                "covariance_estimator is not supported: covariances are read from sums, not from rows. Use shrinkage= "
+                "(a number, 'auto' or 'oas')."
+            )
+        if not isinstance(self.shrinkage, str | None) and not is_number(self.shrinkage):
+            raise OptionError(f"shrinkage must be None, 'auto', 'oas' or between 0 and 1; got {self.shrinkage!r}.")
+        super()._check_options()
+
+    def _common(self) -> dict[str, Any]:
+        shrinkage = "ledoit-wolf" if self.shrinkage == "auto" else self.shrinkage
+        return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol}
+
+
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
+    """All classes share one covariance: linear boundaries.
+
+    Parameters
+    ----------
+    solver : {'svd', 'lsqr', 'eigen'}, default='svd'
+        Accepted for compatibility: one method serves all data, and all give the same answer.
+    shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
+        'auto' is Ledoit-Wolf, as in scikit-learn.
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+        Enters the intercept only.
+    n_components : int, default=None
+        Columns that transform gives; at most K − 1.
+    store_covariance : bool, default=False
+        Whether covariance_ is there with solver='svd', as in scikit-learn.
+    tol : float, default=1e-4
+        See GaussianDiscriminant.
+
+    Attributes
+    ----------
+    coef_, intercept_, means_, priors_, covariance_, scalings_, xbar_, explained_variance_ratio_, classes_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import LinearDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LinearDiscriminantAnalysis(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    _solvers = ("svd", "lsqr", "eigen")
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: float | str | None = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _options(self) -> dict[str, Any]:
+        return {**self._common(), "alpha": 0.0, "ridge": 0.0}
+
+    def _prior(self) -> Any:
+        if self.priors is None or isinstance(self.priors, str | dict):
+            return self.priors
+        found = np.asarray(self.priors, dtype=np.float64)
+        if (found < 0).any():
+            raise OptionError(f"priors must be non-negative; got {found.tolist()}.")
+        if found.ndim == 1 and 0 < found.sum() < np.inf and abs(found.sum() - 1.0) > 1e-5:
+            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=6)
+            return found / found.sum()
+        return self.priors
+
+    def _keep(self, schema: Any, groups: Any, total: Any, closed: bool) -> None:
+        most = min(total.K - 1, schema.d)
+        if self.n_components is not None and (
+            not isinstance(self.n_components, int | np.integer) or self.n_components < 1
+        ):
+            raise OptionError(f"n_components must be None or a whole number of at least 1; got {self.n_components!r}.")
+        if self.n_components is not None and self.n_components > most:
+            raise OptionError(
+                f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."
+                + (" There is only 1 class." if total.K == 1 else "")
+            )
+        super()._keep(schema, groups, total, closed)
+
+    # --- attributes --------------------------------------------------------------------------------------------
+
+    @property
+    def xbar_(self) -> Floats:
+        """The mean of the classes' means, weighted by the priors."""
+        self._require_attribute("xbar_")
+        return np.asarray(self.priors_ @ self.means_)
+
+    def _lines(self) -> tuple[Floats, Floats]:
+        """weight and bias of (x − xbar): log joint up to a common term."""
+        p = self._parameters()
+        white = _whitener(p.parts[0])
+        away = (self.means_ - self.xbar_) @ white.T
+        return away @ white, p.log_prior - 0.5 * np.square(away).sum(axis=1)
+
+    @property
+    def coef_(self) -> Floats:
+        """Σ⁻¹ (mean_k − xbar); two classes: one row, the difference."""
+        self._require_attribute("coef_")
+        weight = self._lines()[0]
+        return weight[1:] - weight[:1] if len(weight) == 2 else weight
+
+    @property
+    def intercept_(self) -> Floats:
+        self._require_attribute("intercept_")
+        weight, bias = self._lines()
+        bias = bias - weight @ self.xbar_
+        return bias[1:] - bias[:1] if len(bias) == 2 else bias
+
+    @property
+    def covariance_(self) -> Any:
+        self._require_attribute("covariance_")
+        if self.solver == "svd" and not self.store_covariance:
+            raise AttributeError("covariance_ is there with store_covariance=True, or solver 'lsqr' or 'eigen'.")
+        return super().covariance_
+
+    def _directions(self) -> tuple[Floats, Floats]:
+        """scalings (d, rank): the directions that separate the classes, in order, with variance 1 within them."""
+        K, priors = len(self.classes_), self.priors_
+        white = _whitener(self._parameters().parts[0])
+        fac = self._tally.weight.sum() / max(K - 1, 1)
+        spread = np.sqrt(fac * priors)[:, None] * ((self.means_ - self.xbar_) @ white.T)
+        _, size, turn = np.linalg.svd(spread, full_matrices=False)
+        rank = int((size > self.tol * size[:1]).sum()) if len(size) and size[0] > 0 else 0
+        return white.T @ turn[:rank].T, size
+
+    @property
+    def scalings_(self) -> Floats:
+        self._require_attribute("scalings_")
+        return self._directions()[0]
+
+    @property
+    def explained_variance_ratio_(self) -> Floats:
+        self._require_attribute("explained_variance_ratio_")
+        size = np.square(self._directions()[1])
+        return np.asarray((size / size.sum())[: self._max_components()]) if size.sum() > 0 else np.empty(0)
+
+    def _max_components(self) -> int:
+        most = min(len(self.classes_) - 1, self.n_features_in_)
+        return most if self.n_components is None else self.n_components
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(min(self._max_components(), self.scalings_.shape[1]))
+
+    def transform(self, X: Any) -> Floats:
+        """The rows along the directions that separate the classes best.
+
+        A missing value is put where the covariance expects it, given the row's other values.
+        """
+        self._require_fit()
+        with self._speaking():
+            table = self._aligned(read_table(X), self.schema_, fresh=False)
+        batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
+        scalings, xbar = self.scalings_[:, : self._max_components()], self.xbar_
+        out = np.empty((batch.n, scalings.shape[1]))
+        for span, x in blocks(batch.data[0]):
+            if np.isinf(x).any():
+                raise TableError("Input X contains infinity: transform needs finite numbers (NaN where missing).")
+            away = x - xbar
+            if np.isnan(away).any():
+                self._expect(away)
+            out[span] = away @ scalings
+        return out
+
+    def _expect(self, away: Floats) -> None:
+        """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: written into the gaps, pattern by pattern."""
+        precision = precision_of(self._parameters().parts[0], 0)
+        gaps = np.isnan(away)
+        for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
+            rows = np.flatnonzero((gaps == pattern).all(axis=1))
+            known = away[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
+            away[np.ix_(rows, pattern)] = -np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[
+                0
+            ].T
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: log P(second | x) / P(first | x). More: xᵀ coef_k + intercept_k."""
+        self._require_fit()
+        if len(self.classes_) == 2:
+            return super().decision_function(X)
+        with self._speaking():
+            table = self._aligned(read_table(X), self.schema_, fresh=False)
+        batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
+        data = batch.data[0]
+        weight, bias = self._lines()
+        found = None
+        if isinstance(data, Numbers):
+            with named(self.schema_, self._groups[0].columns):
+                found = _core.affine_scores(data.columns, np.ascontiguousarray(weight), bias, self.xbar_)
+        if found is None or np.isnan(found).any():  # missing values: the log joint of what is there
+            joint = self.predict_joint_log_proba(X)
+            found = joint if found is None else np.where(np.isnan(found), joint, found)
+        return np.asarray(found)
+
+
+class QuadraticDiscriminantAnalysis(_Analysis):
+    """Each class has its own covariance: quadratic boundaries.
+
+    Parameters
+    ----------
+    solver : {'svd', 'eigen'}, default='svd'
+        Accepted for compatibility: both give the same answer.
+    shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
+        'auto' is Ledoit-Wolf, as in scikit-learn.
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+    reg_param : float between 0 and 1, default=0.0
+        Σ_k becomes (1 − reg_param) Σ_k + reg_param I, in the units of the data.
+    store_covariance : bool, default=False
+        Whether covariance_ is there, as in scikit-learn.
+    tol : float, default=1e-4
+        See GaussianDiscriminant.
+
+    Attributes
+    ----------
+    means_, priors_, covariance_, rotations_, scalings_, classes_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import QuadraticDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> float(QuadraticDiscriminantAnalysis().fit(X, y).score(X, y))
+    0.98
+    """
+
+    _solvers = ("svd", "eigen")
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: float | str | None = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def _options(self) -> dict[str, Any]:
+        return {**self._common(), "alpha": 1.0, "ridge": self.reg_param}
+
+    @property
+    def covariance_(self) -> Any:
+        self._require_attribute("covariance_")
+        if not self.store_covariance:
+            raise AttributeError("covariance_ is there with store_covariance=True.")
+        block = self._groups[0].distribution
+        assert isinstance(block, GaussianBlock)
+        return super().covariance_
+
+    def _axes(self) -> list[tuple[Floats, Floats]]:
+        """Variances and directions of each class."""
+        p = self._parameters().parts[0]
+        found = []
+        for k in range(len(self.classes_)):
+            lower = _whitener(p, k)
+            _, size, turn = np.linalg.svd(lower, full_matrices=False)
+            some = size > 0
+            found.append((1.0 / np.square(size[some]), turn[some].T))
+        return [(variance[::-1][::-1], turn) for variance, turn in found]
+
+    @property
+    def scalings_(self) -> list[Floats]:
+        """The variances along the axes of each class's Gaussian, largest first."""
+        self._require_attribute("scalings_")
+        return [np.sort(variance)[::-1] for variance, _ in self._axes()]
+
+    @property
+    def rotations_(self) -> list[Floats]:
+        """The axes of each class's Gaussian, in the order of scalings_."""
+        self._require_attribute("rotations_")
+        return [turn[:, np.argsort(variance)[::-1]] for variance, turn in self._axes()]
+
+    def decision_function(self, X: Any) -> Floats:
+        """Two classes: log P(second | x) / P(first | x). More: −½ log|Σ_k| − ½ distance² + log prior."""
+        found = super().decision_function(X)
+        if found.ndim == 2:
+            found = found + 0.5 * len(self._parameters().parts[0]["keep"]) * cov.LOG_2PI
+        return found
+
+
+def _whitener(p: Any, k: int = 0) -> Floats:
+    """W with WᵀW = Σ⁻¹ (within the span of the rows, if there are more columns than rows)."""
+    factor = p["factor"][k if len(p["factor"]) > 1 else 0]
+    return np.asarray(factor @ p["basis"].T * p["scale"] if "basis" in p else factor)
