@@ -212,9 +212,7 @@ def test_the_same_bits_for_any_number_of_threads(n, d, K):
     answers = []
     for count in (1, 2, 5):
         with threadpool_limits(count):
-            calls = [
-                f(cols, y, w, K, p) for f in (_core.scatter, _core.pairwise_scatter) for p in (True, False)
-            ]
+            calls = [f(cols, y, w, K, p) for f in (_core.scatter, _core.pairwise_scatter) for p in (True, False)]
             answers.append([a for call in calls for a in call])
     for other in answers[1:]:
         for a, b in zip(answers[0], other, strict=True):

@@ -199,7 +199,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._require_fit()
         with self._speaking():
             table = self._aligned(read_table(X), self.schema_, fresh=False)
-        batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
+        batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
         scalings, xbar = self.scalings_[:, : self._max_components()], self.xbar_
         out = np.empty((batch.n, scalings.shape[1]))
         for span, x in blocks(batch.data[0]):
@@ -229,7 +229,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return super().decision_function(X)
         with self._speaking():
             table = self._aligned(read_table(X), self.schema_, fresh=False)
-        batch, _ = encode_batch(table, self.schema_, self._groups, grow=False)
+        batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
         data = batch.data[0]
         weight, bias = self._lines()
         found = None
