@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import tallybayes as tb
 from tallybayes.encode import Numbers
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import MergeError, OptionError, TableError
 from tallybayes.estimators import leave_one_out
 
 DATA = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
@@ -400,6 +400,29 @@ def test_transform_puts_missing_values_where_they_are_expected() -> None:
     filled = X.copy()
     filled[3, 2] = bar[2] + cov[2, o] @ np.linalg.solve(cov[np.ix_(o, o)], X[3, o] - bar[o])
     np.testing.assert_allclose(model.transform(gone), model.transform(filled), atol=1e-9)
+
+
+def test_models_that_keep_other_sums_do_not_merge() -> None:
+    X, y = data("iris")
+    with pytest.raises(MergeError, match="same alpha"):
+        GDA(alpha=0.0).fit(X, y).merge(GDA(alpha=1.0).fit(X, y))
+    with pytest.raises(MergeError):
+        GDA("diagonal").fit(X, y).merge(GDA().fit(X, y))
+    both = GDA(alpha=0.3).fit(X[::2], y[::2]).merge(GDA(alpha=0.7).fit(X[1::2], y[1::2]))  # the sums are the same
+    same(both.predict_proba(X), GDA(alpha=0.3).fit(X, y).predict_proba(X))
+
+
+def test_one_row_at_a_time() -> None:
+    X, y = data("iris")
+    names = ["a", "b", "c", "d"]
+    model = LDA()
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        model.learn_one(dict(zip(names, row, strict=True)), label)
+    whole = LDA().fit(X, y)
+    same(
+        list(model.predict_proba_one(dict(zip(names, X[60].tolist(), strict=True))).values()),
+        whole.predict_proba(X[60:61])[0],
+    )
 
 
 def test_numbers_of_parameters() -> None:

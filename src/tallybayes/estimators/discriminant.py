@@ -15,7 +15,7 @@ from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock, finite_rows
 from tallybayes.distributions.block_tally import dense
 from tallybayes.encode import Numbers
-from tallybayes.errors import OptionError
+from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators import leave_one_out, ledoit_wolf
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
@@ -161,6 +161,13 @@ class GaussianDiscriminant(Preset):
 
     def merge(self, other: Any) -> Self:
         self._refuse_if_it_needs_all_rows()
+        if type(other) is type(self) and other._fitted() and self._fitted():
+            mine, theirs = self._groups[0].distribution, other._groups[0].distribution
+            if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
+                raise MergeError(
+                    "One model keeps a covariance for each class (alpha above 0, or 'auto'), the other one for all. "
+                    "Fit both with the same alpha."
+                )
         return super().merge(other)
 
     def _refuse_if_it_needs_all_rows(self) -> None:

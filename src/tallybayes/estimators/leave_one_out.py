@@ -31,6 +31,7 @@ from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 
 MOST_TERMS = 6
+CHUNK = 1 << 15  # rows whose scores are held at once
 ROWS = 2048  # at a time: what they need stays in the cache
 
 
@@ -57,7 +58,10 @@ def losses(
     left_in = sums.n[sums.y] - units > 1e-9 * sums.n[sums.y]
     if not left_in.any():
         return np.zeros((len(alphas), len(gammas)))
-    parts = [(float(r), np.flatnonzero(left_in & (units == r))) for r in np.unique(units[left_in])]
+    parts = []
+    for r in np.unique(units[left_in]).tolist():
+        rows = np.flatnonzero(left_in & (units == r))
+        parts += [(r, rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)]
 
     def loss_of(alpha: float) -> Array:
         loss, weight = np.zeros(len(gammas)), 0.0
