@@ -87,7 +87,7 @@ def _part(d: Any, p: Any, K: int, log_prior: Floats) -> tuple[Floats, Floats]:
     if isinstance(d, Threshold):
         return _finite(p["yes"] - _finite(p["no"])), p["no"].sum(axis=1)
     if isinstance(d, Multinomial) and not isinstance(d, Complement):
-        return _finite(p["log"]), np.zeros(K)
+        return _finite(p["weight"]), np.zeros(K)
     if isinstance(d, Categorical):
         return _finite(p["log"].T), np.zeros(K)
     raise OptionError(
