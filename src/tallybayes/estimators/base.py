@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
+from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
@@ -26,14 +27,13 @@ from tallybayes.parameters import Parameters, estimate
 from tallybayes.plan import Batch, Group, assign, encode_batch, learn_cuts, named, same_shape
 from tallybayes.schema import Kind, Schema, align, infer_schema
 from tallybayes.source import Table, read_table
-from tallybayes.table_out import build_table
 from tallybayes.tally import Tally
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class TallyClassifier(OneRow, LinearForms, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
 
     classes_: Array
@@ -298,59 +298,6 @@ class TallyClassifier(OneRow, LinearForms, ClassifierMixin, BaseEstimator):  # t
             self._model = estimate(self._tally, self.schema_, self._groups, self._prior())
         model: Parameters = self._model
         return model
-
-    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
-        """Draws n rows (and their classes) from the model, as the kind of table it was fitted on.
-
-        y: a class label, or one per row: draws x given that class. Returns X and y.
-        """
-        from sklearn.utils import check_random_state
-
-        self._require_fit()
-        p = self._parameters()
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise OptionError(f"n must be a whole number of at least 1; got {n!r}.")
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
-        codes = self._classes_to_draw(int(n), y, p, rng)
-        columns: list[Any] = [None] * self.schema_.d
-        for group, params in zip(self._groups, p.parts, strict=True):
-            drawn = group.distribution.sample(params, codes, rng)
-            for j, values in zip(group.columns, drawn, strict=True):
-                columns[j] = (group.distribution.needs, values)
-        return build_table(self.schema_, columns, rng), self.classes_[codes]
-
-    def _classes_to_draw(self, n: int, y: Any, p: Parameters, rng: np.random.Generator) -> NDArray[np.int32]:
-        if y is None:
-            share = np.exp(p.log_prior)
-            return rng.choice(len(self.classes_), size=n, p=share / share.sum()).astype(np.int32)
-        labels = np.full(n, y, dtype=object) if np.ndim(y) == 0 else np.asarray(y, dtype=object)
-        if labels.shape != (n,):
-            raise OptionError(f"y must be one label or {n} of them; got {labels.shape[0]}.")
-        codes = positions(labels, self.classes_)
-        if (codes < 0).any():
-            bad = labels[int(np.argmin(codes))]
-            raise LabelError(f"{bad!r} is not a class of this model. Classes: {self.classes_.tolist()}.")
-        return codes
-
-    def describe(self, column: str | int) -> dict[Any, dict[str, float]]:
-        """What each class says of a column: probabilities of its levels, or mean and variance, or a rate."""
-        self._require_fit()
-        j = self.schema_.position(column)
-        for group, params in zip(self._groups, self._parameters().parts, strict=True):
-            if j in group.columns:
-                i = group.columns.index(j)
-                labels: list[str] = []
-                if j in self.schema_.levels:
-                    labels = [str(v) for v in self.schema_.levels[j].labels]
-                elif j in self.schema_.cuts:
-                    labels = self.schema_.cuts[j].labels()
-                elif group.distribution.needs == "levels":
-                    labels = [str(v) for v in range(int(params["sizes"][i]))]
-                return {
-                    label: group.distribution.describe(params, i, k, labels)
-                    for k, label in enumerate(self.classes_.tolist())
-                }
-        raise OptionError(f"No distribution looks after column {column!r}.")  # pragma: no cover
 
     # --- house keeping -----------------------------------------------------------------------------------------
 

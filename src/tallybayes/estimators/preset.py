@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from tallybayes.plan import Group
 from tallybayes.schema import Schema
 
 
-class Preset(TallyClassifier):
+class Preset(TallyClassifier, ABC):
     """One distribution looks after every column."""
 
+    @abstractmethod
     def _distribution(self, d: int) -> Distribution:
-        raise NotImplementedError
+        """The distribution of a table of d columns, from the estimator's parameters."""
 
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
         return (Group(self._distribution(schema.d), tuple(range(schema.d))),)
