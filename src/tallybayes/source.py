@@ -108,8 +108,6 @@ def _from_sparse(X: Any) -> Table:
 
 def _from_array(X: Any) -> Table:
     """Lists, array-likes, matrices of strings or of Python objects."""
-    if sparse.issparse(X):  # pragma: no cover - handled by the caller
-        return _from_sparse(X)
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
         X[mask] = None

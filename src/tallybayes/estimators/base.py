@@ -100,7 +100,7 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
         codes, found = read_labels(y, table.n)
         weights = check_weights(sample_weight, table.n)
         if fresh:
-            schema = infer_schema(self._check_kind_of_table(table), self._given_schema(), self._kind())
+            schema = infer_schema(table, self._given_schema(), self._kind())
             groups = self._choose(schema)
         else:
             schema, groups = self.schema_, self._choose_again()
@@ -324,9 +324,6 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
         """Before the fit, a fitted attribute does not exist."""
         if not self._fitted():
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
-
-    def _check_kind_of_table(self, table: Table) -> Table:
-        return table
 
     def _aligned(self, table: Table, schema: Schema, fresh: bool) -> Table:
         if table.container == "rows":  # keys are names of columns, or x0, x1, …

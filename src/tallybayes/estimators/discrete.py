@@ -122,7 +122,7 @@ class ComplementNB(_Counts):
     alpha : float or array (features,), default=1.0
     force_alpha : bool, default=True
     fit_prior : bool, default=True
-        Used only with a single class: the rule itself has no prior.
+        False: all classes equally likely in class_log_prior_, score_samples and sample. The rule itself has no prior.
     class_prior : array or dict, default=None
         If given, its logarithm is added.
     norm : bool, default=False
