@@ -30,13 +30,13 @@ def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any)
     """Reads a tally: nothing here is ever put back into it."""
     parts = []
     for group, s in zip(groups, tally.stats, strict=True):
-        context = Context(tally.weight, [_levels(schema, j) for j in group.columns])
+        context = Context(tally.weight, [known_levels(schema, j) for j in group.columns])
         with named(schema, group.columns):
             parts.append(group.distribution.estimate(s, context))
     return Parameters(log_prior(tally, priors), tuple(parts))
 
 
-def _levels(schema: Schema, j: int) -> Levels | None:
+def known_levels(schema: Schema, j: int) -> Levels | None:
     """The labels of a column; its intervals where it is cut: those exist whether or not a value fell into them."""
     if j in schema.cuts:
         return Levels().extend(range(len(schema.cuts[j].points) + 1), declared=True)

@@ -24,7 +24,7 @@ from tallybayes.schema import Levels
 Array = NDArray[Any]
 Stats = dict[str, Array]
 Params = dict[str, Any]
-Needs = Literal["numbers", "levels", "cuts"]
+Needs = Literal["numbers", "levels", "cuts", "codes"]
 Weights = NDArray[np.float64] | None
 
 NEVER_LEARNED = (
@@ -65,6 +65,10 @@ class Distribution(ABC):
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
         """Class c becomes class to[c] of K; to[c] < 0 drops it."""
         return {key: spread(value, to, K) if key in self.cells else value for key, value in s.items()}
+
+    def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:  # noqa: ARG002
+        """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
+        return s
 
     @abstractmethod
     def estimate(self, s: Stats, context: Context) -> Params:

@@ -67,7 +67,6 @@ class Categorical(Distribution):
         return {**s, "count": spread(s["count"], to, K)}
 
     def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:
-        """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
         K = s["count"].shape[0]
         columns = []
         for part, to in zip(split(s["count"], s["sizes"]), maps, strict=True):

@@ -69,6 +69,12 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
         """The groups with options filled in that are chosen on the first rows."""
         return groups
 
+    def _structure(
+        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
+    ) -> tuple[tuple[Group, ...], Tally]:  # noqa: ARG002
+        """The groups with the dependences between their columns chosen, and a tally that holds what they need."""
+        return groups, total
+
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
 
@@ -129,6 +135,7 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
         total = new if fresh else tally.combine(self._tally, new, groups)
         if fresh:
             groups = self._tune(groups, batch, total, codes, weights)
+            groups, total = self._structure(groups, batch, schema, total, codes, weights)
         self._keep(schema, groups, total, closed)
         if fresh and schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
@@ -365,6 +372,6 @@ def _sizes(model: TallyClassifier) -> dict[int, int]:
     """How many codes each directly coded column has."""
     out: dict[int, int] = {}
     for group, s in zip(model._groups, model._tally.stats, strict=True):
-        if "sizes" in s and group.distribution.needs == "levels":
+        if "sizes" in s:
             out.update(zip(group.columns, s["sizes"].tolist(), strict=True))
-    return out
+    return {j: size for j, size in out.items() if j not in model.schema_.cuts}
