@@ -65,6 +65,7 @@ inline PyObject* new_error(const nb::module_& m, const char* name) {
 
 void bind_columns(nb::module_& m);
 void bind_tallies(nb::module_& m);
+void bind_tables(nb::module_& m);
 void bind_scores(nb::module_& m);
 void bind_cuts(nb::module_& m);
 void bind_kernel(nb::module_& m);

@@ -27,6 +27,7 @@ NB_MODULE(_core, m) {
 
   tb::bind::bind_columns(m);
   tb::bind::bind_tallies(m);
+  tb::bind::bind_tables(m);
   tb::bind::bind_scores(m);
   tb::bind::bind_cuts(m);
   tb::bind::bind_kernel(m);
