@@ -2,15 +2,25 @@
 
 from tallybayes.distributions import Distribution, SimpleDistribution, register
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from tallybayes.estimators.averaged import AODE, AnDE
+from tallybayes.estimators.bayes_network import BayesNetwork
 from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
+from tallybayes.estimators.kdb import KDB
 from tallybayes.estimators.naive import NaiveBayes
+from tallybayes.estimators.network import SPODE, TAN
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
 from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AODE",
+    "KDB",
+    "SPODE",
+    "TAN",
+    "AnDE",
+    "BayesNetwork",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",

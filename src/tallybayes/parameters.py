@@ -44,10 +44,12 @@ def known_levels(schema: Schema, j: int) -> Levels | None:
 
 
 def log_prior(tally: Tally, priors: Any) -> NDArray[np.float64]:
-    """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  or as given."""
+    """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  as given, or as a function reads it."""
     K = tally.K
     if priors is None:
         found = tally.weight / tally.weight.sum()
+    elif callable(priors):
+        found = priors(tally)
     elif isinstance(priors, str):
         if priors == "uniform":
             found = np.full(K, 1.0 / K)

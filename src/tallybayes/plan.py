@@ -82,7 +82,7 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
 
 def same_shape(a: Sequence[Group], b: Sequence[Group]) -> bool:
     """Do the two look after the same columns in the same way, so that their tallies add?"""
-    return [(type(g.distribution), g.columns) for g in a] == [(type(g.distribution), g.columns) for g in b]
+    return [(g.distribution.layout(), g.columns) for g in a] == [(g.distribution.layout(), g.columns) for g in b]
 
 
 def learn_cuts(

@@ -50,6 +50,10 @@ class Distribution(ABC):
     needs: ClassVar[Needs] = "numbers"
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
 
+    def layout(self) -> tuple[Any, ...]:
+        """Two distributions of one layout have tallies that add."""
+        return (type(self),)
+
     @abstractmethod
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
         """The tally of these rows."""

@@ -64,6 +64,9 @@ class Joint(Distribution):
         if self.smoothing not in SMOOTHING:
             raise OptionError(f"smoothing must be 'backoff' or 'laplace'; got {self.smoothing!r}.")
 
+    def layout(self) -> tuple[Any, ...]:
+        return (type(self), self.order, self.extra)
+
     def tables(self, d: int) -> Tables:
         return tables(d, self.order, self.extra)
 

@@ -44,7 +44,7 @@ class Tables:
 @lru_cache(maxsize=16)
 def tables(d: int, order: int, extra: tuple[tuple[int, ...], ...] = ()) -> Tables:
     """All sets of 2 … order of d columns, in lexicographic order by size, and then the extra ones."""
-    blocks = [_subsets(d, m) for m in range(2, order + 1)]
+    blocks = [subsets(d, m) for m in range(2, order + 1)]
     known = [np.full(len(b), b.shape[1], dtype=np.int64) for b in blocks]
     more = [np.array([len(s) for s in extra], dtype=np.int64)]
     flat: list[Any] = [b.ravel() for b in blocks] + [np.array([j for s in extra for j in s], dtype=np.int32)]
@@ -52,7 +52,8 @@ def tables(d: int, order: int, extra: tuple[tuple[int, ...], ...] = ()) -> Table
     return Tables(np.concatenate(flat).astype(np.int32), starts)
 
 
-def _subsets(d: int, m: int) -> NDArray[np.int32]:
+def subsets(d: int, m: int) -> NDArray[np.int32]:
+    """All sets of m of d columns, in lexicographic order."""
     if m == 2:
         return np.stack(np.triu_indices(d, 1), axis=1).astype(np.int32)
     return np.array(list(combinations(range(d), m)), dtype=np.int32).reshape(-1, m)

@@ -112,7 +112,8 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
             schema, groups = self.schema_, self._choose_again()
             if not same_shape(groups, self._groups):
                 raise OptionError(
-                    "distributions was changed after the fit; the rows learned so far do not suit it. Fit again."
+                    "A parameter that says what is counted was changed after the fit; the rows learned so far do not "
+                    "suit it. Fit again."
                 )
         table = self._aligned(table, schema, fresh)
         closed = classes is not None or (not fresh and self._closed)
@@ -184,7 +185,9 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
         groups = self._groups
         schema = tally.union_schema(self.schema_, other.schema_, _sizes(self), _sizes(other))
         if not same_shape(groups, other._groups):
-            raise MergeError("The two models use different distributions for their columns.")
+            raise MergeError(
+                "The two models use different distributions, or count different combinations, for their columns."
+            )
         mine = tally.relevel(self._tally, groups, self.schema_, schema)
         theirs = tally.relevel(other._tally, groups, other.schema_, schema)
         self._keep(schema, groups, tally.combine(mine, theirs, groups), self._closed and other._closed)

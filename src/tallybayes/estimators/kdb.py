@@ -93,8 +93,8 @@ class KDB(LearnedNetwork):
                     "counted: only those of the network chosen before were. Fit again on the rows."
                 )
             data, y, w = rows
-            joint = network.count_joint(data, stats["sizes"], y, w, total.K)
-            total = replace(total, stats=({**stats, "joint": joint},))
+            more = replace(network, order=1).count_joint(data, stats["sizes"], y, w, total.K)
+            total = replace(total, stats=({**stats, "joint": np.concatenate([stats["joint"], more], axis=1)},))
         else:
             network = replace(network, extra=pairs.extra)
         if not self.select:

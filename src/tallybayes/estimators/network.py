@@ -63,12 +63,6 @@ class NetworkClassifier(TallyClassifier):
     def _unseen(self) -> str:  # type: ignore[override]
         return self.unseen
 
-    def _choose_again(self) -> tuple[Group, ...]:
-        """The structure as it was chosen, with the smoothing as it is asked for now."""
-        (group,) = self._groups
-        network: Any = group.distribution
-        return (replace(group, distribution=replace(network, **self._options())),)
-
     def _names(self) -> list[str]:
         return [self.schema_.name(j) for j in range(self.schema_.d)]
 
@@ -87,6 +81,12 @@ class LearnedNetwork(NetworkClassifier):
 
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
         return (Group(FamilyNetwork(order=2, **self._options()), tuple(range(schema.d))),)
+
+    def _choose_again(self) -> tuple[Group, ...]:
+        """The structure as it was chosen, with the smoothing as it is asked for now."""
+        (group,) = self._groups
+        network: Any = group.distribution
+        return (replace(group, distribution=replace(network, **self._options())),)
 
     def _structure(
         self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tallybayes.errors import OptionError, listing
+from tallybayes.errors import OptionError
 
 Parents = tuple[tuple[int, ...], ...]
 
@@ -138,15 +138,12 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 def shown(parents: Parents, names: Sequence[str], between: Any, target: str = "class") -> Graph:
-    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix, or None."""
+    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix."""
     edges = tuple(
-        (names[i], names[j], {} if between is None else {"mutual_information": float(between[i, j])})
+        (names[i], names[j], {"mutual_information": float(between[i, j])})
         for j, own in enumerate(parents)
         for i in own
     )
     listed = {names[j]: tuple(names[i] for i in own) for j, own in enumerate(parents)}
     return Graph(tuple(names), listed, edges, target)
 
-
-def unknown(name: Any, names: Sequence[str]) -> OptionError:
-    return OptionError(f"The graph names {name!r}, which is not a column. Columns: {listing(list(names))}.")
