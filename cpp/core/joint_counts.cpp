@@ -1,44 +1,37 @@
 #include <algorithm>
+#include <limits>
+#include <stdexcept>
 
 #include "core/joint.hpp"
+#include "core/joint_counters.hpp"
 #include "core/labels.hpp"
-#include "core/threads.hpp"
 
 namespace tb {
 namespace {
 
-template <class T, class N>
-void count_table(const LabelledCodes& rows, const Tables& tables, std::size_t t, N* out) {
-  const T* const code = static_cast<const T*>(rows.x.code);
-  const std::int32_t* const columns = tables.columns(t);
-  for (std::size_t i = 0; i < rows.x.n; ++i) {
-    if (rows.y[i] < 0) continue;
-    std::size_t cell = 0;
-    bool present = true;
-    for (std::size_t k = 0; k < tables.order(t); ++k) {
-      const std::size_t v = code[static_cast<std::size_t>(columns[k]) * rows.x.n + i];
-      const auto size = static_cast<std::size_t>(tables.size[columns[k]]);
-      present = present && v < size;
-      cell = cell * size + v;
-    }
-    if (!present) continue;
-    N& at = out[static_cast<std::size_t>(rows.y[i]) * tables.cells() + tables.offset[t] + cell];
-    if constexpr (sizeof(N) == 8) at += rows.w ? rows.w[i] : 1.0;
-    else ++at;
+constexpr std::size_t kMostCells = std::numeric_limits<std::uint32_t>::max() - 1;
+
+void check(const LabelledCodes& rows, const Tables& tables) {
+  std::int32_t most = -1;
+  for (std::size_t i = 0; i < rows.x.n; ++i) most = std::max(most, rows.y[i]);
+  check_class(most, rows.classes);
+  for (std::size_t i = 0; rows.w && i < rows.x.n; ++i) check_weight(rows.w[i]);
+  for (std::size_t t = 0; t < tables.count; ++t) {
+    if (tables.offset[t + 1] - tables.offset[t] > kMostCells) throw std::length_error("a table has too many cells");
   }
 }
 
 template <class N>
 void count(const LabelledCodes& rows, const Tables& tables, N* out) {
-  for (std::size_t i = 0; i < rows.x.n; ++i) {
-    check_class(rows.y[i], rows.classes);
-    if (rows.w) check_weight(rows.w[i]);
+  check(rows, tables);
+  TableList by_rows, by_bits;
+  for (std::size_t t = 0; t < tables.count; ++t) {
+    if (tables.offset[t + 1] == tables.offset[t]) continue;
+    const bool bits = !rows.w && cost_by_bits(rows, tables, t) < static_cast<double>(rows.x.n);
+    (bits ? by_bits : by_rows).push_back(t);
   }
-  parallel_for(tables.count, [&](std::size_t t, int) {
-    if (rows.x.bytes == 1) count_table<std::uint8_t>(rows, tables, t, out);
-    else if (rows.x.bytes == 2) count_table<std::uint16_t>(rows, tables, t, out);
-    else count_table<std::uint32_t>(rows, tables, t, out);
-  });
+  count_by_bits(rows, tables, by_bits, out);
+  count_by_rows(rows, tables, by_rows, out);
 }
 
 }  // namespace
