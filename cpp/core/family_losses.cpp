@@ -43,11 +43,12 @@ class Walk {
 
   void row(std::size_t r, std::size_t y, double w) {
     const std::size_t K = l_.classes;
+    const double unit = std::min(w, 1.0);  // a row of weight 2 is two rows, of which one is left out
     for (std::size_t k = 0; k <= l_.most; ++k) {
-      for (std::size_t c = 0; c < K; ++c) post_[k * K + c] = l_.class_weight[c] - (c == y ? w : 0.0);
+      for (std::size_t c = 0; c < K; ++c) post_[k * K + c] = l_.class_weight[c] - (c == y ? unit : 0.0);
     }
     for (std::size_t f = 0; f < l_.levels.size(); ++f) {
-      if (codes_[static_cast<std::size_t>(l_.families.child[f]) * n_ + r] != kNoCode<T>) feature(f, r, y, w);
+      if (codes_[static_cast<std::size_t>(l_.families.child[f]) * n_ + r] != kNoCode<T>) feature(f, r, y, unit);
       for (std::size_t k = 0; k <= l_.most; ++k) {
         LogProduct& loss = loss_[k * l_.levels.size() + f];
         const double p = normalise(post_.data() + k * K, y);
@@ -75,19 +76,18 @@ class Walk {
   }
 
   // Multiplies P(x | class, the first k parents) into each posterior, the row itself taken out of its class.
-  void feature(std::size_t f, std::size_t r, std::size_t y, double w) {
+  void feature(std::size_t f, std::size_t r, std::size_t y, double unit) {
     const std::size_t K = l_.classes, child = static_cast<std::size_t>(l_.families.child[f]);
     const std::vector<Level>& levels = l_.levels[f];
     const auto size = static_cast<std::size_t>(l_.size[child]);
     const std::size_t x = codes_[child * n_ + r];
-    std::size_t cell = 0, k = 0;
+    std::size_t cell = 0;
     double own = 0;
     const Level* level = nullptr;
     for (std::size_t l = 0; l <= l_.most; ++l) {
       if (l < levels.size() && (l == 0 || known(f, l - 1, r, cell))) {
         level = &levels[l];
-        k = l;
-        own = left_out(f, k, cell, x, y, w, own, size);
+        own = left_out(f, l, cell, x, y, unit, own, size);
       }
       const double* p = level->p.data() + (cell * size + x) * K;  // a parent missing: the estimate without it
       double* post = post_.data() + l * K;
@@ -111,10 +111,10 @@ class Walk {
     return false;
   }
 
-  double left_out(std::size_t f, std::size_t l, std::size_t cell, std::size_t x, std::size_t y, double w, double below,
+  double left_out(std::size_t f, std::size_t l, std::size_t cell, std::size_t x, std::size_t y, double unit, double below,
                   std::size_t size) const {
     const Level& level = l_.levels[f][l];
-    const double n = level.n[(cell * size + x) * l_.classes + y] - w, total = level.total[cell * l_.classes + y] - w;
+    const double n = level.n[(cell * size + x) * l_.classes + y] - unit, total = level.total[cell * l_.classes + y] - unit;
     const double N = std::max(l_.smoothing.levels[l_.families.child[f]], 1.0);
     double base = 1.0 / N, a = l_.smoothing.alpha * N;
     if (l > 0 && l_.strength) {

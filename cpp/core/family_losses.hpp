@@ -24,7 +24,7 @@ struct Ladder {
 };
 
 // out (most + 1, families): the log-loss, summed over the rows, of the network of the first f + 1 families with at most
-// k parents each, every row judged by the counts without it. Where a parent is missing the estimate with the parents
+// k parents each, every row judged by the counts without it (a row of weight 2 is two rows: one of them is left out). Where a parent is missing the estimate with the parents
 // before it stands in. The same bits for any number of threads.
 template <class T>
 void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n, double* out);

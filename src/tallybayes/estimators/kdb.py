@@ -139,6 +139,7 @@ def _prior_loss(total: Tally, y: NDArray[np.int32], w: Floats | None) -> float:
     """The leave-one-out log-loss of the class frequencies alone."""
     seen = y >= 0
     weight = np.ones(int(seen.sum())) if w is None else w[seen]
-    own, n = total.weight[y[seen]] - weight, total.weight.sum() - weight
+    unit = np.minimum(weight, 1.0)
+    own, n = total.weight[y[seen]] - unit, total.weight.sum() - unit
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(-(weight * np.log(np.where(n > 0, own / n, 1.0))).sum())
