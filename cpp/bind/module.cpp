@@ -36,4 +36,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
   tb::bind::bind_families(m);
+  tb::bind::bind_averaged(m);
 }
