@@ -27,6 +27,12 @@ ALL = [
     tb.RegularizedDiscriminantAnalysis(),
     tb.LinearDiscriminantAnalysis(),
     tb.QuadraticDiscriminantAnalysis(),
+    tb.SPODE(),
+    tb.TAN(),
+    tb.KDB(),
+    tb.AODE(),
+    tb.AnDE(),
+    tb.BayesNetwork(),
 ]
 
 
