@@ -150,6 +150,13 @@ TEST(tables_count_rows) {
   }
 }
 
+TEST(tables_count_triples) {  // so many that the pairs of all columns are counted for them
+  const std::vector<std::int64_t> size{3, 1, 2, 5, 4, 2, 3};
+  Sets sets;
+  sets.add_all(7, 3);
+  for (const unsigned missing : {0u, 2'000u, 5u}) compare_all<std::uint8_t>(6'000, size, sets, 2, missing);
+}
+
 TEST(tables_count_several_chunks) {
   const std::vector<std::int64_t> size{3, 2, 4};
   compare_all<std::uint8_t>(150'000, size, sets_up_to(3, 3), 2, 30'000);
