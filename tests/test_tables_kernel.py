@@ -82,10 +82,11 @@ class TestPackCodes:
         unseen = ~inside & (True if raw else v != -1)
         return np.where(inside, v, none).astype(bits).T, unseen.any(axis=0)
 
+    @pytest.mark.usefixtures("every_isa")
     @pytest.mark.parametrize("layout", LAYOUTS)
     @pytest.mark.parametrize("dtype", INTEGERS)
     @pytest.mark.parametrize(("most", "bits"), [(5, np.uint8), (255, np.uint8), (256, np.uint16), (65_536, np.uint32)])
-    def test_every_type_and_layout(self, every_isa, dtype, layout, most, bits):
+    def test_every_type_and_layout(self, dtype, layout, most, bits):
         rng = np.random.default_rng(1)
         d = 37
         sizes = np.where(np.arange(d) % 3 == 0, most, rng.integers(0, 6, d))
@@ -139,33 +140,37 @@ class TestPackCodes:
 
 
 class TestCountTables:
+    @pytest.mark.usefixtures("every_isa")
     @pytest.mark.parametrize("missing", [0.0, 0.03])
     @pytest.mark.parametrize("order", [0, 1, 2, 3, 4])
-    def test_few_levels(self, every_isa, order, missing):
+    def test_few_levels(self, order, missing):
         rng = np.random.default_rng(order)
         sizes = [3, 5, 1, 2, 4, 2]
         codes, y = random_rows(rng, 9_001, sizes, 3, missing)
         codes[1] = 1  # a column of one level
         check(codes, y, sizes, all_of(6, order), 3, rng)
 
+    @pytest.mark.usefixtures("every_isa")
     @pytest.mark.parametrize("K", [1, 2, 40, 3_000])
     @pytest.mark.parametrize("missing", [0.0, 0.1])
-    def test_classes(self, every_isa, K, missing):
+    def test_classes(self, K, missing):
         rng = np.random.default_rng(K)
         sizes = [2, 3, 4, 9]
         codes, y = random_rows(rng, 5_000, sizes, K, missing)
         check(codes, y, sizes, all_of(4, 2) + all_of(4, 3), K, rng)
 
+    @pytest.mark.usefixtures("every_isa")
     @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-    def test_many_levels_beside_few(self, every_isa, dtype):
+    def test_many_levels_beside_few(self, dtype):
         rng = np.random.default_rng(7)
         wide = {1: 255, 2: 700, 4: 70_000}[np.dtype(dtype).itemsize]
         sizes = [wide, 3, 40, 2, 0, 6]
         codes, y = random_rows(rng, 4_000, sizes, 3, 0.1, dtype)
         check(codes, y, sizes, all_of(6, 2), 3, rng)
 
+    @pytest.mark.usefixtures("every_isa")
     @pytest.mark.parametrize("n", [0, 1, 2, 255, 256, 257, 2_047, 2_049, 70_001, 140_000])
-    def test_numbers_of_rows(self, every_isa, n):
+    def test_numbers_of_rows(self, n):
         rng = np.random.default_rng(n)
         sizes = [3, 2, 4, 20, 11]
         codes, y = random_rows(rng, n, sizes, 2, 0.01)

@@ -18,6 +18,7 @@ constexpr std::size_t kBitmapBits = std::size_t{1} << 25;  // 4 MB of bitmaps at
 constexpr std::size_t kLeastRows = 1 << 14, kMostRows = 1 << 16;
 constexpr std::int64_t kMostLevels = 64;
 constexpr std::size_t kMostOrder = 8, kMostClasses = 256;
+constexpr std::size_t kMostPairs = 1 << 20;  // of levels, of all classes
 constexpr std::size_t kPiece = 32;      // tables with one prefix that one thread counts
 constexpr std::size_t kSmall = 1 << 16;  // rows times tables not worth a team of threads
 
@@ -39,9 +40,13 @@ class BitCounter {
         first_level_(tables.d, 0), row_(chunk_), class_(rows.classes) {
     find_columns();
     find_pieces();
+    const auto triples = static_cast<std::size_t>(
+        std::count_if(list.begin(), list.end(), [&](std::size_t t) { return tables.order(t) == 3; }));
+    with_pairs_ = 2 * triples > column_.size() * column_.size() && levels_ * levels_ <= kMostPairs / rows.classes;
     for (Class& c : class_) {
       c.single.resize(levels_);
       c.whole.resize(tables.d);
+      if (with_pairs_) c.pair.resize(levels_ * levels_);
     }
     const std::size_t blocks = chunk_ / kBitBlock + 2 * rows.classes;
     bits_ = std::make_unique<Buffer<std::uint64_t>>(blocks * kBlockWords * levels_);
@@ -58,6 +63,7 @@ class BitCounter {
         if (!small) return draw(column_[k], begin, bytes.data());
         for (const std::size_t j : column_) draw(j, begin, bytes.data());
       });
+      if (with_pairs_) parallel_for(column_.size(), [&](std::size_t k, int) { count_pairs(column_[k]); });
       const std::size_t units = piece_.size() * class_.size();
       parallel_for(small ? 1 : units, [&](std::size_t unit, int thread) {
         auto& own = prefix[static_cast<std::size_t>(thread)];
@@ -76,6 +82,7 @@ class BitCounter {
     std::uint64_t* bits = nullptr;
     std::vector<std::uint32_t> single;  // how many rows have a level
     std::vector<char> whole;            // columns in which no row lacks a value
+    std::vector<std::uint32_t> pair;    // (levels_, levels_), or nothing
   };
 
   void find_columns() {
@@ -175,9 +182,35 @@ class BitCounter {
     }
   }
 
+  // The bitmaps of a prefix of order - 1 columns: combination v0 * size1 + v1, where v1 stands for all columns after the
+  // first. What has the last level of the first column (skip0), or of the second (skip1), is found by subtraction.
+  struct Prefix {
+    const std::uint64_t* bits;
+    std::vector<std::uint32_t> rows;  // how many have it
+    std::size_t size0, size1;
+    bool skip0, skip1;
+  };
+
+  Prefix prefix_of(const Class& c, std::size_t t, std::uint64_t* own) const {
+    const std::size_t order = tables_.order(t), combos = combinations(t), first = column(t, 0);
+    Prefix p{bitmap(c, first), std::vector<std::uint32_t>(combos), size(first), combos / size(first), false, false};
+    if (order == 2) {
+      std::copy_n(c.single.data() + first_level_[first], combos, p.rows.data());
+      p.skip0 = c.whole[first];
+      return p;
+    }
+    std::uint64_t* next = own;
+    cross(c, t, 0, nullptr, next, own + combos * c.stride);
+    p.bits = own;
+    for (std::size_t k = 0; k < combos; ++k) TB_CALL(count_both, own + k * c.stride, own + k * c.stride, 0, 1, c.words, &p.rows[k]);
+    p.skip0 = order == 3 && with_pairs_ && c.whole[first];
+    p.skip1 = order == 3 && with_pairs_ && c.whole[column(t, 1)];
+    return p;
+  }
+
   void count(const Class& c, std::size_t number, const Piece& piece, std::uint64_t* own) {
     if (c.count == 0) return;
-    const std::size_t t = list_[piece.begin], order = tables_.order(t);
+    const std::size_t order = tables_.order(list_[piece.begin]);
     N* const out = out_ + number * tables_.cells();
     if (order == 0) {
       for (std::size_t k = piece.begin; k < piece.end; ++k) out[tables_.offset[list_[k]]] += static_cast<N>(c.count);
@@ -186,42 +219,72 @@ class BitCounter {
     if (order == 1) {
       for (std::size_t k = piece.begin; k < piece.end; ++k) {
         const std::size_t j = column(list_[k], 0);
-        for (std::size_t v = 0; v < size(j); ++v) out[tables_.offset[list_[k]] + v] += static_cast<N>(c.single[first_level_[j] + v]);
+        add(c.single.data() + first_level_[j], size(j), out + tables_.offset[list_[k]]);
       }
       return;
     }
-    const std::size_t combos = combinations(t);
-    std::vector<std::uint32_t> rows(combos), cell;
-    const std::uint64_t* prefix = bitmap(c, column(t, 0));
-    if (order == 2) {
-      std::copy_n(c.single.data() + first_level_[column(t, 0)], combos, rows.data());
-    } else {
-      std::uint64_t* next = own;
-      cross(c, t, 0, nullptr, next, own + combos * c.stride);
-      prefix = own;
-      for (std::size_t p = 0; p < combos; ++p) TB_CALL(count_both, own + p * c.stride, own + p * c.stride, 0, 1, c.words, &rows[p]);
-    }
+    const Prefix prefix = prefix_of(c, list_[piece.begin], own);
+    std::vector<std::uint32_t> cell;
     for (std::size_t k = piece.begin; k < piece.end; ++k) {
-      const std::size_t j = column(list_[k], order - 1), levels = size(j);
-      cell.assign(combos * levels, 0);
-      const bool subtract = order == 2 && c.whole[column(t, 0)];
-      for (std::size_t p = 0; p < combos - subtract; ++p) {
-        if (rows[p] == 0) continue;
-        std::uint32_t* to = cell.data() + p * levels;
-        TB_CALL(count_both, prefix + p * c.stride, bitmap(c, j), c.stride, levels - c.whole[j], c.words, to);
-        if (c.whole[j]) {
-          std::uint32_t left = rows[p];
-          for (std::size_t v = 0; v + 1 < levels; ++v) left -= to[v];
-          to[levels - 1] = left;
+      const std::size_t t = list_[k];
+      cell.assign(tables_.offset[t + 1] - tables_.offset[t], 0);
+      count_table(c, t, prefix, cell.data());
+      add(cell.data(), cell.size(), out + tables_.offset[t]);
+    }
+  }
+
+  static void add(const std::uint32_t* from, std::size_t cells, N* to) {
+    for (std::size_t i = 0; i < cells; ++i) to[i] += static_cast<N>(from[i]);
+  }
+
+  void count_table(const Class& c, std::size_t t, const Prefix& prefix, std::uint32_t* cell) const {
+    const std::size_t j = column(t, tables_.order(t) - 1), levels = size(j);
+    const std::size_t n0 = prefix.size0 - prefix.skip0, n1 = prefix.size1 - prefix.skip1;
+    for (std::size_t v0 = 0; v0 < n0; ++v0) {
+      for (std::size_t v1 = 0; v1 < n1; ++v1) {
+        const std::size_t p = v0 * prefix.size1 + v1;
+        if (prefix.rows[p] == 0) continue;
+        std::uint32_t* to = cell + p * levels;
+        TB_CALL(count_both, prefix.bits + p * c.stride, bitmap(c, j), c.stride, levels - c.whole[j], c.words, to);
+        if (!c.whole[j]) continue;
+        to[levels - 1] = prefix.rows[p];
+        for (std::size_t v = 0; v + 1 < levels; ++v) to[levels - 1] -= to[v];
+      }
+    }
+    // All rows that have the other levels, less those with one of the levels counted.
+    const auto rest = [&](const std::uint32_t* all, std::size_t at, std::size_t from, std::size_t step, std::size_t times) {
+      std::uint32_t* to = cell + at * levels;
+      std::copy_n(all, levels, to);
+      for (std::size_t k = 0; k < times; ++k) {
+        for (std::size_t v = 0; v < levels; ++v) to[v] -= cell[(from + k * step) * levels + v];
+      }
+    };
+    if (prefix.skip1) {
+      for (std::size_t v0 = 0; v0 < n0; ++v0) rest(pairs(c, column(t, 0), v0, j), v0 * prefix.size1 + n1, v0 * prefix.size1, 1, n1);
+    }
+    if (prefix.skip0) {
+      for (std::size_t v1 = 0; v1 < prefix.size1; ++v1) {
+        const std::uint32_t* all = tables_.order(t) == 2 ? c.single.data() + first_level_[j] : pairs(c, column(t, 1), v1, j);
+        rest(all, n0 * prefix.size1 + v1, v1, prefix.size1, n0);
+      }
+    }
+  }
+
+  // How many rows have level v of column a and each level of column b > a.
+  const std::uint32_t* pairs(const Class& c, std::size_t a, std::size_t v, std::size_t b) const {
+    return c.pair.data() + (first_level_[a] + v) * levels_ + first_level_[b];
+  }
+
+  void count_pairs(std::size_t a) {
+    for (Class& c : class_) {
+      if (c.count == 0) continue;
+      for (const std::size_t b : column_) {
+        if (b <= a) continue;
+        for (std::size_t v = 0; v < size(a); ++v) {
+          std::uint32_t* to = c.pair.data() + (first_level_[a] + v) * levels_ + first_level_[b];
+          TB_CALL(count_both, bitmap(c, a, v), bitmap(c, b), c.stride, size(b), c.words, to);
         }
       }
-      if (subtract) {
-        std::uint32_t* to = cell.data() + (combos - 1) * levels;
-        std::copy_n(c.single.data() + first_level_[j], levels, to);
-        for (std::size_t p = 0; p + 1 < combos; ++p) for (std::size_t v = 0; v < levels; ++v) to[v] -= cell[p * levels + v];
-      }
-      N* const to = out + tables_.offset[list_[k]];
-      for (std::size_t i = 0; i < cell.size(); ++i) to[i] += static_cast<N>(cell[i]);
     }
   }
 
@@ -231,6 +294,7 @@ class BitCounter {
   N* out_;
   std::size_t chunk_;
   std::size_t levels_ = 0;
+  bool with_pairs_ = false;      // the counts of all pairs are wanted for those of triples
   std::size_t longest_ = 0;      // blocks of the largest class
   std::size_t prefix_maps_ = 0;  // bitmaps of a prefix, at most
   std::vector<std::size_t> column_, first_level_;
@@ -259,7 +323,7 @@ double cost_by_bits(const LabelledCodes& rows, const Tables& tables, std::size_t
   }
   const double vectors = static_cast<double>(rows.x.n) / 64.0 / (isa() == Isa::base ? 2 : isa() == Isa::avx2 ? 4 : 8);
   const auto parts = static_cast<double>((rows.x.n / chunk_rows(tables) + 1) * rows.classes);
-  return counts * (0.9 * vectors + 8.0 * parts);
+  return counts * (1.1 * vectors + 8.0 * parts);
 }
 
 void count_by_bits(const LabelledCodes& rows, const Tables& tables, const TableList& list, std::uint32_t* out) {
