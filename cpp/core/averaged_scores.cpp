@@ -49,11 +49,15 @@ class ScoreBlock {
     const auto& groups = rows_.groups(cells);
     if (groups.empty()) return;
     cell.parents(set);
-    alignas(64) double start[8];
+    alignas(64) double start[16];
     for (const AveragedRows::Group& g : groups) {
       if (!(cell.total(g.key) >= min_count)) continue;
       cell.fill(g.key);
-      for (std::size_t c = 0; c < lanes_; ++c) start[c] = cell.start()[c] * weight;
+      for (std::size_t c = 0; c < lanes_; ++c) {
+        Scaled first = cell.start()[c];
+        first.times(weight);
+        first.write(start + c, lanes_);
+      }
       const std::size_t run = TB_CALL(safe_run, cell.table(), cell.length());
       const std::uint32_t* row = rows_.row() + g.from;
       TB_CALL(add_products, rows_.products(cell.table(), start, run), row, g.count, sum_.data());
@@ -69,7 +73,8 @@ class ScoreBlock {
       row.push_back(r);
       weight_[r] = -1.0;
     }
-    alignas(64) const double one[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    alignas(64) double one[16];
+    for (std::size_t c = 0; c < lanes_; ++c) Scaled{}.write(one + c, lanes_);
     const std::size_t run = TB_CALL(safe_run, cell.root(), cell.length());
     TB_CALL(add_products, rows_.products(cell.root(), one, run), row.data(), row.size(), sum_.data());
   }

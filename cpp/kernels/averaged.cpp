@@ -134,9 +134,8 @@ TB_INLINE void product_of(const Products& t, const std::uint32_t* row, double* s
   for (int i = 0; i < together; ++i) {
     code[i] = static_cast<const Code*>(t.code) + row[i] * t.d;
     for (int v = 0; v < L::parts; ++v) {
-      x[i][v] = 1.0 - Part{};
-      e[i][v] = Part{};
-      times<L>(part<Part>(t.start + v * L::width), x[i][v], e[i][v]);
+      x[i][v] = part<Part>(t.start + v * L::width);
+      e[i][v] = part<Part>(t.start + lanes + v * L::width);
     }
   }
   if (__builtin_expect(t.run == 0, 0)) {
