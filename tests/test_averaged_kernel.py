@@ -261,7 +261,7 @@ def test_a_row_has_the_same_score_in_any_company(order):
             np.testing.assert_array_equal(default_scores(t, t.X[r : r + 1], strengths=strengths)[0], together[r])
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1e-12, 1e-160])
+@pytest.mark.parametrize("alpha", [1.0, 1e-20, 1e-160])
 def test_products_below_the_smallest_double(alpha, isa):
     t = many(60, 50, 2, sizes=10)
     X = np.concatenate([t.X[:3], np.random.default_rng(1).integers(0, 10, (3, 50))])

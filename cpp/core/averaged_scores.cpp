@@ -100,6 +100,15 @@ class ScoreBlock {
   std::vector<double> weight_;   // of the sets of parents used; -1: none
 };
 
+// Each block makes its own tables of probabilities: as few blocks as memory allows, but one for each thread unless they
+// would be small. What a row gets does not depend on its block.
+std::size_t blocks_for(const AveragedCounts& m, std::size_t n) {
+  constexpr std::size_t memory = 3 << 20, least = 512;
+  const std::size_t row = 4 * m.d() + 16 * lanes_for(m.classes) + 16;
+  const std::size_t most = std::max(least, memory / row);
+  return std::max((n + most - 1) / most, std::min<std::size_t>(static_cast<std::size_t>(threads()), (n + least - 1) / least));
+}
+
 }  // namespace
 
 void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, double* out) {
@@ -108,10 +117,10 @@ void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const do
   std::vector<double> share(weight, weight + sets);  // sums of weights must not overflow
   const double most = sets > 0 ? *std::max_element(share.begin(), share.end()) : 0.0;
   for (double& s : share) s = most > 0.0 ? s / most : 0.0;
-  const std::size_t step = 4096, blocks = (codes.n + step - 1) / step;
+  const std::size_t blocks = blocks_for(m, codes.n), step = (codes.n + blocks - 1) / blocks;
   parallel_for(blocks, [&](std::size_t b, int) {
-    const std::size_t begin = b * step, rows = std::min(step, codes.n - begin);
-    ScoreBlock(m, codes, rows).run(begin, rows, share.data(), min_count, out);
+    const std::size_t begin = std::min(b * step, codes.n), rows = std::min(step, codes.n - begin);
+    if (rows > 0) ScoreBlock(m, codes, rows).run(begin, rows, share.data(), min_count, out);
   });
 }
 
