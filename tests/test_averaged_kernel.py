@@ -236,9 +236,9 @@ def many(n=3000, d=6, K=3, order=1, sizes=4, seed=0, missing=0.05, w=None):
     return Tally(X, y, K, [sizes] * d, order, w, whole=w is None)
 
 
-def default_scores(t, X, order=None, strengths=None, min_count=1.0):
+def default_scores(t, X, alpha=1.0, strengths=None):
     rank, weights = np.arange(t.d, dtype=np.int32), np.ones(len(t.parents))
-    return _core.averaged_scores(pack(X), *t.arguments, t.order, 1.0, strengths, rank, weights, min_count)
+    return _core.averaged_scores(pack(X), *t.arguments, t.order, alpha, strengths, rank, weights, 1.0)
 
 
 @pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 8, 9, 17])
@@ -261,22 +261,13 @@ def test_a_row_has_the_same_score_in_any_company(order):
             np.testing.assert_array_equal(default_scores(t, t.X[r : r + 1], strengths=strengths)[0], together[r])
 
 
-def test_many_columns_do_not_underflow(isa):
-    """300 columns: probabilities far below the smallest double."""
-    t = many(40, 300, 2, sizes=10)
-    got = default_scores(t, t.X[:2])
-    assert np.isfinite(got).all() and (got < -600).all()
-    # Ten of the columns by the oracle, the rest missing: the same as with only ten columns.
-    some = np.full_like(t.X[:5], -1)
-    some[:, :10] = t.X[:5, :10]
-    u = Tally(t.X[:, :10], t.y, 2, [10] * 10, 1)
-    close(default_scores(t, some), scores_oracle(u, t.X[:5, :10], 1.0, None, np.arange(10), np.ones(10), 1.0))
-    # All columns copies of one: every super-parent says the same.
-    X = np.repeat(np.arange(40)[:, None] % 4, 400, axis=1)
-    v = Tally(X, np.arange(40) // 20, 2, [4] * 400, 1)
-    p = math.log((5 + 1) / (5 + 4))
-    q = math.log((5 + 1) / (40 + 8) * 2)
-    close(default_scores(v, X[:4]), np.full((4, 2), q + 399 * p))
+@pytest.mark.parametrize("alpha", [1.0, 1e-20, 1e-160])
+def test_products_below_the_smallest_double(alpha, isa):
+    t = many(60, 50, 2, sizes=10)
+    X = np.concatenate([t.X[:3], np.random.default_rng(1).integers(0, 10, (3, 50))])
+    got = default_scores(t, X, alpha=alpha)
+    assert alpha == 1 or got.min() < -750
+    close(got, scores_oracle(t, X, alpha, None, np.arange(t.d), np.ones(t.d), 1.0))
 
 
 def test_more_levels_than_sixteen_bits_of_places():

@@ -82,16 +82,21 @@ class LossBlock {
     const std::size_t place = (m_.first[static_cast<std::size_t>(parent_)] + cell) * lanes_;
     const double* table = known(cell) ? plain_[i].table() : plain_[i].root();
     const double* other = known(cell) ? without_[i].table() : without_[i].root();
-    alignas(64) double start[8];
+    alignas(64) double start[16];
+    const auto begin = [&](std::size_t c, double n, const double* root) {
+      Scaled first;
+      first.times(n / truth_.n);
+      if (known(cell)) first.times(root[place + c]);
+      first.write(start + c, lanes_);
+    };
     for (std::size_t c = 0; c < lanes_; ++c) {
-      const std::size_t from = std::min(i * lanes_ + c, m_.classes - 1);
-      start[c] = m_.class_weight[from] / truth_.n * (known(cell) ? plain_[i].root()[place + c] : 1.0);
+      begin(c, m_.class_weight[std::min(i * lanes_ + c, m_.classes - 1)], plain_[i].root());
     }
     if (y / lanes_ == i) {
       const std::size_t c = y % lanes_;
       std::copy(table, table + plain_[i].length(), mixed_.data());
       for (std::size_t v = c; v < plain_[i].length(); v += lanes_) mixed_.data()[v] = other[v];
-      start[c] = (m_.class_weight[y] - 1.0) / truth_.n * (known(cell) ? without_[i].root()[place + c] : 1.0);
+      begin(c, less(m_.class_weight[y], 1.0), without_[i].root());
       table = mixed_.data();
     }
     double* sum = sum_.data() + i * kBlock * 2 * lanes_;
@@ -163,7 +168,8 @@ class LossBlock {
 
   // The product of class y for row r with its weight w taken away.
   void direct(std::size_t r, std::size_t cell, std::size_t y, double w) {
-    double x = (m_.class_weight[y] - w) / truth_.n, e = 0.0;
+    Scaled out;
+    out.times((m_.class_weight[y] - w) / truth_.n);
     for (std::size_t k = 0; k < m_.d(); ++k) {
       const std::size_t v = rows_.level(r, k);
       if (v == AveragedRows::kNoLevel) continue;
@@ -173,12 +179,9 @@ class LossBlock {
         if (!m_.strength) p = smoothed(n, total, m_.alpha, m_.levels[k]);
         else if (total + m_.strength[k] > 0.0) p = (n + m_.strength[k] * p) / (total + m_.strength[k]);
       }
-      for (; p > 0.0 && p < 0x1p-512; e -= 1.0) p *= 0x1p512;
-      x *= p;
-      for (; x > 0.0 && x < 0x1p-512; e -= 1.0) x *= 0x1p512;
+      out.times(p);
     }
-    product(r, y)[0] = x;
-    product(r, y)[lanes_] = x > 0.0 ? e : kNothing;
+    out.write(product(r, y), lanes_);
   }
 
   const AveragedCounts& m_;
