@@ -1,5 +1,6 @@
 """Generative Bayes classifiers that learn by adding."""
 
+from tallybayes.assumptions import AssumptionReport, check_assumptions
 from tallybayes.distributions import Distribution, SimpleDistribution, register
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
@@ -12,6 +13,7 @@ from tallybayes.schema import Schema
 __version__ = "0.1.0"
 
 __all__ = [
+    "AssumptionReport",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
@@ -29,5 +31,6 @@ __all__ = [
     "RegularizedDiscriminantAnalysis",
     "Schema",
     "SimpleDistribution",
+    "check_assumptions",
     "register",
 ]
