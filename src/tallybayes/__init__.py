@@ -8,6 +8,7 @@ from tallybayes.estimators.discriminant import GaussianDiscriminant, Regularized
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
 from tallybayes.explain import Explanation, FeatureRanking
+from tallybayes.novelty import NoveltyScore
 from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ __all__ = [
     "LinearDiscriminantAnalysis",
     "MultinomialNB",
     "NaiveBayes",
+    "NoveltyScore",
     "PoissonNB",
     "QuadraticDiscriminantAnalysis",
     "RegularizedDiscriminantAnalysis",
