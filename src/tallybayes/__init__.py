@@ -1,6 +1,7 @@
 """Generative Bayes classifiers that learn by adding."""
 
 from tallybayes.assumptions import AssumptionReport, check_assumptions
+from tallybayes.compare import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
 from tallybayes.distributions import Distribution, SimpleDistribution, register
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
@@ -24,7 +25,9 @@ __all__ = [
     "GaussianDiscriminant",
     "GaussianNB",
     "KernelNB",
+    "LearningCurves",
     "LinearDiscriminantAnalysis",
+    "MatchingFeatures",
     "MultinomialNB",
     "NaiveBayes",
     "NoveltyScore",
@@ -34,5 +37,8 @@ __all__ = [
     "Schema",
     "SimpleDistribution",
     "check_assumptions",
+    "count_parameters",
+    "learning_curves",
     "register",
+    "twin",
 ]
