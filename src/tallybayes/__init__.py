@@ -1,5 +1,7 @@
 """Generative Bayes classifiers that learn by adding."""
 
+from tallybayes.assumptions import AssumptionReport, check_assumptions
+from tallybayes.compare import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
 from tallybayes.distributions import Distribution, SimpleDistribution, register
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.averaged import AODE, AnDE
@@ -10,6 +12,8 @@ from tallybayes.estimators.kdb import KDB
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.estimators.network import SPODE, TAN
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+from tallybayes.explain import Explanation, FeatureRanking
+from tallybayes.novelty import NoveltyScore
 from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
@@ -20,21 +24,31 @@ __all__ = [
     "SPODE",
     "TAN",
     "AnDE",
+    "AssumptionReport",
     "BayesNetwork",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
     "Distribution",
+    "Explanation",
+    "FeatureRanking",
     "GaussianDiscriminant",
     "GaussianNB",
     "KernelNB",
+    "LearningCurves",
     "LinearDiscriminantAnalysis",
+    "MatchingFeatures",
     "MultinomialNB",
     "NaiveBayes",
+    "NoveltyScore",
     "PoissonNB",
     "QuadraticDiscriminantAnalysis",
     "RegularizedDiscriminantAnalysis",
     "Schema",
     "SimpleDistribution",
+    "check_assumptions",
+    "count_parameters",
+    "learning_curves",
     "register",
+    "twin",
 ]
