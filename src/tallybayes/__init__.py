@@ -6,6 +6,7 @@ from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, Complemen
 from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+from tallybayes.persist import load, load_notes, save
 from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
@@ -26,5 +27,8 @@ __all__ = [
     "RegularizedDiscriminantAnalysis",
     "Schema",
     "SimpleDistribution",
+    "load",
+    "load_notes",
     "register",
+    "save",
 ]
