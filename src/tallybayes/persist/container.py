@@ -33,7 +33,7 @@ VERSION = 1
 START = struct.Struct("<8sIIQQ")
 DIGEST = 32
 STEP = 1 << 20
-DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,8}|\|S[1-9][0-9]{0,8}")
+DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,6}|\|S[1-9][0-9]{0,6}")
 
 
 class Readable(Protocol):
