@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import io
+import itertools
 import json
 import os
 import pickle
@@ -252,6 +254,25 @@ def test_a_file_that_could_not_be_read_is_not_written() -> None:
         to_bytes(model)
 
 
+def test_a_column_that_was_cut_and_is_now_a_category() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 9, size=(40, 1)).astype(float), rng.integers(0, 2, 40)
+    cut = tb.NaiveBayes("mdl").fit(X, y)
+    model = tb.NaiveBayes({"x0": "categorical"}, schema=cut.schema_).fit(X, y)
+    assert len(model.describe("x0")[0]) == 9
+    assert_twins(model, again(model), X)
+
+
+def test_object_arrays_as_parameters() -> None:
+    model = tb.GaussianNB().fit([[1.0], [2.0]], [0, 1])
+    value = np.empty(2, dtype=object)
+    value[:] = [0.5, 0.5]
+    assert again(model.set_params(priors=value)).priors.tolist() == [0.5, 0.5]
+    value[0] = [1, [2]]
+    with pytest.raises(ModelFileError, match="GaussianNB cannot be saved"):  # the error of priors, not of their form
+        to_bytes(model)
+
+
 def test_what_is_chosen_on_the_first_rows_is_kept() -> None:
     _, X, y = fitted("LinearDiscriminantAnalysis")
     model = tb.RegularizedDiscriminantAnalysis().fit(X, y)
@@ -497,28 +518,31 @@ def test_killed_at_any_moment_of_a_save(tmp_path: Path) -> None:
     models = [tb.GaussianNB().fit(X, [k, k, k, 9, 9, 9]) for k in range(3)]
     whole = {to_bytes(m) for m in models}
     tb.save(models[0], path)
-    moments = random.Random(0)
+    began = time.perf_counter()
+    tb.save(models[0], path)
+    long = time.perf_counter() - began
+    chance = random.Random(0)
     found = set()
 
-    def work() -> int:
-        os.write(ready[1], b"!")
-        while True:
-            for model in models:
-                tb.save(model, path)
+    def save_for_ever(turn: int, to_parent: int) -> None:
+        for i in itertools.count(turn):
+            os.write(to_parent, b"!")
+            tb.save(models[i % 3], path)
 
-    ready = os.pipe()
-    for _ in range(200):
-        child = in_a_child(work)
-        os.read(ready[0], 1)
-        time.sleep(moments.uniform(0.0, 0.01))
+    for turn in range(200):
+        from_child, to_parent = os.pipe()
+        child = in_a_child(functools.partial(save_for_ever, turn, to_parent))
+        for _ in range(chance.randint(1, 2)):  # it begins another save
+            os.read(from_child, 1)
+        time.sleep(chance.uniform(0.0, 1.2 * long))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
+        os.close(from_child)
+        os.close(to_parent)
         assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
         found.add(path.read_bytes())
         assert found <= whole
-    os.close(ready[0])
-    os.close(ready[1])
-    assert len(found) == 3  # it did get to save, again and again
+    assert len(found) == 3
     assert {p.name for p in tmp_path.iterdir() if not p.name.startswith(".tallybayes-")} == {"m.tb"}
 
 

@@ -36,14 +36,13 @@ def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any)
 
 
 def context_of(tally: Tally, schema: Schema, group: Group) -> Context:
-    return Context(tally.weight, [_levels(schema, j) for j in group.columns])
+    """Labels, or intervals for a distribution of cut columns: those exist whether or not a value fell into them."""
+    cut = group.distribution.needs == "cuts"
+    return Context(tally.weight, [_intervals(schema, j) if cut else schema.levels.get(j) for j in group.columns])
 
 
-def _levels(schema: Schema, j: int) -> Levels | None:
-    """The labels of a column; its intervals where it is cut: those exist whether or not a value fell into them."""
-    if j in schema.cuts:
-        return Levels().extend(range(len(schema.cuts[j].points) + 1), declared=True)
-    return schema.levels.get(j)
+def _intervals(schema: Schema, j: int) -> Levels:
+    return Levels().extend(range(len(schema.cuts[j].points) + 1), declared=True)
 
 
 def log_prior(tally: Tally, priors: Any) -> NDArray[np.float64]:
