@@ -14,6 +14,7 @@ from tallybayes.estimators.network import SPODE, TAN
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
 from tallybayes.explain import Explanation, FeatureRanking
 from tallybayes.novelty import NoveltyScore
+from tallybayes.persist import load, load_notes, save
 from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
@@ -49,6 +50,9 @@ __all__ = [
     "check_assumptions",
     "count_parameters",
     "learning_curves",
+    "load",
+    "load_notes",
     "register",
+    "save",
     "twin",
 ]

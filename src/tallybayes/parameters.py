@@ -30,17 +30,20 @@ def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any)
     """Reads a tally: nothing here is ever put back into it."""
     parts = []
     for group, s in zip(groups, tally.stats, strict=True):
-        context = Context(tally.weight, [known_levels(schema, j) for j in group.columns])
         with named(schema, group.columns):
-            parts.append(group.distribution.estimate(s, context))
+            parts.append(group.distribution.estimate(s, context_of(tally, schema, group)))
     return Parameters(log_prior(tally, priors), tuple(parts))
 
 
-def known_levels(schema: Schema, j: int) -> Levels | None:
-    """The labels of a column; its intervals where it is cut: those exist whether or not a value fell into them."""
-    if j in schema.cuts:
-        return Levels().extend(range(len(schema.cuts[j].points) + 1), declared=True)
-    return schema.levels.get(j)
+def context_of(tally: Tally, schema: Schema, group: Group) -> Context:
+    """Labels, or intervals for a distribution of cut columns: those exist whether or not a value fell into them."""
+    needs = group.distribution.needs
+    cut = schema.cuts if needs in ("cuts", "codes") else ()
+    return Context(tally.weight, [_intervals(schema, j) if j in cut else schema.levels.get(j) for j in group.columns])
+
+
+def _intervals(schema: Schema, j: int) -> Levels:
+    return Levels().extend(range(len(schema.cuts[j].points) + 1), declared=True)
 
 
 def log_prior(tally: Tally, priors: Any) -> NDArray[np.float64]:

@@ -12,7 +12,9 @@ from tallybayes.distributions.joint import information
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError
-from tallybayes.estimators.network import LearnedNetwork, Rows, context
+from tallybayes.estimators.network import LearnedNetwork, Rows
+from tallybayes.parameters import context_of
+from tallybayes.plan import Group
 from tallybayes.schema import Schema
 from tallybayes.structures.learn import by_information, k_dependence
 from tallybayes.tally import Tally
@@ -107,7 +109,7 @@ class KDB(LearnedNetwork):
         self, network: FamilyNetwork, schema: Schema, total: Tally, order: list[int], rows: Rows
     ) -> tuple[FamilyNetwork, Tally]:
         data, y, w = rows
-        p = network.base(total.stats[0], context(schema, total))
+        p = network.base(total.stats[0], context_of(total, schema, Group(network, tuple(range(schema.d)))))
         losses = network.losses(p, order, data, y, w)
         k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
         if losses[k, columns] >= _prior_loss(total, y, w):

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Context
 from tallybayes.distributions.joint import GRID, information, packed
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import Coded
@@ -17,7 +16,7 @@ from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier, _sizes
 from tallybayes.estimators.inputs import check_weights
 from tallybayes.labels import read_labels, recode
-from tallybayes.parameters import known_levels
+from tallybayes.parameters import context_of
 from tallybayes.plan import Batch, Group, encode_batch
 from tallybayes.schema import Schema
 from tallybayes.source import read_table
@@ -255,7 +254,7 @@ class SPODE(LearnedNetwork):
 def superparent_losses(pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows) -> Floats:
     """The leave-one-out log-loss of the SPODE of each column."""
     data, y, w = rows
-    p = pairs.base(total.stats[0], context(schema, total))
+    p = pairs.base(total.stats[0], context_of(total, schema, Group(pairs, tuple(range(schema.d)))))
     t = pairs.tables(schema.d)
     counted = (p["single"], p["joint"], p["class_weight"], p["sizes"], t.columns, t.starts, p["N"])
     strengths = None
@@ -267,11 +266,6 @@ def superparent_losses(pairs: FamilyNetwork, schema: Schema, total: Tally, rows:
         part = None if w is None else w[span]
         losses += _core.spode_losses(codes, y[span], part, *counted, float(pairs.alpha), strengths)
     return losses
-
-
-def context(schema: Schema, total: Tally) -> Context:
-    """What the tally of a network over all columns cannot know by itself."""
-    return Context(total.weight, [known_levels(schema, j) for j in range(schema.d)])
 
 
 def _auto(column: Any) -> bool:
