@@ -1,7 +1,9 @@
 """Generative Bayes classifiers that learn by adding."""
 
+from tallybayes.decision import bayes_risk, conditional_risk
 from tallybayes.distributions import Distribution, SimpleDistribution, register
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from tallybayes.estimators.decide import BayesDecision
 from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
 from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
 from tallybayes.estimators.naive import NaiveBayes
@@ -11,6 +13,7 @@ from tallybayes.schema import Schema
 __version__ = "0.1.0"
 
 __all__ = [
+    "BayesDecision",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
@@ -26,5 +29,7 @@ __all__ = [
     "RegularizedDiscriminantAnalysis",
     "Schema",
     "SimpleDistribution",
+    "bayes_risk",
+    "conditional_risk",
     "register",
 ]
