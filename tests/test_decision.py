@@ -293,7 +293,7 @@ def test_amounts_and_weights_are_routed() -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         inner = tb.GaussianNB().set_fit_request(sample_weight=True)
         model = tb.BayesDecision(inner, loss={("look", ...): 5, ("pass", ...): 0}, amount_loss={("pass", 1): 1})
-        model.set_score_request(amount=True).set_predict_request(amount=True)
+        model.set_score_request(amount=True, sample_weight=False).set_predict_request(amount=True)
         pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
         pipe.fit(X, y, sample_weight=w)
         np.testing.assert_allclose(pipe[-1].estimator_.class_count_.sum(), w.sum())
