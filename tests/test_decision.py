@@ -305,7 +305,9 @@ def test_amounts_and_weights_are_routed() -> None:
         assert found.best_params_["loss"][("look", ...)] == 1
         each = cross_validate(model, X, y, params={"amount": amount, "sample_weight": w}, cv=3)
         assert (each["test_score"] < 0).all()
-        whole = tb.BayesDecision(tb.GaussianNB()).set_score_request(losses=True, sample_weight=True)
+        whole = tb.BayesDecision(tb.GaussianNB().set_fit_request(sample_weight=False)).set_score_request(
+            losses=True, sample_weight=True
+        )
         losses = np.tile(1 - np.eye(2), (90, 1, 1))
         routed = cross_validate(whole, X, y, params={"losses": losses * 3, "sample_weight": np.ones(90)}, cv=3)
         plain = cross_validate(whole, X, y, cv=3)
