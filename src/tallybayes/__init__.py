@@ -8,6 +8,8 @@ from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, Complemen
 from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+from tallybayes.estimators.priors import PriorShift
+from tallybayes.estimators.semi import SemiSupervised
 from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
@@ -25,9 +27,11 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "PoissonNB",
+    "PriorShift",
     "QuadraticDiscriminantAnalysis",
     "RegularizedDiscriminantAnalysis",
     "Schema",
+    "SemiSupervised",
     "SimpleDistribution",
     "bayes_risk",
     "conditional_risk",

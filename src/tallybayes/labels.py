@@ -42,6 +42,35 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
     return encode_labels(values)
 
 
+def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
+    """The same where rows may be without a label: their code is −1. Without: None, NaN, NA, and the marker."""
+    values = np.asarray(range(0)) if y is None else _as_array(y)
+    if y is None or values.ndim != 1 or len(values) != n:
+        return read_labels(y, n)  # which says what is wrong, or takes a single column
+    kind = values.dtype.kind
+    without = np.zeros(n, dtype=bool)
+    if kind == "f":
+        without = np.isnan(values)
+    elif kind == "O":
+        without = np.asarray(_core.object_codes(values, {}, True)) < 0
+    if marker is not None:
+        if kind in "US" and not isinstance(marker, str) and (values == str(marker)).any():
+            raise LabelError(
+                f"The labels are strings, and some are {str(marker)!r}: is that the mark {marker!r} turned into a "
+                "string? Use None for a row without a label, or an array of dtype object."
+            )
+        without |= np.fromiter((v == marker for v in values.tolist()), dtype=bool, count=n)
+    if without.all():
+        raise LabelError("No row has a label. Semi-supervised learning needs some rows of each class.")
+    rest = values[~without]
+    if kind == "O" and without.any():  # [0, None, 1]: the labels themselves are integers
+        plain = _as_array(rest.tolist())
+        rest = plain if plain.dtype.kind in "iub" else rest
+    codes = np.full(n, -1, dtype=np.int32)
+    codes[~without], found = encode_labels(rest)
+    return codes, found
+
+
 def _texts(y: Any) -> tuple[Codes, list[Any]] | None:
     """Codes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
     series = nw.from_native(y, series_only=True, pass_through=True)

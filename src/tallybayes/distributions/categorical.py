@@ -128,6 +128,16 @@ class Categorical(Distribution):
         table[:, gone] = np.repeat(rest, sizes, axis=1)[:, gone] if self.other else 0.0
         return {"log": np.ascontiguousarray(table.T), "other": rest.T.copy(), "sizes": sizes, "N": N, "exist": exist}
 
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too."""
+        if self.alpha == 0:
+            return 0.0
+        total = 0.0
+        parts = zip(split(p["log"].T, p["sizes"]), p["exist"], p["N"], p["other"], strict=True)
+        for log, exist, N, rest in parts:
+            total += float(log[:, exist].sum() + (N - exist.sum()) * rest.sum())
+        return self.alpha * total
+
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Codes)
         scorer.discrete(data.columns, p["sizes"], p["log"], p["other"] if self.other else None, data.raw)
@@ -178,6 +188,12 @@ def check_alpha(alpha: Any, least: float = 0.0) -> None:
     a = np.asarray(alpha)
     if a.dtype.kind not in "fiu" or not np.isfinite(a).all() or (a < least).any():
         raise OptionError(f"alpha must be a number of at least {least:g}; got {alpha!r}.")
+
+
+def weighted(alpha: float | Sequence[float], log: Array) -> float:
+    """Σ a_j log_cj, with 0 · −∞ = 0."""
+    a = np.broadcast_to(np.asarray(alpha, dtype=np.float64), log.shape)
+    return float((a[a > 0] * log[a > 0]).sum())
 
 
 def split(a: Array, sizes: Array) -> list[Array]:

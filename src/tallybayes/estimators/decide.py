@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Bunch, get_tags
+from sklearn.base import clone
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,13 +16,14 @@ from tallybayes.decision import Losses, check_loss, check_proba, chosen
 from tallybayes.errors import LabelError, OptionError, is_number, listing
 from tallybayes.estimators.inputs import check_weights
 from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss
+from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import positions, read_labels
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class BayesDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class BayesDecision(Wrapper):
     """Answers so that the expected loss is least: h(x) = argmin_a Σ_j λ[a, j] P(j | x).
 
     Parameters
@@ -209,31 +210,6 @@ class BayesDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         for caller in ("predict", "predict_proba", "score"):
             mapping.add(caller=caller, callee="predict_proba")
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=mapping)
-
-    @property
-    def classes_(self) -> Array:
-        return np.asarray(self._of_inner("classes_"))
-
-    @property
-    def n_features_in_(self) -> int:
-        return int(self._of_inner("n_features_in_"))
-
-    @property
-    def feature_names_in_(self) -> Array:
-        return np.asarray(self._of_inner("feature_names_in_"))
-
-    def _of_inner(self, name: str) -> Any:
-        """An attribute of the fitted estimator; before the fit there is none."""
-        if "estimator_" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
-        return getattr(self.estimator_, name)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags
-        return tags
 
 
 def _amounts(amount: Any, n: int) -> Floats:
