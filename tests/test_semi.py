@@ -27,7 +27,10 @@ from tests.estimators import ESTIMATORS, labels
 NAMES = [name for name in ESTIMATORS if name != "ComplementNB"]
 # whose estimates are the top of what is climbed (with var_smoothing as small as it is)
 EXACT = [name for name in NAMES if not re.search("shared|Kernel|oas|diagonal|GaussianDiscriminant$", name)]
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning"),
+]
 
 
 def some(name: str, seed: int, n: int = 60) -> tuple[Any, Any, Any]:
@@ -164,6 +167,8 @@ def test_it_helps_where_the_model_is_right_and_harms_where_it_is_wrong() -> None
         (pd.Series(["a", "b", None, None], dtype="category"), None, ["a", "b"]),
         (pl.Series(["a", "b", None, None]), None, ["a", "b"]),
         (np.array(["a", "b", None, None], dtype=object), None, ["a", "b"]),
+        (np.array([["a"], ["b"], [None], [None]], dtype=object), None, ["a", "b"]),
+        (pd.Series(["a", "b", pd.NA, "?"], dtype="string"), "?", ["a", "b"]),
     ],
 )
 def test_marks(y: Any, mark: Any, classes: Any) -> None:

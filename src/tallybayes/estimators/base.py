@@ -125,7 +125,7 @@ class TallyClassifier(OneRow, Generates, Priors, LinearForms, ClassifierMixin, B
             raise LabelError("Nothing to learn from: every sample weight is zero.")
         codes = recode(codes, found, labels) if not np.array_equal(found, labels) else codes
         schema = learn_cuts(table, schema, groups, codes, weights, len(labels))
-        batch, schema = encode_batch(table, schema, groups, True, {} if fresh else level_sizes(self))
+        batch, schema = encode_batch(table, schema, groups, True, {} if fresh else _sizes(self))
         new = tally.count(batch, schema, groups, labels, codes, weights)
         total = new if fresh else tally.combine(self._tally, new, groups)
         if fresh:
@@ -161,7 +161,7 @@ class TallyClassifier(OneRow, Generates, Priors, LinearForms, ClassifierMixin, B
         if len(unknown):
             raise LabelError(f"Cannot forget rows of class {listing([str(v) for v in unknown])}: never learned.")
         codes = recode(codes, found, self.classes_)
-        batch, schema = encode_batch(table, self.schema_, self._groups, True, level_sizes(self))
+        batch, schema = encode_batch(table, self.schema_, self._groups, True, _sizes(self))
         old = tally.count(batch, schema, self._groups, self.classes_, codes, weights)
         left = tally.combine(self._tally, old, self._groups, sign=-1)
         if not self._closed and (left.weight == 0).any():
@@ -176,7 +176,7 @@ class TallyClassifier(OneRow, Generates, Priors, LinearForms, ClassifierMixin, B
             raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         other._require_fit()
         groups = self._groups
-        schema = tally.union_schema(self.schema_, other.schema_, level_sizes(self), level_sizes(other))
+        schema = tally.union_schema(self.schema_, other.schema_, _sizes(self), _sizes(other))
         if not same_shape(groups, other._groups):
             raise MergeError("The two models use different distributions for their columns.")
         mine = tally.relevel(self._tally, groups, self.schema_, schema)
@@ -253,7 +253,7 @@ class TallyClassifier(OneRow, Generates, Priors, LinearForms, ClassifierMixin, B
         """log p(x): is this row like anything seen? priors: see predict_proba."""
         return self._matrix(X, "evidence", priors)
 
-    def _matrix(self, X: Any, how: str, priors: Any) -> Floats:
+    def _matrix(self, X: Any, how: str, priors: Any = None) -> Floats:
         answer: Floats = self._ask(X, how, priors)
         return answer
 
@@ -269,7 +269,7 @@ class TallyClassifier(OneRow, Generates, Priors, LinearForms, ClassifierMixin, B
     def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
         """start: what the log joint starts from, one for all rows or one for each."""
         table = self._aligned(read_table(X), self.schema_, fresh=False)
-        batch, _ = encode_batch(table, self.schema_, self._groups, False, level_sizes(self))
+        batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
         scorer = make_scorer(batch.n, start)
         for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
             with named(self.schema_, group.columns):
@@ -374,7 +374,7 @@ def make_scorer(n: int, start: Floats) -> _core.Scorer:
     return _core.Scorer(n, start)
 
 
-def level_sizes(model: TallyClassifier) -> dict[int, int]:
+def _sizes(model: TallyClassifier) -> dict[int, int]:
     """How many codes each directly coded column has."""
     out: dict[int, int] = {}
     for group, s in zip(model._groups, model._tally.stats, strict=True):

@@ -12,9 +12,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.decision import Losses, check_loss, check_proba, chosen
+from tallybayes.decision import Losses, check_loss, check_proba, chosen, mean
 from tallybayes.errors import LabelError, OptionError, is_number, listing
-from tallybayes.estimators.inputs import check_weights
 from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import positions, read_labels
@@ -148,8 +147,7 @@ class BayesDecision(Wrapper):
         self, X: Any, losses: Any = None, amount: Any = None, sample_weight: Any = None, **params: Any
     ) -> float:
         """The expected loss: the mean of answer_risk. True of the world as far as the probabilities are."""
-        risk = self.answer_risk(X, losses, amount, **params)
-        return float(np.average(risk, weights=check_weights(sample_weight, len(risk))))
+        return mean(self.answer_risk(X, losses, amount, **params), sample_weight)
 
     def realised_loss(self, X: Any, y: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
         """What each row's answer cost, given its true class y."""
@@ -163,8 +161,7 @@ class BayesDecision(Wrapper):
 
         With loss=None and no reject it is accuracy − 1.
         """
-        found = self.realised_loss(X, y, losses, amount, **params)
-        return -float(np.average(found, weights=check_weights(sample_weight, len(found))))
+        return -mean(self.realised_loss(X, y, losses, amount, **params), sample_weight)
 
     def _realised(self, P: Floats, y: Any, losses: Losses) -> Floats:
         codes, found = read_labels(y, len(P))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes import tally
 from tallybayes.distributions import Complement
 from tallybayes.errors import OptionError, UnseenCategoryWarning, is_number
-from tallybayes.estimators.base import TallyClassifier, level_sizes
+from tallybayes.estimators.base import TallyClassifier, _sizes
 from tallybayes.estimators.inputs import check_weights
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import read_some_labels, recode
@@ -115,19 +115,19 @@ class SemiSupervised(Wrapper):
 
     def predict(self, X: Any, priors: Any = None) -> Array:
         """The most probable class of each row."""
-        return np.asarray(self._fitted().predict(X, priors))
+        return np.asarray(self._fitted().predict(X, priors=priors))
 
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """P(class | x), columns in the order of classes_."""
-        return self._fitted().predict_proba(X, priors)
+        return self._fitted().predict_proba(X, priors=priors)
 
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
         """log P(class | x)."""
-        return self._fitted().predict_log_proba(X, priors)
+        return self._fitted().predict_log_proba(X, priors=priors)
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
         """log p(x)."""
-        return self._fitted().score_samples(X, priors)
+        return self._fitted().score_samples(X, priors=priors)
 
     def _fitted(self) -> TallyClassifier:
         check_is_fitted(self, "estimator_")
@@ -144,7 +144,7 @@ class _Climb:
         self.first, self.X, self.codes, self.open, self.w = first, X, codes, open_rows, w
         self.share = share
         table = first._aligned(read_table(X), first.schema_, fresh=True)
-        self.batch, self.schema = encode_batch(table, first.schema_, first._groups, True, level_sizes(first))
+        self.batch, self.schema = encode_batch(table, first.schema_, first._groups, True, _sizes(first))
 
     def run(self, max_iter: int, tol: float) -> tuple[TallyClassifier, Floats, bool]:
         """The best model, what was climbed after each step, and whether the top was reached."""
