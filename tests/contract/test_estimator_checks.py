@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tallybayes as tb
@@ -36,7 +37,10 @@ ALL = [
 ]
 
 
-@parametrize_with_checks(ALL)
+AROUND = [tb.BayesDecision(tb.GaussianNB()), tb.BayesDecision(LogisticRegression()), tb.SemiSupervised(tb.GaussianNB())]
+
+
+@parametrize_with_checks([*ALL, *AROUND])
 def test_estimator_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -98,6 +98,13 @@ class Distribution(ABC):
     def estimate(self, s: Stats, context: Context) -> Params:
         """The parameters that people read."""
 
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """log of the prior density under which `estimate` is the most probable value, up to a constant.
+
+        0 where the estimate is maximum likelihood (or no maximum at all). The likelihood plus this is what EM climbs.
+        """
+        return 0.0
+
     @abstractmethod
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         """Adds log P(x | class) of these columns to the scorer."""

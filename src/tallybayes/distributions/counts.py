@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
-from tallybayes.distributions.categorical import check_alpha, check_per_column
+from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
 from tallybayes.encode import Codes, Data, Numbers, Sparse
 
 LARGE = 1e18  # a rate whose counts do not fit into 64 bits
@@ -45,6 +45,10 @@ class Multinomial(Distribution):
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         return {"weight": _log_shares(s["sum"] + np.asarray(self.alpha))}
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: Σ_j a_j log θ_cj."""
+        return weighted(self.alpha, p["weight"])
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=False)
@@ -130,6 +134,13 @@ class Poisson(Distribution):
         with np.errstate(divide="ignore"):
             weight = np.where(silent, 0.0, np.log(rate))
         return {"rate": rate, "weight": weight, "bias": np.where(silent, 0.0, -rate)}
+
+    def penalty(self, s: Stats, p: Params) -> float:
+        """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
+        if self.alpha == 0:
+            return 0.0
+        overall = s["sum"].sum(axis=0) / np.maximum(s["n"].sum(axis=0), np.finfo(float).tiny)
+        return float(self.alpha * (overall * p["weight"] + p["bias"]).sum())
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=True)
