@@ -222,9 +222,7 @@ def test_scores_are_the_formula(case, data):
         weights = np.ones(len(t.parents))
     min_count = data.draw(st.sampled_from([0.0, 1.0, 3.0, 1e9]))
     dtype = data.draw(st.sampled_from([np.uint8, np.uint16, np.uint32]))
-    got = _core.averaged_scores(
-        pack(X, dtype), *t.arguments, t.order, alpha, strengths, rank, weights, min_count
-    )
+    got = _core.averaged_scores(pack(X, dtype), *t.arguments, t.order, alpha, strengths, rank, weights, min_count)
     close(got, scores_oracle(t, X, alpha, strengths, rank, weights / max(weights.max(initial=0), 1e-300), min_count))
 
 
@@ -256,7 +254,9 @@ def test_a_row_has_the_same_score_in_any_company(order):
     t = many(order=order)
     for strengths in (None, np.full((order, t.d), 2.0)):
         together = default_scores(t, t.X, strengths=strengths)
-        np.testing.assert_array_equal(default_scores(t, np.tile(t.X, (5, 1)), strengths=strengths)[-len(t.X) :], together)
+        np.testing.assert_array_equal(
+            default_scores(t, np.tile(t.X, (5, 1)), strengths=strengths)[-len(t.X) :], together
+        )
         for r in range(0, len(t.X), 500):
             np.testing.assert_array_equal(default_scores(t, t.X[r : r + 1], strengths=strengths)[0], together[r])
 

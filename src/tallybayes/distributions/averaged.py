@@ -15,7 +15,7 @@ from tallybayes.distributions.joint import GRID, Joint, information, packed
 from tallybayes.distributions.network import draw, families
 from tallybayes.distributions.tables import subsets
 from tallybayes.encode import Coded, Data
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, is_number
 
 Floats = NDArray[np.float64]
 SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
@@ -42,6 +42,13 @@ class AveragedNetwork(Joint):
         super().__post_init__()
         if self.weighting not in (None, "information"):
             raise OptionError(f"weighting must be None or 'information'; got {self.weighting!r}.")
+
+    def check(self, s: Stats, context: Context) -> None:
+        super().check(s, context)
+        if self.n not in (1, 2, 3) or self.order != min(self.n + 1, context.d):
+            raise ValueError(f"n = {self.n} parents do not go with sets of {self.order} columns")
+        if not is_number(self.min_count) or self.min_count <= 0:
+            raise ValueError("'min_count' is not a number above 0")
 
     def estimate(self, s: Stats, context: Context) -> Params:
         p = self.base(s, context)
@@ -81,11 +88,21 @@ class AveragedNetwork(Joint):
         for span, codes, met in packed(data, p["sizes"], p["exist"]):
             if follows is not None:
                 codes = without_subsumed(codes, p["sizes"], follows)
-            terms[span] = _core.averaged_scores(
-                codes, *_counted(p), p["n"], float(self.alpha), p["strengths"], p["rank"], p["W"], float(self.min_count)
-            )
+            terms[span] = self._averaged(codes, p)
             unseen |= met
         scorer.added(terms, np.flatnonzero(unseen).tolist())
+
+    def scores(self, codes: Array, p: Params) -> Array:
+        if self.subsumption and p["n"]:
+            codes = without_subsumed(codes, p["sizes"], self._implications(p))
+        return self._averaged(codes, p)
+
+    def _averaged(self, codes: Array, p: Params) -> Array:
+        if p["n"] == 0:
+            none = np.empty(0, dtype=np.int32), np.zeros(len(p["sizes"]) + 1, dtype=np.int64)
+            return _core.network_scores(codes, p["sizes"], p["child"], *none, p["log"])
+        rest = (p["strengths"], p["rank"], p["W"], float(self.min_count))
+        return _core.averaged_scores(codes, *_counted(p), p["n"], float(self.alpha), *rest)
 
     def _implications(self, p: Params) -> NDArray[np.bool_]:
         """[a, b]: level a (of all columns' levels) is there in every row with level b."""
@@ -123,8 +140,8 @@ class AveragedNetwork(Joint):
         table = np.array([index[key] for key in f.sets], dtype=np.int64)
         strengths = None
         if p.get("strengths") is not None:
-            levels = [(l, int(j)) for j in f.child for l in range(len(parents[int(j)]))]
-            strengths = np.array([p["strengths"][l, j] for l, j in levels])
+            levels = [(level, int(j)) for j in f.child for level in range(len(parents[int(j)]))]
+            strengths = np.array([p["strengths"][level, j] for level, j in levels])
         t = self.tables(d)
         args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, None)
         logs, offsets = _core.family_logs(*args, p["N"], float(self.alpha), strengths)

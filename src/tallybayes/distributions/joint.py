@@ -23,11 +23,12 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
+    expect,
     spread,
     subtract,
 )
 from tallybayes.distributions.categorical import Categorical, check_alpha, resize, split
-from tallybayes.distributions.tables import Tables, check_cells, check_memory, tables
+from tallybayes.distributions.tables import Tables, cells_of, check_cells, check_memory, check_sets, tables
 from tallybayes.encode import RAW_LIMIT, Coded, Data
 from tallybayes.errors import ForgetError, OptionError
 
@@ -130,6 +131,25 @@ class Joint(Distribution):
             "joint": _core.move_tables(s["joint"], s["sizes"], sizes, t.columns, t.starts, maps),
         }
 
+    def check(self, s: Stats, context: Context) -> None:
+        d, K = context.d, context.K
+        if set(s) != {"single", "sizes", "joint"}:
+            raise ValueError(f"it has {sorted(s)}; expected 'joint', 'single' and 'sizes'")
+        sizes = s["sizes"]
+        room = np.array([RAW_LIMIT if known is None else max(1, len(known)) for known in context.levels])
+        if sizes.dtype != np.int64 or sizes.shape != (d,) or (sizes < 1).any() or (sizes > room).any():
+            raise ValueError("'sizes' is not the number of levels of each column, of those that the schema lists")
+        expect({"single": s["single"]}, {"single": (K, int(sizes.sum()))}, at_least_0=("single",))
+        check_sets(self.order, self.extra, d)
+        joint = s["joint"]
+        cells = cells_of(self.order, sizes) + sum(float(np.prod(sizes[list(e)].astype(float))) for e in self.extra)
+        if joint.dtype not in (np.uint32, np.float64) or joint.shape != (K, int(cells)):
+            raise ValueError(
+                f"'joint' is {joint.dtype} of shape {joint.shape}; expected counts of shape {(K, int(cells))}"
+            )
+        if joint.dtype == np.float64 and not (np.isfinite(joint) & (joint >= 0)).all():
+            raise ValueError("'joint' holds NaN, an infinity or a negative number")
+
     # --- reading -----------------------------------------------------------------------------------------------
 
     def base(self, s: Stats, context: Context) -> Params:
@@ -147,7 +167,33 @@ class Joint(Distribution):
             "exist": plain["exist"],
             "log": plain["log"],
             "K": len(context.class_weight),
+            "child": np.arange(len(s["sizes"]), dtype=np.int32),
         }
+
+    def scores(self, codes: Array, p: Params) -> Array:
+        """(rows, classes): log P(x | class) of packed codes; what is missing is summed out or left out."""
+        raise NotImplementedError
+
+    def terms(self, data: Data, p: Params, K: int) -> Array:
+        """log P(x_j | the columns before it, class), parents before children: where no value is missing this is
+        log P(x_j | parents, class) of each family."""
+        assert isinstance(data, Coded)
+        out = np.empty((data.n, len(p["sizes"]), K))
+        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+            shown, before = np.full_like(codes, np.iinfo(codes.dtype).max), np.zeros((codes.shape[1], K))
+            for j in p["child"].tolist():
+                shown[j] = codes[j]
+                now = self.scores(shown, p)
+                with np.errstate(invalid="ignore"):
+                    out[span, j] = np.where(np.isneginf(before), 0.0, now - before)
+                before = now
+        return out
+
+    def outcomes(self, p: Params, j: int) -> Array:
+        here = np.flatnonzero(p["exist"][j])
+        codes = np.full((len(p["sizes"]), len(here)), np.iinfo(np.uint32).max, dtype=np.uint32)
+        codes[j] = here
+        return self.scores(codes, p)
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         part = split(p["log"].T, p["sizes"])[j][k]

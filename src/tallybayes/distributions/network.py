@@ -31,6 +31,32 @@ class FamilyNetwork(Joint):
 
     name = "network"
 
+    def check(self, s: Stats, context: Context) -> None:
+        super().check(s, context)
+        d, K = context.d, context.K
+        if self.parents and (len(self.parents) != d or any(not 0 <= i < d for own in self.parents for i in own)):
+            raise ValueError("'parents' are not columns, one list for each")
+        if any(len(set(own)) < len(own) for own in self.parents):
+            raise ValueError("a parent is named twice")
+        counted = set(self.tables(d).index())
+        if not set(self.families(d).sets) <= counted:
+            raise ValueError("a family is not among the sets that are counted")
+        if any(not 0 <= j < d for j in self.blind):
+            raise ValueError("'blind' does not name columns")
+        groups = self.groups
+        if groups is not None and (len(groups) != d or any(len(g) != K or not set(g) <= set(range(K)) for g in groups)):
+            raise ValueError("'groups' are not groups of the classes, for each column")
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: α Σ log P over the cells of every family; back-off has no such form."""
+        if self.alpha == 0 or self.smoothing != "laplace":
+            return 0.0
+        total = 0.0
+        for f, j in enumerate(p["child"].tolist()):
+            block = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
+            total += float(block[:, p["exist"][j]].sum())
+        return self.alpha * total
+
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
         return families(self.parents or ((),) * d, order)
 
@@ -73,7 +99,9 @@ class FamilyNetwork(Joint):
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)
-        if len(data.parts) == 1 and not len(p["parent"]) and not self.blind and self.groups is None:  # naive Bayes, bit for bit
+        if (
+            len(data.parts) == 1 and not len(p["parent"]) and not self.blind and self.groups is None
+        ):  # naive Bayes, bit for bit
             codes, _ = data.parts[0]
             scorer.discrete(codes.columns, p["sizes"], p["log"], None, codes.raw)
             return
@@ -119,7 +147,7 @@ def families(parents: Sequence[Sequence[int]], order: Sequence[int] | None = Non
     order = topological(parents) if order is None else order
     flat = [i for j in order for i in parents[j]]
     start = np.cumsum([0, *(len(parents[j]) for j in order)])
-    sets = [tuple(sorted((j, *parents[j][: l + 1]))) for j in order for l in range(len(parents[j]))]
+    sets = [tuple(sorted((j, *parents[j][:m]))) for j in order for m in range(1, len(parents[j]) + 1)]
     child, parent = np.array(order, dtype=np.int32), np.array(flat, dtype=np.int32)
     return Families(child, parent, start.astype(np.int64), sets)
 

@@ -37,7 +37,13 @@ Floats = NDArray[np.float64]
 
 
 class TallyClassifier(
-    OneRow, Generates, Priors, LinearForms, Explains, ClassifierMixin, BaseEstimator  # type: ignore[misc]
+    OneRow,
+    Generates,
+    Priors,
+    LinearForms,
+    Explains,
+    ClassifierMixin,
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
 
@@ -66,17 +72,23 @@ class TallyClassifier(
         """None, 'uniform', 'laplace', or one number per class."""
         return None
 
-    def _choose_again(self) -> tuple[Group, ...]:
-        """The groups for more rows: with the parameters as they are now."""
-        return self._choose(self.schema_)
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:  # noqa: ARG002
+        """The groups for more rows, after these: with the parameters as they are now."""
+        return self._choose(schema)
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:  # noqa: ARG002
         """The groups with options filled in that are chosen on the first rows."""
         return groups
 
     def _structure(
-        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
-    ) -> tuple[tuple[Group, ...], Tally]:  # noqa: ARG002
+        self,
+        groups: tuple[Group, ...],
+        batch: Batch,  # noqa: ARG002
+        schema: Schema,  # noqa: ARG002
+        total: Tally,
+        y: Any,  # noqa: ARG002
+        w: Any,  # noqa: ARG002
+    ) -> tuple[tuple[Group, ...], Tally]:
         """The groups with the dependences between their columns chosen, and a tally that holds what they need."""
         return groups, total
 
@@ -114,7 +126,7 @@ class TallyClassifier(
             schema = infer_schema(table, self._given_schema(), self._kind())
             groups = self._choose(schema)
         else:
-            schema, groups = self.schema_, self._choose_again()
+            schema, groups = self.schema_, self._choose_again(self.schema_, self._groups)
             if not same_shape(groups, self._groups):
                 raise OptionError(
                     "A parameter that says what is counted was changed after the fit; the rows learned so far do not "

@@ -81,11 +81,12 @@ class LearnedNetwork(NetworkClassifier):
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
         return (Group(FamilyNetwork(order=2, **self._options()), tuple(range(schema.d))),)
 
-    def _choose_again(self) -> tuple[Group, ...]:
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """The structure as it was chosen, with the smoothing as it is asked for now."""
-        (group,) = self._groups
-        network: Any = group.distribution
-        return (replace(group, distribution=replace(network, **self._options())),)
+        network = groups[0].distribution
+        if not isinstance(network, FamilyNetwork):
+            return self._choose(schema)
+        return (replace(groups[0], distribution=replace(network, **self._options())),)
 
     def _structure(
         self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
@@ -180,8 +181,12 @@ class TAN(LearnedNetwork):
         self.unseen = unseen
 
     def _learn_parents(
-        self, pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows | None
-    ) -> tuple[FamilyNetwork, Tally]:  # noqa: ARG002
+        self,
+        pairs: FamilyNetwork,
+        schema: Schema,
+        total: Tally,
+        rows: Rows | None,  # noqa: ARG002
+    ) -> tuple[FamilyNetwork, Tally]:
         between, with_class = information(pairs.tables(schema.d), total.stats[0])
         root = by_information(with_class)[0] if _auto(self.root) else schema.position(self.root)
         return replace(pairs, parents=best_tree(between, root)), total

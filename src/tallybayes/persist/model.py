@@ -159,7 +159,7 @@ def check(model: TallyClassifier, schema: Schema, groups: tuple[Group, ...], t: 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say was said at the fit
         model._check_options()
-        again = model._choose(schema)
+        again = model._choose_again(schema, groups)
         if not same_shape(again, groups):
             raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
         for s, *both in zip(t.stats, groups, again, strict=True):
