@@ -240,7 +240,8 @@ def default_scores(t, X, alpha=1.0, strengths=None):
 
 
 @pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 8, 9, 17])
-def test_scores_for_any_number_of_classes(K, isa):
+@pytest.mark.usefixtures("isa")
+def test_scores_for_any_number_of_classes(K):
     t = many(200, 4, K)
     rank, weights = np.arange(t.d), np.ones(t.d)
     close(default_scores(t, t.X[:20]), scores_oracle(t, t.X[:20], 1.0, None, rank, weights, 1.0))
@@ -254,15 +255,15 @@ def test_a_row_has_the_same_score_in_any_company(order):
     t = many(order=order)
     for strengths in (None, np.full((order, t.d), 2.0)):
         together = default_scores(t, t.X, strengths=strengths)
-        np.testing.assert_array_equal(
-            default_scores(t, np.tile(t.X, (5, 1)), strengths=strengths)[-len(t.X) :], together
-        )
+        again = default_scores(t, np.tile(t.X, (5, 1)), strengths=strengths)
+        np.testing.assert_array_equal(again[-len(t.X) :], together)
         for r in range(0, len(t.X), 500):
             np.testing.assert_array_equal(default_scores(t, t.X[r : r + 1], strengths=strengths)[0], together[r])
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1e-20, 1e-160])
-def test_products_below_the_smallest_double(alpha, isa):
+@pytest.mark.usefixtures("isa")
+def test_products_below_the_smallest_double(alpha):
     t = many(60, 50, 2, sizes=10)
     X = np.concatenate([t.X[:3], np.random.default_rng(1).integers(0, 10, (3, 50))])
     got = default_scores(t, X, alpha=alpha)
@@ -311,7 +312,8 @@ def test_strengths_are_the_best_of_the_grid(case):
                 assert best[0] >= max(best) - 1e-9
 
 
-def test_strengths_follow_the_dependence(isa):
+@pytest.mark.usefixtures("isa")
+def test_strengths_follow_the_dependence():
     """Columns that are copies want little smoothing, independent ones much."""
     random = np.random.default_rng(0)
     a = random.integers(0, 3, 500)
@@ -319,7 +321,8 @@ def test_strengths_follow_the_dependence(isa):
     t = Tally(X, random.integers(0, 2, 500), 2, [3] * 3, 1)
     got = _core.averaged_strengths(*t.arguments, 1, 1.0, np.arange(3, dtype=np.int32), GRID)
     np.testing.assert_array_equal(got, strengths_oracle(t, 1.0, np.arange(3), GRID))
-    assert got[0, 0] == GRID[0] and got[0, 2] == GRID[-1]
+    assert got[0, 0] == GRID[0]
+    assert got[0, 2] == GRID[-1]
 
 
 def test_strengths_of_many_columns_take_a_share_of_the_parents():
@@ -341,7 +344,8 @@ def test_spode_losses_are_those_of_refitting(case):
 
 @pytest.mark.parametrize("K", [1, 2, 3, 5, 9])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_spode_losses_for_any_number_of_classes(K, weighted, isa):
+@pytest.mark.usefixtures("isa")
+def test_spode_losses_for_any_number_of_classes(K, weighted):
     w = np.random.default_rng(1).choice([0.0, 1.0, 1.5], 60) if weighted else None
     t = many(60, 3, K, w=w)
     for strengths in (None, np.full((1, 3), 2.0)):

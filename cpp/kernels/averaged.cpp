@@ -188,9 +188,17 @@ TB_INLINE void product_of(const Products& t, const std::uint32_t* row, double* s
 
 template <class Code, class L>
 void products(const Products& t, const std::uint32_t* row, std::size_t rows, double* sum) {
-  constexpr int together = L::parts == 1 ? 4 : 2;
+  constexpr std::size_t together = L::parts == 1 ? 4 : 2, ahead = 3 * together;
+  const Code* code = static_cast<const Code*>(t.code);
   std::size_t r = 0;
-  for (; r + together <= rows; r += together) product_of<Code, L, together>(t, row + r, sum);
+  for (; r + together <= rows; r += together) {
+    for (std::size_t i = r + ahead; i < r + ahead + together && i < rows; ++i) {  // rows of a group lie apart
+      const auto* begin = reinterpret_cast<const char*>(code + row[i] * t.d);
+      for (std::size_t at = 0; at < t.d * sizeof(Code); at += 64) __builtin_prefetch(begin + at);
+      __builtin_prefetch(sum + row[i] * 2 * L::width * L::parts, 1);
+    }
+    product_of<Code, L, together>(t, row + r, sum);
+  }
   for (; r < rows; ++r) product_of<Code, L, 1>(t, row + r, sum);
 }
 
