@@ -63,7 +63,7 @@ def agrum(X: data.Array, y: data.Array) -> Any:
     from pyagrum.skbn import BNClassifier
 
     frame = pd.DataFrame(X.astype(str), columns=[f"x{j}" for j in range(X.shape[1])])
-    whole = DiscreteTypeProcessor(defaultDiscretizationMethod="NoDiscretization")
+    whole = DiscreteTypeProcessor("NoDiscretization", None)
     model = BNClassifier(type_processor=whole, learningMethod="TAN")
     return model.fit(frame, pd.Series(y.astype(str), name="y")), frame
 
