@@ -6,6 +6,7 @@ from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, Complemen
 from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+from tallybayes.explain import Explanation, FeatureRanking
 from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
@@ -15,6 +16,8 @@ __all__ = [
     "CategoricalNB",
     "ComplementNB",
     "Distribution",
+    "Explanation",
+    "FeatureRanking",
     "GaussianDiscriminant",
     "GaussianNB",
     "KernelNB",
