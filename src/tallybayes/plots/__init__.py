@@ -7,6 +7,9 @@ and `.ax_` are matplotlib's, `.frame()` gives the numbers behind the picture. In
 from tallybayes.plots.boundary import DecisionBoundaryDisplay
 from tallybayes.plots.calibration import CalibrationDisplay
 from tallybayes.plots.density import ClassDensityDisplay
+from tallybayes.plots.evidence import EvidenceDisplay
+from tallybayes.plots.network import NetworkDisplay
+from tallybayes.plots.nomogram import NomogramDisplay
 from tallybayes.plots.shift import BoundaryShiftDisplay
 from tallybayes.plots.sigmoid import SigmoidDisplay
 
@@ -15,5 +18,8 @@ __all__ = [
     "CalibrationDisplay",
     "ClassDensityDisplay",
     "DecisionBoundaryDisplay",
+    "EvidenceDisplay",
+    "NetworkDisplay",
+    "NomogramDisplay",
     "SigmoidDisplay",
 ]

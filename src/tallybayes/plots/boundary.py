@@ -12,7 +12,7 @@ from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.gaussians import class_gaussians, ellipse
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
-from tallybayes.plots.tables import Floats, is_ours
+from tallybayes.plots.tables import Floats, container_of, is_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ class DecisionBoundaryDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = QuadraticDiscriminantAnalysis().fit(X, y)
     >>> picture = DecisionBoundaryDisplay.from_estimator(model, X, y, features=(2, 3), grid=20)
-    >>> list(picture.frame().columns)
+    >>> list(picture.frame())
     ['x2', 'x3', 'answer', 'P(0)', 'P(1)', 'P(2)']
     """
 
@@ -70,6 +70,7 @@ class DecisionBoundaryDisplay(Display):
         if is_ours(estimator) and rest == "marginal":
             gaussians = class_gaussians(estimator, plane.x.name, plane.y.name)
         made = cls(plane, gaussians)
+        made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
     def plot(

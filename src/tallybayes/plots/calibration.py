@@ -11,7 +11,7 @@ import numpy as np
 from tallybayes.errors import OptionError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import Floats, class_codes, classes_of, pick_class
+from tallybayes.plots.tables import Floats, class_codes, classes_of, container_of, pick_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ class CalibrationDisplay(Display):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> models = {m.__name__: m().fit(X[::2], y[::2]) for m in (GaussianNB, LinearDiscriminantAnalysis)}
     >>> picture = CalibrationDisplay.from_estimator(models, X[1::2], y[1::2])
-    >>> picture.frame().groupby("model")["count"].sum().tolist()
+    >>> picture.frame("pandas").groupby("model")["count"].sum().tolist()
     [284, 284]
     """
 
@@ -91,6 +91,7 @@ class CalibrationDisplay(Display):
                 said, true, what = p[:, k], codes == k, str(classes.tolist()[k])
             curves[str(name)] = _curve(true, np.clip(said, 0.0, 1.0), int(n_bins), strategy)
         made = cls(curves, what)
+        made.container = container_of(next(iter(models.values())))
         return made if ax is None else made.plot(ax)
 
     def _columns(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tallybayes.errors import OptionError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.panels import Panel, make_panels
-from tallybayes.plots.tables import Array, Columns, class_codes, feature_names, pick, require_ours
+from tallybayes.plots.tables import Array, Columns, class_codes, container_of, feature_names, pick, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ class ClassDensityDisplay(Display):
     >>> from tallybayes.plots import ClassDensityDisplay
     >>> rows, ripe = load_watermelon()
     >>> picture = ClassDensityDisplay.from_estimator(NaiveBayes().fit(rows, ripe), features=["texture"])
-    >>> picture.frame()[["class", "value", "density"]].round(3).values.tolist()[:3]
+    >>> picture.frame("pandas")[["class", "value", "density"]].round(3).values.tolist()[:3]
     [['no', 'clear', 0.25], ['no', 'slightly blurry', 0.417], ['no', 'blurry', 0.333]]
     """
 
@@ -61,6 +61,7 @@ class ClassDensityDisplay(Display):
             raise OptionError("features is empty. Name at least one column.")
         codes = None if table is None else class_codes(y, table.n, estimator.classes_)
         made = cls(make_panels(estimator, table, codes, chosen), estimator.classes_)
+        made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
     @property

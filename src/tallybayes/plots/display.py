@@ -7,16 +7,13 @@ from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
-import narwhals.stable.v2 as nw
-
 from tallybayes.errors import OptionError
 from tallybayes.plots.text import fit_fonts
+from tallybayes.table_out import build_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-FRAMES = ("pandas", "polars", "pyarrow")
 
 
 class Display(ABC):
@@ -27,6 +24,7 @@ class Display(ABC):
     """
 
     _size: tuple[float, float] = (6.4, 4.4)
+    container: str = "numpy"  # what kind of frame frame() gives
     _drawn: tuple[Figure | SubFigure, Axes] | None = None
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -64,14 +62,9 @@ class Display(ABC):
         return self._drawn
 
     def frame(self, backend: str | None = None) -> Any:
-        """The numbers of the picture as a data frame of pandas, polars or pyarrow; the first one installed."""
-        if backend is None:
-            backend = next((name for name in FRAMES if find_spec(name) is not None), None)
-            if backend is None:
-                raise ImportError("frame() needs pandas, polars or pyarrow; none is installed. pip install pandas")
-        elif backend not in FRAMES:
-            raise OptionError(f"backend must be one of {FRAMES}; got {backend!r}.")
-        return nw.from_dict(self._columns(), backend=backend).to_native()
+        """The numbers of the picture, as the kind of data frame that the model was fitted on; a dict of arrays if it
+        was none. backend: 'pandas', 'polars', 'pyarrow' or 'dict'."""
+        return build_frame(self._columns(), self.container, backend)
 
     @abstractmethod
     def _columns(self) -> dict[str, Any]:

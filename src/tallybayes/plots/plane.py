@@ -168,9 +168,10 @@ def _grid_rows(model: Any, axes: list[Axis], names: list[str], shown: Columns, r
     if is_ours(model):
         return rows_of(columns)
     ordered = {name: columns[name] for name in names}
-    if shown.frame is not None:
-        return nw.from_dict(ordered, backend=shown.frame.implementation).to_native()
-    if shown.rows is not None:
+    container: Any = shown.table.container
+    if container in ("pandas", "polars", "pyarrow"):
+        return nw.from_dict(ordered, backend=container).to_native()
+    if container == "rows":
         return rows_of(ordered)
     return np.column_stack([np.asarray(c) for c in ordered.values()])
 

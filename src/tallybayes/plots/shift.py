@@ -13,7 +13,7 @@ from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
-from tallybayes.plots.tables import Array, Floats, is_ours, pick_class
+from tallybayes.plots.tables import Array, Floats, container_of, is_ours, pick_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ class BoundaryShiftDisplay(Display):
     >>> model = LinearDiscriminantAnalysis().fit(X[:, 2:], y)
     >>> picture = BoundaryShiftDisplay.from_estimator(model, X[:, 2:], y, grid=20,
     ...     losses={"a missed 2 costs 20": {(0, 2): 20, (1, 2): 20}})
-    >>> picture.frame()["scenario"].unique().tolist()
+    >>> picture.frame("pandas")["scenario"].unique().tolist()
     ['as fitted', 'a missed 2 costs 20']
     """
 
@@ -79,6 +79,7 @@ class BoundaryShiftDisplay(Display):
             else:
                 scenarios[str(name)] = -np.exp(plane.log_posterior) @ loss_matrix(value, plane.classes).T
         made = cls(plane, scenarios, plane.classes.tolist())
+        made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
     def plot(self, ax: Axes | None = None, *, points: bool = True) -> Self:

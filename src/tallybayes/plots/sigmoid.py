@@ -10,7 +10,7 @@ from scipy.special import expit
 from tallybayes.errors import TableError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import Array, Columns, Floats, class_codes, pick_pair, require_ours
+from tallybayes.plots.tables import Array, Columns, Floats, class_codes, container_of, pick_pair, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,6 +61,7 @@ class SigmoidDisplay(Display):
             raise TableError(f"X has no rows of the classes {labels[k]!r} and {labels[l]!r}.")
         # the difference of the log joints is xᵀa + b, also for levels and with values missing
         made = cls(joint[here, k] - joint[here, l], (codes[here] == k).astype(int), (labels[k], labels[l]), (k, l))
+        made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
     def _columns(self) -> dict[str, Any]:

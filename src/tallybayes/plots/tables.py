@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from tallybayes.errors import LabelError, OptionError, TableError, listing
+from tallybayes.errors import LabelError, OptionError, listing
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.labels import positions, read_labels
+from tallybayes.source import read_table
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -20,6 +19,11 @@ Floats = NDArray[np.float64]
 
 def is_ours(model: Any) -> bool:
     return isinstance(model, TallyClassifier)
+
+
+def container_of(model: Any) -> str:
+    """The kind of table that a model was fitted on: frames of its pictures are of that kind."""
+    return str(model.schema_.container) if is_ours(model) else "numpy"
 
 
 def require_ours(model: Any, what: str) -> None:
@@ -39,53 +43,24 @@ def classes_of(model: Any) -> Array:
 
 
 class Columns:
-    """A table read by column: data frames, rows as dicts, matrices, sparse matrices."""
+    """A table read by column, by name; x0, x1, … where columns have none."""
 
     def __init__(self, X: Any) -> None:
-        frame = nw.from_native(X, pass_through=True)
-        if isinstance(frame, nw.LazyFrame):
-            frame = frame.collect()
-        self.frame = frame if isinstance(frame, nw.DataFrame) else None
-        self.rows: Sequence[Mapping[Any, Any]] | None = None
-        self.matrix: Any = None
-        if self.frame is not None:
-            self.names, self.n = [str(c) for c in self.frame.columns], len(self.frame)
-            return
-        if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
-            self.rows, self.n = X, len(X)
-            self.names = [str(key) for key in dict.fromkeys(key for row in X for key in row)]
-            return
-        self.matrix = X.tocsc() if sparse.issparse(X) else np.asarray(X)
-        if self.matrix.dtype.kind in "US" and not isinstance(X, np.ndarray):
-            self.matrix = np.asarray(X, dtype=object)  # NumPy would turn the numbers of mixed rows into text
-        if self.matrix.ndim != 2:
-            raise TableError(f"Expected a table of two dimensions; got {self.matrix.ndim}.")
-        self.n = self.matrix.shape[0]
-        self.names = [f"x{j}" for j in range(self.matrix.shape[1])]
+        self.table = read_table(X)
+        self.n = self.table.n
+        self.names = [self.table.name(j) for j in range(self.table.d)]
 
     def column(self, name: str) -> Array:
         """The values of a column: floats with NaN for missing, or objects with None."""
-        j = self.names.index(name)
-        if self.frame is not None:
-            values: Any = self.frame[:, j].to_list()
-        elif self.rows is not None:
-            values = [next((v for key, v in row.items() if str(key) == name), None) for row in self.rows]
-        elif sparse.issparse(self.matrix):
-            values = self.matrix[:, [j]].toarray()[:, 0]
-        else:
-            values = self.matrix[:, j]
-        return tidy_values(values)
+        return tidy_values(self.table.values(self.names.index(name)))
 
 
-def tidy_values(values: Any) -> Array:
+def tidy_values(values: list[Any]) -> Array:
     """Numbers as floats (missing: NaN); anything else as objects (missing: None)."""
-    values = list(values)
-    missing = [v is None or v != v or type(v).__name__ in ("NAType", "NaTType") for v in values]
-    present = [v for v, gone in zip(values, missing, strict=True) if not gone]
-    if all(isinstance(v, int | float | np.number) and not isinstance(v, bool | np.bool_) for v in present):
-        return np.array([np.nan if gone else float(v) for v, gone in zip(values, missing, strict=True)])
+    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values if v is not None):
+        return np.array([np.nan if v is None else float(v) for v in values])
     out = np.empty(len(values), dtype=object)
-    out[:] = [None if gone else v.item() if isinstance(v, np.generic) else v for v, gone in zip(values, missing, strict=True)]
+    out[:] = values
     return out
 
 

@@ -48,7 +48,7 @@ def shorten(name: Any, most: int = 24) -> str:
     """At most so wide; what is left out is in the middle, since long names tend to differ at their ends.
 
     >>> shorten("customer_lifetime_value_in_the_first_quarter", 20)
-    'customer_li…_quarter'
+    'customer_lif…quarter'
     """
     return plain(_elide(clean(name), most))
 
@@ -57,7 +57,7 @@ def wrap(name: Any, most: int = 24, lines: int = 2) -> str:
     """Broken into at most so many lines of at most so many columns; the rest is elided.
 
     >>> wrap("customer_lifetime_value in the first quarter", 20)
-    'customer_lifetime_\\nvalue in…rst quarter'
+    'customer_lifetime_\\nvalue in the…quarter'
     """
     text, out = clean(name), []
     while width(text) > most and len(out) < lines - 1:
@@ -70,8 +70,8 @@ def wrap(name: Any, most: int = 24, lines: int = 2) -> str:
 def distinct(names: Sequence[Any], most: int = 24, lines: int = 1) -> list[str]:
     """All of them wrapped, such that different names stay different: what they share at the start is left away first.
 
-    >>> distinct(["income of the household in 2019", "income of the household in 2020"], 16)
-    ['…in 2019', '…in 2020']
+    >>> distinct(["income of the household in 2019 (net)", "income of the household in 2020 (net)"], 16)
+    ['…in 2019 (net)', '…in 2020 (net)']
     """
     short = [wrap(name, most, lines) for name in names]
     texts = [clean(name) for name in names]
