@@ -6,6 +6,7 @@ and `.ax_` are matplotlib's, `.frame()` gives the numbers behind the picture. In
 
 from tallybayes.plots.boundary import DecisionBoundaryDisplay
 from tallybayes.plots.calibration import CalibrationDisplay
+from tallybayes.plots.curves import LearningCurvesDisplay
 from tallybayes.plots.density import ClassDensityDisplay
 from tallybayes.plots.evidence import EvidenceDisplay
 from tallybayes.plots.network import NetworkDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "ClassDensityDisplay",
     "DecisionBoundaryDisplay",
     "EvidenceDisplay",
+    "LearningCurvesDisplay",
     "NetworkDisplay",
     "NomogramDisplay",
     "SigmoidDisplay",

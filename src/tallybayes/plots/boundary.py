@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -74,10 +75,18 @@ class DecisionBoundaryDisplay(Display):
         return made if ax is None else made.plot(ax)
 
     def plot(
-        self, ax: Axes | None = None, *, points: bool = True, contours: bool = True, ellipses: bool = True, legend: bool = True
+        self,
+        ax: Axes | None = None,
+        *,
+        points: bool = True,
+        contours: bool = True,
+        ellipses: bool = True,
+        legend: bool = True,
     ) -> Self:
         """Draws into ax, or into a new figure; each layer can be left away."""
-        return self._draw_on(ax, points=points, contours=contours, ellipses=ellipses, legend=legend)
+        return self._draw_on(
+            ax, partial(self._draw, points=points, contours=contours, ellipses=ellipses, legend=legend)
+        )
 
     def _columns(self) -> dict[str, Any]:
         p = np.exp(self.plane.log_posterior).reshape(-1, len(self.plane.classes))
@@ -85,7 +94,9 @@ class DecisionBoundaryDisplay(Display):
         cells = {**self.plane.cells(), "answer": [labels[k] for k in p.argmax(axis=1)]}
         return cells | {f"P({label})": p[:, k] for k, label in enumerate(labels)}
 
-    def _draw(self, ax: Axes, *, points: bool = True, contours: bool = True, ellipses: bool = True, legend: bool = True) -> list[Any]:  # type: ignore[override]
+    def _draw(
+        self, ax: Axes, *, points: bool = True, contours: bool = True, ellipses: bool = True, legend: bool = True
+    ) -> list[Any]:
         plane, log_p = self.plane, self.plane.log_posterior
         draw_regions(ax, plane)
         if contours and plane.smooth:
@@ -96,8 +107,22 @@ class DecisionBoundaryDisplay(Display):
         if ellipses and self.gaussians is not None:
             for k, (mean, cov) in enumerate(zip(*self.gaussians, strict=True)):
                 ax.plot(*ellipse(mean, cov, DEVIATIONS).T, color="white", linewidth=2.6, zorder=3.5)
-                ax.plot(*ellipse(mean, cov, DEVIATIONS).T, color=style.colour(k), linewidth=1.5, linestyle=(0, (4, 1.5)), zorder=3.6)
-                ax.plot(*mean, style.marker(k), color=style.colour(k), markersize=9, markeredgecolor="white", markeredgewidth=1.5, zorder=3.7)
+                ax.plot(
+                    *ellipse(mean, cov, DEVIATIONS).T,
+                    color=style.colour(k),
+                    linewidth=1.5,
+                    linestyle=(0, (4, 1.5)),
+                    zorder=3.6,
+                )
+                ax.plot(
+                    *mean,
+                    style.marker(k),
+                    color=style.colour(k),
+                    markersize=9,
+                    markeredgecolor="white",
+                    markeredgewidth=1.5,
+                    zorder=3.7,
+                )
         if plane.x.levels and plane.y.levels:
             name_cells(ax, plane)
         else:
@@ -115,7 +140,13 @@ class DecisionBoundaryDisplay(Display):
         if odds.max() <= levels[0] or odds.min() >= levels[-1]:
             return
         lines = ax.contour(
-            self.plane.x.at, self.plane.y.at, odds, levels=levels, colors=[style.FAINT], linewidths=0.8, linestyles=["dotted"]
+            self.plane.x.at,
+            self.plane.y.at,
+            odds,
+            levels=levels,
+            colors=[style.FAINT],
+            linewidths=0.8,
+            linestyles=["dotted"],
         )
         names = {level: f"{p:.0%}" for level, p in zip(levels, SURE, strict=True)}
         for label in ax.clabel(lines, fmt=names, fontsize=7, inline_spacing=2):
@@ -144,7 +175,9 @@ def draw_regions(ax: Axes, plane: Plane, strength: float = 0.32) -> None:
     best, sure = p.argmax(axis=-1), p.max(axis=-1)
     amount = (0.08 + strength * np.clip((sure - 1 / K) / max(1 - 1 / K, 1e-9), 0, 1))[..., None]
     palette = np.array([style.rgb(k) for k in range(K)])
-    ax.pcolormesh(plane.x.edges, plane.y.edges, 1 - amount + amount * palette[best], shading="flat", zorder=0, rasterized=True)
+    ax.pcolormesh(
+        plane.x.edges, plane.y.edges, 1 - amount + amount * palette[best], shading="flat", zorder=0, rasterized=True
+    )
 
 
 def name_regions(ax: Axes, plane: Plane) -> None:

@@ -42,8 +42,8 @@ class CalibrationDisplay(Display):
 
     Of two classes, p is the probability of the second (or of `label`). Of more, it is that of the class that the model
     answers, and true means that the answer was right; with `label`, that of one class. Vertical lines: 95 % intervals.
-    Below: how many rows were told such a p, on a logarithmic scale. Any classifier of scikit-learn can take part; the arithmetic is that of
-    sklearn.calibration.calibration_curve.
+    Below: how many rows were told such a p, on a logarithmic scale. Any classifier of scikit-learn can take part; the
+    arithmetic is that of sklearn.calibration.calibration_curve.
 
     Examples
     --------
@@ -65,7 +65,15 @@ class CalibrationDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, label: Any = None, n_bins: int = 10, strategy: str = "uniform", ax: Axes | None = None
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        label: Any = None,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        ax: Axes | None = None,
     ) -> Self:
         """estimator: a fitted classifier, or a dict {name: classifier}. Take rows that were not learned.
 
@@ -105,7 +113,7 @@ class CalibrationDisplay(Display):
             "count": np.concatenate([c.count for c in self.curves.values()]).astype(int),
         }
 
-    def _draw(self, ax: Axes, **_: Any) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Any]:
         handles = []
         ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=1, linestyle=(0, (3, 2)), zorder=1)
         for k, c in enumerate(self.curves.values()):
@@ -113,7 +121,14 @@ class CalibrationDisplay(Display):
             ax.vlines(c.said, low, high, color=style.colour(k), linewidth=1.3, alpha=0.6, zorder=2)
             look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "marker": style.marker(k)}
             handles += ax.plot(
-                c.said, c.true, linewidth=1.8, markersize=7, markeredgecolor=style.INK, markeredgewidth=0.5, zorder=3, **look
+                c.said,
+                c.true,
+                linewidth=1.8,
+                markersize=7,
+                markeredgecolor=style.INK,
+                markeredgewidth=0.5,
+                zorder=3,
+                **look,
             )
         self._draw_counts(ax)
         ax.set_xlim(-0.03, 1.03)
@@ -131,7 +146,9 @@ class CalibrationDisplay(Display):
         top = max(int(np.ceil(np.log10(most))), 1)
         for k, c in enumerate(self.curves.values()):
             at = c.said + (k - (len(self.curves) - 1) / 2) * 0.009
-            ax.vlines(at, BAND[0], _height(c.count, top), linewidth=2.2, color=style.colour(k), linestyles=style.dashes(k))
+            ax.vlines(
+                at, BAND[0], _height(c.count, top), linewidth=2.2, color=style.colour(k), linestyles=style.dashes(k)
+            )
             look: dict[str, Any] = {"linestyle": "", "marker": style.marker(k), "color": style.colour(k)}
             ax.plot(at, _height(c.count, top), markersize=4, markeredgecolor=style.INK, markeredgewidth=0.4, **look)
         ax.axhline(-0.035, color=style.FAINT, linewidth=0.8)

@@ -98,7 +98,7 @@ class ClassDensityDisplay(Display):
         """Are there levels beside numbers? Then all values are text: a column of a frame has one type."""
         return len({p.of_levels for p in self.panels}) > 1
 
-    def _draw(self, ax: Axes, **_: Any) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Any]:
         rows, columns = self._grid()
         if len(self.panels) == 1:
             self.axes_ = [ax]
@@ -106,11 +106,17 @@ class ClassDensityDisplay(Display):
             ax.set_axis_off()
             spec = ax.get_subplotspec()
             if spec is None:
-                raise OptionError(f"{len(self.panels)} columns need axes from subplots(), or features= with one column.")
+                raise OptionError(
+                    f"{len(self.panels)} columns need axes from subplots(), or features= with one column."
+                )
             inner = spec.subgridspec(rows, columns)
             self.axes_ = [ax.figure.add_subplot(inner[i // columns, i % columns]) for i in range(len(self.panels))]
         for i, (panel, place) in enumerate(zip(self.panels, self.axes_, strict=True)):
-            draw = (_levels_table if panel.of_levels else _lines) if self._many else (_levels if panel.of_levels else _together)
+            draw = (
+                (_levels_table if panel.of_levels else _lines)
+                if self._many
+                else (_levels if panel.of_levels else _together)
+            )
             draw(place, panel, self.classes, i % columns == 0)
             place.set_title(text.wrap(panel.name, 34, 2), fontsize="medium")
         if not self._many:
@@ -151,7 +157,7 @@ def _together(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
         if panel.kind == "bins":
             ax.stairs(panel.density[k], panel.edges, zorder=3, **look)
         else:
-            dots = {"marker": style.marker(k), "markersize": 4.5} if panel.kind == "whole" else {}
+            dots: dict[str, Any] = {"marker": style.marker(k), "markersize": 4.5} if panel.kind == "whole" else {}
             ax.plot(panel.values, panel.density[k], zorder=3, **look, **dots)
     ax.set_ylim(0, _top(panel))
     style.tidy(ax)
@@ -171,12 +177,14 @@ def _lines(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
             assert panel.edges is not None
             x, p = np.repeat(panel.edges, 2)[1:-1], np.repeat(p, 2)
         ax.fill_between(x, base, base + tall * p, color=style.colour(k), alpha=0.45, linewidth=0, zorder=2)
-        dots = {"marker": style.marker(k), "markersize": 3} if panel.kind == "whole" else {}
+        dots: dict[str, Any] = {"marker": style.marker(k), "markersize": 3} if panel.kind == "whole" else {}
         ax.plot(x, base + tall * p, color=style.INK, linewidth=0.9, zorder=3, **dots)
         if panel.observed is not None:
             bars = _bars(panel)
             height = panel.observed[k] if panel.bars is None else _at(panel, k, bars)
-            ax.stairs(base + np.minimum(tall * height, 1.3), bars, baseline=base, color=style.FAINT, linewidth=0.7, zorder=1)
+            ax.stairs(
+                base + np.minimum(tall * height, 1.3), bars, baseline=base, color=style.FAINT, linewidth=0.7, zorder=1
+            )
     ax.set_yticks(range(K), text.distinct(text_names(classes), 16, 2)[::-1] if first else [""] * K)
     ax.set_ylim(-0.1, K + 0.05)
     style.tidy(ax)
@@ -194,7 +202,16 @@ def _levels(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:  # noq
     thick = 0.8 / K
     for k in range(K):
         at = np.arange(m) + (k - (K - 1) / 2) * thick
-        ax.barh(at, panel.density[k], thick * 0.92, color=style.colour(k), hatch=style.hatch(k), edgecolor="white", linewidth=0, zorder=2)
+        ax.barh(
+            at,
+            panel.density[k],
+            thick * 0.92,
+            color=style.colour(k),
+            hatch=style.hatch(k),
+            edgecolor="white",
+            linewidth=0,
+            zorder=2,
+        )
         if panel.observed is not None:
             ax.barh(at, panel.observed[k], thick * 0.92, facecolor="none", edgecolor=style.INK, linewidth=0.8, zorder=3)
     ax.set_yticks(range(m), text.distinct(panel.values.tolist(), 18, 2))
@@ -214,12 +231,22 @@ def _levels_table(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
     ax.pcolormesh(panel.density, cmap=shade, vmin=0, vmax=top, edgecolors="white", linewidth=1)
     digits = 0 if top > 0.05 else 1
     for k, v in np.ndindex(*panel.density.shape):
-        ax.text(v + 0.5, k + 0.5, f"{100 * panel.density[k, v]:.{digits}f}", ha="center", va="center", fontsize="x-small", color=style.INK)
+        ax.text(
+            v + 0.5,
+            k + 0.5,
+            f"{100 * panel.density[k, v]:.{digits}f}",
+            ha="center",
+            va="center",
+            fontsize="x-small",
+            color=style.INK,
+        )
     K, m = panel.density.shape
     ax.set_yticks(np.arange(K) + 0.5, text.distinct(text_names(classes), 16, 2) if first else [""] * K)
     tilt = sum(min(text.width(str(v)), 14) + 2 for v in panel.values) > 34
     names = text.distinct(panel.values.tolist(), 14)
-    ax.set_xticks(np.arange(m) + 0.5, names, rotation=40 if tilt else 0, ha="right" if tilt else "center", rotation_mode="anchor")
+    ax.set_xticks(
+        np.arange(m) + 0.5, names, rotation=40 if tilt else 0, ha="right" if tilt else "center", rotation_mode="anchor"
+    )
     ax.set_xlabel("percent", fontsize="small", color=style.FAINT)
     ax.set_ylim(K, 0)
     ax.tick_params(length=0)
@@ -243,7 +270,14 @@ def _at(panel: Panel, k: int, bars: Any) -> Any:
 
 def _top(panel: Panel) -> float:
     """A class that hardly varies must not flatten the others."""
-    peaks = np.sort(np.array([panel.density.max(axis=1), panel.density.max(axis=1) if panel.observed is None else panel.observed.max(axis=1)]).max(axis=0))
+    peaks = np.sort(
+        np.array(
+            [
+                panel.density.max(axis=1),
+                panel.density.max(axis=1) if panel.observed is None else panel.observed.max(axis=1),
+            ]
+        ).max(axis=0)
+    )
     middle = float(np.median(peaks[peaks > 0])) if (peaks > 0).any() else 1.0
     return 1.06 * max(min(float(peaks[-1]), 6 * middle), 1e-300)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,9 +30,9 @@ class Display(ABC):
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draws into ax, or into a new figure."""
-        return self._draw_on(ax)
+        return self._draw_on(ax, self._draw)
 
-    def _draw_on(self, ax: Axes | None, **options: Any) -> Self:
+    def _draw_on(self, ax: Axes | None, draw: Callable[[Axes], list[Any]]) -> Self:
         require_matplotlib()
         from matplotlib.axes import Axes
         from matplotlib.figure import Figure
@@ -40,7 +41,7 @@ class Display(ABC):
             ax = Figure(figsize=self._size, layout="constrained").add_subplot()
         elif not isinstance(ax, Axes):
             raise OptionError(f"ax must be a matplotlib Axes or None; got {type(ax).__name__}.")
-        more = self._draw(ax, **options)
+        more = draw(ax)
         fit_fonts([ax, *more])
         self._drawn = (ax.figure, ax)
         return self
@@ -71,7 +72,7 @@ class Display(ABC):
         """The columns of the frame."""
 
     @abstractmethod
-    def _draw(self, ax: Axes, **options: Any) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Any]:
         """Draws; returns further axes that it made."""
 
     def _repr_png_(self) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -37,7 +38,9 @@ class EvidenceDisplay(Display):
     True
     """
 
-    def __init__(self, names: list[str], values: list[str], evidence: Any, prior: float, total: float, title: str) -> None:
+    def __init__(
+        self, names: list[str], values: list[str], evidence: Any, prior: float, total: float, title: str
+    ) -> None:
         self.names = names
         self.values = values
         self.evidence = evidence
@@ -62,7 +65,9 @@ class EvidenceDisplay(Display):
         i = explanation._row(row)
         k = explanation._class(i, label)
         labels = explanation.classes.tolist()
-        rival = explanation.rival if explanation.rival is not None else labels[1 - k] if len(labels) == 2 else "the rest"
+        rival = (
+            explanation.rival if explanation.rival is not None else labels[1 - k] if len(labels) == 2 else "the rest"
+        )
         who = text.distinct([labels[k], rival], 26)
         made = cls(
             list(explanation.names),
@@ -83,7 +88,7 @@ class EvidenceDisplay(Display):
         """Draws into ax, or into a new figure. most: columns shown by themselves; the others share one bar."""
         if not isinstance(most, int | np.integer) or most < 1:
             raise OptionError(f"most must be a whole number of at least 1; got {most!r}.")
-        return self._draw_on(ax, most=most)
+        return self._draw_on(ax, partial(self._draw, most=most))
 
     def _columns(self) -> dict[str, Any]:
         return {
@@ -92,12 +97,17 @@ class EvidenceDisplay(Display):
             "contribution": np.array([self.prior, *self.evidence, self.total]),
         }
 
-    def _draw(self, ax: Axes, *, most: int = 10) -> list[Any]:  # type: ignore[override]
+    def _draw(self, ax: Axes, *, most: int = 10) -> list[Any]:
         order = np.argsort(-np.abs(self.evidence), kind="stable")
         shown, rest = order[:most], order[most:]
         if len(rest) == 1:
             shown, rest = order, order[:0]
-        labels = ["prior", *(_name(self.names[j], self.values[j]) for j in shown), *([f"{len(rest)} others"] if len(rest) else []), "log-odds"]
+        labels = [
+            "prior",
+            *(_name(self.names[j], self.values[j]) for j in shown),
+            *([f"{len(rest)} others"] if len(rest) else []),
+            "log-odds",
+        ]
         length = [self.prior, *self.evidence[shown], *([self.evidence[rest].sum()] if len(rest) else []), self.total]
         bars = np.array(length)
         finite = np.abs(bars[np.isfinite(bars)]).max(initial=1.0)
@@ -107,10 +117,25 @@ class EvidenceDisplay(Display):
         for i, (y, bar) in enumerate(zip(at, bars, strict=True)):
             total = i == len(bars) - 1
             colour = style.INK if total else FOR if bar >= 0 else AGAINST
-            ax.barh(y, bar, 0.7, color=colour, hatch="" if bar >= 0 or total else "////", edgecolor="white", linewidth=0, zorder=2)
+            ax.barh(
+                y,
+                bar,
+                0.7,
+                color=colour,
+                hatch="" if bar >= 0 or total else "////",
+                edgecolor="white",
+                linewidth=0,
+                zorder=2,
+            )
             ax.annotate(
-                _factor(length[i]), (bar, y), (4 if bar >= 0 else -4, 0), textcoords="offset points", va="center",
-                ha="left" if bar >= 0 else "right", fontsize="small", color=style.INK,
+                _factor(length[i]),
+                (bar, y),
+                (4 if bar >= 0 else -4, 0),
+                textcoords="offset points",
+                va="center",
+                ha="left" if bar >= 0 else "right",
+                fontsize="small",
+                color=style.INK,
             )
         ax.axhline(at[-1] - 0.7, color=style.GRID, linewidth=1)
         ax.axvline(0, color=style.INK, linewidth=0.9, zorder=3)
@@ -130,7 +155,11 @@ class EvidenceDisplay(Display):
 def _name(feature: str, value: str) -> str:
     """On one line if that is short, else the value below the name."""
     short = text.width(feature) + text.width(value) < 30
-    return text.shorten(f"{feature} = {value}", 33) if short else f"{text.shorten(feature, 32)}\n= {text.shorten(value, 30)}"
+    return (
+        text.shorten(f"{feature} = {value}", 33)
+        if short
+        else f"{text.shorten(feature, 32)}\n= {text.shorten(value, 30)}"
+    )
 
 
 def _shown(value: Any) -> str:

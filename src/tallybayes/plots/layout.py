@@ -1,7 +1,7 @@
 """Where the nodes of a graph go: parents above children, few crossings, long edges led around the nodes between.
 
-Sugiyama's method (1981): layers by depth; an invisible stop in each row that an edge passes; each row sorted by the mean
-place of its neighbours above and below, in turn; the order with the fewest crossings is kept.
+Sugiyama's method (1981): layers by depth; an invisible stop in each row that an edge passes; each row sorted by the
+mean place of its neighbours above and below, in turn; the order with the fewest crossings is kept.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class NetworkDisplay(Display):
 
     # --- drawing -----------------------------------------------------------------------------------------------
 
-    def _draw(self, ax: Axes, **_: Any) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Any]:
         top = -1.0 if self.target is not None else 0.0
         wide = max(self.layout.width, 1.0)
         ax.set_axis_off()
@@ -132,7 +132,7 @@ class NetworkDisplay(Display):
         return []
 
     def _doors(self) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """Where each edge leaves its parent and reaches its child: side by side, in the order of where it comes from."""
+        """Where each edge leaves its parent and reaches its child: side by side, in the order of its ways."""
         starts: dict[Any, Any] = {}
         ends: dict[Any, Any] = {}
         for out, here, there, edge_of, y in ((starts, 0, 1, 0, BOX[1] / 2), (ends, 1, 0, -1, -BOX[1] / 2)):
@@ -157,14 +157,24 @@ class NetworkDisplay(Display):
             corners += [(x0, (y0 + y1) / 2), (x1, (y0 + y1) / 2), (x1, y1)]
             codes += [Path.CURVE4] * 3
         line = FancyArrowPatch(
-            path=Path(corners, codes), arrowstyle="-|>", mutation_scale=10 + thick, linewidth=thick, color=style.INK,
-            alpha=0.85, capstyle="butt", joinstyle="miter", zorder=2,
+            path=Path(corners, codes),
+            arrowstyle="-|>",
+            mutation_scale=10 + thick,
+            linewidth=thick,
+            color=style.INK,
+            alpha=0.85,
+            capstyle="butt",
+            joinstyle="miter",
+            zorder=2,
         )
         ax.add_patch(line)
         if weight is not None:
             (x0, y0), (x1, y1) = points[-2:]
+            t = 0.75  # along the last curve: near the child, where edges lie apart
+            x = x0 * (1 - t) ** 2 * (1 + 2 * t) + x1 * t**2 * (3 - 2 * t)
+            y = y0 * (1 - t) ** 3 + 1.5 * (y0 + y1) * t * (1 - t) + y1 * t**3
             look: dict[str, Any] = {"fontsize": max(size - 1.5, 4), "color": style.INK, "path_effects": style.halo(3)}
-            ax.text((x0 + x1) / 2, (y0 + y1) / 2, f"{weight:.2g}", ha="center", va="center", zorder=4, **look)
+            ax.text(x, y, f"{weight:.2g}", ha="center", va="center", zorder=4, **look)
 
 
 def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> Any:
@@ -172,11 +182,26 @@ def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> 
 
     round_ = "round,pad=0,rounding_size=0.1" if not target else "round,pad=0,rounding_size=0.25"
     box = FancyBboxPatch(
-        (x - BOX[0] / 2, y - BOX[1] / 2), *BOX, boxstyle=round_, linewidth=1.2, zorder=3,
-        facecolor=style.INK if target else "#eef4fb", edgecolor=style.INK if target else style.COLOURS[0],
+        (x - BOX[0] / 2, y - BOX[1] / 2),
+        *BOX,
+        boxstyle=round_,
+        linewidth=1.2,
+        zorder=3,
+        facecolor=style.INK if target else "#eef4fb",
+        edgecolor=style.INK if target else style.COLOURS[0],
     )
     ax.add_patch(box)
-    ax.text(x, y, name, ha="center", va="center", fontsize=size, color="white" if target else style.INK, zorder=5, linespacing=1.0)
+    ax.text(
+        x,
+        y,
+        name,
+        ha="center",
+        va="center",
+        fontsize=size,
+        color="white" if target else style.INK,
+        zorder=5,
+        linespacing=1.0,
+    )
     return box
 
 

@@ -97,7 +97,7 @@ class NomogramDisplay(Display):
 
     # --- drawing -----------------------------------------------------------------------------------------------
 
-    def _draw(self, ax: Axes, **_: Any) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Any]:
         low, high = self._limits()
         bottom = len(self.scales) + 0.3
         ax.set_axis_off()
@@ -134,7 +134,9 @@ class NomogramDisplay(Display):
         pen.labels(y, place(ticks), [f"{t:g}" for t in ticks], sides=(-1,))
         pen.name(y + 0.85, f"P({k})\nagainst {l}")
         pen.line(y + 0.85, place([low, high]))
-        pen.labels(y + 0.85, place([logit(p) for p in chances]), [f"{p:.1%}".replace(".0%", "%") for p in chances], sides=(-1,))
+        pen.labels(
+            y + 0.85, place([logit(p) for p in chances]), [f"{p:.1%}".replace(".0%", "%") for p in chances], sides=(-1,)
+        )
         if self.total is not None and not np.isnan(self.total):
             at = float(place(np.clip(self.total, low, high)))
             pen.mark(y, at)
@@ -142,8 +144,14 @@ class NomogramDisplay(Display):
             side = "left" if self.total < -FARTHEST / 2 else "right" if self.total > FARTHEST / 2 else "center"
             pen.ax.plot([at, at], [y, y + 0.85], color=style.INK, linewidth=0.8, linestyle=(0, (2, 2)))
             pen.ax.annotate(
-                f"{self.total:.2f}: {chance(float(expit(self.total)))}", (at, y + 0.85), (0, -9), textcoords="offset points",
-                ha=side, va="top", fontsize="small", fontweight="bold",
+                f"{self.total:.2f}: {chance(float(expit(self.total)))}",
+                (at, y + 0.85),
+                (0, -9),
+                textcoords="offset points",
+                ha=side,
+                va="top",
+                fontsize="small",
+                fontweight="bold",
             )
 
 
@@ -205,8 +213,13 @@ class _Pen:
 
     def line(self, y: float, points: Any) -> None:
         finite = np.clip(np.asarray(points, dtype=float), self.low, self.high)
-        self.ax.plot([finite.min(), finite.max()], [y, y], color=style.INK, linewidth=1.3, solid_capstyle="round", zorder=2)
-        for beyond, at, shape in ((np.min(points) < self.low - 1e-9, self.low, "<"), (np.max(points) > self.high + 1e-9, self.high, ">")):
+        self.ax.plot(
+            [finite.min(), finite.max()], [y, y], color=style.INK, linewidth=1.3, solid_capstyle="round", zorder=2
+        )
+        for beyond, at, shape in (
+            (np.min(points) < self.low - 1e-9, self.low, "<"),
+            (np.max(points) > self.high + 1e-9, self.high, ">"),
+        ):
             if beyond:
                 self.ax.plot([at], [y], shape, color=style.INK, markersize=6, zorder=2)
 
@@ -230,8 +243,14 @@ class _Pen:
                 taken[side].append((x - half, x + half))
                 self.ends = [min(self.ends[0], x - half), max(self.ends[1], x + half)]
                 self.ax.annotate(
-                    names[i], (x, y), (0, -5 * side), textcoords="offset points", ha="center",
-                    va="bottom" if side < 0 else "top", fontsize="small", color=style.INK,
+                    names[i],
+                    (x, y),
+                    (0, -5 * side),
+                    textcoords="offset points",
+                    ha="center",
+                    va="bottom" if side < 0 else "top",
+                    fontsize="small",
+                    color=style.INK,
                 )
 
     def mark(self, y: float, at: float) -> None:

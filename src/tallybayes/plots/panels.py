@@ -55,7 +55,8 @@ def make_panels(model: Any, table: Columns | None, codes: Array | None, names: l
         if table is not None and codes is not None:
             column = table.column(pick(table.names, name))
             if isinstance(group.distribution, Threshold):
-                column = np.where(np.isnan(column), None, panel.values[(column > group.distribution.threshold).astype(int)])
+                sides = panel.values[(column > group.distribution.threshold).astype(int)]
+                column = np.asarray(np.where(np.isnan(column), None, sides))
             panel = _observe(panel, column, codes, len(model.classes_))
         panels.append(panel)
     if shares:
@@ -127,15 +128,26 @@ def _observe(panel: Panel, column: Array, codes: Array, K: int) -> Panel:
         place = {str(v): i for i, v in enumerate(panel.values)}
         last = len(place) - 1 if str(panel.values[-1]).endswith("others)") else None
         gone = np.array([v is None or v != v for v in column])
-        at = np.array([-1 if g else place.get(_as_level(v), last if last is not None else -1) for v, g in zip(column, gone, strict=True)])
-        count = np.array([np.bincount(at[(codes == k) & (at >= 0)], minlength=len(place)) for k in range(K)], dtype=float)
+        at = np.array(
+            [
+                -1 if g else place.get(_as_level(v), last if last is not None else -1)
+                for v, g in zip(column, gone, strict=True)
+            ]
+        )
+        count = np.array(
+            [np.bincount(at[(codes == k) & (at >= 0)], minlength=len(place)) for k in range(K)], dtype=float
+        )
         return _with(panel, count / np.maximum(count.sum(axis=1, keepdims=True), 1))
     seen = np.isfinite(column)
     edges = panel.edges
     if panel.kind == "whole":
         edges = np.concatenate([panel.values - 0.5, [panel.values[-1] + 0.5]])
     elif edges is None:
-        edges = np.histogram_bin_edges(column[seen], bins=min(max(int(np.sqrt(seen.sum() / K)), 6), 30)) if seen.any() else panel.values[[0, -1]]
+        edges = (
+            np.histogram_bin_edges(column[seen], bins=min(max(int(np.sqrt(seen.sum() / K)), 6), 30))
+            if seen.any()
+            else panel.values[[0, -1]]
+        )
     height = np.array([_heights(column[seen & (codes == k)], edges) for k in range(K)])
     if panel.kind != "curve":
         return _with(panel, height)

@@ -16,7 +16,17 @@ import numpy as np
 
 from tallybayes.errors import OptionError, TableError
 from tallybayes.plots import style, text
-from tallybayes.plots.tables import Array, Columns, Floats, class_codes, classes_of, feature_names, is_ours, pick, rows_of
+from tallybayes.plots.tables import (
+    Array,
+    Columns,
+    Floats,
+    class_codes,
+    classes_of,
+    feature_names,
+    is_ours,
+    pick,
+    rows_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +141,11 @@ def _axis(model: Any, name: str, column: Array, grid: int) -> Axis:
     kind = model.schema_.kinds[model.schema_.position(name)] if is_ours(model) else None
     if kind in ("categorical", "binary") or column.dtype == object:
         known = model.schema_.levels.get(model.schema_.position(name)) if is_ours(model) else None
-        found: list[Any] = list(known.labels) if known is not None else sorted({v for v in column if v is not None and v == v}, key=str)
+        found: list[Any] = (
+            list(known.labels)
+            if known is not None
+            else sorted({v for v in column if v is not None and v == v}, key=str)
+        )
         return Axis(name, _objects(found), True)
     seen = column[np.isfinite(column)]
     if not len(seen):
@@ -139,7 +153,9 @@ def _axis(model: Any, name: str, column: Array, grid: int) -> Axis:
     low, high = float(seen.min()), float(seen.max())
     if kind == "count":
         low, high = max(np.floor(low), 0), np.ceil(high) + 1
-        return Axis(name, np.unique(np.round(np.linspace(low, high, int(min(high - low + 1, max(grid, FEW_COUNTS)))))), False)
+        return Axis(
+            name, np.unique(np.round(np.linspace(low, high, int(min(high - low + 1, max(grid, FEW_COUNTS)))))), False
+        )
     pad = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
     return Axis(name, np.linspace(low - pad, high + pad, grid), False)
 
@@ -179,7 +195,9 @@ def _grid_rows(model: Any, axes: list[Axis], names: list[str], shown: Columns, r
 def _typical(column: Array) -> Any:
     if column.dtype != object:
         return float(np.nanmean(column)) if np.isfinite(column).any() else np.nan
-    return Counter(v for v in column if v is not None).most_common(1)[0][0] if any(v is not None for v in column) else None
+    return (
+        Counter(v for v in column if v is not None).most_common(1)[0][0] if any(v is not None for v in column) else None
+    )
 
 
 def _log_posterior(model: Any, rows: Any) -> Floats:
@@ -218,9 +236,18 @@ def draw_points(ax: Axes, plane: Plane, faint: bool = False) -> None:
     at, codes = plane.points[keep] + spread, plane.codes[keep]
     size = float(np.clip(4000 / max(len(keep), 1), 11, 28))
     for k in np.unique(codes):
-        look: dict[str, Any] = {"marker": ".", "color": style.FAINT} if k < 0 else {"marker": style.marker(k), "color": style.colour(k)}
+        look: dict[str, Any] = (
+            {"marker": ".", "color": style.FAINT} if k < 0 else {"marker": style.marker(k), "color": style.colour(k)}
+        )
         ax.scatter(
-            *at[codes == k].T, s=size, edgecolors=style.INK, linewidths=0.4, alpha=0.4 if faint else 0.95, zorder=3, **look
+            at[codes == k, 0],
+            at[codes == k, 1],
+            s=size,
+            edgecolors=style.INK,
+            linewidths=0.4,
+            alpha=0.4 if faint else 0.95,
+            zorder=3,
+            **look,
         )
 
 

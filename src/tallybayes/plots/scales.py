@@ -1,8 +1,8 @@
 """The numbers of a nomogram: what each value of each column adds to the log-odds of two classes.
 
 Naive models: log P(v | k) − log P(v | l), one column at a time. A Gaussian with a shared covariance: a_j (v − m_j) with
-a of `boundary(k, l)` and m the mean over the classes, so that the mean adds 0; the rest of xᵀa + b is the start. Other models are no sum over
-columns, and have no nomogram.
+a of `boundary(k, l)` and m the mean over the classes, so that the mean adds 0; the rest of xᵀa + b is the start. Other
+models are no sum over columns, and have no nomogram.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def _check_sum(model: Any, k: int, l: int, names: list[str]) -> None:  # noqa: E
         wrong = np.abs(whole - parts) > 1e-6 * size
     if wrong[np.isfinite(whole) & np.isfinite(parts)].any():
         raise OptionError(
-            f"A nomogram needs evidence that adds up column by column; in this {type(model).__name__} columns depend on "
-            "each other within a class. Naive Bayes and discriminants with a shared covariance have one."
+            f"A nomogram needs evidence that adds up column by column; in this {type(model).__name__} columns depend "
+            "on each other within a class. Naive Bayes and discriminants with a shared covariance have one."
         )
 
 

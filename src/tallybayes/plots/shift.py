@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -84,7 +85,7 @@ class BoundaryShiftDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, points: bool = True) -> Self:
         """Draws into ax, or into a new figure."""
-        return self._draw_on(ax, points=points)
+        return self._draw_on(ax, partial(self._draw, points=points))
 
     def _columns(self) -> dict[str, Any]:
         cells = self.plane.cells()
@@ -95,7 +96,7 @@ class BoundaryShiftDisplay(Display):
             "answer": [label for part in answers for label in part],
         }
 
-    def _draw(self, ax: Axes, *, points: bool = True) -> list[Any]:  # type: ignore[override]
+    def _draw(self, ax: Axes, *, points: bool = True) -> list[Any]:
         from matplotlib.lines import Line2D
 
         draw_regions(ax, self.plane, strength=0.15)
@@ -103,7 +104,10 @@ class BoundaryShiftDisplay(Display):
             draw_points(ax, self.plane, faint=True)
         handles = []
         for i, score in enumerate(self.scenarios.values()):
-            look: dict[str, Any] = {"color": style.INK if i == 0 else LINES[(i - 1) % len(LINES)], "linestyle": style.dashes(i)}
+            look: dict[str, Any] = {
+                "color": style.INK if i == 0 else LINES[(i - 1) % len(LINES)],
+                "linestyle": style.dashes(i),
+            }
             draw_boundary(ax, self.plane, score, linewidth=1.4 if i == 0 else 2.0, zorder=4, **look)
             handles.append(Line2D([], [], linewidth=2, **look))
         name_regions(ax, self.plane)
@@ -119,12 +123,14 @@ LINES = ("#832db6", "#bd1f01", "#0b6e4f", "#a05a00", "#1f5fa8", "#6b6b6b")  # da
 def _under_prior(model: Any, plane: Plane, prior: Any) -> Floats:
     new = check_priors(prior, plane.classes)
     if not is_ours(model):
-        raise OptionError(f"Priors can be exchanged in models of tallybayes; a {type(model).__name__} does not tell its own.")
+        raise OptionError(
+            f"Priors can be exchanged in models of tallybayes; a {type(model).__name__} does not tell its own."
+        )
     old = model._parameters().log_prior
     if not np.isfinite(old).all():
         raise OptionError("A class has prior 0 in this model; its evidence is gone, and no other prior brings it back.")
     with np.errstate(divide="ignore"):
-        return np.maximum(plane.log_posterior + np.log(new) - old, -2000.0)
+        return np.asarray(np.maximum(plane.log_posterior + np.log(new) - old, -2000.0))
 
 
 def loss_matrix(loss: Any, classes: Array) -> Floats:
@@ -142,7 +148,9 @@ def loss_matrix(loss: Any, classes: Array) -> Floats:
         except (TypeError, ValueError):
             raise OptionError(f"A loss is a matrix of {K} × {K} numbers or a dict; got {loss!r}.") from None
     if found.shape != (K, K):
-        raise OptionError(f"A loss needs a row for each answer and a column for each truth: {K} × {K}; got {found.shape}.")
+        raise OptionError(
+            f"A loss needs a row for each answer and a column for each truth: {K} × {K}; got {found.shape}."
+        )
     if not np.isfinite(found).all() or (found < 0).any():
         raise OptionError(f"Losses must be finite and at least 0; got {found.tolist()}.")
     return found

@@ -10,7 +10,7 @@ from scipy.special import expit
 from tallybayes.errors import TableError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import Array, Columns, Floats, class_codes, container_of, pick_pair, require_ours
+from tallybayes.plots.tables import Array, Floats, class_codes, container_of, pick_pair, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ class SigmoidDisplay(Display):
             "posterior": expit(self.score),
         }
 
-    def _draw(self, ax: Axes, **_: Any) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Any]:
         rng = np.random.default_rng(0)
         wide = float(np.clip(np.quantile(np.abs(self.score), 0.98) * 1.1, 6.0, 60.0))
         t = np.linspace(-wide, wide, 401)
@@ -91,9 +91,9 @@ class SigmoidDisplay(Display):
         ax.set_xlim(-wide * 1.03, wide * 1.03)
         ax.set_ylim(-0.24, 1.24)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "1"])
-        k, l = text.distinct(self.labels, 20)  # noqa: E741
-        ax.set_xlabel(f"score $x^{{T}}\\beta + \\beta_0$:  {l} ← 0 → {k}")
-        ax.set_ylabel(f"P({k} | x)")
+        name, other = text.distinct(self.labels, 20)
+        ax.set_xlabel(f"score $x^{{T}}\\beta + \\beta_0$:  {other} ← 0 → {name}")
+        ax.set_ylabel(f"P({name} | x)")
         style.tidy(ax)
         ax.spines["left"].set_bounds(0, 1)
         style.legend(ax, handles, list(self.labels), "rows of class")

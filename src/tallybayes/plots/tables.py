@@ -86,9 +86,15 @@ def pick(names: Sequence[str], feature: Any) -> str:
 
 def pick_class(classes: Array, label: Any) -> int:
     """The position of a class."""
-    found = [k for k, known in enumerate(classes.tolist()) if known == label and isinstance(known, bool) == isinstance(label, bool)]
+    found = [
+        k
+        for k, known in enumerate(classes.tolist())
+        if known == label and isinstance(known, bool) == isinstance(label, bool)
+    ]
     if not found:
-        raise OptionError(f"{label!r} is not a class of this model. Classes: {listing([str(v) for v in classes.tolist()])}.")
+        raise OptionError(
+            f"{label!r} is not a class of this model. Classes: {listing([str(v) for v in classes.tolist()])}."
+        )
     return found[0]
 
 

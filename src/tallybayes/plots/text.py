@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -59,7 +58,8 @@ def wrap(name: Any, most: int = 24, lines: int = 2) -> str:
     >>> wrap("customer_lifetime_value in the first quarter", 20)
     'customer_lifetime_\\nvalue in the…quarter'
     """
-    text, out = clean(name), []
+    text = clean(name)
+    out: list[str] = []
     while width(text) > most and len(out) < lines - 1:
         cut = _break_at(text, most)
         out.append(text[:cut].rstrip())
@@ -77,9 +77,9 @@ def distinct(names: Sequence[Any], most: int = 24, lines: int = 1) -> list[str]:
     texts = [clean(name) for name in names]
     if len(set(short)) == len(set(texts)):
         return short
-    start = len(os.path.commonprefix(texts))
-    start = max((m.end() for m in re.finditer(r"[\s_\-/.,;:|]+", texts[0][:start])), default=start)
-    start = max((m.end() for m in re.finditer(r"[\s_\-/.,;:|]+", texts[0][: max(start - 1, 0)])), default=start)
+    same = next((i for i, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), 0)
+    words = [m.end() for m in re.finditer(r"[\s_\-/.,;:|]+", texts[0][:same])]
+    start = words[-2] if len(words) > 1 else same  # one word that they share stays, to say what the rest is
     return [wrap("…" + name[start:], most, lines) if start > 1 else wrap(name, most, lines) for name in texts]
 
 
