@@ -18,7 +18,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class NoveltyScore:
     """Compares log p(x) of a row with that of m reference rows.
 

@@ -27,7 +27,7 @@ MEASURES = ("error", "log_loss")
 EACH = 2  # rows of every class that the smallest sample has
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class LearningCurves:
     """Error and log-loss on held-out rows of two classifiers that learned from the same rows, more and more of them.
 
