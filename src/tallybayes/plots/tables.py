@@ -36,8 +36,9 @@ def classes_of(model: Any) -> Array:
     """The class labels of any fitted classifier."""
     from sklearn.utils.validation import check_is_fitted
 
-    if not hasattr(model, "predict_proba"):
-        raise OptionError(f"A picture of probabilities needs predict_proba; {type(model).__name__} has none.")
+    if isinstance(model, type) or not hasattr(model, "predict_proba"):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        raise OptionError(f"Give a fitted classifier with predict_proba; got {what}.")
     check_is_fitted(model)
     return np.asarray(model.classes_)
 
