@@ -33,6 +33,27 @@ def test_a_gaussian_column_is_its_curve() -> None:
         np.testing.assert_allclose(part["density"], norm(seen.mean(), seen.std()).pdf(part["value"]), rtol=1e-9)
 
 
+def test_a_class_with_prior_0_has_densities_and_scales_all_the_same() -> None:
+    never = tb.GaussianNB(priors=[0.0, 0.5, 0.5]).fit(X, y)
+    always = tb.GaussianNB().fit(X, y)
+    a, b = (ClassDensityDisplay.from_estimator(m, X, y).frame("pandas") for m in (never, always))
+    np.testing.assert_allclose(a["density"], b["density"])
+    one, other = (NomogramDisplay.from_estimator(m, X, pair=(0, 1)) for m in (never, always))
+    np.testing.assert_allclose(one.scales[0].points, other.scales[0].points)
+    assert one.start == -np.inf
+    with pytest.raises(OptionError, match="adds up"):
+        NomogramDisplay.from_estimator(tb.QuadraticDiscriminantAnalysis(priors=[0, 0.5, 0.5]).fit(X, y), X, pair=(0, 1))
+
+
+def test_columns_are_matched_by_position_where_one_side_has_no_names() -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named, bare = tb.GaussianNB().fit(frame, y), tb.GaussianNB().fit(X, y)
+    expected = ClassDensityDisplay.from_estimator(bare, X, y, features=1).panels[0].observed
+    for model, table in ((named, X), (bare, frame), (named, frame[list("dcba")])):
+        found = ClassDensityDisplay.from_estimator(model, table, y, features=1).panels[0].observed
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_a_discriminant_shows_its_marginals() -> None:
     model = tb.GaussianDiscriminant(alpha=1.0).fit(X, y)
     f = ClassDensityDisplay.from_estimator(model, X, y, features=[3]).frame("pandas")

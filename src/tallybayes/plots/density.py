@@ -52,6 +52,8 @@ class ClassDensityDisplay(Display):
             raise OptionError("Give both X and y, or neither.")
         table = None if X is None else Columns(X)
         names = feature_names(estimator, table)
+        if table is not None:
+            table.called(names)
         if features is None:
             chosen = names[:MOST_PANELS]
         else:

@@ -70,7 +70,7 @@ class NomogramDisplay(Display):
             raise OptionError(f"row must be a dict from column to value; got {type(row).__name__}.")
         names = feature_names(estimator, None)
         marked = {pick(names, name): value for name, value in (row or {}).items()}
-        scales, start = make_scales(estimator, k, l, None if X is None else Columns(X), marked)
+        scales, start = make_scales(estimator, k, l, None if X is None else Columns(X).called(names), marked)
         order = np.argsort([-s.reach for s in scales], kind="stable").tolist()
         labels = estimator.classes_.tolist()
         shown = [scales[j] for j in order[:most]]

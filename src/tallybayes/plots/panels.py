@@ -1,11 +1,12 @@
 """What each class says of one column: P(x_j | class) as a curve, over whole numbers, levels, intervals, or as shares.
 
-The curve needs no formula of the distribution: all other columns are left out, and
-log p(x_j | k) = log P(x_j, k) − log P(k), both from the model's own log joint.
+The curve needs no formula of the distribution: it is the model's own log joint with all other columns left out, and
+without the prior.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -98,17 +99,15 @@ def _panel(model: Any, name: str, j: int, group: Any, column: Array) -> Panel:
 
 
 def column_density(model: Any, name: str, values: Array) -> Floats:
-    """p(x_j | k) at the values, shape (K, m); 0 for a class whose prior is 0."""
-    log_p = column_evidence(model, name, values)
-    return np.asarray(np.exp(np.where(np.isnan(log_p), -np.inf, log_p)).T)
+    """p(x_j | k) at the values, shape (K, m)."""
+    return np.exp(log_likelihood(model, {name: values}).T)
 
 
-def column_evidence(model: Any, name: str, values: Array) -> Floats:
-    """log p(x_j | k), shape (m, K)."""
-    alone = model.predict_joint_log_proba(rows_of({name: values.tolist()}))
-    nothing = model.predict_joint_log_proba([{name: None}])
-    with np.errstate(invalid="ignore"):
-        return np.asarray(alone - nothing)
+def log_likelihood(model: Any, columns: Mapping[str, Array]) -> Floats:
+    """log p(x | k) of rows in which only these columns are known, shape (n, K): the log joint without the prior."""
+    with model._speaking():
+        rows = rows_of({name: values.tolist() for name, values in columns.items()})
+        return np.asarray(model._answer(rows, "joint", model._parameters(), np.zeros(len(model.classes_))))
 
 
 def _few_levels(panel: Panel) -> Panel:

@@ -101,6 +101,8 @@ def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str) 
         raise OptionError("y was given without X.")
     table = None if X is None else Columns(X)
     names = feature_names(model, table)
+    if table is not None:
+        table.called(names)
     first, second = _two(names, features)
     shown = table
     if table is None:
@@ -133,8 +135,8 @@ def _two(names: list[str], features: Any) -> tuple[str, str]:
 
 
 def _level(v: Any) -> str:
-    """A level as text: codes that went through floats are whole again."""
-    return str(int(v)) if isinstance(v, float) and v.is_integer() else str(v)
+    """A level as text."""
+    return str(_whole([v])[0])
 
 
 def _axis(model: Any, name: str, column: Array, grid: int) -> Axis:
@@ -142,9 +144,7 @@ def _axis(model: Any, name: str, column: Array, grid: int) -> Axis:
     if kind in ("categorical", "binary") or column.dtype == object:
         known = model.schema_.levels.get(model.schema_.position(name)) if is_ours(model) else None
         found: list[Any] = (
-            list(known.labels)
-            if known is not None
-            else sorted({v for v in column if v is not None and v == v}, key=str)
+            list(known.labels) if known is not None else _whole(sorted({v for v in column if v is not None and v == v}))
         )
         return Axis(name, _objects(found), True)
     seen = column[np.isfinite(column)]
@@ -158,6 +158,11 @@ def _axis(model: Any, name: str, column: Array, grid: int) -> Axis:
         )
     pad = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
     return Axis(name, np.linspace(low - pad, high + pad, grid), False)
+
+
+def _whole(values: list[Any]) -> list[Any]:
+    """Codes that went through floats are whole again."""
+    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
 
 
 def _objects(values: list[Any]) -> Array:

@@ -14,8 +14,8 @@ import numpy as np
 
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.errors import OptionError
-from tallybayes.plots.panels import column_evidence
-from tallybayes.plots.tables import Array, Columns, Floats, pick, rows_of
+from tallybayes.plots.panels import log_likelihood
+from tallybayes.plots.tables import Array, Columns, Floats, pick
 
 POINTS = 201
 CHECKED = 30  # drawn rows on which the sum is compared with the log joint
@@ -59,13 +59,13 @@ def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, An
         start = float(b + a @ middle)
     else:
         _check_sum(model, k, l, names)
-        nothing = model.predict_joint_log_proba([{names[0]: None}])[0]
-        start = float(nothing[k] - nothing[l])
+        prior = model._start(model._parameters())
+        start = float(prior[k] - prior[l])
 
     def points(j: int, values: Any) -> Floats:
         if linear:
             return np.asarray(a[j] * (np.asarray(values, dtype=np.float64) - middle[j]))
-        log_p = column_evidence(model, names[j], values)
+        log_p = log_likelihood(model, {names[j]: np.asarray(values)})
         with np.errstate(invalid="ignore"):
             found = log_p[:, k] - log_p[:, l]
         return np.where(np.isnan(found), 0.0, found)
@@ -113,12 +113,11 @@ def _check_sum(model: Any, k: int, l: int, names: list[str]) -> None:  # noqa: E
     """Is the log joint of whole rows the sum of its columns? Asked of the model itself, on rows that it draws."""
     drawn = Columns(model.sample(CHECKED, random_state=0)[0])
     columns = {name: drawn.column(pick(drawn.names, name)) for name in names}
-    joint = model.predict_joint_log_proba(rows_of({name: c.tolist() for name, c in columns.items()}))
-    alone = np.array([column_evidence(model, name, column) for name, column in columns.items()])
-    nothing = model.predict_joint_log_proba([{names[0]: None}])[0]
+    joint = log_likelihood(model, columns)
+    alone = np.array([log_likelihood(model, {name: column}) for name, column in columns.items()])
     with np.errstate(invalid="ignore"):
         whole = joint[:, k] - joint[:, l]
-        parts = (alone[:, :, k] - alone[:, :, l]).sum(axis=0) + nothing[k] - nothing[l]
+        parts = (alone[:, :, k] - alone[:, :, l]).sum(axis=0)
         size = 1 + np.abs(alone[:, :, [k, l]]).sum(axis=(0, 2))
         wrong = np.abs(whole - parts) > 1e-6 * size
     if wrong[np.isfinite(whole) & np.isfinite(parts)].any():
