@@ -8,7 +8,7 @@ exact.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -25,7 +25,7 @@ from tallybayes.schema import Levels
 Array = NDArray[Any]
 Stats = dict[str, Array]
 Params = dict[str, Any]
-Needs = Literal["numbers", "levels", "cuts"]
+Needs = Literal["numbers", "levels", "cuts", "codes"]
 Weights = NDArray[np.float64] | None
 
 NEVER_LEARNED = (
@@ -40,7 +40,15 @@ class Context:
     """What a tally cannot know by itself: the weight of each class, and the labels behind the codes."""
 
     class_weight: NDArray[np.float64]
-    levels: Sequence[Levels | None] = ()
+    levels: Sequence[Levels | None] = ()  # one for each column
+
+    @property
+    def K(self) -> int:
+        return len(self.class_weight)
+
+    @property
+    def d(self) -> int:
+        return len(self.levels)
 
 
 class Distribution(ABC):
@@ -50,6 +58,10 @@ class Distribution(ABC):
     kinds: ClassVar[tuple[str, ...]]  # the kinds of column it can take
     needs: ClassVar[Needs] = "numbers"
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
+
+    def layout(self) -> tuple[Any, ...]:
+        """Two distributions of one layout have tallies that add."""
+        return (type(self),)
 
     @abstractmethod
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
@@ -67,9 +79,31 @@ class Distribution(ABC):
         """Class c becomes class to[c] of K; to[c] < 0 drops it."""
         return {key: spread(value, to, K) if key in self.cells else value for key, value in s.items()}
 
+    def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:  # noqa: ARG002
+        """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
+        return s
+
+    def check(self, s: Stats, context: Context) -> None:
+        """Raises ValueError if no rows can have this tally: it comes from a file, and may be anything."""
+        missing = [key for key in self.cells if key not in s]
+        if missing:
+            raise ValueError(f"{missing[0]!r} is missing")
+        for key, a in s.items():
+            if a.dtype.kind not in "fiu" or not np.isfinite(a).all():
+                raise ValueError(f"{key!r} does not hold finite numbers")
+            if key in self.cells and a.shape[:1] != (context.K,):
+                raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
+
     @abstractmethod
     def estimate(self, s: Stats, context: Context) -> Params:
         """The parameters that people read."""
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """log of the prior density under which `estimate` is the most probable value, up to a constant.
+
+        0 where the estimate is maximum likelihood (or no maximum at all). The likelihood plus this is what EM climbs.
+        """
+        return 0.0
 
     @abstractmethod
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
@@ -98,6 +132,18 @@ class Distribution(ABC):
     def outcomes(self, p: Params, j: int) -> Array | None:  # noqa: ARG002
         """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
         return None
+
+
+def expect(s: Stats, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
+    """Raises ValueError unless s has these arrays and no others: float64, finite, none below 0 where said."""
+    if set(s) != set(shapes):
+        raise ValueError(f"it has {sorted(s)}; expected {sorted(shapes)}")
+    for key, shape in shapes.items():
+        a = s[key]
+        if a.dtype != np.float64 or a.shape != shape:
+            raise ValueError(f"{key!r} is {a.dtype} of shape {a.shape}; expected float64 of shape {shape}")
+        if not np.isfinite(a).all() or (key in at_least_0 and (a < 0).any()):
+            raise ValueError(f"{key!r} holds NaN, an infinity or a negative number")
 
 
 def spread(a: Array, to: Sequence[int], K: int) -> Array:
@@ -202,6 +248,10 @@ class SimpleDistribution(Distribution):
         n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
         sums = np.where(n[..., None] == 0, 0.0, a["sums"] + sign * b["sums"])
         return {"n": n, "sums": sums}
+
+    def check(self, s: Stats, context: Context) -> None:
+        shape = (context.K, context.d)
+        expect(s, {"n": shape, "sums": (*shape, len(self.statistics(np.empty(0))))}, at_least_0=("n",))
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         n, sums = s["n"], s["sums"]

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights
-from tallybayes.distributions.categorical import check_alpha
+from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
+from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
 from tallybayes.encode import Codes, Data, Numbers, Sparse
+
+LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,16 @@ class Multinomial(Distribution):
             return {"sum": _core.csr_sums(data.view, y, w, K, None)}
         return {"sum": _core.sums(data.columns, y, w, K)[1]}
 
+    def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         return {"weight": _log_shares(s["sum"] + np.asarray(self.alpha))}
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: Σ_j a_j log θ_cj."""
+        return weighted(self.alpha, p["weight"])
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=False)
@@ -93,7 +103,7 @@ class Poisson(Distribution):
     Smoothing adds `alpha` rows with the feature's overall mean. A column of zeros says nothing.
     """
 
-    alpha: float = 1.0
+    alpha: float | Sequence[float] = 1.0
 
     name = "poisson"
     kinds = ("count", "real", "binary")
@@ -111,6 +121,10 @@ class Poisson(Distribution):
             n, total = _core.sums(data.columns, y, w, K)
         return {"n": n, "sum": total}
 
+    def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         n, total = s["n"], s["sum"]
         overall = total.sum(axis=0) / np.maximum(n.sum(axis=0), np.finfo(float).tiny)
@@ -121,11 +135,21 @@ class Poisson(Distribution):
             weight = np.where(silent, 0.0, np.log(rate))
         return {"rate": rate, "weight": weight, "bias": np.where(silent, 0.0, -rate)}
 
+    def penalty(self, s: Stats, p: Params) -> float:
+        """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
+        if self.alpha == 0:
+            return 0.0
+        overall = s["sum"].sum(axis=0) / np.maximum(s["n"].sum(axis=0), np.finfo(float).tiny)
+        return float(self.alpha * (overall * p["weight"] + p["bias"]).sum())
+
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=True)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        return list(rng.poisson(p["rate"][y]).T)
+        rate = p["rate"][y]
+        if (rate < LARGE).all():
+            return list(rng.poisson(rate).T)
+        return list(np.rint(rng.normal(rate, np.sqrt(rate))).clip(0).T)  # beyond 64 bits; as good as normal
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"rate": float(p["rate"][k, j])}

@@ -2,6 +2,7 @@
 
 An estimator holds a schema, groups of columns, a tally, and (made when first needed) parameters. Every way of
 learning ends in `_keep`, which is the only place where a fitted model changes: a call that fails changes nothing.
+A model read from a file enters by `_hold`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
+from tallybayes.estimators.priors import Priors
 from tallybayes.labels import positions, read_labels, recode, union
-from tallybayes.parameters import Parameters, estimate
+from tallybayes.parameters import Parameters, estimate, log_priors
 from tallybayes.plan import Batch, Group, assign, encode_batch, learn_cuts, named, same_shape
 from tallybayes.schema import Kind, Schema, align, infer_schema
 from tallybayes.source import Table, read_table
@@ -34,7 +36,15 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(
+    OneRow,
+    Generates,
+    Priors,
+    LinearForms,
+    Explains,
+    ClassifierMixin,
+    BaseEstimator,  # type: ignore[misc]
+):
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
 
     classes_: Array
@@ -62,13 +72,25 @@ class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin,
         """None, 'uniform', 'laplace', or one number per class."""
         return None
 
-    def _choose_again(self) -> tuple[Group, ...]:
-        """The groups for more rows: with the parameters as they are now."""
-        return self._choose(self.schema_)
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:  # noqa: ARG002
+        """The groups for more rows, after these: with the parameters as they are now."""
+        return self._choose(schema)
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:  # noqa: ARG002
         """The groups with options filled in that are chosen on the first rows."""
         return groups
+
+    def _structure(
+        self,
+        groups: tuple[Group, ...],
+        batch: Batch,  # noqa: ARG002
+        schema: Schema,  # noqa: ARG002
+        total: Tally,
+        y: Any,  # noqa: ARG002
+        w: Any,  # noqa: ARG002
+    ) -> tuple[tuple[Group, ...], Tally]:
+        """The groups with the dependences between their columns chosen, and a tally that holds what they need."""
+        return groups, total
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
@@ -104,10 +126,11 @@ class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin,
             schema = infer_schema(table, self._given_schema(), self._kind())
             groups = self._choose(schema)
         else:
-            schema, groups = self.schema_, self._choose_again()
+            schema, groups = self.schema_, self._choose_again(self.schema_, self._groups)
             if not same_shape(groups, self._groups):
                 raise OptionError(
-                    "distributions was changed after the fit; the rows learned so far do not suit it. Fit again."
+                    "A parameter that says what is counted was changed after the fit; the rows learned so far do not "
+                    "suit it. Fit again."
                 )
         table = self._aligned(table, schema, fresh)
         closed = classes is not None or (not fresh and self._closed)
@@ -130,6 +153,7 @@ class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin,
         total = new if fresh else tally.combine(self._tally, new, groups)
         if fresh:
             groups = self._tune(groups, batch, total, codes, weights)
+            groups, total = self._structure(groups, batch, schema, total, codes, weights)
         self._keep(schema, groups, total, closed)
         if fresh and schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
@@ -178,7 +202,9 @@ class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin,
         groups = self._groups
         schema = tally.union_schema(self.schema_, other.schema_, _sizes(self), _sizes(other))
         if not same_shape(groups, other._groups):
-            raise MergeError("The two models use different distributions for their columns.")
+            raise MergeError(
+                "The two models use different distributions, or count different combinations, for their columns."
+            )
         mine = tally.relevel(self._tally, groups, self.schema_, schema)
         theirs = tally.relevel(other._tally, groups, other.schema_, schema)
         self._keep(schema, groups, tally.combine(mine, theirs, groups), self._closed and other._closed)
@@ -217,8 +243,13 @@ class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin,
 
     def _keep(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
         model = estimate(total, schema, groups, self._prior()) if total.weight.sum() > 0 else None
+        self._hold(schema, groups, total, closed)
+        self._model = model
+
+    def _hold(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+        """Takes over what was learned; its parameters are made when first asked for."""
         self.schema_, self._groups, self._tally, self._closed = schema, groups, total, closed
-        self._model, self._door = model, None
+        self._model, self._door = None, None
         self.classes_ = total.classes
         self.n_features_in_ = schema.d
         if schema.names is not None:
@@ -228,44 +259,49 @@ class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin,
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """log P(x, class) of each row and class."""
-        return self._matrix(X, "joint")
+    def predict_joint_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """log P(x, class) of each row and class; priors: see predict_proba."""
+        return self._matrix(X, "joint", priors)
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """log P(class | x), normalised in log space."""
-        return self._matrix(X, "log_proba")
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """log P(class | x), normalised in log space; priors: see predict_proba."""
+        return self._matrix(X, "log_proba", priors)
 
-    def predict_proba(self, X: Any) -> Floats:
-        """P(class | x), columns in the order of classes_."""
-        return self._matrix(X, "proba")
+    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+        """P(class | x), columns in the order of classes_.
 
-    def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
-        best: NDArray[np.int64] = self._ask(X, "best")
+        priors: a class prior in the place of the model's own, for this question only: in any form that with_prior
+        takes, or an array (rows, classes) with a prior for each row.
+        """
+        return self._matrix(X, "proba", priors)
+
+    def predict(self, X: Any, priors: Any = None) -> Array:
+        """The most probable class of each row; priors: see predict_proba."""
+        best: NDArray[np.int64] = self._ask(X, "best", priors)
         return np.asarray(self.classes_[best])
 
-    def score_samples(self, X: Any) -> Floats:
-        """log p(x): is this row like anything seen?"""
-        return self._matrix(X, "evidence")
+    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+        """log p(x): is this row like anything seen? priors: see predict_proba."""
+        return self._matrix(X, "evidence", priors)
 
-    def _matrix(self, X: Any, how: str) -> Floats:
-        answer: Floats = self._ask(X, how)
+    def _matrix(self, X: Any, how: str, priors: Any = None) -> Floats:
+        answer: Floats = self._ask(X, how, priors)
         return answer
 
-    def _ask(self, X: Any, how: str) -> Any:
+    def _ask(self, X: Any, how: str, priors: Any = None) -> Any:
         """Scores the rows and reads the answer: joint, log_proba, proba, best or evidence."""
         if not self._fitted():
             self._require_fit()
         parameters = self._parameters()
+        start = self._start(parameters) if priors is None else log_priors(self._tally, priors)
         with self._speaking():
-            return self._answer(X, how, parameters, self._start(parameters))
+            return self._answer(X, how, parameters, start)
 
     def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
-        """start: what the log joint starts from."""
+        """start: what the log joint starts from, one for all rows or one for each."""
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
-        scorer = _core.Scorer(batch.n, start)
+        scorer = make_scorer(batch.n, start)
         for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
             with named(self.schema_, group.columns):
                 group.distribution.score(scorer, data, part)
@@ -362,10 +398,17 @@ class TallyClassifier(OneRow, Generates, LinearForms, Explains, ClassifierMixin,
         return tags
 
 
+def make_scorer(n: int, start: Floats) -> _core.Scorer:
+    """A scorer of n rows that starts from one log prior, or from one for each row."""
+    if start.ndim == 2 and len(start) != n:
+        raise OptionError(f"priors are for {len(start)} rows; X has {n}.")
+    return _core.Scorer(n, start)
+
+
 def _sizes(model: TallyClassifier) -> dict[int, int]:
     """How many codes each directly coded column has."""
     out: dict[int, int] = {}
     for group, s in zip(model._groups, model._tally.stats, strict=True):
-        if "sizes" in s and group.distribution.needs == "levels":
+        if "sizes" in s:
             out.update(zip(group.columns, s["sizes"].tolist(), strict=True))
-    return out
+    return {j: size for j, size in out.items() if j not in model.schema_.cuts}
