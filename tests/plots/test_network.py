@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from matplotlib.patches import FancyArrowPatch
 
 import tallybayes as tb
+from tallybayes.datasets import load_watermelon
 from tallybayes.errors import OptionError
 from tallybayes.plots import NetworkDisplay
 from tallybayes.plots.layout import crossings, place
@@ -51,26 +51,25 @@ def test_a_tree_is_drawn_without_crossings() -> None:
     assert crossings([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")]) == 1
 
 
-def test_graphs_of_any_form() -> None:
-    expected = {"parent": ["a", "b"], "child": ["b", "c"], "weight": [None, None]}
-    weighted = {**expected, "weight": [0.5, 0.25]}
-    parents = {"a": [], "b": ["a"], "c": ["b"]}
-    for graph, wanted in (
-        (parents, expected),
-        ([("a", "b"), ("b", "c")], expected),
-        ([("a", "b", 0.5), ("b", "c", 0.25)], weighted),
-        (SimpleNamespace(parents=parents), expected),
-        (SimpleNamespace(parents=parents, weights={("a", "b"): 0.5, ("b", "c"): 0.25}), weighted),
-        (SimpleNamespace(edges=[("a", "b", 0.5), ("b", "c", 0.25)]), weighted),
-    ):
-        f = NetworkDisplay.from_estimator(SimpleNamespace(graph_=graph)).frame("dict")
-        assert {key: list(v) for key, v in f.items()} == wanted
+def test_a_network_shows_its_graph_with_mutual_information() -> None:
+    rows, ripe = load_watermelon()
+    words = [{k: v for k, v in row.items() if isinstance(v, str)} for row in rows]
+    for model in (tb.TAN().fit(words, ripe), tb.KDB(k=2).fit(words, ripe)):
+        f = NetworkDisplay.from_estimator(model).frame("dict")
+        found = set(zip(f["parent"], f["child"], f["weight"], strict=True))
+        assert found == {(a, b, e["mutual_information"]) for a, b, e in model.graph_.edges}
+        assert len(found) >= 2
 
 
-def test_columns_by_position_get_their_names() -> None:
-    model = tb.NaiveBayes().fit([{"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}], [0, 1])
-    model.graph_ = SimpleNamespace(parents=[[], [0]])
-    assert NetworkDisplay.from_estimator(model).parents == {"a": [], "b": ["a"]}
+def test_models_without_one_graph_say_so() -> None:
+    rows, ripe = load_watermelon()
+    words = [{k: v for k, v in row.items() if isinstance(v, str)} for row in rows]
+    with pytest.raises(OptionError, match="averages"):
+        NetworkDisplay.from_estimator(tb.AODE().fit(words, ripe))
+    with pytest.raises(OptionError, match="covariance"):
+        NetworkDisplay.from_estimator(
+            tb.LinearDiscriminantAnalysis().fit([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]], [0, 1, 1])
+        )
 
 
 def test_naive_models_depend_on_the_class_alone() -> None:
@@ -109,8 +108,3 @@ def test_arrows_are_as_thick_as_the_weights() -> None:
 def test_bad_graphs(graph: Any, options: dict[str, Any], says: str) -> None:
     with pytest.raises(OptionError, match=says):
         NetworkDisplay.from_graph(graph, **options)
-
-
-def test_a_graph_that_cannot_be_read() -> None:
-    with pytest.raises(OptionError, match="neither parents nor edges"):
-        NetworkDisplay.from_estimator(SimpleNamespace(graph_=3))

@@ -141,7 +141,7 @@ def test_a_prior_shifts_the_boundary_as_refitting_with_it_would() -> None:
 
 def test_a_loss_gives_the_answer_of_least_risk() -> None:
     model = tb.LinearDiscriminantAnalysis().fit(X[:, :2], NAMES)
-    loss = {("setosa", "virginica"): 9.0, ("versicolor", "virginica"): 9.0}
+    loss = {(..., "virginica"): 9.0, (..., ...): 1.0}
     matrix = np.array([[0, 1, 9], [1, 0, 9], [1, 1, 0]])
     made = BoundaryShiftDisplay.from_estimator(model, X[:, :2], grid=12, losses={"dict": loss, "matrix": matrix})
     f = made.frame("pandas")
@@ -149,6 +149,16 @@ def test_a_loss_gives_the_answer_of_least_risk() -> None:
     expected = model.classes_[[min(range(3), key=lambda a: sum(matrix[a, t] * row[t] for t in range(3))) for row in p]]
     assert f[f["scenario"] == "dict"]["answer"].tolist() == expected.tolist()
     assert f[f["scenario"] == "matrix"]["answer"].tolist() == expected.tolist()
+
+
+def test_answers_that_are_no_class_have_regions_too() -> None:
+    model = tb.LinearDiscriminantAnalysis().fit(X[:, :2], NAMES)
+    loss = {("ask", ...): 0.2, (..., ...): 1.0}
+    f = BoundaryShiftDisplay.from_estimator(model, X[:, :2], grid=12, losses={"ask": loss}).frame("pandas")
+    part = f[f["scenario"] == "ask"]
+    sure = model.predict_proba(part[["x0", "x1"]].to_numpy()).max(axis=1)
+    assert ((part["answer"] == "ask") == (sure < 0.8)).all()
+    assert (sure < 0.8).any()
 
 
 @pytest.mark.parametrize(
@@ -184,12 +194,11 @@ def test_bad_input_gets_one_clear_error(options: dict[str, Any], error: type[Exc
         ({"priors": [0.3, 0.3, 0.4]}, "dicts from a name"),
         ({"priors": {"a": [0.5, 0.5]}}, "Number of priors"),
         ({"priors": {"a": [0.5, 0.5, np.nan]}}, "non-negative"),
-        ({"losses": {"a": np.eye(2)}}, "3 × 3"),
-        ({"losses": {"a": "high"}}, "matrix"),
-        ({"losses": {"a": -np.eye(3)}}, "at least 0"),
-        ({"losses": {"a": {("setosa", "virginica"): np.nan}}}, "finite"),
-        ({"losses": {"a": {"setosa": 3}}}, "pairs"),
-        ({"losses": {"a": {("setosa", "rose"): 3}}}, "'rose' is not a class"),
+        ({"losses": {"a": np.eye(2)}}, "loss"),
+        ({"losses": {"a": "high"}}, "loss"),
+        ({"losses": {"a": np.full((3, 3), np.nan)}}, "loss"),
+        ({"losses": {"a": {"setosa": 3}}}, "answer, truth"),
+        ({"losses": {"a": {("setosa", "rose"): 3}}}, "'rose'"),
     ],
 )
 def test_bad_priors_and_losses(options: dict[str, Any], says: str) -> None:

@@ -12,10 +12,12 @@ from tallybayes.errors import OptionError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.layout import Layout, Parents, place
-from tallybayes.plots.tables import container_of, feature_names, is_ours
+from tallybayes.plots.tables import container_of, feature_names, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from tallybayes.structures.graph import Graph
 
 WIDEST = 6  # nodes side by side
 BOX = (0.88, 0.52)  # of a node, where 1 is the distance to the next
@@ -76,20 +78,10 @@ class NetworkDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, target: str | None = "class", ax: Axes | None = None) -> Self:
-        """The graph of a fitted model: its graph_, or, for a model without one, no dependence but on the class.
-
-        graph_ may be a dict of parents, or have the attribute parents (such a dict) or edges (tuples of parent, column
-        and, if there is one, a weight); and weights, a dict by (parent, column).
-        """
-        graph = getattr(estimator, "graph_", None)
-        if graph is None:
-            if not is_ours(estimator):
-                raise OptionError(f"A {type(estimator).__name__} has no graph_. Give one to NetworkDisplay.from_graph.")
-            estimator._require_fit()
-            parents: Mapping[Any, Any] = {name: [] for name in feature_names(estimator, None)}
-            weights: Mapping[Any, Any] = {}
-        else:
-            parents, weights = _read(graph, estimator)
+        """The graph_ of a fitted network, weighted by mutual information given the class; for a naive model, the class
+        above every column."""
+        require_ours(estimator, "NetworkDisplay.from_estimator")
+        parents, weights = _graph_of(estimator)
         made = cls.from_graph(parents, weights=weights, target=target)
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
@@ -205,25 +197,20 @@ def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> 
     return box
 
 
-def _read(graph: Any, estimator: Any) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
-    """Parents and weights of whatever graph_ is; columns given by position get their names."""
-    names = feature_names(estimator, None) if is_ours(estimator) else []
-
-    def name(node: Any) -> str:
-        return names[node] if isinstance(node, int | np.integer) and 0 <= node < len(names) else str(node)
-
-    weights = {(name(p), name(c)): w for (p, c), w in (getattr(graph, "weights", None) or {}).items()}
-    parents = graph if isinstance(graph, Mapping) else getattr(graph, "parents", None)
-    made: dict[str, list[str]] = {column: [] for column in names}
-    if parents is None:
-        edges = graph if isinstance(graph, Sequence) else getattr(graph, "edges", None)
-        if edges is None:
-            raise OptionError(f"graph_ of type {type(graph).__name__} has neither parents nor edges.")
-        for p, child, *weight in edges:
-            made.setdefault(name(child), []).append(name(p))
-            if weight:
-                weights[name(p), name(child)] = float(weight[0])
-        return made, weights
-    pairs = parents.items() if isinstance(parents, Mapping) else enumerate(parents)
-    made |= {name(child): [name(p) for p in above] for child, above in pairs}
-    return made, weights
+def _graph_of(model: Any) -> tuple[Mapping[str, Sequence[str]], dict[tuple[str, str], float]]:
+    """The parents of each column, and the mutual information of each arrow where it is known."""
+    if hasattr(type(model), "graph_"):
+        try:
+            graph: Graph = model.graph_
+        except AttributeError as e:  # it averages over many
+            raise OptionError(str(e)) from None
+        told = {(a, b): e["mutual_information"] for a, b, e in graph.edges if "mutual_information" in e}
+        return {name: graph.parents.get(name, ()) for name in graph.columns}, told
+    together = [
+        g for g, p in zip(model._groups, model._parameters().parts, strict=True) if g.distribution.column(p, 0) is None
+    ]
+    if together:
+        raise OptionError(
+            f"In a {type(model).__name__} all columns depend on each other by a covariance; there is no graph to draw."
+        )
+    return {name: [] for name in feature_names(model, None)}, {}

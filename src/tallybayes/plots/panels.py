@@ -75,13 +75,15 @@ def _sample(model: Any) -> Any:
 
 def _panel(model: Any, name: str, j: int, group: Any, column: Array) -> Panel:
     labels = model.classes_.tolist()
-    if group.distribution.needs == "levels" or isinstance(group.distribution, Threshold):
+    cut = j in model.schema_.cuts
+    coded = group.distribution.needs != "numbers" and not cut
+    if coded or model.schema_.kinds[j] in ("categorical", "binary") or isinstance(group.distribution, Threshold):
         found = model.describe(name)
         values = np.array(list(found[labels[0]]), dtype=object)
         return _few_levels(Panel(name, "levels", values, np.array([[found[c][v] for v in values] for c in labels])))
     seen = column[np.isfinite(column)] if column.dtype != object else np.empty(0)
     low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
-    if group.distribution.needs == "cuts":
+    if cut:
         cuts = model.schema_.cuts[j]
         found = model.describe(name)
         edges = np.concatenate([[min(cuts.low, low)], cuts.points, [max(cuts.high, high)]])

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tallybayes.errors import OptionError
+from tallybayes.estimators.loss import read_loss
 from tallybayes.parameters import check_priors
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
-from tallybayes.plots.tables import Array, Floats, container_of, is_ours, pick_class
+from tallybayes.plots.tables import Floats, container_of, is_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ class BoundaryShiftDisplay(Display):
     """The boundaries of one model under several class priors, or several losses, laid over each other.
 
     Nothing is fitted again. A prior P' enters as P'(k | x) ∝ P(k | x) P'(k) / P(k); a loss λ as the answer with the
-    least risk R(a | x) = Σ_k λ[a, k] P(k | x). Each line says below whose regions it lies in the frame: `answer`.
+    least risk R(a | x) = Σ_k λ[a, k] P(k | x).
 
     Examples
     --------
@@ -36,17 +37,16 @@ class BoundaryShiftDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearDiscriminantAnalysis().fit(X[:, 2:], y)
     >>> picture = BoundaryShiftDisplay.from_estimator(model, X[:, 2:], y, grid=20,
-    ...     losses={"a missed 2 costs 20": {(0, 2): 20, (1, 2): 20}})
+    ...     losses={"a missed 2 costs 20": {(0, 2): 20, (1, 2): 20, (..., ...): 1}})
     >>> picture.frame("pandas")["scenario"].unique().tolist()
     ['as fitted', 'a missed 2 costs 20']
     """
 
     _size = (7.4, 4.8)
 
-    def __init__(self, plane: Plane, scenarios: Mapping[str, Floats], labels: list[Any]) -> None:
+    def __init__(self, plane: Plane, scenarios: Mapping[str, tuple[Floats, list[Any]]]) -> None:
         self.plane = plane
-        self.scenarios = dict(scenarios)
-        self.labels = labels
+        self.scenarios = dict(scenarios)  # name: scores (y, x, answers), of which the highest wins, and the answers
 
     @classmethod
     def from_estimator(
@@ -64,8 +64,8 @@ class BoundaryShiftDisplay(Display):
     ) -> Self:
         """priors: {name: one number per class, or a dict by label}.
 
-        losses: {name: a matrix λ[answer, truth] in the order of classes_, or a dict {(answer, truth): loss} in which
-        pairs left out cost 1, and 0 where the answer is the truth}. Everything else as in DecisionBoundaryDisplay.
+        losses: {name: a loss as BayesDecision takes it}: a matrix λ[answer, truth] in the order of classes_, or a dict
+        {(answer, truth): loss} where ... stands for all that are not named. Else as in DecisionBoundaryDisplay.
         """
         if (priors is None) == (losses is None):
             raise OptionError("Give either priors={name: prior, …} or losses={name: loss, …}.")
@@ -73,13 +73,15 @@ class BoundaryShiftDisplay(Display):
         if not isinstance(given, Mapping) or not given:
             raise OptionError(f"priors and losses are dicts from a name to a prior or a loss; got {given!r}.")
         plane = make_plane(estimator, X, y, features, grid, rest)
-        scenarios = {AS_FITTED: plane.log_posterior}
+        labels = plane.classes.tolist()
+        scenarios = {AS_FITTED: (plane.log_posterior, labels)}
         for name, value in given.items():
             if priors is not None:
-                scenarios[str(name)] = _under_prior(estimator, plane, value)
+                scenarios[str(name)] = _under_prior(estimator, plane, value), labels
             else:
-                scenarios[str(name)] = -np.exp(plane.log_posterior) @ loss_matrix(value, plane.classes).T
-        made = cls(plane, scenarios, plane.classes.tolist())
+                loss, answers = read_loss(value, None, plane.classes)
+                scenarios[str(name)] = -np.exp(plane.log_posterior) @ loss.T, answers
+        made = cls(plane, scenarios)
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
@@ -89,7 +91,7 @@ class BoundaryShiftDisplay(Display):
 
     def _columns(self) -> dict[str, Any]:
         cells = self.plane.cells()
-        answers = [[self.labels[k] for k in s.argmax(axis=-1).ravel()] for s in self.scenarios.values()]
+        answers = [[labels[k] for k in s.argmax(axis=-1).ravel()] for s, labels in self.scenarios.values()]
         return {
             "scenario": [name for name in self.scenarios for _ in answers[0]],
             **{name: column * len(answers) for name, column in cells.items()},
@@ -103,7 +105,7 @@ class BoundaryShiftDisplay(Display):
         if points:
             draw_points(ax, self.plane, faint=True)
         handles = []
-        for i, score in enumerate(self.scenarios.values()):
+        for i, (score, _) in enumerate(self.scenarios.values()):
             look: dict[str, Any] = {
                 "color": style.INK if i == 0 else LINES[(i - 1) % len(LINES)],
                 "linestyle": style.dashes(i),
@@ -131,26 +133,3 @@ def _under_prior(model: Any, plane: Plane, prior: Any) -> Floats:
         raise OptionError("A class has prior 0 in this model; its evidence is gone, and no other prior brings it back.")
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(plane.log_posterior + np.log(new) - old, -2000.0))
-
-
-def loss_matrix(loss: Any, classes: Array) -> Floats:
-    """λ[answer, truth]."""
-    K = len(classes)
-    if isinstance(loss, Mapping):
-        found = 1.0 - np.eye(K)
-        for key, value in loss.items():
-            if not isinstance(key, tuple) or len(key) != 2:
-                raise OptionError(f"A loss as a dict has pairs (answer, truth) as keys; got {key!r}.")
-            found[pick_class(classes, key[0]), pick_class(classes, key[1])] = value
-    else:
-        try:
-            found = np.asarray(loss, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise OptionError(f"A loss is a matrix of {K} × {K} numbers or a dict; got {loss!r}.") from None
-    if found.shape != (K, K):
-        raise OptionError(
-            f"A loss needs a row for each answer and a column for each truth: {K} × {K}; got {found.shape}."
-        )
-    if not np.isfinite(found).all() or (found < 0).any():
-        raise OptionError(f"Losses must be finite and at least 0; got {found.tolist()}.")
-    return found
