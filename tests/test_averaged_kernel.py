@@ -148,13 +148,14 @@ def loo_likelihood(t, k, depth, alpha, strengths, rank):
 
 
 def spode_oracle(t, alpha, strengths):
-    """By refitting: the tally of all rows but one, for each row."""
+    """By refitting without each row; a row of weight 2 is two rows, of which one is left out."""
     out = np.zeros(t.d)
     for i, (x, y) in enumerate(zip(t.X, t.y, strict=True)):
-        rest = np.arange(len(t.y)) != i
-        if t.w[i] == 0 or not t.w[rest & (t.y == y)].sum() > 0:
+        w = t.w.copy()
+        w[i] -= min(w[i], 1.0)
+        if t.w[i] == 0 or not w[t.y == y].sum() > 0:
             continue
-        u = Tally(t.X[rest], t.y[rest], t.K, t.sizes, 1, t.w[rest], levels=t.levels)
+        u = Tally(t.X, t.y, t.K, t.sizes, 1, w, levels=t.levels)
         for p in range(t.d):
             joint = [log(u.class_weight[c]) for c in range(t.K)]
             prior = list(joint)

@@ -1,6 +1,7 @@
-// Leave-one-out of all super-parents in one pass. A row changes only the counts of its own class y, each by its weight w:
+// Leave-one-out of all super-parents in one pass. A row changes only the counts of its own class y, each by w = min(its
+// weight, 1) (a row of weight 2 is two rows, of which one is left out):
 //   P(c) = n_c / (n - w), (n_y - w) / (n - w) for y;   P(x_p | c) = P0;   P(x_k | c, x_p) Laplace or with one back-off.
-// Rows of weight 1 share tables; for others the product of class y is computed by itself.
+// Rows that lose 1 share tables; for others the product of class y is computed by itself.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -21,6 +22,7 @@ struct Truth {
   const double* w;  // null: 1
   double n;         // sum of the class weights
   double weight(std::size_t r) const { return w ? w[r] : 1.0; }
+  double unit(std::size_t r) const { return std::min(weight(r), 1.0); }
 };
 
 class LossBlock {
@@ -45,7 +47,7 @@ class LossBlock {
   bool counts(std::size_t r) const {
     const std::int32_t y = truth_.y[r];
     // A class that is gone without the row has probability 0 whatever the parent: nothing to learn.
-    return y >= 0 && truth_.weight(r) > 0.0 && m_.class_weight[y] - truth_.weight(r) > 1e-12 * m_.class_weight[y];
+    return y >= 0 && truth_.weight(r) > 0.0 && m_.class_weight[y] - truth_.unit(r) > 1e-12 * m_.class_weight[y];
   }
 
   double of_parent(std::size_t p) {
@@ -115,13 +117,13 @@ class LossBlock {
     double loss = 0.0;
     for (std::size_t q = 0; q < g.count; ++q) {
       const std::size_t r = rows_.row()[g.from + q];
-      const double w = truth_.weight(begin_ + r);
+      const double w = truth_.unit(begin_ + r);
       if (w != 1.0) {
         if (!ready) totals(cell, y);
         ready = true;
         direct(r, cell, y, w);
       }
-      loss += w * of_row(r, y, w);
+      loss += truth_.weight(begin_ + r) * of_row(r, y, w);
     }
     return loss;
   }

@@ -62,7 +62,11 @@ class AveragedNetwork(Joint):
         if self.smoothing == "backoff":
             _, single = information(t, p)
             p["rank"] = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
-            p["strengths"] = _core.averaged_strengths(*_counted(p), p["n"], float(self.alpha), p["rank"], GRID)
+            p["strengths"] = _core.averaged_strengths(
+                **_counted(p), order=p["n"], alpha=float(self.alpha), rank=p["rank"], grid=GRID
+            )
+        if self.subsumption:
+            p["follows"] = self._implications(p)
         return p
 
     def _weights(self, p: Params) -> Floats:
@@ -79,30 +83,28 @@ class AveragedNetwork(Joint):
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)
-        if p["n"] == 0:
-            codes, _ = data.parts[0]
-            scorer.discrete(codes.columns, p["sizes"], p["log"], None, codes.raw)
-            return
         terms, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
-        follows = self._implications(p) if self.subsumption else None
         for span, codes, met in packed(data, p["sizes"], p["exist"]):
-            if follows is not None:
-                codes = without_subsumed(codes, p["sizes"], follows)
-            terms[span] = self._averaged(codes, p)
+            terms[span] = self.scores(codes, p)
             unseen |= met
         scorer.added(terms, np.flatnonzero(unseen).tolist())
 
     def scores(self, codes: Array, p: Params) -> Array:
         if self.subsumption and p["n"]:
-            codes = without_subsumed(codes, p["sizes"], self._implications(p))
-        return self._averaged(codes, p)
-
-    def _averaged(self, codes: Array, p: Params) -> Array:
+            codes = without_subsumed(codes, p["sizes"], p["follows"])
         if p["n"] == 0:
             none = np.empty(0, dtype=np.int32), np.zeros(len(p["sizes"]) + 1, dtype=np.int64)
             return _core.network_scores(codes, p["sizes"], p["child"], *none, p["log"])
-        rest = (p["strengths"], p["rank"], p["W"], float(self.min_count))
-        return _core.averaged_scores(codes, *_counted(p), p["n"], float(self.alpha), *rest)
+        return _core.averaged_scores(
+            codes,
+            **_counted(p),
+            order=p["n"],
+            alpha=float(self.alpha),
+            strengths=p["strengths"],
+            rank=p["rank"],
+            weights=p["W"],
+            min_count=float(self.min_count),
+        )
 
     def _implications(self, p: Params) -> NDArray[np.bool_]:
         """[a, b]: level a (of all columns' levels) is there in every row with level b."""
@@ -116,7 +118,7 @@ class AveragedNetwork(Joint):
             block = here.reshape(int(p["sizes"][i]), int(p["sizes"][j]))
             both[start[i] : start[i] + len(block), start[j] : start[j] + block.shape[1]] = block
         both += both.T
-        return (both == count[None, :]) & (count[None, :] >= SUBSUMED)
+        return np.asarray((both == count[None, :]) & (count[None, :] >= SUBSUMED))
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         d = len(p["sizes"])
@@ -155,9 +157,9 @@ class AveragedNetwork(Joint):
         return drawn
 
 
-def _counted(p: Params) -> tuple[Any, ...]:
-    counts = (p["single"], p["joint"], p["class_weight"])
-    return (*counts, p["sizes"], p["columns"], p["starts"], p["N"])
+def _counted(p: Params) -> dict[str, Any]:
+    names = ("single", "joint", "class_weight", "sizes", "columns", "starts")
+    return {**{key: p[key] for key in names}, "levels": p["N"]}
 
 
 def _offsets(p: Params) -> list[tuple[int, int]]:

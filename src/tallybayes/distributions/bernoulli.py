@@ -20,7 +20,7 @@ from tallybayes.distributions.base import (
     expect,
 )
 from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column, weighted
-from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
 
@@ -56,7 +56,7 @@ class Threshold(Distribution):
             raise OptionError(f"threshold must be a finite number; got {self.threshold!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Numbers):
             n, yes = _core.binary_counts(data.columns, self.threshold, y, w, K)
         elif self.threshold < 0:

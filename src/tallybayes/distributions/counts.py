@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
 from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
-from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.encode import Data, Numbers, Sparse
 
 LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
@@ -34,7 +34,7 @@ class Multinomial(Distribution):
         check_alpha(self.alpha)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             return {"sum": _core.csr_sums(data.view, y, w, K, None)}
         return {"sum": _core.sums(data.columns, y, w, K)[1]}
@@ -113,7 +113,7 @@ class Poisson(Distribution):
         check_alpha(self.alpha)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             total = _core.csr_sums(data.view, y, w, K, None)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], total.shape).copy()

@@ -128,7 +128,7 @@ class Joint(Distribution):
         return {
             "single": resize(single, sizes),
             "sizes": sizes,
-            "joint": _core.move_tables(s["joint"], s["sizes"], sizes, t.columns, t.starts, maps),
+            "joint": np.asarray(_core.move_tables(s["joint"], s["sizes"], sizes, t.columns, t.starts, maps)),
         }
 
     def check(self, s: Stats, context: Context) -> None:

@@ -66,14 +66,13 @@ class FamilyNetwork(Joint):
         f = self.families(d)
         p.update(child=f.child, parent=f.parent, parent_start=f.start)
         counted = self._counted(p, f)
-        p["strengths"] = _core.family_strengths(*counted, GRID) if self.smoothing == "backoff" else None
-        p["logs"], p["offsets"] = _core.family_logs(*counted, p["strengths"])
+        p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
+        p["logs"], p["offsets"] = _core.family_logs(**counted, strengths=p["strengths"])
         return p
 
-    def _counted(self, p: Params, f: Families) -> tuple[Any, ...]:
+    def _counted(self, p: Params, f: Families) -> dict[str, Any]:
         t = self.tables(len(p["sizes"]))
         index = t.index() if f.sets else {}
-        table = np.array([index[s] for s in f.sets], dtype=np.int64)
         group = None
         if self.groups is not None or self.blind:
             group = np.tile(np.arange(p["K"], dtype=np.int32), (len(p["sizes"]), 1))
@@ -81,19 +80,29 @@ class FamilyNetwork(Joint):
                 group[:] = self.groups
             group[list(self.blind)] = 0
             group = group[f.child]
-        args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, group)
-        return (*args, p["N"], float(self.alpha))
+        return {
+            **{key: p[key] for key in ("single", "joint", "sizes")},
+            "columns": t.columns,
+            "starts": t.starts,
+            "child": f.child,
+            "parent": f.parent,
+            "parent_start": f.start,
+            "table": np.array([index[s] for s in f.sets], dtype=np.int64),
+            "group": group,
+            "levels": p["N"],
+            "alpha": float(self.alpha),
+        }
 
     def losses(self, p: Params, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Array | None) -> Array:
         """(most parents + 1, columns): the leave-one-out log-loss of the first columns in the given order (parents
         before children) with at most so many parents each."""
         f = self.families(len(p["sizes"]), order)
         counted = self._counted(p, f)
-        strengths = _core.family_strengths(*counted, GRID) if self.smoothing == "backoff" else None
+        strengths = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
         total = None
         for span, codes, _ in packed(data, p["sizes"], p["exist"]):
             part = None if w is None else w[span]
-            found = _core.family_losses(codes, y[span], part, p["class_weight"], *counted, strengths)
+            found = _core.family_losses(codes, y[span], part, p["class_weight"], **counted, strengths=strengths)
             total = found if total is None else total + found
         return np.asarray(total)
 

@@ -20,8 +20,8 @@ from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
 from tallybayes.plan import Batch, Group, encode_batch, named
-from tallybayes.source import read_table
 from tallybayes.schema import Schema
+from tallybayes.source import read_table
 from tallybayes.tally import Tally
 
 Array = NDArray[Any]
