@@ -111,7 +111,7 @@ class NomogramDisplay(Display):
         ax.plot([low, high], [bottom - 0.6] * 2, color=style.GRID, linewidth=1)
         self._draw_sum(pen, bottom)
         if self.hidden:
-            note = f"{self.hidden} columns that can say less are not shown"
+            note = f"not shown: {self.hidden} with less to say"
             ax.text(high, bottom + 1.6, note, ha="right", va="center", fontsize="x-small", color=style.FAINT)
         pen.write_names()
         return []
@@ -192,7 +192,6 @@ class _Pen:
         self.ax, self.low, self.high = ax, low, high
         inches = ax.get_window_extent().width / ax.figure.dpi
         self.letter = (high - low) * 0.085 / max(inches, 1.0)  # the width of a small letter, in nats
-
         self.ends = [low, high]  # how far the labels reach
         self.names: list[tuple[float, str]] = []
 

@@ -18,6 +18,7 @@ from tallybayes.plots.tables import Array, Columns, Floats, pick, rows_of
 MOST_LEVELS = 12  # more are summed into one bar
 MOST_COUNTS = 60  # whole numbers shown one by one
 POINTS = 241
+MOMENTS = {"mean", "variance"}
 Kind = Literal["curve", "whole", "levels", "bins", "shares"]
 
 
@@ -75,17 +76,17 @@ def _sample(model: Any) -> Any:
 
 def _panel(model: Any, name: str, j: int, group: Any, column: Array) -> Panel:
     labels = model.classes_.tolist()
+    found = model.describe(name)
     cut = j in model.schema_.cuts
-    coded = group.distribution.needs != "numbers" and not cut
-    if coded or model.schema_.kinds[j] in ("categorical", "binary") or isinstance(group.distribution, Threshold):
-        found = model.describe(name)
+    # a network may hold numbers beside codes; of those it gives moments, not probabilities
+    coded = group.distribution.needs != "numbers" and not cut and not set(found[labels[0]]) >= MOMENTS
+    if coded or isinstance(group.distribution, Threshold):
         values = np.array(list(found[labels[0]]), dtype=object)
         return _few_levels(Panel(name, "levels", values, np.array([[found[c][v] for v in values] for c in labels])))
     seen = column[np.isfinite(column)] if column.dtype != object else np.empty(0)
     low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
     if cut:
         cuts = model.schema_.cuts[j]
-        found = model.describe(name)
         edges = np.concatenate([[min(cuts.low, low)], cuts.points, [max(cuts.high, high)]])
         share = np.array([list(found[c].values()) for c in labels])
         return Panel(name, "bins", (edges[1:] + edges[:-1]) / 2, share / np.maximum(np.diff(edges), 1e-300), edges)
