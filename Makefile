@@ -10,13 +10,16 @@ wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
 
-.PHONY: help demo test unit fuzz bench bench-quick lint sanitize clean
+.PHONY: help demo gallery test unit fuzz bench bench-quick lint sanitize clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 demo: .venv/.package ## the tour: examples/demo.py
 	$(BIN)/python examples/demo.py
+
+gallery: .venv/.package ## draw the pictures of docs/ anew: examples/gallery.py
+	$(BIN)/python examples/gallery.py
 
 test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
 
