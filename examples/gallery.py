@@ -31,8 +31,10 @@ def main() -> None:
             write(names["picture"].figure_, DOCS / piece["image"])
     sys.path.insert(0, str(Path(__file__).parent))
     import discriminants
+    import networks
 
     write(discriminants.picture(), DOCS / "images" / "discriminants.png", 88)
+    write(networks.picture(), DOCS / "images" / "networks.png", 70)
 
 
 def write(figure: Figure, file: Path, dpi: int = 100) -> None:
