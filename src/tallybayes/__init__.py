@@ -1,18 +1,28 @@
-"""Generative Bayes classifiers that learn by adding."""
+"""Generative Bayes classifiers that learn by adding.
 
-from tallybayes.distributions import Distribution, SimpleDistribution, register
-from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
-from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
-from tallybayes.estimators.naive import NaiveBayes
-from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
-from tallybayes.schema import Schema
+Names are imported when they are first used: `tallybayes --help` need not wait for scikit-learn.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tallybayes.comparison import Comparison, compare
+    from tallybayes.distributions import Distribution, SimpleDistribution, register
+    from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+    from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+    from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
+    from tallybayes.estimators.naive import NaiveBayes
+    from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+    from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BernoulliNB",
     "CategoricalNB",
+    "Comparison",
     "ComplementNB",
     "Distribution",
     "GaussianDiscriminant",
@@ -26,5 +36,34 @@ __all__ = [
     "RegularizedDiscriminantAnalysis",
     "Schema",
     "SimpleDistribution",
+    "compare",
     "register",
 ]
+
+# Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
+_HOMES = {
+    "comparison": ("Comparison", "compare"),
+    "distributions": ("Distribution", "SimpleDistribution", "register"),
+    "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "estimators.discrete": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),
+    "estimators.discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
+    "estimators.naive": ("NaiveBayes",),
+    "estimators.numeric": ("GaussianNB", "KernelNB", "PoissonNB"),
+    "schema": ("Schema",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        found: object = getattr(import_module(f"tallybayes.{_HOME[name]}"), name)
+    elif not name.startswith("__") and find_spec(f"tallybayes.{name}") is not None:
+        found = import_module(f"tallybayes.{name}")
+    else:
+        raise AttributeError(f"module 'tallybayes' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
