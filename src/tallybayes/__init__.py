@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
     from tallybayes.estimators.naive import NaiveBayes
     from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+    from tallybayes.persist import load, load_notes, save
     from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
@@ -37,7 +38,10 @@ __all__ = [
     "Schema",
     "SimpleDistribution",
     "compare",
+    "load",
+    "load_notes",
     "register",
+    "save",
 ]
 
 # Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
@@ -49,6 +53,7 @@ _HOMES = {
     "estimators.discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
     "estimators.naive": ("NaiveBayes",),
     "estimators.numeric": ("GaussianNB", "KernelNB", "PoissonNB"),
+    "persist": ("load", "load_notes", "save"),
     "schema": ("Schema",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

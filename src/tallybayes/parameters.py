@@ -30,10 +30,13 @@ def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any)
     """Reads a tally: nothing here is ever put back into it."""
     parts = []
     for group, s in zip(groups, tally.stats, strict=True):
-        context = Context(tally.weight, [_levels(schema, j) for j in group.columns])
         with named(schema, group.columns):
-            parts.append(group.distribution.estimate(s, context))
+            parts.append(group.distribution.estimate(s, context_of(tally, schema, group)))
     return Parameters(log_prior(tally, priors), tuple(parts))
+
+
+def context_of(tally: Tally, schema: Schema, group: Group) -> Context:
+    return Context(tally.weight, [_levels(schema, j) for j in group.columns])
 
 
 def _levels(schema: Schema, j: int) -> Levels | None:

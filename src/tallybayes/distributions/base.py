@@ -8,7 +8,7 @@ exact.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -39,7 +39,15 @@ class Context:
     """What a tally cannot know by itself: the weight of each class, and the labels behind the codes."""
 
     class_weight: NDArray[np.float64]
-    levels: Sequence[Levels | None] = ()
+    levels: Sequence[Levels | None] = ()  # one for each column
+
+    @property
+    def K(self) -> int:
+        return len(self.class_weight)
+
+    @property
+    def d(self) -> int:
+        return len(self.levels)
 
 
 class Distribution(ABC):
@@ -66,6 +74,17 @@ class Distribution(ABC):
         """Class c becomes class to[c] of K; to[c] < 0 drops it."""
         return {key: spread(value, to, K) if key in self.cells else value for key, value in s.items()}
 
+    def check(self, s: Stats, context: Context) -> None:
+        """Raises ValueError if no rows can have this tally: it comes from a file, and may be anything."""
+        missing = [key for key in self.cells if key not in s]
+        if missing:
+            raise ValueError(f"{missing[0]!r} is missing")
+        for key, a in s.items():
+            if a.dtype.kind not in "fiu" or not np.isfinite(a).all():
+                raise ValueError(f"{key!r} does not hold finite numbers")
+            if key in self.cells and a.shape[:1] != (context.K,):
+                raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
+
     @abstractmethod
     def estimate(self, s: Stats, context: Context) -> Params:
         """The parameters that people read."""
@@ -81,6 +100,18 @@ class Distribution(ABC):
     @abstractmethod
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         """What class k says of column j, in words and numbers."""
+
+
+def expect(s: Stats, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
+    """Raises ValueError unless s has these arrays and no others: float64, finite, none below 0 where said."""
+    if set(s) != set(shapes):
+        raise ValueError(f"it has {sorted(s)}; expected {sorted(shapes)}")
+    for key, shape in shapes.items():
+        a = s[key]
+        if a.dtype != np.float64 or a.shape != shape:
+            raise ValueError(f"{key!r} is {a.dtype} of shape {a.shape}; expected float64 of shape {shape}")
+        if not np.isfinite(a).all() or (key in at_least_0 and (a < 0).any()):
+            raise ValueError(f"{key!r} holds NaN, an infinity or a negative number")
 
 
 def spread(a: Array, to: Sequence[int], K: int) -> Array:
@@ -185,6 +216,10 @@ class SimpleDistribution(Distribution):
         n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
         sums = np.where(n[..., None] == 0, 0.0, a["sums"] + sign * b["sums"])
         return {"n": n, "sums": sums}
+
+    def check(self, s: Stats, context: Context) -> None:
+        shape = (context.K, context.d)
+        expect(s, {"n": shape, "sums": (*shape, len(self.statistics(np.empty(0))))}, at_least_0=("n",))
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         n, sums = s["n"], s["sums"]

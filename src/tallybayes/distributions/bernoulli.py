@@ -17,6 +17,7 @@ from tallybayes.distributions.base import (
     Stats,
     Weights,
     dense_scores,
+    expect,
 )
 from tallybayes.distributions.categorical import Categorical, check_alpha
 from tallybayes.encode import Codes, Data, Numbers, Sparse
@@ -63,7 +64,10 @@ class Threshold(Distribution):
         else:
             yes = _core.csr_sums(data.distinct().view, y, w, K, self.threshold)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], yes.shape)
-        return {"no": n - yes, "yes": yes}
+        return {"no": np.maximum(n - yes, 0.0), "yes": yes}  # two sums of fractions may differ by a rounding
+
+    def check(self, s: Stats, context: Context) -> None:
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         down = np.log(np.maximum(s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha), np.finfo(float).tiny))

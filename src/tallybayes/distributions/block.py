@@ -81,6 +81,11 @@ class GaussianBlock(Distribution):
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
         return block_tally.reclass(s, to, K, self.pooled)
 
+    def check(self, s: Stats, context: Context) -> None:
+        block_tally.check(s, context.K, context.d, self.pooled)
+        if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
+            raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         if not all(np.isfinite(value).all() for key, value in s.items() if key != "owner"):
             raise _core.BadValue("overflow", 0, 0, float(np.nanmax(np.abs(s["mean"]))))

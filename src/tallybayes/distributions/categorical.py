@@ -18,6 +18,7 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
+    expect,
     spread,
     subtract,
 )
@@ -47,6 +48,9 @@ class Categorical(Distribution):
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
             raise OptionError(f"alpha must be one number for categories; got {self.alpha!r}.")
+        least = np.asarray(0 if self.min_categories is None else self.min_categories)
+        if least.dtype.kind not in "iu" or (least < 0).any():
+            raise OptionError(f"min_categories must be None or whole numbers of at least 0; got {least.tolist()!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
         assert isinstance(data, Codes)
@@ -79,6 +83,16 @@ class Categorical(Distribution):
             columns.append(out)
         sizes = np.array([c.shape[1] for c in columns], dtype=np.int64)
         return {"count": np.ascontiguousarray(np.concatenate(columns, axis=1)), "sizes": sizes}
+
+    def check(self, s: Stats, context: Context) -> None:
+        sizes = s.get("sizes", np.empty(0))
+        room = np.array([RAW_LIMIT if known is None else len(known) for known in context.levels])
+        if sizes.dtype != np.int64 or sizes.shape != room.shape or (sizes < 0).any() or (sizes > room).any():
+            raise ValueError("'sizes' is not the number of levels of each column, of those that the schema lists")
+        rest = {key: value for key, value in s.items() if key != "sizes"}
+        expect(rest, {"count": (context.K, int(sizes.sum()))}, at_least_0=("count",))
+        if np.shape(self.min_categories) not in ((), (context.d,)):
+            raise ValueError(f"min_categories has the shape {np.shape(self.min_categories)}, not ({context.d},)")
 
     def levels_counted(self, s: Stats, context: Context) -> Array:
         """N_j: how many levels share the probability."""

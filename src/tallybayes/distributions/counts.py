@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights
+from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
 from tallybayes.distributions.categorical import check_alpha
 from tallybayes.encode import Codes, Data, Numbers, Sparse
 
@@ -36,6 +36,9 @@ class Multinomial(Distribution):
         if isinstance(data, Sparse):
             return {"sum": _core.csr_sums(data.view, y, w, K, None)}
         return {"sum": _core.sums(data.columns, y, w, K)[1]}
+
+    def check(self, s: Stats, context: Context) -> None:
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         return {"weight": _log_shares(s["sum"] + np.asarray(self.alpha))}
@@ -101,6 +104,9 @@ class Poisson(Distribution):
         else:
             n, total = _core.sums(data.columns, y, w, K)
         return {"n": n, "sum": total}
+
+    def check(self, s: Stats, context: Context) -> None:
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         n, total = s["n"], s["sum"]

@@ -19,6 +19,7 @@ from tallybayes.distributions.base import (
     Weights,
     dense_scores,
     dense_sum,
+    expect,
     spread,
     subtract,
 )
@@ -88,6 +89,9 @@ class Gaussian(Distribution):
 
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
         return {key: spread(value, to, K) for key, value in s.items()}
+
+    def check(self, s: Stats, context: Context) -> None:
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=("n", "m2"))
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         mean, var, epsilon = _core.gaussian_estimate(

@@ -2,6 +2,7 @@
 
 An estimator holds a schema, groups of columns, a tally, and (made when first needed) parameters. Every way of
 learning ends in `_keep`, which is the only place where a fitted model changes: a call that fails changes nothing.
+A model read from a file enters by `_hold`.
 """
 
 from __future__ import annotations
@@ -216,8 +217,13 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
 
     def _keep(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
         model = estimate(total, schema, groups, self._prior()) if total.weight.sum() > 0 else None
+        self._hold(schema, groups, total, closed)
+        self._model = model
+
+    def _hold(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+        """Takes over what was learned; its parameters are made when first asked for."""
         self.schema_, self._groups, self._tally, self._closed = schema, groups, total, closed
-        self._model, self._door = model, None
+        self._model, self._door = None, None
         self.classes_ = total.classes
         self.n_features_in_ = schema.d
         if schema.names is not None:
