@@ -102,11 +102,12 @@ def _regroup(stream: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
 
 @dataclass(frozen=True)
 class Text:
-    """How text is read. types: columns whose type is known beforehand."""
+    """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are."""
 
     format: str | None = None
     gaps: tuple[str, ...] = GAPS
     types: Mapping[str, pa.DataType] | None = None
+    target: str | None = None
 
 
 def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
@@ -124,7 +125,7 @@ def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
         first = ds.dataset(list(found), format=reader)
         schemas = [fragment.physical_schema for fragment in first.get_fragments()]
     _check_names(found, [s.names for s in schemas])
-    schema, whole = _types(schemas[0], format, text.types or {})
+    schema, whole = _types(schemas[0], format, text)
     with _Speaking(None, found):
         return Rows(ds.dataset(list(found), schema=schema, format=reader), format, found, whole)
 
@@ -197,14 +198,15 @@ def _check_names(paths: Sequence[str], names: Sequence[list[str]]) -> None:
             raise TableError(f"{_shown(path)} does not have the columns of {_shown(paths[0])}: {listing(other)} differ.")
 
 
-def _types(schema: pa.Schema, format: str, known: Mapping[str, pa.DataType]) -> tuple[pa.Schema, frozenset[str]]:
+def _types(schema: pa.Schema, format: str, text: Text) -> tuple[pa.Schema, frozenset[str]]:
     """The types to read with, and the columns that were whole numbers."""
+    known = text.types or {}
     if format not in ("csv", "tsv", "jsonl"):
         return schema, frozenset()
     fields, whole = [], set()
     for field in schema:
         type_ = known.get(field.name, field.type)
-        if field.name not in known and pa.types.is_integer(type_):
+        if field.name not in known and field.name != text.target and pa.types.is_integer(type_):
             whole.add(field.name)
             type_ = pa.float64()
         elif pa.types.is_null(type_):
