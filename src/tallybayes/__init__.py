@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tallybayes.comparison import Comparison, compare
+    from tallybayes.decision import bayes_risk, conditional_risk
     from tallybayes.distributions import Distribution, SimpleDistribution, register
     from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+    from tallybayes.estimators.decide import BayesDecision
     from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
     from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
     from tallybayes.estimators.naive import NaiveBayes
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BayesDecision",
     "BernoulliNB",
     "CategoricalNB",
     "Comparison",
@@ -37,7 +40,9 @@ __all__ = [
     "RegularizedDiscriminantAnalysis",
     "Schema",
     "SimpleDistribution",
+    "bayes_risk",
     "compare",
+    "conditional_risk",
     "load",
     "load_notes",
     "register",
@@ -47,8 +52,10 @@ __all__ = [
 # Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
 _HOMES = {
     "comparison": ("Comparison", "compare"),
+    "decision": ("bayes_risk", "conditional_risk"),
     "distributions": ("Distribution", "SimpleDistribution", "register"),
     "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "estimators.decide": ("BayesDecision",),
     "estimators.discrete": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),
     "estimators.discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
     "estimators.naive": ("NaiveBayes",),
