@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tallybayes.assumptions import AssumptionReport, check_assumptions
     from tallybayes.comparison import Comparison, compare
     from tallybayes.decision import bayes_risk, conditional_risk
     from tallybayes.distributions import Distribution, SimpleDistribution, register
@@ -17,18 +18,22 @@ if TYPE_CHECKING:
     from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
     from tallybayes.estimators.naive import NaiveBayes
     from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+    from tallybayes.explain import Explanation, FeatureRanking
     from tallybayes.persist import load, load_notes, save
     from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AssumptionReport",
     "BayesDecision",
     "BernoulliNB",
     "CategoricalNB",
     "Comparison",
     "ComplementNB",
     "Distribution",
+    "Explanation",
+    "FeatureRanking",
     "GaussianDiscriminant",
     "GaussianNB",
     "KernelNB",
@@ -41,6 +46,7 @@ __all__ = [
     "Schema",
     "SimpleDistribution",
     "bayes_risk",
+    "check_assumptions",
     "compare",
     "conditional_risk",
     "load",
@@ -51,6 +57,7 @@ __all__ = [
 
 # Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
 _HOMES = {
+    "assumptions": ("AssumptionReport", "check_assumptions"),
     "comparison": ("Comparison", "compare"),
     "decision": ("bayes_risk", "conditional_risk"),
     "distributions": ("Distribution", "SimpleDistribution", "register"),
@@ -60,6 +67,7 @@ _HOMES = {
     "estimators.discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
     "estimators.naive": ("NaiveBayes",),
     "estimators.numeric": ("GaussianNB", "KernelNB", "PoissonNB"),
+    "explain": ("Explanation", "FeatureRanking"),
     "persist": ("load", "load_notes", "save"),
     "schema": ("Schema",),
 }

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.distributions.terms import split as split_terms
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError
 from tallybayes.schema import Levels
@@ -100,6 +101,22 @@ class Distribution(ABC):
     @abstractmethod
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         """What class k says of column j, in words and numbers."""
+
+    def column(self, p: Params, j: int) -> Params | None:  # noqa: ARG002
+        """The parameters of column j alone; None where the columns are not independent given the class."""
+        return None
+
+    def terms(self, data: Data, p: Params, K: int) -> Array:
+        """(n, columns, K): what each column adds to log P(x | class). They sum to what `score` adds.
+
+        log P(x_j | class) if `column` gives the parameters of one column; else log P(x_j | x_1 … x_(j−1), class) in
+        the order of the columns, with those that follow taken as missing.
+        """
+        return split_terms(self, data, p, K)
+
+    def outcomes(self, p: Params, j: int) -> Array | None:  # noqa: ARG002
+        """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
+        return None
 
 
 def expect(s: Stats, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
@@ -263,3 +280,6 @@ class SimpleDistribution(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         found = p["columns"][j]
         return {} if found is None else {name: float(v[k]) for name, v in zip(self.parameters, found, strict=True)}
+
+    def column(self, p: Params, j: int) -> Params:
+        return {"columns": [p["columns"][j]], "K": p["K"]}

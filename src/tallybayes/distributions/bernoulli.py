@@ -100,3 +100,9 @@ class Threshold(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         names = labels if len(labels) == 2 else (f"<= {self.threshold:g}", f"> {self.threshold:g}")
         return {str(names[0]): float(np.exp(p["no"][k, j])), str(names[1]): float(np.exp(p["yes"][k, j]))}
+
+    def column(self, p: Params, j: int) -> Params:
+        return {key: p[key][:, j : j + 1] for key in ("no", "yes")}
+
+    def outcomes(self, p: Params, j: int) -> Array:
+        return np.stack([p["no"][:, j], p["yes"][:, j]])

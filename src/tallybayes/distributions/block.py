@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import block_tally, covariance, marginal, wide
+from tallybayes.distributions import block_tally, block_terms, covariance, marginal, wide
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, dense_sum
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, is_number
@@ -139,6 +139,13 @@ class GaussianBlock(Distribution):
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"mean": float(p["mean"][k, j]), "variance": float(marginal.variance(p, k, j))}
+
+    def terms(self, data: Data, p: Params, K: int) -> Array:
+        """See block_terms.py for the split."""
+        if isinstance(data, Sparse):
+            return super().terms(data, p, K)
+        assert isinstance(data, Numbers)
+        return block_terms.terms(finite_rows(data, np.arange(data.n)), p)
 
 
 def finite_rows(data: Numbers, rows: NDArray[Any]) -> Array:

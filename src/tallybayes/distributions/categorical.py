@@ -165,6 +165,15 @@ class Categorical(Distribution):
         found = {str(label): float(np.exp(v)) for label, v, exist in shown if exist}
         return {**found, "(any other)": float(np.exp(p["other"][j, k]))} if self.other else found
 
+    def column(self, p: Params, j: int) -> Params:
+        end = int(p["sizes"][: j + 1].sum())
+        span = slice(end - int(p["sizes"][j]), end)
+        return {"sizes": p["sizes"][j : j + 1], "log": p["log"][span], "other": p["other"][j : j + 1]}
+
+    def outcomes(self, p: Params, j: int) -> Array:
+        levels: Array = self.column(p, j)["log"][np.asarray(p["exist"][j], dtype=bool)]
+        return np.concatenate([levels, p["other"][j : j + 1]]) if self.other else levels
+
 
 @dataclass(frozen=True)
 class Binned(Categorical):

@@ -59,6 +59,15 @@ class Multinomial(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"share": float(np.exp(_shares(p)[k, j]))}
 
+    def column(self, p: Params, j: int) -> Params:
+        return _one(p, j)
+
+    def outcomes(self, p: Params, j: int) -> Array:
+        """Of one word: is it word j? The model says nothing of how many words there are."""
+        share = _shares(p)[:, j]
+        with np.errstate(divide="ignore"):
+            return np.stack([share, np.log1p(-np.minimum(np.exp(share), 1.0))])
+
 
 @dataclass(frozen=True)
 class Complement(Multinomial):
@@ -126,6 +135,13 @@ class Poisson(Distribution):
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"rate": float(p["rate"][k, j])}
+
+    def column(self, p: Params, j: int) -> Params:
+        return _one(p, j)
+
+
+def _one(p: Params, j: int) -> Params:
+    return {key: np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("weight", "bias") if key in p}
 
 
 def _shares(p: Params) -> Array:

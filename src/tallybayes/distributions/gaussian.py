@@ -115,6 +115,10 @@ class Gaussian(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"mean": float(p["mean"][k, j]), "variance": float(p["var"][k, j])}
 
+    def column(self, p: Params, j: int) -> Params:
+        mean, var = (np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("mean", "var"))
+        return {"mean": mean, "var": var, "terms": _core.gaussian_terms(mean, var)}
+
 
 def _ratio(a: Array, b: Array) -> Array:
     """a / b, and 0 where b is not positive."""

@@ -151,6 +151,14 @@ class Kernel(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"mean": float(p["mean"][k, j]), "bandwidth": float(p["bandwidth"][k, j])}
 
+    def column(self, p: Params, j: int) -> Params:
+        start, value, weight = p["values"]
+        K = len(p["bandwidth"])
+        a, b = start[j * K], start[(j + 1) * K]
+        mine = (start[j * K : (j + 1) * K + 1] - a, value[a:b], weight[a:b])
+        h = np.ascontiguousarray(p["bandwidth"][:, j : j + 1])
+        return {"bandwidth": h, "values": mine, "tables": _core.kernel_tables(*mine, h, K)}
+
 
 def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:
     """A tally whose entries are the given ones of s, several of them joined."""

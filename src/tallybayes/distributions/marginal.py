@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from tallybayes.distributions import covariance
+from tallybayes.distributions import covariance, wide
 from tallybayes.distributions.base import Array, Params
 
 
@@ -41,10 +41,7 @@ def scores(x: Array, p: Params) -> Array:
 
 def _wide(away: Array, columns: Array, p: Params, k: int) -> Array:
     """The same with Σ = D (f I + U N Uᵀ) D: the thin directions of U over the coordinates that are there."""
-    f, basis = float(p["outside"][k]), p["basis"][columns]
-    lower = np.linalg.inv(p["factor"][k if len(p["factor"]) > 1 else 0])
-    value, vector = np.linalg.eigh(lower @ lower.T - f * np.eye(len(lower)))
-    left, size, _ = np.linalg.svd(basis @ (vector * np.sqrt(np.maximum(value, 0.0))), full_matrices=False)
+    f, left, size = wide.thin(p, columns, k)
     z = away * p["scale"][columns]
     t = z @ left
     rest = np.square(z - t @ left.T).sum(axis=1)

@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
+from tallybayes.estimators.evidence import Explains
 from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.linear import LinearForms
@@ -35,7 +36,9 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class TallyClassifier(OneRow, Generates, Priors, LinearForms, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(  # type: ignore[misc]
+    OneRow, Generates, Priors, LinearForms, Explains, ClassifierMixin, BaseEstimator
+):
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
 
     classes_: Array
