@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import re
 import sys
@@ -42,32 +43,28 @@ def answering(command: Callable[P, None]) -> Callable[P, None]:
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
-        except (TallybayesError, OSError, MemoryError) as e:
-            _fail(_reason(e))
-        except ValueError as e:  # scikit-learn's own: NotFittedError and the like
-            _fail(_reason(e))
-        except ImportError as e:
-            _fail(f"{e}. The command line needs more than the library: pip install 'tallybayes[cli]'.")
-        except RuntimeError as e:
-            if isinstance(e, typer.Exit | typer.Abort):
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as e:
+            if os.environ.get(DEBUG):
                 raise
-            _fail(f"{type(e).__name__}: {e}")
+            typer.echo("tallybayes: " + one_line(_reason(e)), err=True)
+            raise typer.Exit(1) from None
 
     return run
 
 
-def _fail(text: str) -> None:
-    if os.environ.get(DEBUG):
-        raise  # noqa: PLE0704 - inside the handler of `answering`
-    typer.echo("tallybayes: " + one_line(text), err=True)
-    raise typer.Exit(1)
-
-
-def _reason(error: BaseException) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror[0].lower() + error.strerror[1:]
         return f"{error.filename}: {text}" if error.filename else text
-    return str(error) or type(error).__name__
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error}. The command line needs more than the library: pip install 'tallybayes[cli]'."
+    if isinstance(error, TallybayesError | ValueError):  # the library's own, and scikit-learn's
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"not enough memory. {error}"
+    return f"unexpected {type(error).__name__}: {error}. {DEBUG}=1 shows where; please report it."
 
 
 def one_line(text: str) -> str:
@@ -97,7 +94,20 @@ def _notes() -> Iterator[None]:
 
 def show(text: str, document: Any, as_json: bool) -> None:
     """The result: text for people, or one JSON document."""
-    typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, default=str) if as_json else text)
+    typer.echo(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) if as_json else text)
+
+
+def plain(value: Any) -> Any:
+    """Values of NumPy and of the library as JSON can hold them: what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 @contextmanager

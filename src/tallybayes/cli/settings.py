@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import typer
 
+from tallybayes.errors import OptionError
 from tallybayes.schema import KINDS
 
 
@@ -98,6 +99,43 @@ def read_prior(text: str | None, classes: Sequence[Any]) -> Any:
         raise typer.BadParameter(
             f"expected 'uniform', shares such as 0.2,0.8, or no=0.2,yes=0.8; got {text!r}.", param_hint="--prior"
         ) from None
+
+
+def label_of(text: str, classes: Sequence[Any], option: str) -> Any:
+    """The class that is written so."""
+    names = {str(label): label for label in classes}
+    if text not in names:
+        raise typer.BadParameter(f"{text!r} is not a class. Classes: {', '.join(names)}.", param_hint=option)
+    return names[text]
+
+
+def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]:
+    """A table of costs: the first column names the answers, the others are the true classes."""
+    import tempfile
+
+    from tallybayes.cli.tables import Text, open_rows
+
+    names = {str(label): label for label in classes}
+    with tempfile.TemporaryDirectory(prefix="tallybayes-") as scratch:
+        rows = open_rows([path], Text(), scratch)
+        first, *truths = rows.names
+        unknown = [name for name in truths if name not in names]
+        if unknown or not truths:
+            known = ", ".join(names)
+            raise OptionError(f"{path}: the columns after the first are the true classes ({known}); got {truths}.")
+        table = pa.concat_tables(rows.batches(rows.names)).to_pydict()
+    answers = [_as_text(v) for v in table[first]]
+    out = {}
+    for truth in truths:
+        for answer, cost in zip(answers, table[truth], strict=True):
+            if not isinstance(cost, int | float):
+                raise OptionError(f"{path}: the cost of {answer!r} when {truth!r} is true must be a number; got {cost!r}.")
+            out[names.get(answer, answer), names[truth]] = float(cost)
+    return out
+
+
+def _as_text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 # --- types of columns in text --------------------------------------------------------------------------------------

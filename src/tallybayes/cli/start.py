@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -29,11 +30,19 @@ def quick_start() -> None:
     """Imports numpy, scipy and scikit-learn without what is not needed here."""
     if not _own or "sklearn" in sys.modules:
         return
-    sys.modules.setdefault(WITHOUT, None)  # type: ignore[arg-type]  # Python's way to say: not to be imported
+    sys.meta_path.insert(0, _Without())
     for name in LATER:
         if name not in sys.modules:
             _stand_in(name)
     import sklearn.base  # noqa: F401
+
+
+class _Without(MetaPathFinder):
+    """As if pandas were not installed."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG002
+        if fullname == WITHOUT:
+            raise ModuleNotFoundError(f"No module named {WITHOUT!r}", name=WITHOUT)
 
 
 class _Later(ModuleType):
