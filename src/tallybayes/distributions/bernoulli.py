@@ -19,7 +19,7 @@ from tallybayes.distributions.base import (
     dense_scores,
     expect,
 )
-from tallybayes.distributions.categorical import Categorical, check_alpha
+from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column
 from tallybayes.encode import Codes, Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
@@ -67,6 +67,7 @@ class Threshold(Distribution):
         return {"no": np.maximum(n - yes, 0.0), "yes": yes}  # two sums of fractions may differ by a rounding
 
     def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002

@@ -203,6 +203,11 @@ def check_alpha(alpha: Any, least: float = 0.0) -> None:
         raise OptionError(f"alpha must be a number of at least {least:g}; got {alpha!r}.")
 
 
+def check_per_column(alpha: Any, d: int) -> None:
+    if np.shape(alpha) not in ((), (d,)):
+        raise ValueError(f"alpha has the shape {np.shape(alpha)} for {d} columns")
+
+
 def split(a: Array, sizes: Array) -> list[Array]:
     """The columns' parts of an array whose last axis runs over all levels."""
     return np.split(a, np.cumsum(sizes)[:-1], axis=-1)

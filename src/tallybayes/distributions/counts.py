@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
-from tallybayes.distributions.categorical import check_alpha
+from tallybayes.distributions.categorical import check_alpha, check_per_column
 from tallybayes.encode import Codes, Data, Numbers, Sparse
+
+LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Multinomial(Distribution):
         return {"sum": _core.sums(data.columns, y, w, K)[1]}
 
     def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
@@ -96,7 +99,7 @@ class Poisson(Distribution):
     Smoothing adds `alpha` rows with the feature's overall mean. A column of zeros says nothing.
     """
 
-    alpha: float = 1.0
+    alpha: float | Sequence[float] = 1.0
 
     name = "poisson"
     kinds = ("count", "real", "binary")
@@ -115,6 +118,7 @@ class Poisson(Distribution):
         return {"n": n, "sum": total}
 
     def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
@@ -131,7 +135,10 @@ class Poisson(Distribution):
         _linear(scorer, data, p, factorial=True)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        return list(rng.poisson(p["rate"][y]).T)
+        rate = p["rate"][y]
+        if (rate < LARGE).all():
+            return list(rng.poisson(rate).T)
+        return list(np.rint(rng.normal(rate, np.sqrt(rate))).clip(0).T)  # beyond 64 bits; as good as normal
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"rate": float(p["rate"][k, j])}

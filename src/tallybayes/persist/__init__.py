@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tallybayes.errors import ModelFileError, OptionError
@@ -26,7 +27,7 @@ def save(model: TallyClassifier, path: Any, *, notes: Mapping[str, Any] | None =
     >>> import io
     >>> from tallybayes import GaussianNB, load, save
     >>> file = io.BytesIO()
-    >>> save(GaussianNB().fit([[1.0], [2.0], [7.0]], ["low", "low", "high"]), file)
+    >>> save(GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]), file)
     >>> _ = file.seek(0)
     >>> load(file).predict([[6.0]]).tolist()
     ['high']
@@ -34,13 +35,22 @@ def save(model: TallyClassifier, path: Any, *, notes: Mapping[str, Any] | None =
     header, arrays = to_document(model, notes or {})
     pieces = container.chunks(header, arrays)
     if hasattr(path, "write"):
-        for piece in pieces:
-            path.write(piece)
+        _write_all(path, pieces)
     else:
         files.write(_path(path), pieces)
 
 
-def load(path: Any) -> Any:
+def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
+    if isinstance(file, io.TextIOBase):
+        raise OptionError("A model is bytes: open the file in binary mode, as in open(path, 'wb').")
+    for piece in pieces:
+        rest = memoryview(piece)
+        while len(rest):  # a raw file may take a part at a time
+            taken = file.write(rest)
+            rest = rest[len(rest) if taken is None else taken :]
+
+
+def load(path: Any) -> TallyClassifier:
     """The model in a file that `save` wrote. It answers with the same bits, and can go on learning and forgetting.
 
     path: a path, or a binary file to read from. Nothing in the file is executed. Whatever its bytes are, the answer is

@@ -33,7 +33,7 @@ VERSION = 1
 START = struct.Struct("<8sIIQQ")
 DIGEST = 32
 STEP = 1 << 20
-DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[0-9]{1,9}|\|S[0-9]{1,9}")
+DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,8}|\|S[1-9][0-9]{0,8}")
 
 
 class Readable(Protocol):
@@ -48,7 +48,8 @@ def chunks(header: Mapping[str, Any], arrays: Sequence[Array]) -> Iterator[bytes
     total = START.size + _padded(len(text)) + sum(_padded(a.nbytes) for a in plain) + DIGEST
     digest = blake2b(digest_size=DIGEST)
     start = START.pack(MAGIC, VERSION, 0, total, len(text))
-    for data in (start, text, *(memoryview(a.reshape(-1).view(np.uint8)) for a in plain)):
+    pieces: list[bytes | memoryview] = [start, text, *(a.reshape(-1).view(np.uint8).data for a in plain)]
+    for data in pieces:
         for part in (data, bytes(_padded(len(data)) - len(data))):
             digest.update(part)
             yield part
@@ -136,11 +137,20 @@ def _arrays(listed: Any, data: bytearray, at: int) -> list[Array]:
         if at + size * dtype.itemsize > len(data) - DIGEST:
             raise ModelFileError(f"Its array {i} would be longer than the file.")
         a = np.frombuffer(data, dtype, size, at) if size else np.empty(0, dtype)
+        if not _sound(a):
+            raise ModelFileError(f"Its array {i} holds what is not of its type {dtype}.")
         found.append(a.reshape(shape).astype(dtype.newbyteorder("="), copy=False))
         at += _padded(size * dtype.itemsize)
     if at != len(data) - DIGEST:
         raise ModelFileError(f"It has {len(data) - DIGEST - at} bytes that belong to no array.")
     return found
+
+
+def _sound(a: Array) -> bool:
+    """Not all bytes are truth values, or characters of UTF-32."""
+    if a.dtype.kind == "b":
+        return not (a.view(np.uint8) > 1).any()
+    return a.dtype.kind != "U" or not (a.view("<u4") > 0x10FFFF).any()
 
 
 def _type_and_shape(entry: Any, i: int) -> tuple[np.dtype[Any], tuple[int, ...]]:

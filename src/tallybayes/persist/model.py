@@ -8,20 +8,24 @@ for, by the code that estimated it before: the same bits.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tallybayes
+from tallybayes.distributions.base import Context, Stats
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.labels import sort_labels
 from tallybayes.parameters import context_of, log_prior
-from tallybayes.persist.values import Json, Reader, Writer, fields, index, items, mapping
+from tallybayes.persist.forms import Json, fields, index, items, mapping
+from tallybayes.persist.reading import Reader
+from tallybayes.persist.writing import Writer, is_label
 from tallybayes.plan import Group, same_shape
-from tallybayes.schema import KINDS, Schema
+from tallybayes.schema import Schema
 from tallybayes.tally import Tally
 
 Array = NDArray[Any]
@@ -30,6 +34,8 @@ HELD = frozenset(
     ("schema_", "_groups", "_tally", "_closed", "_model", "_door", "classes_", "n_features_in_", "feature_names_in_")
 )
 NOT_STORED = frozenset(("_metadata_request",))  # scikit-learn's objects for routing
+
+HEAVY = 1e300  # of a class: sums of some of these are still finite
 
 
 def estimators() -> dict[str, type[TallyClassifier]]:
@@ -65,14 +71,16 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
         "closed": model._closed,
         "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in others.items()},
     }
-    with _as_file_error("It cannot be saved"):
-        check(model, model.schema_, model._groups, t)
     header = {
         "tallybayes": tallybayes.__version__,
         "distributions": writer.distributions,
         "model": document,
         "notes": {str(k): writer.value(v, f"The note {k!r}") for k, v in notes.items()},
     }
+    try:
+        from_document(header, writer.arrays)  # what is written can be read
+    except ModelFileError as e:
+        raise ModelFileError(f"This {name} cannot be saved. {e}") from e.__cause__
     return header, writer.arrays
 
 
@@ -84,7 +92,7 @@ def _write_classes(classes: Array, writer: Writer) -> Json:
 
 def from_document(header: dict[str, Json], arrays: list[Array]) -> tuple[TallyClassifier, dict[str, Any]]:
     """The model, and the notes; whatever the document is, or ModelFileError."""
-    with _as_file_error("It is not a valid model"):
+    with _all_its_fault():
         _, listed, document, notes = fields(header, "Its header", "tallybayes", "distributions", "model", "notes")
         reader = Reader(arrays, listed)
         model = _read_model(document, reader)
@@ -120,7 +128,7 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
         raise ModelFileError("'closed' is neither true nor false.")
     check(model, schema, groups, total)
     for key, value in mapping(others, "attributes").items():
-        if key in HELD or hasattr(model, key) or not key.isidentifier() or key.startswith("__"):
+        if key in HELD or hasattr(cls, key) or key in vars(model) or not key.isidentifier() or key.startswith("__"):
             raise ModelFileError(f"{name} cannot have the attribute {key!r:.60}.")
         setattr(model, key, reader.value(value, f"The attribute {key!r}"))
     model._hold(schema, groups, total, closed)
@@ -133,19 +141,17 @@ def _read_group(j: Json, schema: Schema, reader: Reader) -> Group:
     return Group(d, tuple(index(c, schema.d, "A column of a group") for c in items(columns, "columns")))
 
 
-# --- what must hold of a model, before it is written and after it was read ----------------------------------------
-
-
 def check(model: TallyClassifier, schema: Schema, groups: tuple[Group, ...], t: Tally) -> None:
-    """Raises some ValueError if the parts do not fit together, or are what no table can have led to."""
-    _check_schema(schema)
+    """Raises an error if the parts do not fit together, or are what no table can have led to."""
     labels = t.classes.tolist() if isinstance(t.classes, np.ndarray) and t.classes.ndim == 1 else []
-    if not labels or sort_labels(labels) != list(range(len(labels))) or len(set(labels)) < len(labels):
+    if not labels or not all(map(is_label, labels)):
+        raise ModelFileError("Its classes are not labels.")
+    if sort_labels(labels) != list(range(len(labels))) or len(set(labels)) < len(labels):
         raise ModelFileError("Its classes are not a sorted list of different labels.")
-    if t.weight.dtype != np.float64 or t.weight.shape != (t.K,) or not (t.weight >= 0).all():
-        raise ModelFileError("The weights of its classes are not one number of at least 0 each.")
-    if not np.isfinite(t.weight.sum()):
-        raise ModelFileError("The weights of its classes are not finite.")
+    if t.weight.dtype != np.float64 or t.weight.shape != (t.K,):
+        raise ModelFileError("It does not have one weight for each class.")
+    if not ((t.weight >= 0) & (t.weight <= HEAVY)).all():
+        raise ModelFileError(f"The weights of its classes are not numbers from 0 to {HEAVY:g}.")
     if sorted(j for g in groups for j in g.columns) != list(range(schema.d)) or not all(g.columns for g in groups):
         raise ModelFileError("Its groups do not have each column once.")
     if len(t.stats) != len(groups):
@@ -156,48 +162,29 @@ def check(model: TallyClassifier, schema: Schema, groups: tuple[Group, ...], t: 
         again = model._choose(schema)
         if not same_shape(again, groups):
             raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
-        for group in (*groups, *again):
-            _check_stats(group, t, schema, groups)
+        for s, *both in zip(t.stats, groups, again, strict=True):
+            for group in both:  # what counted it, and what the next rows will be counted with
+                _check_stats(group, s, context_of(t, schema, group), schema)
         if t.weight.sum() > 0:
             log_prior(t, model._prior())
 
 
-def _check_stats(group: Group, t: Tally, schema: Schema, groups: tuple[Group, ...]) -> None:
-    at = next(i for i, g in enumerate(groups) if g.columns == group.columns)
+def _check_stats(group: Group, s: Stats, context: Context, schema: Schema) -> None:
     name = group.distribution.name
     if group.distribution.needs == "cuts" and not all(j in schema.cuts for j in group.columns):
         raise ModelFileError(f"A column of the distribution {name!r} has no cuts.")
     try:
-        group.distribution.check(t.stats[at], context_of(t, schema, group))
+        group.distribution.check(s, context)
     except ValueError as e:
         raise ModelFileError(f"The tally of {name!r} is not one: {e}.") from None
 
 
-def _check_schema(s: Schema) -> None:
-    if not s.d or not all(kind in KINDS for kind in s.kinds):
-        raise ModelFileError("The schema's kinds are not known ones.")
-    if s.names is not None and (len(s.names) != s.d or len(set(s.names)) < s.d):
-        raise ModelFileError(f"The schema does not have {s.d} different names.")
-    for known in s.levels.values():
-        if len(known.index()) < len(known):
-            raise ModelFileError("The schema has a level twice.")
-    for cuts in s.cuts.values():
-        p = cuts.points
-        if p.dtype != np.float64 or p.ndim != 1 or not np.isfinite([*p, cuts.low, cuts.high]).all():
-            raise ModelFileError("The schema's cuts are not finite numbers.")
-        if not (np.diff(p) > 0).all() or cuts.low > cuts.high:
-            raise ModelFileError("The schema's cuts do not rise.")
-
-
-class _as_file_error:  # noqa: N801
-    """Whatever goes wrong inside is the file's fault: one kind of error."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, e: BaseException | None, trace: Any) -> None:
-        if isinstance(e, Exception) and not isinstance(e, ModelFileError):
-            raise ModelFileError(f"{self.what}: {e}") from e
+@contextmanager
+def _all_its_fault() -> Iterator[None]:
+    """Whatever goes wrong with a file's contents is one kind of error."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except Exception as e:
+        raise ModelFileError(f"It is not a valid model: {e}") from e
