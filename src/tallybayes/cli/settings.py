@@ -16,18 +16,14 @@ from tallybayes.schema import KINDS
 def model_class(name: str) -> Any:
     """A classifier of the library by its name, whatever its case and dashes."""
     import tallybayes
-    from tallybayes.estimators.base import TallyClassifier
+    from tallybayes.persist.model import estimator
 
-    found = {}
-    for public in tallybayes.__all__:
-        thing = getattr(tallybayes, public)
-        if isinstance(thing, type) and issubclass(thing, TallyClassifier):
-            found[public.lower()] = thing
     key = name.lower().replace("-", "").replace("_", "")
-    if key not in found:
-        known = ", ".join(sorted(cls.__name__ for cls in found.values()))
+    found = next((estimator(public) for public in tallybayes.__all__ if public.lower() == key), None)
+    if found is None:
+        known = ", ".join(public for public in tallybayes.__all__ if estimator(public) is not None)
         raise typer.BadParameter(f"there is no model {name!r}. Models: {known}.", param_hint="--model")
-    return found[key]
+    return found
 
 
 def make_model(name: str, given: Sequence[str], kinds: Mapping[str, str]) -> Any:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-LATER = ("numpy.f2py", "numpy.testing", "scipy.stats")
+LATER = ("asyncio", "numpy.f2py", "numpy.testing", "scipy.special", "scipy.stats")
 WITHOUT = "pandas"  # optional for scikit-learn and pyarrow, which import it wherever it is installed
 
 _own = False
@@ -59,11 +59,13 @@ class _Later(ModuleType):
 
 def _stand_in(name: str) -> None:
     package, _, last = name.rpartition(".")
-    importlib.import_module(package)
+    if package:
+        importlib.import_module(package)
     spec = find_spec(name)
     if spec is None or spec.submodule_search_locations is None:  # pragma: no cover - moved in a future version
         return
     module = _Later(name)
     module.__path__ = list(spec.submodule_search_locations)
     sys.modules[name] = module
-    setattr(sys.modules[package], last, module)  # as an import would
+    if package:
+        setattr(sys.modules[package], last, module)  # as an import would
