@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tallybayes import encode
 from tallybayes.schema import Schema, align
-from tallybayes.source import RawColumn, read_table
+from tallybayes.source import read_table
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -69,25 +69,13 @@ class Logistic:
             numbers = np.column_stack([found.column(i) for i in range(len(self.numeric))])
             parts.append(getattr(self.numbers, how)(numbers))
         if self.words:
-            assert table.columns is not None or table.matrix is not None
-            columns = [
-                RawColumn(table.matrix[:, j], "numbers", "real") if table.columns is None else table.columns[j]
-                for j in self.words
-            ]
-            words = np.column_stack([_texts(c) for c in columns])
+            words = np.column_stack([_texts(table.values(j)) for j in self.words])
             parts.append(getattr(self.one_hot, how)(words))
         return sparse.hstack(parts).tocsr() if len(parts) > 1 else parts[0]
 
 
-def _texts(column: RawColumn) -> Array:
-    """A column of labels as strings; a missing value is a label of its own."""
-    values = column.values
-    if column.storage == "coded":
-        assert column.declared is not None
-        names = np.array([*map(str, column.declared), ""], dtype=object)
-        return np.asarray(names[np.asarray(values)])  # −1, missing, reads the last
-    if column.storage == "arrow":
-        values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
+def _texts(values: list[Any]) -> Array:
+    """Labels as strings; a missing value is a label of its own."""
     out = np.empty(len(values), dtype=object)
-    out[:] = ["" if v is None or v != v else str(v) for v in values]
+    out[:] = ["" if v is None else str(v) for v in values]
     return out

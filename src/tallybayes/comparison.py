@@ -22,7 +22,7 @@ from tallybayes.estimators.discriminant import RegularizedDiscriminantAnalysis
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.labels import positions, read_labels
 from tallybayes.schema import Schema, infer_schema
-from tallybayes.scores import Scores, row_scores
+from tallybayes.quality import Scores, row_scores
 from tallybayes.source import read_table
 
 Array = NDArray[Any]
@@ -222,9 +222,7 @@ def _enter(
             losses[test[known]] = row_scores(truth[known], log_proba[known])[:, 1]
     except (TallybayesError, ValueError) as e:
         return Entry(contestant.name, contestant.baseline, Scores.none(), np.zeros(1), np.zeros(1), losses, str(e))
-    return Entry(
-        contestant.name, contestant.baseline, scores, np.array(fit_seconds), np.array(predict_seconds), losses
-    )
+    return Entry(contestant.name, contestant.baseline, scores, np.array(fit_seconds), np.array(predict_seconds), losses)
 
 
 def rows_of(X: Any, index: Array) -> Any:

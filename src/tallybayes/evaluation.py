@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import LabelError, listing
 from tallybayes.labels import positions, read_labels
-from tallybayes.scores import Scores
+from tallybayes.quality import Scores
 from tallybayes.source import read_table
 
 Array = NDArray[Any]

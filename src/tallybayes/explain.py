@@ -93,7 +93,9 @@ class Explanation:
         start = np.broadcast_to(self.log_prior, (len(self), 1, len(self.classes)))
         found = _minus(start, self._reference(start))[:, 0]
         if self.rival is None and len(self.classes) > 2:
-            found += np.stack([special.xlogy(r, r).sum(axis=1) for r in map(self._rivals, range(len(self.classes)))], axis=1)
+            found += np.stack(
+                [special.xlogy(r, r).sum(axis=1) for r in map(self._rivals, range(len(self.classes)))], axis=1
+            )
         return found
 
     @cached_property

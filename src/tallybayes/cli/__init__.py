@@ -12,7 +12,9 @@ def main() -> None:
     except ModuleNotFoundError as e:
         if e.name not in ("typer", "click"):
             raise
-        print("tallybayes: the command line needs more than the library: pip install 'tallybayes[cli]'", file=sys.stderr)
+        print(
+            "tallybayes: the command line needs more than the library: pip install 'tallybayes[cli]'", file=sys.stderr
+        )
         sys.exit(1)
     from tallybayes.cli.start import own_process
 

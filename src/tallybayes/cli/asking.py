@@ -156,7 +156,8 @@ def sample(
     n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same rows.")] = 0,
     given: Annotated[
-        str | None, typer.Option("--class", metavar="CLASS", help="Rows of this class only.  [default: as they are shared]")
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="Rows of this class only.  [default: as they are shared]"),
     ] = None,
     prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
     out: o.Out = None,

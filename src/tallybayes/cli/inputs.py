@@ -100,7 +100,9 @@ def known_data(reading: Reading, model: Any, target: str | None) -> Iterator[Sou
 @contextmanager
 def _opened(reading: Reading, types: Mapping[str, pa.DataType], target: str | None) -> Iterator[Rows]:
     if reading.format is not None and reading.format not in FORMATS:
-        raise typer.BadParameter(f"expected one of {', '.join(FORMATS)}; got {reading.format!r}.", param_hint="--format")
+        raise typer.BadParameter(
+            f"expected one of {', '.join(FORMATS)}; got {reading.format!r}.", param_hint="--format"
+        )
     gaps = GAPS if reading.missing is None else tuple(reading.missing)
     with tempfile.TemporaryDirectory(prefix="tallybayes-") as scratch:
         yield open_rows(reading.paths, Text(reading.format, gaps, types, target), scratch)

@@ -19,7 +19,9 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.",
 Target = Annotated[str, typer.Option("--target", "-t", help="The column that holds the classes.", show_default=False)]
 KnownTarget = Annotated[
     str | None,
-    typer.Option("--target", "-t", help="The column that holds the classes.  [default: as in the fit]", show_default=False),
+    typer.Option(
+        "--target", "-t", help="The column that holds the classes.  [default: as in the fit]", show_default=False
+    ),
 ]
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")]
 Kinds = Annotated[
@@ -57,7 +59,9 @@ Out = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write a file instead; its ending says the format."),
 ]
-OutModel = Annotated[str, typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.", show_default=False)]
+OutModel = Annotated[
+    str, typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.", show_default=False)
+]
 InPlace = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.  [default: MODEL itself]"),

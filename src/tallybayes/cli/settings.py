@@ -69,7 +69,9 @@ def read_kinds(given: Sequence[str]) -> dict[str, str]:
         name, equals, kind = item.rpartition("=")
         if not equals or kind not in KINDS:
             allowed = ", ".join(KINDS)
-            raise typer.BadParameter(f"expected column=kind with a kind of {allowed}; got {item!r}.", param_hint="--kind")
+            raise typer.BadParameter(
+                f"expected column=kind with a kind of {allowed}; got {item!r}.", param_hint="--kind"
+            )
         out[name] = kind
     return out
 
@@ -125,7 +127,9 @@ def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]
     for truth in truths:
         for answer, cost in zip(answers, table[truth], strict=True):
             if not isinstance(cost, int | float):
-                raise OptionError(f"{path}: the cost of {answer!r} when {truth!r} is true must be a number; got {cost!r}.")
+                raise OptionError(
+                    f"{path}: the cost of {answer!r} when {truth!r} is true must be a number; got {cost!r}."
+                )
             out[names.get(answer, answer), names[truth]] = float(cost)
     return out
 

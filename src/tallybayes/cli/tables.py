@@ -195,7 +195,9 @@ def _check_names(paths: Sequence[str], names: Sequence[list[str]]) -> None:
     for path, found in zip(paths[1:], names[1:], strict=True):
         if sorted(found) != sorted(names[0]):
             other = sorted(set(found) ^ set(names[0])) or found
-            raise TableError(f"{_shown(path)} does not have the columns of {_shown(paths[0])}: {listing(other)} differ.")
+            raise TableError(
+                f"{_shown(path)} does not have the columns of {_shown(paths[0])}: {listing(other)} differ."
+            )
 
 
 def _types(schema: pa.Schema, format: str, text: Text) -> tuple[pa.Schema, frozenset[str]]:
@@ -251,7 +253,9 @@ class _Speaking:
             raise TableError(f"{self.where}: {self._sentence(str(error))}") from None
 
     def _sentence(self, text: str) -> str:
-        bad = re.search(r"CSV column #(\d+)(?: \('.*?'\))?: (?:Row #(\d+): )?CSV conversion error to (.+?): (.*)", text, re.S)
+        bad = re.search(
+            r"CSV column #(\d+)(?: \('.*?'\))?: (?:Row #(\d+): )?CSV conversion error to (.+?): (.*)", text, re.S
+        )
         if bad:
             column = self.names[int(bad[1])] if int(bad[1]) < len(self.names) else f"number {bad[1]}"
             value = re.search(r"invalid value '(.*?)'", bad[4], re.S)
@@ -262,7 +266,9 @@ class _Speaking:
                 f"column {column!r} was taken for {_plain(bad[3])} and has {shown}. If it holds words, say --kind "
                 f"{column}=categorical; if that stands for a gap, say --missing."
             )
-        text = re.sub(r"^Error creating dataset\. Could not read schema from '.*?'\.? ?(Is this a '\w+' file\?:? ?)?", "", text)
+        text = re.sub(
+            r"^Error creating dataset\. Could not read schema from '.*?'\.? ?(Is this a '\w+' file\?:? ?)?", "", text
+        )
         text = re.sub(r"^Could not open \w+ input source '.*?': (\w+: )?", "", text)
         text = re.sub(r"\s*Detail: .*$", "", text, flags=re.S)
         return re.sub(r"\s+", " ", text)[:300]

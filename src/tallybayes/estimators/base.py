@@ -36,8 +36,14 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class TallyClassifier(  # type: ignore[misc]
-    OneRow, Generates, Priors, LinearForms, Explains, ClassifierMixin, BaseEstimator
+class TallyClassifier(
+    OneRow,
+    Generates,
+    Priors,
+    LinearForms,
+    Explains,
+    ClassifierMixin,
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
 
