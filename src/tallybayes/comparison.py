@@ -21,8 +21,8 @@ from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, Quadratic
 from tallybayes.estimators.discriminant import RegularizedDiscriminantAnalysis
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.labels import positions, read_labels
-from tallybayes.schema import Schema, infer_schema
 from tallybayes.quality import Scores, row_scores
+from tallybayes.schema import Schema, infer_schema
 from tallybayes.source import read_table
 
 Array = NDArray[Any]
@@ -137,7 +137,8 @@ class Comparison:
             shown = "".join(f"{c.value:>8.4f} ± {c.se:<6.4f}" for c in cells)
             lines.append(f"{e.name:<{wide}}{shown}{_time(e.fit_seconds):>9}{_time(e.predict_seconds):>10}")
         lines += ["", self.advice]
-        note = f"{self.rows:,} rows, {len(self.classes)} classes, {self.folds}-fold cross-validation; ± is one standard error."
+        data = f"{self.rows:,} rows, {len(self.classes)} classes"
+        note = f"{data}, {self.folds}-fold cross-validation; ± is one standard error."
         if self.unscored:
             note += f" {self.unscored} row(s) of classes too rare to be in every training part were not scored."
         return "\n".join([*lines, note])
@@ -177,7 +178,7 @@ def compare(
         if contestant.suits(found):
             if watch is not None:
                 watch(contestant.name)
-            entries.append(_enter(contestant, found, X, labels[codes], labels, parts))
+            entries.append(_enter(contestant, found, X, labels[codes], parts))
     if all(e.error for e in entries if not e.baseline):
         raise TallybayesError(f"No model can be fitted: {entries[0].error}")
     entries.sort(key=lambda e: (bool(e.error), 0.0 if e.error else e.scores.log_loss.value))
@@ -199,9 +200,7 @@ def _folds(codes: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
         return list(split)
 
 
-def _enter(
-    contestant: Contestant, schema: Schema, X: Any, y: Array, labels: Array, parts: Sequence[tuple[Array, Array]]
-) -> Entry:
+def _enter(contestant: Contestant, schema: Schema, X: Any, y: Array, parts: Sequence[tuple[Array, Array]]) -> Entry:
     scores, losses = Scores.none(), np.full(len(y), np.nan)
     fit_seconds, predict_seconds = [], []
     try:

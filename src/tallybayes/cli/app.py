@@ -18,10 +18,10 @@ ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's c
 class OneLine(TyperGroup):
     """A command that was not understood is answered in one line, with exit code 2."""
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:  # type: ignore[override]
-        extra["standalone_mode"] = False
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> Any:
+        extra |= {"standalone_mode": False, "prog_name": "tallybayes"}
         try:
-            code = super().main(args, "tallybayes", **extra)
+            code = super().main(args, **extra)
         except ClickException as e:
             context = getattr(e, "ctx", None)
             help_ = f" Try: {context.command_path} --help" if context is not None else ""

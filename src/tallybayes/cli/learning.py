@@ -121,7 +121,8 @@ def merge(
         other = load_notes(path)
         if notes.get("target") != other.get("target"):
             raise MergeError(
-                f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: they do not add."
+                f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: they do "
+                "not add."
             )
         total.merge(load(path))
         history += _history(other)
@@ -142,5 +143,6 @@ def _report(model: Any, path: str, what: str, facts: dict[str, Any], as_json: bo
     counts = dict(zip(map(str, model.classes_.tolist()), model.class_count_.tolist(), strict=True))
     shown = ", ".join(f"{label}: {n:,.10g}" for label, n in list(counts.items())[:10])
     more = f" and {len(counts) - 10} more" if len(counts) > 10 else ""
-    text = f"{what}. {path} holds a {type(model).__name__} of {model.n_features_in_} columns; rows by class: {shown}{more}."
+    holds = f"{path} holds a {type(model).__name__} of {model.n_features_in_} columns"
+    text = f"{what}. {holds}; rows by class: {shown}{more}."
     say.show(text, {"model": path, "estimator": type(model).__name__, **facts, "class_count": counts}, as_json)

@@ -43,7 +43,8 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="TEXT",
-        help="What stands for a missing value in CSV and TSV. May be repeated.  [default: empty, NA, N/A, NaN, null, None]",
+        help="What stands for a missing value in CSV and TSV. May be repeated.  "
+        "[default: empty, NA, N/A, NaN, null, None, #N/A]",
     ),
 ]
 BatchRows = Annotated[

@@ -28,6 +28,7 @@ DEBUG = "TALLYBAYES_DEBUG"
 WORDS = (
     (r"(?:NaiveBayes\()?schema=\{'(.+?)': '(\w+)'\}\)?", r"--kind \1=\2"),
     (r"\b(unseen|shrinkage)='([\w-]+)'", r"--set \1=\2"),
+    (r", or leave it out\.", ", or leave it out with --drop."),
 )
 
 
@@ -71,7 +72,12 @@ def one_line(text: str) -> str:
     """A sentence of the library as one line, with advice for the command line."""
     for pattern, words in WORDS:
         text = re.sub(pattern, words, text)
-    return re.sub(r"\s*\n(?:- )?\s*", " ", text.strip())
+    return printable(re.sub(r"\s*\n(?:- )?\s*", " ", text.strip()))
+
+
+def printable(text: str) -> str:
+    """Data may hold what a terminal would obey, such as codes for colours: they are shown as what they are, odd."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 @contextmanager
@@ -94,7 +100,7 @@ def _notes() -> Iterator[None]:
 
 def show(text: str, document: Any, as_json: bool) -> None:
     """The result: text for people, or one JSON document."""
-    typer.echo(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) if as_json else text)
+    typer.echo(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) if as_json else printable(text))
 
 
 def plain(value: Any) -> Any:

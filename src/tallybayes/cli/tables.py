@@ -213,6 +213,8 @@ def _types(schema: pa.Schema, format: str, text: Text) -> tuple[pa.Schema, froze
             type_ = pa.float64()
         elif pa.types.is_null(type_):
             type_ = pa.float64()
+        elif pa.types.is_binary(type_):  # text that is not UTF-8: reading it as text says so
+            type_ = pa.string()
         if format == "jsonl" and field.name in known and not _json_can(field.type, type_):
             type_ = field.type  # JSON says what it is; the model will say if it cannot take it
         fields.append(pa.field(field.name, type_))

@@ -42,7 +42,7 @@ class TallyClassifier(
     Priors,
     LinearForms,
     Explains,
-    ClassifierMixin,
+    ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
