@@ -10,7 +10,7 @@ wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
 
-.PHONY: help demo test unit bench bench-quick lint sanitize clean
+.PHONY: help demo test unit bench bench-quick docs lint sanitize clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -28,6 +28,9 @@ bench: .venv/.bench ## speed and memory beside peers; several minutes
 
 bench-quick: .venv/.bench ## the same on a tenth of the rows; under a minute
 	$(BIN)/python -m bench --quick
+
+docs: .venv/.package ## the page of the commands, from the commands: docs/commands.md
+	$(BIN)/python docs/generate_commands.py
 
 lint: .venv/.package ## style, types and layers
 	$(BIN)/ruff check .

@@ -62,17 +62,22 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from tallybayes import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", help="The version, and nothing else.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="The version, and nothing else.", callback=_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Generative Bayes classifiers for tables: compare, fit, ask, look inside, learn more, forget.
 
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the data or the model says
     no, 2 the command was not understood.
     """
-    if version:
-        from tallybayes import __version__
-
-        typer.echo(__version__)
-        raise typer.Exit

@@ -111,9 +111,8 @@ def _opened(reading: Reading, types: Mapping[str, pa.DataType], target: str | No
 def _require(rows: Rows, names: list[str]) -> None:
     absent = [name for name in dict.fromkeys(names) if name not in rows.names]
     if absent:
-        what = "column" if len(absent) == 1 else "columns"
         where = rows.paths[0] if len(rows.paths) == 1 else "the files"
-        raise TableError(f"There is no {what} {listing(absent)} in {where}. Columns: {listing(rows.names, 20)}.")
+        raise TableError(f"There is no column {listing(absent)} in {where}. Columns: {listing(rows.names, 20)}.")
 
 
 @contextmanager

@@ -21,6 +21,14 @@ def fit(
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the classifier. May be repeated."),
     ] = None,
     kind: o.Kinds = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema",
+            metavar="MODEL",
+            help="Take kinds, levels and cuts from this model file, so that the two can be merged.",
+        ),
+    ] = None,
     drop: o.Drop = None,
     format: o.Format = None,
     missing: o.Missing = None,
@@ -32,13 +40,18 @@ def fit(
     The rows are read in batches, so the table may be larger than memory. The first batch (65,536 rows) decides the kind
     of each column and the cuts of 'mdl', 'frequency' and 'width'; later batches may bring new classes and categories.
     """
-    from tallybayes import save
-    from tallybayes.cli.inputs import fresh_data
+    from tallybayes import load, save
+    from tallybayes.cli.inputs import fresh_data, known_data
     from tallybayes.cli.settings import make_model, read_kinds
 
+    if schema and kind:
+        raise typer.BadParameter("--schema says what the columns are; --kind cannot say it again.", param_hint="--kind")
     kinds = read_kinds(kind or [])
-    made = make_model(model, set_ or [], {name: k for name, k in kinds.items() if name != target})
-    with fresh_data(o.Reading(data, drop or [], format, missing, batch_rows), target, kinds) as source:
+    like = load(schema) if schema else None
+    said = like.schema_ if like else {name: k for name, k in kinds.items() if name != target}
+    made = make_model(model, set_ or [], said)
+    reading = o.Reading(data, drop or [], format, missing, batch_rows)
+    with known_data(reading, like, target) if like else fresh_data(reading, target, kinds) as source:
         for _ in source.map("learning", made.partial_fit):
             pass
         rows = source.seen

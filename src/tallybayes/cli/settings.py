@@ -26,7 +26,8 @@ def model_class(name: str) -> Any:
     return found
 
 
-def make_model(name: str, given: Sequence[str], kinds: Mapping[str, str]) -> Any:
+def make_model(name: str, given: Sequence[str], schema: Any) -> Any:
+    """schema: kinds by column, or another model's schema."""
     model = model_class(name)()
     allowed = model.get_params(deep=False)
     options = pairs(given, "--set")
@@ -34,10 +35,10 @@ def make_model(name: str, given: Sequence[str], kinds: Mapping[str, str]) -> Any
         if key not in allowed:
             known = ", ".join(sorted(allowed)) or "none"
             raise typer.BadParameter(f"{name} has no parameter {key!r}. Parameters: {known}.", param_hint="--set")
-    if kinds and "schema" not in allowed:
+    if schema and "schema" not in allowed:
         raise typer.BadParameter(f"{name} takes columns of one kind only; use NaiveBayes.", param_hint="--kind")
-    if kinds:
-        options["schema"] = dict(kinds)
+    if schema:
+        options["schema"] = schema
     return model.set_params(**options)
 
 

@@ -132,7 +132,9 @@ def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
 
 def _reader(format: str, text: Text) -> Any:
     if format == "jsonl":
-        return ds.JsonFileFormat(read_options=pa.json.ReadOptions(block_size=BLOCK))
+        from pyarrow import json
+
+        return ds.JsonFileFormat(read_options=json.ReadOptions(block_size=BLOCK))
     if format in ("csv", "tsv"):
         return ds.CsvFileFormat(
             parse_options=pa.csv.ParseOptions(delimiter="\t" if format == "tsv" else ",", newlines_in_values=True),
