@@ -15,8 +15,9 @@ CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
-demo: .venv/.package ## the tour: examples/demo.py
+demo: .venv/.package ## the tour: examples/demo.py, and the family compared on the census table
 	$(BIN)/python examples/demo.py
+	$(BIN)/tallybayes compare src/tallybayes/datasets/census.csv.gz --target target
 
 test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
 

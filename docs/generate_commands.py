@@ -16,8 +16,8 @@ HEAD = """# Commands
 
 {about}
 
-This page is written by `make docs` from the commands themselves, as `tallybayes COMMAND --help` shows them. How they work
-together: [the command line](command-line.md).
+This page is written by `make docs` from the commands themselves, as `tallybayes COMMAND --help` shows them. How they
+work together: [the command line](command-line.md).
 
 | command | |
 |---|---|

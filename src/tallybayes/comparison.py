@@ -127,7 +127,7 @@ class Comparison:
     def text(self) -> str:
         wide = max(len(e.name) for e in self.entries) + 2
         head = "accuracy", "log-loss", "Brier", "calibration"
-        lines = [" " * wide + "".join(f"{h:^17}" for h in head) + f"{'fit':>9}{'predict':>10}"]
+        lines = [" " * wide + "".join(f"{h:^17}" for h in head) + f"{'fit':>10}{'predict':>10}"]
         for e in self.entries:
             if e.error:
                 lines.append(f"{e.name:<{wide}}{e.error}")
@@ -135,7 +135,7 @@ class Comparison:
             s = e.scores
             cells = (s.accuracy, s.log_loss, s.brier, s.calibration_error)
             shown = "".join(f"{c.value:>8.4f} ± {c.se:<6.4f}" for c in cells)
-            lines.append(f"{e.name:<{wide}}{shown}{_time(e.fit_seconds):>9}{_time(e.predict_seconds):>10}")
+            lines.append(f"{e.name:<{wide}}{shown}{_time(e.fit_seconds):>10}{_time(e.predict_seconds):>10}")
         lines += ["", self.advice]
         data = f"{self.rows:,} rows, {len(self.classes)} classes"
         note = f"{data}, {self.folds}-fold cross-validation; ± is one standard error."
@@ -236,7 +236,7 @@ def rows_of(X: Any, index: Array) -> Any:
 
 def _time(seconds: Floats) -> str:
     s = float(seconds.mean())
-    return f"{s:.1f} s" if s >= 1 else f"{1e3 * s:.3g} ms"
+    return f"{s:.1f} s" if s >= 1 else f"{1e3 * s:.3g} ms" if s >= 1e-3 else f"{1e6 * s:.0f} µs"
 
 
 def _advice(entries: Sequence[Entry]) -> str:

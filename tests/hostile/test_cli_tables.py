@@ -29,7 +29,7 @@ def fit(tmp_path: Path, content: str | bytes, *more: str, code: int = 0, name: s
         ("a,y\n", "there are no rows"),
         ("a,y\n1,u\n2,v,3\n", "Row #3: Expected 2 columns, got 3"),
         ("a,b,y\n1,2,u\n2,v\n", "Row #3: Expected 3 columns, got 2"),
-        ("a,a,y\n1,2,u\n", "multiple columns named a"),
+        ("a,a,y\n1,2,u\n", "several columns are called 'a'"),
         ("a,b\n1,2\n", "There is no column 'y'"),
         ("a,y\n1,u\n2,\n", "the label of row 1 is missing"),
         ("a,y\n1,\n2,\n", "(row 0). Leave such rows out"),

@@ -1,9 +1,10 @@
 """Files → batches of rows. CSV, TSV, Parquet, Arrow and JSON lines, by pyarrow; `-` is standard input.
 
 Why pyarrow, measured on 1,000,000 rows × 21 mixed columns of CSV (160 MB) with two cores, to read all of it in batches:
-polars 0.46 s and 310 MB (420 MB for ten times the rows), pyarrow 0.70 s and 210 MB, duckdb 0.94 s and 300 MB. And to
-import: pyarrow 0.03 s beside NumPy, polars 0.13 s, duckdb 0.08 s. A command learns while pyarrow reads on, so most of
-the difference in reading disappears; the memory and the start do not.
+polars 0.5 s and 310 MB (420 MB for ten times the rows), pyarrow 1.1 s and 150 MB, whatever the length, duckdb 0.9 s and
+300 MB. And to import, beside NumPy: pyarrow 0.03 s, polars 0.13 s, duckdb 0.08 s. A command learns while pyarrow reads on,
+so much of the difference in reading disappears; the memory and the start do not. (pyarrow.dataset takes 0.7 s, but runs
+ahead of whoever reads slowly, without a bound that could be set: 440 MB on a busy machine.)
 
 Types. Of text the first megabyte decides what a column is: numbers, true or false, or words; whole numbers are read as
 numbers with a fraction, since one may come. What `--kind` says, or what the model knows, goes before that: a
@@ -20,12 +21,14 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from queue import Full, Queue
+from threading import Event, Thread
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.dataset as ds
+from pyarrow import csv
 
 from tallybayes.errors import OptionError, TableError, listing
 
@@ -47,33 +50,46 @@ GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")  #
 BATCH_ROWS = 65_536  # rows learned or answered at a time,
 BATCH_CELLS = 1 << 21  # and fewer where they are wide
 BLOCK = 1 << 20  # bytes of text parsed at a time
-AHEAD = 4  # blocks
+AHEAD = 4  # blocks that are read while somebody works on another
+
+
+@dataclass(frozen=True)
+class Text:
+    """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are."""
+
+    format: str | None = None
+    gaps: tuple[str, ...] = GAPS
+    types: Mapping[str, pa.DataType] | None = None
+    target: str | None = None
 
 
 @dataclass(frozen=True)
 class Rows:
     """The rows of one or more files of the same columns, in order."""
 
-    dataset: ds.FileSystemDataset
+    schema: pa.Schema
     format: str
     paths: tuple[str, ...]
+    text: Text
     whole: frozenset[str]  # columns that the first megabyte shows as whole numbers
 
     @property
     def names(self) -> list[str]:
-        return list(self.dataset.schema.names)
+        return list(self.schema.names)
 
     def batches(self, columns: Sequence[str], rows: int | None = None) -> Iterator[pa.Table]:
         """Tables of `rows` rows (the last has what is left)."""
         rows = rows or batch_rows(len(columns))
-        scanner = self.dataset.scanner(
-            columns=list(columns), batch_readahead=AHEAD, fragment_readahead=1, batch_size=rows, cache_metadata=False
-        )
-        with self._speaking():
-            yield from _regroup(scanner.to_batches(), rows)
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        with _ahead(self._read(schema)) as stream:
+            yield from _regroup(stream, rows)
 
-    def _speaking(self) -> _Speaking:
-        return _Speaking(self)
+    def _read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for path in self.paths:
+            with _Speaking(path, self.names):
+                for batch in _stream(path, self.format, self.text, schema):
+                    found = batch.select(schema.names)
+                    yield found if found.schema == schema else found.cast(schema)
 
 
 def batch_rows(columns: int) -> int:
@@ -97,17 +113,44 @@ def _regroup(stream: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
+@contextmanager
+def _ahead(stream: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Reads on in another thread, AHEAD blocks and no more."""
+    queue: Queue[Any] = Queue(AHEAD)
+    stop = Event()
+
+    def put(item: Any) -> None:
+        while not stop.is_set():
+            with suppress(Full):
+                queue.put(item, timeout=0.1)
+                return
+
+    def work() -> None:
+        try:
+            for batch in stream:
+                put(batch)
+                if stop.is_set():
+                    return
+            put(None)
+        except BaseException as e:  # handed on to who reads
+            put(e)
+
+    def take() -> Iterator[pa.RecordBatch]:
+        while (item := queue.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield take()
+    finally:
+        stop.set()
+        thread.join()
+
+
 # --- opening -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Text:
-    """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are."""
-
-    format: str | None = None
-    gaps: tuple[str, ...] = GAPS
-    types: Mapping[str, pa.DataType] | None = None
-    target: str | None = None
 
 
 def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
@@ -120,28 +163,56 @@ def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
     for path in found:
         if os.path.getsize(path) == 0:
             raise TableError(f"{_shown(path)} is empty: not even the names of columns are there.")
-    reader = _reader(format, text)
-    with _Speaking(None, found):
-        first = ds.dataset(list(found), format=reader)
-        schemas = [fragment.physical_schema for fragment in first.get_fragments()]
-    _check_names(found, [s.names for s in schemas])
+    schemas = []
+    for path in found:
+        with _Speaking(path):
+            schemas.append(_schema(path, format, text))
+    _check_names(found, [list(s.names) for s in schemas])
     schema, whole = _types(schemas[0], format, text)
-    with _Speaking(None, found):
-        return Rows(ds.dataset(list(found), schema=schema, format=reader), format, found, whole)
+    return Rows(schema, format, found, text, whole)
 
 
-def _reader(format: str, text: Text) -> Any:
+def _schema(path: str, format: str, text: Text) -> pa.Schema:
+    """Names and types; of text what the first megabyte shows."""
+    if format == "parquet":
+        from pyarrow import parquet
+
+        return parquet.read_schema(path).remove_metadata()
+    if format == "arrow":
+        with pa.memory_map(path) as file:
+            return pa.ipc.open_file(file).schema.remove_metadata()
+    return _open_text(path, format, text, None).schema
+
+
+def _stream(path: str, format: str, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    if format == "parquet":
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=schema.names)
+    elif format == "arrow":
+        with pa.memory_map(path) as source:
+            reader = pa.ipc.open_file(source)
+            for k in range(reader.num_record_batches):
+                yield reader.get_batch(k)
+    else:
+        yield from _open_text(path, format, text, schema)
+
+
+def _open_text(path: str, format: str, text: Text, schema: pa.Schema | None) -> Any:
+    """A reader of CSV, TSV or JSON lines; with a schema, of its columns as its types."""
     if format == "jsonl":
         from pyarrow import json
 
-        return ds.JsonFileFormat(read_options=json.ReadOptions(block_size=BLOCK))
-    if format in ("csv", "tsv"):
-        return ds.CsvFileFormat(
-            parse_options=pa.csv.ParseOptions(delimiter="\t" if format == "tsv" else ",", newlines_in_values=True),
-            read_options=pa.csv.ReadOptions(block_size=BLOCK),
-            convert_options=pa.csv.ConvertOptions(null_values=list(text.gaps), strings_can_be_null=True),
-        )
-    return ds.IpcFileFormat() if format == "arrow" else ds.ParquetFileFormat()
+        options = json.ParseOptions(explicit_schema=schema, newlines_in_values=True)
+        return json.open_json(path, json.ReadOptions(block_size=BLOCK), options)
+    types = {} if schema is None else {"column_types": schema, "include_columns": schema.names}
+    return csv.open_csv(
+        path,
+        csv.ReadOptions(block_size=BLOCK),
+        csv.ParseOptions(delimiter="\t" if format == "tsv" else ",", newlines_in_values=True),
+        csv.ConvertOptions(null_values=list(text.gaps), strings_can_be_null=True, **types),
+    )
 
 
 def _expand(pattern: str) -> list[str]:
@@ -245,9 +316,8 @@ def as_whole(table: pa.Table, whole: frozenset[str]) -> pa.Table:
 class _Speaking:
     """Turns pyarrow's errors into a TableError of one line that names the file and the column."""
 
-    def __init__(self, rows: Rows | None, paths: tuple[str, ...] = ()) -> None:
-        self.names = rows.names if rows else []
-        self.where = _shown((rows.paths if rows else paths)[0]) if len(rows.paths if rows else paths) == 1 else "a file"
+    def __init__(self, path: str, names: Sequence[str] = ()) -> None:
+        self.where, self.names = _shown(path), names
 
     def __enter__(self) -> None:
         return None
@@ -270,11 +340,6 @@ class _Speaking:
                 f"column {column!r} was taken for {_plain(bad[3])} and has {shown}. If it holds words, say --kind "
                 f"{column}=categorical; if that stands for a gap, say --missing."
             )
-        text = re.sub(
-            r"^Error creating dataset\. Could not read schema from '.*?'\.? ?(Is this a '\w+' file\?:? ?)?", "", text
-        )
-        text = re.sub(r"^Could not open \w+ input source '.*?': (\w+: )?", "", text)
-        text = re.sub(r"\s*Detail: .*$", "", text, flags=re.S)
         return re.sub(r"\s+", " ", text)[:300]
 
 
