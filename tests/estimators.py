@@ -61,6 +61,21 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "GaussianDiscriminant oas": (lambda: tb.GaussianDiscriminant(shrinkage="oas"), real),
     "LinearDiscriminantAnalysis": (tb.LinearDiscriminantAnalysis, real),
     "QuadraticDiscriminantAnalysis": (tb.QuadraticDiscriminantAnalysis, real),
+    "AODE words": (tb.AODE, words),
+    "AODE codes": (lambda: tb.AODE("categorical", smoothing="laplace", min_count=3, weighting="information"), codes),
+    "A2DE": (lambda: tb.AnDE(2, "categorical"), codes),
+    "BayesNetwork words": (lambda: tb.BayesNetwork("x0 -> x1 -> x2, x0 -> x2, x3 -> x2"), words),
+    "BayesNetwork mixed": (lambda: tb.BayesNetwork({"length": ["color", "alive"], "alive": "color"}), mixed),
+}
+# Cuts are chosen by the first rows learned: parts agree only if they are told the cuts.
+CUT = ("NaiveBayes frequency", "BayesNetwork mixed")
+# So is the structure of these: what is learned later is added to it, or relearn() chooses again.
+LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
+    "SPODE": (tb.SPODE, words),
+    "TAN": (tb.TAN, words),
+    "TAN real": (lambda: tb.TAN(cuts="frequency", bins=3, smoothing="laplace"), real),
+    "KDB": (lambda: tb.KDB(2), words),
+    "KDB all": (lambda: tb.KDB(2, "categorical", select=False), codes),
 }
 
 

@@ -199,7 +199,7 @@ def test_check_and_compare() -> None:
     assert run("check", WATERMELON, "-t", "ripe").stdout == python.text() + "\n"
     assert answer("check", WATERMELON, "-t", "ripe")["rows_in_data"] == 17
     found = answer("compare", WATERMELON, "-t", "ripe", "--folds", 3)
-    board = tb.compare(X, RIPE, folds=3)
+    board = tb.compare_models(X, RIPE, folds=3)
     assert [m["log_loss"] for m in found["models"]] == [e.scores.log_loss.value for e in board.entries]
     assert found["advice"] == board.advice
     assert board.advice in run("compare", WATERMELON, "-t", "ripe", "--folds", 3).stdout

@@ -232,6 +232,10 @@ def test_probabilities_and_losses_of_rows_that_are_refused() -> None:
             tb.conditional_risk(proba, [[0, 1], [1, 0]])
     with pytest.raises(OptionError, match="no rows"):
         tb.bayes_risk(np.empty((0, 2)), [[0, 1], [1, 0]])
+    for weight in ([0, 0, 0], [1, 2], [1, -1, 1], [1, np.nan, 1], ["a", "b", "c"]):
+        for ask in (lambda w: tb.bayes_risk(P, LOSS, w), lambda w: decision([0, 1]).score(P, [0, 1, 0], w)):
+            with pytest.raises(OptionError, match=r"sample_weight|sample weight is zero"):
+                ask(weight)
     with pytest.raises(OptionError, match="for 2 rows; there are 3"):
         decision([0, 1]).predict(P, losses=np.zeros((2, 2, 2)))
     with pytest.raises(OptionError, match="each of the 2 answers"):

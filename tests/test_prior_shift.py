@@ -263,6 +263,16 @@ def test_shares_that_cannot_be_told_apart() -> None:
     assert (one.prior.tolist(), one.p_value, one.standard_error.tolist()) == ([1.0], 1.0, [0.0])
 
 
+def test_a_prior_next_to_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X, y = two_gaussians(rng, 0.5, 400)
+    for least in (1e-320, 1e-250, 1e-12):
+        found = tb.GaussianNB(priors=[1 - least, least]).fit(X, y).adapt_prior(X)
+        np.testing.assert_allclose(found.prior, tb.GaussianNB().fit(X, y).adapt_prior(X).prior, atol=1e-3)
+        assert np.isfinite(found.statistic)
+        assert found.converged
+
+
 def test_saying_when_it_did_not_end() -> None:
     rng = np.random.default_rng(0)
     model = tb.GaussianNB().fit(*two_gaussians(rng, 0.5, 200))

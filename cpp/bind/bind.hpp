@@ -65,6 +65,7 @@ inline PyObject* new_error(const nb::module_& m, const char* name) {
 
 void bind_columns(nb::module_& m);
 void bind_tallies(nb::module_& m);
+void bind_tables(nb::module_& m);
 void bind_scores(nb::module_& m);
 void bind_cuts(nb::module_& m);
 void bind_kernel(nb::module_& m);
@@ -74,5 +75,7 @@ void bind_objects(nb::module_& m);
 void bind_arrow(nb::module_& m);
 void bind_discriminant(nb::module_& m);
 void bind_discriminant_parts(nb::module_& m);
+void bind_families(nb::module_& m);
+void bind_averaged(nb::module_& m);
 
 }  // namespace tb::bind

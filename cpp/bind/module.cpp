@@ -27,6 +27,7 @@ NB_MODULE(_core, m) {
 
   tb::bind::bind_columns(m);
   tb::bind::bind_tallies(m);
+  tb::bind::bind_tables(m);
   tb::bind::bind_scores(m);
   tb::bind::bind_cuts(m);
   tb::bind::bind_kernel(m);
@@ -34,4 +35,6 @@ NB_MODULE(_core, m) {
   tb::bind::bind_row(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
+  tb::bind::bind_families(m);
+  tb::bind::bind_averaged(m);
 }

@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include "bind/large.hpp"
 #include "bind/scorer.hpp"
@@ -93,9 +94,9 @@ void add_csr_part(PyScorer& self, const PyCsr& csr, const Matrix& weight, const 
   self.core.add(csr_part(self.hold(csr), self.hold(weight), self.hold(bias), self.classes(), threshold, factorial));
 }
 
-void add_numbers_part(PyScorer& self, const Matrix& terms) {
+void add_numbers_part(PyScorer& self, const Matrix& terms, std::vector<std::size_t> unseen) {
   expect(is(terms, self.core.rows(), self.classes()), "terms must be (rows, classes)");
-  self.core.add(added_part(self.hold(terms), self.classes()));
+  self.core.add(added_part(self.hold(terms), self.classes(), std::move(unseen)));
 }
 
 template <class T>
@@ -156,7 +157,8 @@ void bind_scores(nb::module_& m) {
       .def("csr", &add_csr_part, nb::arg("csr"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
            nb::arg("threshold").none() = nb::none(), nb::arg("factorial") = false,
            "Adds bias and x * weight[t] per stored x (0 * -inf = 0), or weight[t] where x > threshold.")
-      .def("added", &add_numbers_part, nb::arg("terms").noconvert(), "Adds these numbers; -inf is allowed.")
+      .def("added", &add_numbers_part, nb::arg("terms").noconvert(), nb::arg("unseen") = std::vector<std::size_t>{},
+           "Adds these numbers; -inf is allowed. unseen: columns in which a code had no level.")
       .def("joint", &answer_matrix<&Scorer::joint>)
       .def("log_proba", &answer_matrix<&Scorer::log_proba>)
       .def("proba", &answer_matrix<&Scorer::proba>)

@@ -36,6 +36,6 @@ std::unique_ptr<Part> csr_part(const Csr& csr, const double* weight, const doubl
                                std::optional<double> threshold, bool factorial);
 
 // Numbers (n, K) as they are; -inf is a number, NaN and +inf are not.
-std::unique_ptr<Part> added_part(const double* numbers, std::size_t classes);
+std::unique_ptr<Part> added_part(const double* numbers, std::size_t classes, std::vector<std::size_t> unseen = {});
 
 }  // namespace tb

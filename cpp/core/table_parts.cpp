@@ -123,7 +123,8 @@ class CsrPart final : public Part {
 
 class AddedPart final : public Part {
  public:
-  AddedPart(const double* numbers, std::size_t classes) : numbers_(numbers), classes_(classes) {}
+  AddedPart(const double* numbers, std::size_t classes, std::vector<std::size_t> unseen)
+      : numbers_(numbers), classes_(classes), unseen_(std::move(unseen)) {}
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
     const double* from = numbers_ + r0 * classes_;
@@ -135,10 +136,12 @@ class AddedPart final : public Part {
     }
   }
   std::size_t cells_per_row() const override { return classes_; }
+  std::vector<std::size_t> unseen() const override { return unseen_; }
 
  private:
   const double* numbers_;
   std::size_t classes_;
+  std::vector<std::size_t> unseen_;
 };
 
 }  // namespace
@@ -153,8 +156,8 @@ std::unique_ptr<Part> csr_part(const Csr& csr, const double* weight, const doubl
   return std::make_unique<CsrPart>(csr, weight, bias, classes, threshold, factorial);
 }
 
-std::unique_ptr<Part> added_part(const double* numbers, std::size_t classes) {
-  return std::make_unique<AddedPart>(numbers, classes);
+std::unique_ptr<Part> added_part(const double* numbers, std::size_t classes, std::vector<std::size_t> unseen) {
+  return std::make_unique<AddedPart>(numbers, classes, std::move(unseen));
 }
 
 }  // namespace tb

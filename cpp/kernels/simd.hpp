@@ -1,4 +1,4 @@
-// Vectors of doubles as wide as the instruction set this file is compiled for, and exp on them.
+// Vectors of doubles as wide as the instruction set this file is compiled for, and exp and log on them.
 // Only for files in cpp/kernels (see core/dispatch.hpp): everything here is static.
 #pragma once
 #include <cstddef>
@@ -58,6 +58,28 @@ TB_INLINE Vec exp_nonpositive(Vec x) {
   p = p * r + 1.0;
   const Mask bits = (reinterpret_cast<Mask>(k0) + 1023) << 52;  // 2^k: the low bits of k0 hold k
   return pick(gone, Vec{}, p * reinterpret_cast<Vec>(bits));
+}
+
+// log(x) for finite x >= 0 (0 gives -inf) within a unit in the last place: x = 2^k (1 + f) with 1 + f in
+// [sqrt(1/2), sqrt(2)), then the odd series of atanh in f / (2 + f), with Ng's coefficients (fdlibm).
+TB_INLINE Vec log_nonnegative(Vec x) {
+  const Mask zero = x == 0.0, small = x < 0x1p-1022;
+  const Vec full = pick(small, x * 0x1p54, x);
+  const Mask bits = reinterpret_cast<Mask>(full);
+  const Mask shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);  // carries into k where 1 + f would be too large
+  const Mask k = ((shifted >> 52) & 0x7ff) - 1023 - (small & 54);
+  const Vec power = reinterpret_cast<Vec>(k + 0x4338000000000000) - 6755399441055744.0;  // k as a double
+  const Vec f = reinterpret_cast<Vec>((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
+  const Vec s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
+  Vec p = set(1.479819860511658591e-01);
+  p = p * z + 1.531383769920937332e-01;
+  p = p * z + 1.818357216161805012e-01;
+  p = p * z + 2.222219843214978396e-01;
+  p = p * z + 2.857142874366239149e-01;
+  p = p * z + 3.999999999940941908e-01;
+  p = p * z + 6.666666666666735130e-01;
+  const Vec rest = half - (s * (half + p * z) + power * 1.90821492927058770002e-10);
+  return pick(zero, set(-__builtin_inf()), power * 6.93147180369123816490e-01 - (rest - f));
 }
 
 }  // namespace tb::TB_ISA

@@ -146,7 +146,7 @@ class Comparison:
     __str__ = text
 
 
-def compare(
+def compare_models(
     X: Any,
     y: Any,
     *,
@@ -162,9 +162,9 @@ def compare(
 
     Examples
     --------
-    >>> from tallybayes import compare
+    >>> from tallybayes import compare_models
     >>> from tallybayes.datasets import load_watermelon
-    >>> compare(*load_watermelon()).entries[-1].name in ("largest class", "NaiveBayes, kernel")
+    >>> compare_models(*load_watermelon()).entries[-1].name in ("largest class", "NaiveBayes, kernel")
     True
     """
     table = read_table(X)

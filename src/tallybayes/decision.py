@@ -47,10 +47,19 @@ def bayes_risk(proba: Any, loss: Any, sample_weight: Any = None) -> float:
     >>> bayes_risk([[0.9, 0.1], [0.2, 0.8]], loss=[[0, 1], [1, 0]])
     0.15000000000000002
     """
-    risk = conditional_risk(proba, loss)
-    if len(risk) == 0:
-        raise OptionError("The mean of no rows is no number: proba has 0 rows.")
-    return float(np.average(risk.min(axis=1), weights=sample_weight))
+    return mean(conditional_risk(proba, loss).min(axis=1), sample_weight)
+
+
+def mean(values: Floats, sample_weight: Any = None) -> float:
+    """The mean over rows, each counted `sample_weight` times."""
+    w = np.ones(len(values)) if sample_weight is None else _numbers(sample_weight, "sample_weight")
+    if w.shape != values.shape or not np.isfinite(w).all() or (w < 0).any():
+        raise OptionError(
+            f"sample_weight must be {len(values)} finite numbers of at least 0; got {sample_weight!r:.80}."
+        )
+    if not w.sum() > 0:
+        raise OptionError("The mean of no rows is no number: there are 0 rows, or every sample weight is zero.")
+    return float(values @ (w / w.sum()))
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,20 @@ class Sparse:
         return [(span, Numbers(self.csr[span].toarray(), None)) for span in spans]
 
 
-Data = Numbers | Codes | Sparse
+@dataclass(frozen=True)
+class Coded:
+    """Columns as codes from several sources, for distributions that look at combinations of levels.
+
+    parts: codes, and which columns of the group they are. sizes: how many levels the schema knows of each column
+    (0: the table's own integers, as many as there are).
+    """
+
+    parts: tuple[tuple[Codes, tuple[int, ...]], ...]
+    sizes: NDArray[np.int64]
+    n: int
+
+
+Data = Numbers | Codes | Sparse | Coded
 
 
 def numbers(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:
@@ -239,6 +252,25 @@ def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
     sizes = np.array([len(schema.cuts[j].points) for j in which], dtype=np.int64)
     points = np.concatenate([schema.cuts[j].points for j in which]) if len(which) else np.empty(0)
     return Codes(_core.Columns(_core.digitize(_dense(table, schema, which).columns, sizes, points)))
+
+
+def coded(
+    table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int]
+) -> tuple[Coded, Schema]:
+    """The given columns as codes: of their intervals where the schema cuts them, else of their levels."""
+    cut = [i for i, j in enumerate(which) if j in schema.cuts]
+    rest = [i for i, j in enumerate(which) if j not in schema.cuts]
+    parts: list[tuple[Codes, tuple[int, ...]]] = []
+    if rest:
+        codes, schema = levels(table, schema, [which[i] for i in rest], grow, sizes)
+        parts.append((codes, tuple(rest)))
+    if cut:
+        parts.append((cut_codes(table, schema, [which[i] for i in cut]), tuple(cut)))
+    known = [
+        len(schema.cuts[j].points) + 1 if j in schema.cuts else len(schema.levels.get(j, ())) or sizes.get(j, 0)
+        for j in which
+    ]
+    return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n), schema
 
 
 def learn_cuts(

@@ -21,7 +21,7 @@ PRIOR = "(prior)"  # its name among the features of a frame
 WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Explanation:
     """Evidence for each class: rows × features × classes, in nats (exp of a number is a factor on the odds).
 
@@ -214,7 +214,7 @@ class Explanation:
         return f"{shown}\nRow 0: {self.text(0)}" if n else shown
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class FeatureRanking:
     """How much each feature tells of the class under the model: I(feature; class) in nats, most first.
 

@@ -36,21 +36,23 @@ def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any)
 
 
 def context_of(tally: Tally, schema: Schema, group: Group) -> Context:
-    return Context(tally.weight, [_levels(schema, j) for j in group.columns])
+    """Labels, or intervals for a distribution of cut columns: those exist whether or not a value fell into them."""
+    needs = group.distribution.needs
+    cut = schema.cuts if needs in ("cuts", "codes") else ()
+    return Context(tally.weight, [_intervals(schema, j) if j in cut else schema.levels.get(j) for j in group.columns])
 
 
-def _levels(schema: Schema, j: int) -> Levels | None:
-    """The labels of a column; its intervals where it is cut: those exist whether or not a value fell into them."""
-    if j in schema.cuts:
-        return Levels().extend(range(len(schema.cuts[j].points) + 1), declared=True)
-    return schema.levels.get(j)
+def _intervals(schema: Schema, j: int) -> Levels:
+    return Levels().extend(range(len(schema.cuts[j].points) + 1), declared=True)
 
 
 def log_prior(tally: Tally, priors: Any) -> NDArray[np.float64]:
-    """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  or as given."""
+    """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  as given, or as a function reads it."""
     K = tally.K
     if priors is None:
         found = tally.weight / tally.weight.sum()
+    elif callable(priors):
+        found = priors(tally)
     elif isinstance(priors, str):
         if priors == "uniform":
             found = np.full(K, 1.0 / K)

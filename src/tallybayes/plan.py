@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from tallybayes import _core, encode
 from tallybayes.distributions import Distribution, distribution
 from tallybayes.distributions.categorical import Binned, Categorical
+from tallybayes.distributions.joint import Joint
 from tallybayes.errors import OptionError, TableError
 from tallybayes.schema import KINDS, Schema
 from tallybayes.source import Table
 
+CUT = ("real", "count")  # kinds that are cut into intervals where levels are wanted
 BY_KIND = {"real": "gaussian", "categorical": "categorical", "binary": "bernoulli", "count": "poisson"}
 
 
@@ -80,7 +82,7 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
 
 def same_shape(a: Sequence[Group], b: Sequence[Group]) -> bool:
     """Do the two look after the same columns in the same way, so that their tallies add?"""
-    return [(type(g.distribution), g.columns) for g in a] == [(type(g.distribution), g.columns) for g in b]
+    return [(g.distribution.layout(), g.columns) for g in a] == [(g.distribution.layout(), g.columns) for g in b]
 
 
 def learn_cuts(
@@ -94,8 +96,8 @@ def learn_cuts(
     """Chooses the cuts of columns that have none yet."""
     for group in groups:
         d = group.distribution
-        if isinstance(d, Binned):
-            new = [j for j in group.columns if j not in schema.cuts]
+        if isinstance(d, Binned | Joint):
+            new = [j for j in group.columns if j not in schema.cuts and schema.kinds[j] in CUT]
             if new:
                 with named(schema, new):
                     schema = encode.learn_cuts(table, schema, new, d.method, d.bins, y, w, K)
@@ -113,7 +115,12 @@ def encode_batch(
     for group in groups:
         d, which = group.distribution, group.columns
         with named(schema, which):
-            if d.needs == "levels":
+            if d.needs == "codes":
+                both, schema = encode.coded(table, schema, which, grow, sizes)
+                data.append(both)
+                if grow:
+                    _check_two(schema, which)
+            elif d.needs == "levels":
                 codes, schema = encode.levels(table, schema, which, grow, sizes)
                 data.append(codes)
                 if grow:

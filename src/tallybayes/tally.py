@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import Stats, spread, subtract
-from tallybayes.distributions.categorical import Categorical
 from tallybayes.errors import MergeError, listing
 from tallybayes.labels import positions, union
 from tallybayes.plan import Batch, Group, named
@@ -75,9 +74,10 @@ def relevel(t: Tally, groups: Sequence[Group], own: Schema, union_schema: Schema
     """The same counts under a schema that numbers the levels in another order."""
     stats = []
     for group, s in zip(groups, t.stats, strict=True):
-        if isinstance(group.distribution, Categorical) and group.distribution.needs == "levels":
+        if "sizes" in s:
             maps = [
-                _level_map(own.levels.get(j), union_schema.levels.get(j), s, i) for i, j in enumerate(group.columns)
+                None if j in own.cuts else _level_map(own.levels.get(j), union_schema.levels.get(j), s, i)
+                for i, j in enumerate(group.columns)
             ]
             s = group.distribution.relevel(s, maps)
         stats.append(s)

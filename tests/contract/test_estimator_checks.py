@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tallybayes as tb
@@ -27,10 +28,19 @@ ALL = [
     tb.RegularizedDiscriminantAnalysis(),
     tb.LinearDiscriminantAnalysis(),
     tb.QuadraticDiscriminantAnalysis(),
+    tb.SPODE(),
+    tb.TAN(),
+    tb.KDB(),
+    tb.AODE(),
+    tb.AnDE(),
+    tb.BayesNetwork(),
 ]
 
 
-@parametrize_with_checks(ALL)
+AROUND = [tb.BayesDecision(tb.GaussianNB()), tb.BayesDecision(LogisticRegression()), tb.SemiSupervised(tb.GaussianNB())]
+
+
+@parametrize_with_checks([*ALL, *AROUND])
 def test_estimator_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

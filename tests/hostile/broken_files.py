@@ -1,10 +1,4 @@
-"""Model files that no `save` wrote, all with a right checksum; and what must hold of whatever `load` makes of them.
-
-As a program it looks for one that breaks `load`, for so many seconds: guided by coverage where atheris is installed,
-else by the seeded mutations that the tests use.
-
-    python -m tests.hostile.broken_files 60
-"""
+"""Model files that no `save` wrote, all with a right checksum; and what must hold of whatever `load` makes of them."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def _together(data: Data, odd: bool, unequal: bool) -> tuple[dict[str, str], ...
         first = _say("LinearDiscriminantAnalysis()", "columns go together in the same way in all classes")
     if not odd:
         return (first,)
-    why = "assumes nothing of the columns' shape, of which some are not normal; learning_curves compares the two"
-    return first, _say(f"twin({first['model']}), a logistic regression,", why)
+    why = "a logistic regression; assumes no shape of the columns, some of which are not normal (see learning_curves)"
+    return first, _say(f"twin({first['model']})", why)
 
 
 def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
@@ -57,7 +57,7 @@ def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
             f"{shape}. Columns depend on each other: its answers may be good, its probabilities too sure. "
             "Leave out one of two columns that say the same, or calibrate (sklearn.calibration)",
         ),
-        _say(f"twin({model}), a logistic regression,", "weighs columns that say the same together; needs more rows"),
+        _say(f"twin({model})", "a logistic regression; weighs columns that say the same together, and needs more rows"),
     )
 
 

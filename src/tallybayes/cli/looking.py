@@ -24,7 +24,7 @@ def compare(
     json: o.Json = False,
 ) -> None:
     """Which model suits my table? Cross-validates the family beside two baselines and says which to use."""
-    from tallybayes import compare as run
+    from tallybayes import compare_models
     from tallybayes.cli.inputs import fresh_data
     from tallybayes.cli.settings import read_kinds
 
@@ -32,7 +32,7 @@ def compare(
     with fresh_data(o.Reading(data, drop or [], format, missing), target, kinds) as source:
         X, y, seen = source.sample(rows, seed)
     with say.watching("comparing") as watch:
-        found = run(X, y, schema=_features(kinds, target), folds=folds, random_state=seed, watch=watch)
+        found = compare_models(X, y, schema=_features(kinds, target), folds=folds, random_state=seed, watch=watch)
     drawn = f"\n{X.num_rows:,} of {seen:,} rows, drawn at random (--rows)." if seen > X.num_rows else ""
     say.show(found.text() + drawn, {"rows_in_data": seen, **found.to_dict()}, json)
 

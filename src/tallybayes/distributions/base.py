@@ -25,7 +25,7 @@ from tallybayes.schema import Levels
 Array = NDArray[Any]
 Stats = dict[str, Array]
 Params = dict[str, Any]
-Needs = Literal["numbers", "levels", "cuts"]
+Needs = Literal["numbers", "levels", "cuts", "codes"]
 Weights = NDArray[np.float64] | None
 
 NEVER_LEARNED = (
@@ -59,6 +59,10 @@ class Distribution(ABC):
     needs: ClassVar[Needs] = "numbers"
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
 
+    def layout(self) -> tuple[Any, ...]:
+        """Two distributions of one layout have tallies that add."""
+        return (type(self),)
+
     @abstractmethod
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
         """The tally of these rows."""
@@ -75,6 +79,10 @@ class Distribution(ABC):
         """Class c becomes class to[c] of K; to[c] < 0 drops it."""
         return {key: spread(value, to, K) if key in self.cells else value for key, value in s.items()}
 
+    def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:  # noqa: ARG002
+        """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
+        return s
+
     def check(self, s: Stats, context: Context) -> None:
         """Raises ValueError if no rows can have this tally: it comes from a file, and may be anything."""
         missing = [key for key in self.cells if key not in s]
@@ -89,6 +97,13 @@ class Distribution(ABC):
     @abstractmethod
     def estimate(self, s: Stats, context: Context) -> Params:
         """The parameters that people read."""
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """log of the prior density under which `estimate` is the most probable value, up to a constant.
+
+        0 where the estimate is maximum likelihood (or no maximum at all). The likelihood plus this is what EM climbs.
+        """
+        return 0.0
 
     @abstractmethod
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:

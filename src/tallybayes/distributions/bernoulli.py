@@ -19,8 +19,8 @@ from tallybayes.distributions.base import (
     dense_scores,
     expect,
 )
-from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column
-from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column, weighted
+from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
 
@@ -56,7 +56,7 @@ class Threshold(Distribution):
             raise OptionError(f"threshold must be a finite number; got {self.threshold!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Numbers):
             n, yes = _core.binary_counts(data.columns, self.threshold, y, w, K)
         elif self.threshold < 0:
@@ -76,6 +76,10 @@ class Threshold(Distribution):
         with np.errstate(divide="ignore"):
             no, yes = (np.where(empty, -np.log(2.0), np.log(s[key] + self.alpha) - down) for key in ("no", "yes"))
         return {"no": no, "yes": yes}
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Beta: a (log p + log(1 − p))."""
+        return weighted(self.alpha, p["no"] + p["yes"])
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         if isinstance(data, Sparse):

@@ -71,7 +71,6 @@ class Categorical(Distribution):
         return {**s, "count": spread(s["count"], to, K)}
 
     def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:
-        """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
         K = s["count"].shape[0]
         columns = []
         for part, to in zip(split(s["count"], s["sizes"]), maps, strict=True):
@@ -142,6 +141,16 @@ class Categorical(Distribution):
         table[:, gone] = np.repeat(rest, sizes, axis=1)[:, gone] if self.other else 0.0
         return {"log": np.ascontiguousarray(table.T), "other": rest.T.copy(), "sizes": sizes, "N": N, "exist": exist}
 
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too."""
+        if self.alpha == 0:
+            return 0.0
+        total = 0.0
+        parts = zip(split(p["log"].T, p["sizes"]), p["exist"], p["N"], p["other"], strict=True)
+        for log, exist, N, rest in parts:
+            total += float(log[:, exist].sum() + (N - exist.sum()) * rest.sum())
+        return self.alpha * total
+
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Codes)
         scorer.discrete(data.columns, p["sizes"], p["log"], p["other"] if self.other else None, data.raw)
@@ -206,6 +215,12 @@ def check_alpha(alpha: Any, least: float = 0.0) -> None:
 def check_per_column(alpha: Any, d: int) -> None:
     if np.shape(alpha) not in ((), (d,)):
         raise ValueError(f"alpha has the shape {np.shape(alpha)} for {d} columns")
+
+
+def weighted(alpha: float | Sequence[float], log: Array) -> float:
+    """Σ a_j log_cj, with 0 · −∞ = 0."""
+    a = np.broadcast_to(np.asarray(alpha, dtype=np.float64), log.shape)
+    return float((a[a > 0] * log[a > 0]).sum())
 
 
 def split(a: Array, sizes: Array) -> list[Array]:

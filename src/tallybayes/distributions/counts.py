@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
-from tallybayes.distributions.categorical import check_alpha, check_per_column
-from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
+from tallybayes.encode import Data, Numbers, Sparse
 
 LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
@@ -34,7 +34,7 @@ class Multinomial(Distribution):
         check_alpha(self.alpha)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             return {"sum": _core.csr_sums(data.view, y, w, K, None)}
         return {"sum": _core.sums(data.columns, y, w, K)[1]}
@@ -45,6 +45,10 @@ class Multinomial(Distribution):
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         return {"weight": _log_shares(s["sum"] + np.asarray(self.alpha))}
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: Σ_j a_j log θ_cj."""
+        return weighted(self.alpha, p["weight"])
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=False)
@@ -109,7 +113,7 @@ class Poisson(Distribution):
         check_alpha(self.alpha)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             total = _core.csr_sums(data.view, y, w, K, None)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], total.shape).copy()
@@ -130,6 +134,13 @@ class Poisson(Distribution):
         with np.errstate(divide="ignore"):
             weight = np.where(silent, 0.0, np.log(rate))
         return {"rate": rate, "weight": weight, "bias": np.where(silent, 0.0, -rate)}
+
+    def penalty(self, s: Stats, p: Params) -> float:
+        """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
+        if self.alpha == 0:
+            return 0.0
+        overall = s["sum"].sum(axis=0) / np.maximum(s["n"].sum(axis=0), np.finfo(float).tiny)
+        return float(self.alpha * (overall * p["weight"] + p["bias"]).sum())
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=True)

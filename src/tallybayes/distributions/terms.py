@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.encode import Coded, Codes, Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def split(d: Distribution, data: Data, p: Params, K: int) -> Array:
     if isinstance(data, Sparse):
         parts = [d.terms(block, p, K) for _, block in data.dense_blocks()]
         return np.concatenate(parts) if parts else np.empty((0, data.csr.shape[1], K))
+    assert not isinstance(data, Coded)  # distributions of combinations split by themselves
     out = np.empty((data.n, data.columns.d, K))
     if d.column(p, 0) is None:
         return _by_chain(d, data, p, out)

@@ -72,13 +72,25 @@ class TallyClassifier(
         """None, 'uniform', 'laplace', or one number per class."""
         return None
 
-    def _choose_again(self) -> tuple[Group, ...]:
-        """The groups for more rows: with the parameters as they are now."""
-        return self._choose(self.schema_)
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:  # noqa: ARG002
+        """The groups for more rows, after these: with the parameters as they are now."""
+        return self._choose(schema)
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:  # noqa: ARG002
         """The groups with options filled in that are chosen on the first rows."""
         return groups
+
+    def _structure(
+        self,
+        groups: tuple[Group, ...],
+        batch: Batch,  # noqa: ARG002
+        schema: Schema,  # noqa: ARG002
+        total: Tally,
+        y: Any,  # noqa: ARG002
+        w: Any,  # noqa: ARG002
+    ) -> tuple[tuple[Group, ...], Tally]:
+        """The groups with the dependences between their columns chosen, and a tally that holds what they need."""
+        return groups, total
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
@@ -114,10 +126,11 @@ class TallyClassifier(
             schema = infer_schema(table, self._given_schema(), self._kind())
             groups = self._choose(schema)
         else:
-            schema, groups = self.schema_, self._choose_again()
+            schema, groups = self.schema_, self._choose_again(self.schema_, self._groups)
             if not same_shape(groups, self._groups):
                 raise OptionError(
-                    "distributions was changed after the fit; the rows learned so far do not suit it. Fit again."
+                    "A parameter that says what is counted was changed after the fit; the rows learned so far do not "
+                    "suit it. Fit again."
                 )
         table = self._aligned(table, schema, fresh)
         closed = classes is not None or (not fresh and self._closed)
@@ -140,6 +153,7 @@ class TallyClassifier(
         total = new if fresh else tally.combine(self._tally, new, groups)
         if fresh:
             groups = self._tune(groups, batch, total, codes, weights)
+            groups, total = self._structure(groups, batch, schema, total, codes, weights)
         self._keep(schema, groups, total, closed)
         if fresh and schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
@@ -188,7 +202,9 @@ class TallyClassifier(
         groups = self._groups
         schema = tally.union_schema(self.schema_, other.schema_, _sizes(self), _sizes(other))
         if not same_shape(groups, other._groups):
-            raise MergeError("The two models use different distributions for their columns.")
+            raise MergeError(
+                "The two models use different distributions, or count different combinations, for their columns."
+            )
         mine = tally.relevel(self._tally, groups, self.schema_, schema)
         theirs = tally.relevel(other._tally, groups, other.schema_, schema)
         self._keep(schema, groups, tally.combine(mine, theirs, groups), self._closed and other._closed)
@@ -268,7 +284,7 @@ class TallyClassifier(
         """log p(x): is this row like anything seen? priors: see predict_proba."""
         return self._matrix(X, "evidence", priors)
 
-    def _matrix(self, X: Any, how: str, priors: Any) -> Floats:
+    def _matrix(self, X: Any, how: str, priors: Any = None) -> Floats:
         answer: Floats = self._ask(X, how, priors)
         return answer
 
@@ -393,6 +409,6 @@ def _sizes(model: TallyClassifier) -> dict[int, int]:
     """How many codes each directly coded column has."""
     out: dict[int, int] = {}
     for group, s in zip(model._groups, model._tally.stats, strict=True):
-        if "sizes" in s and group.distribution.needs == "levels":
+        if "sizes" in s:
             out.update(zip(group.columns, s["sizes"].tolist(), strict=True))
-    return out
+    return {j: size for j, size in out.items() if j not in model.schema_.cuts}

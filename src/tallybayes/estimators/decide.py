@@ -7,22 +7,22 @@ from typing import Any, Self
 import numpy as np
 import sklearn
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Bunch, get_tags
+from sklearn.base import clone
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.decision import Losses, check_loss, check_proba, chosen
+from tallybayes.decision import Losses, check_loss, check_proba, chosen, mean
 from tallybayes.errors import LabelError, OptionError, is_number, listing
-from tallybayes.estimators.inputs import check_weights
 from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss
+from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import positions, read_labels
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class BayesDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class BayesDecision(Wrapper):
     """Answers so that the expected loss is least: h(x) = argmin_a Σ_j λ[a, j] P(j | x).
 
     Parameters
@@ -147,8 +147,7 @@ class BayesDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         self, X: Any, losses: Any = None, amount: Any = None, sample_weight: Any = None, **params: Any
     ) -> float:
         """The expected loss: the mean of answer_risk. True of the world as far as the probabilities are."""
-        risk = self.answer_risk(X, losses, amount, **params)
-        return float(np.average(risk, weights=check_weights(sample_weight, len(risk))))
+        return mean(self.answer_risk(X, losses, amount, **params), sample_weight)
 
     def realised_loss(self, X: Any, y: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
         """What each row's answer cost, given its true class y."""
@@ -162,8 +161,7 @@ class BayesDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
 
         With loss=None and no reject it is accuracy − 1.
         """
-        found = self.realised_loss(X, y, losses, amount, **params)
-        return -float(np.average(found, weights=check_weights(sample_weight, len(found))))
+        return -mean(self.realised_loss(X, y, losses, amount, **params), sample_weight)
 
     def _realised(self, P: Floats, y: Any, losses: Losses) -> Floats:
         codes, found = read_labels(y, len(P))
@@ -209,31 +207,6 @@ class BayesDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         for caller in ("predict", "predict_proba", "score"):
             mapping.add(caller=caller, callee="predict_proba")
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=mapping)
-
-    @property
-    def classes_(self) -> Array:
-        return np.asarray(self._of_inner("classes_"))
-
-    @property
-    def n_features_in_(self) -> int:
-        return int(self._of_inner("n_features_in_"))
-
-    @property
-    def feature_names_in_(self) -> Array:
-        return np.asarray(self._of_inner("feature_names_in_"))
-
-    def _of_inner(self, name: str) -> Any:
-        """An attribute of the fitted estimator; before the fit there is none."""
-        if "estimator_" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
-        return getattr(self.estimator_, name)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags
-        return tags
 
 
 def _amounts(amount: Any, n: int) -> Floats:

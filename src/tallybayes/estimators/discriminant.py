@@ -20,6 +20,7 @@ from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
 from tallybayes.plan import Batch, Group, encode_batch, named
+from tallybayes.schema import Schema
 from tallybayes.source import read_table
 from tallybayes.tally import Tally
 
@@ -127,12 +128,12 @@ class GaussianDiscriminant(Preset):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def _choose_again(self) -> tuple[Group, ...]:
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """What was chosen on the first rows stays."""
-        block = self._groups[0].distribution
+        block = groups[0].distribution
         if isinstance(block, GaussianBlock) and block.separate:
-            return self._groups
-        return super()._choose_again()
+            return groups
+        return super()._choose_again(schema, groups)
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:
         o = self._options()

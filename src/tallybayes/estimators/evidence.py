@@ -1,4 +1,4 @@
-"""Why this answer: what each feature says for each class, and which features say most."""
+"""Why this answer: what each feature says for each class, which features say most, and is the row like any seen."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from tallybayes.distributions.information import information
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.explain import Explanation, FeatureRanking
+from tallybayes.novelty import NoveltyScore, novelty_score
 from tallybayes.plan import encode_batch, named
 from tallybayes.schema import align
 from tallybayes.source import read_table
@@ -20,7 +21,7 @@ MOST = 1 << 27  # numbers in one explanation: 1 GB
 
 
 class Explains:
-    """explain for a TallyClassifier."""
+    """explain and novelty for a TallyClassifier."""
 
     def explain(self, X: Any = None, *, against: Any = None) -> Any:
         """What each feature says for each class, row by row; without rows, how much each feature tells of the class.
@@ -39,6 +40,16 @@ class Explains:
         if against is not None and against not in me.classes_.tolist():
             raise LabelError(f"against={against!r} is not a class of this model. Classes: {me.classes_.tolist()}.")
         return _explanation(me, X, against)
+
+    def novelty(self, reference: Any = None, *, n: int = 2000, random_state: Any = 0) -> NoveltyScore:
+        """Is a row like anything seen? A NoveltyScore, which turns log p(x) into p-values.
+
+        reference: rows that the model did not learn; without it, n rows drawn from the model. The model is kept as it
+        is now: what it learns afterwards changes nothing.
+        """
+        me: Any = self
+        me._require_fit()
+        return novelty_score(me, reference, n, random_state)
 
 
 def _explanation(model: TallyClassifier, X: Any, against: Any) -> Explanation:

@@ -47,7 +47,10 @@ class Generates:
         for group, params in zip(self._groups, p.parts, strict=True):
             drawn = group.distribution.sample(params, codes, rng)
             for j, values in zip(group.columns, drawn, strict=True):
-                columns[j] = (group.distribution.needs, values)
+                needs: str = group.distribution.needs
+                if needs == "codes":
+                    needs = "cuts" if j in self.schema_.cuts else "levels"
+                columns[j] = (needs, values)
         return build_table(self.schema_, columns, rng), self.classes_[codes]
 
     def _classes_to_draw(self, n: int, y: Any, p: Parameters, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -75,7 +78,7 @@ class Generates:
                     labels = [str(v) for v in self.schema_.levels[j].labels]
                 elif j in self.schema_.cuts:
                     labels = self.schema_.cuts[j].labels()
-                elif group.distribution.needs == "levels":
+                elif "sizes" in params:
                     labels = [str(v) for v in range(int(params["sizes"][i]))]
                 return {
                     label: group.distribution.describe(params, i, k, labels)

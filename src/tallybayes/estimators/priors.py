@@ -38,7 +38,8 @@ class PriorShift:
     converged: bool
 
     def __str__(self) -> str:
-        head = f"prior of {self.n_rows} rows: moved? p = {self.p_value:.3g} (likelihood ratio {self.statistic:.1f})"
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        head = f"prior of {self.n_rows} rows: moved? {p} (likelihood ratio {self.statistic:.1f})"
         rows = zip(self.classes.tolist(), self.old_prior, self.prior, self.standard_error, strict=True)
         return "\n".join([head, *(f"  {label}: {was:.3f} → {now:.3f} ± {se:.3f}" for label, was, now, se in rows)])
 

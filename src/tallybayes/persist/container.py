@@ -33,7 +33,7 @@ VERSION = 1
 START = struct.Struct("<8sIIQQ")
 DIGEST = 32
 STEP = 1 << 20
-DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,8}|\|S[1-9][0-9]{0,8}")
+DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,6}|\|S[1-9][0-9]{0,6}")
 
 
 class Readable(Protocol):
@@ -41,7 +41,7 @@ class Readable(Protocol):
 
 
 def chunks(header: Mapping[str, Any], arrays: Sequence[Array]) -> Iterator[bytes | memoryview]:
-    """The file, piece by piece. The header must be JSON; header["arrays"] is filled in here."""
+    """The file, piece by piece. The header must be JSON, the arrays storable; header["arrays"] is filled in here."""
     plain = [_plain(a) for a in arrays]
     listed = [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in plain]
     text = json.dumps({**header, "arrays": listed}, allow_nan=False, separators=(",", ":")).encode("ascii")
@@ -56,13 +56,14 @@ def chunks(header: Mapping[str, Any], arrays: Sequence[Array]) -> Iterator[bytes
     yield digest.digest()
 
 
+def storable(dtype: np.dtype[Any]) -> bool:
+    """Can a file have an array of this type?"""
+    return DTYPE.fullmatch(dtype.newbyteorder("<").str) is not None
+
+
 def _plain(a: Array) -> Array:
-    """C order, little-endian, of a type that files may have."""
-    a = np.asarray(a, order="C")
-    a = a.astype(a.dtype.newbyteorder("<")) if a.dtype.str.startswith(">") else a
-    if not DTYPE.fullmatch(a.dtype.str):
-        raise ModelFileError(f"A model file cannot hold an array of type {a.dtype}.")
-    return a
+    """In C order and little-endian; a copy only if it is not."""
+    return np.asarray(a, dtype=a.dtype.newbyteorder("<"), order="C")
 
 
 def _padded(n: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tallybayes
-from tallybayes.distributions.base import Context, Stats
+from tallybayes.distributions.base import Stats
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.labels import sort_labels
@@ -159,22 +159,22 @@ def check(model: TallyClassifier, schema: Schema, groups: tuple[Group, ...], t: 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say was said at the fit
         model._check_options()
-        again = model._choose(schema)
+        again = model._choose_again(schema, groups)
         if not same_shape(again, groups):
             raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
         for s, *both in zip(t.stats, groups, again, strict=True):
             for group in both:  # what counted it, and what the next rows will be counted with
-                _check_stats(group, s, context_of(t, schema, group), schema)
+                _check_stats(group, s, t, schema)
         if t.weight.sum() > 0:
             log_prior(t, model._prior())
 
 
-def _check_stats(group: Group, s: Stats, context: Context, schema: Schema) -> None:
+def _check_stats(group: Group, s: Stats, t: Tally, schema: Schema) -> None:
     name = group.distribution.name
     if group.distribution.needs == "cuts" and not all(j in schema.cuts for j in group.columns):
         raise ModelFileError(f"A column of the distribution {name!r} has no cuts.")
     try:
-        group.distribution.check(s, context)
+        group.distribution.check(s, context_of(t, schema, group))
     except ValueError as e:
         raise ModelFileError(f"The tally of {name!r} is not one: {e}.") from None
 

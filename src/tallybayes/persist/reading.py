@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -28,6 +29,8 @@ class Reader:
 
     def __init__(self, arrays: list[Array], listed: Json) -> None:
         self._arrays = dict(enumerate(arrays))
+        self._known = distributions.known()
+        self._kinds = self._all_kinds()
         self._distributions: list[Distribution] = []
         for entry in items(listed, "distributions"):
             self._distributions.append(self._distribution(fields(entry, "a distribution", "name", "options")))
@@ -46,12 +49,12 @@ class Reader:
         if len(j) != 1:
             raise ModelFileError(f"{where} is not a value.")
         [(kind, inside)] = j.items()
-        read = self._kinds().get(kind)
+        read = self._kinds.get(kind)
         if read is None:
             raise ModelFileError(f"{where} is a {kind!r:.40}, which this version does not know.")
         return read(inside, where, depth + 1)
 
-    def _kinds(self) -> dict[str, Callable[[Json, str, int], Any]]:
+    def _all_kinds(self) -> dict[str, Callable[[Json, str, int], Any]]:
         return {
             "tuple": lambda j, where, depth: tuple(self._values(j, where, depth)),
             "dict": self._dict,
@@ -125,7 +128,7 @@ class Reader:
 
     def _distribution(self, parts: list[Json]) -> Distribution:
         name, options = parts
-        cls = distributions.known().get(name) if isinstance(name, str) else None
+        cls = self._known.get(name) if isinstance(name, str) else None
         if cls is None:
             raise ModelFileError(
                 f"It uses the distribution {name!r:.60}, which is not registered here. Import the module that "
@@ -152,7 +155,8 @@ def _check_schema(s: Schema) -> None:
             raise ModelFileError("The schema has a level twice.")
     for cuts in s.cuts.values():
         p = cuts.points
-        if p.dtype != np.float64 or p.ndim != 1 or not np.isfinite([*p, cuts.low, cuts.high]).all():
+        finite = np.isfinite(p).all() and np.isfinite([cuts.low, cuts.high]).all()
+        if p.dtype != np.float64 or p.ndim != 1 or not finite:
             raise ModelFileError("The schema's cuts are not finite numbers.")
         if not (np.diff(p) > 0).all() or cuts.low > cuts.high:
             raise ModelFileError("The schema's cuts do not rise.")
@@ -181,7 +185,8 @@ def _not_finite(j: Json, where: str) -> float:
 
 def _object_array(values: list[Any]) -> Array:
     out = np.empty(len(values), dtype=object)
-    out[:] = values
+    for i, v in enumerate(values):  # a slice would look into lists
+        out[i] = v
     return out
 
 
@@ -191,6 +196,7 @@ def _text_array(values: list[str], where: str) -> Array:
     return np.array(values, dtype=np.dtypes.StringDType())
 
 
+@functools.cache
 def _hints(cls: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)

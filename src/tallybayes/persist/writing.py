@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallybayes import distributions
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
+from tallybayes.persist.container import storable
 from tallybayes.persist.forms import BITS, Json
 from tallybayes.schema import Schema
 
@@ -41,6 +42,7 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: list[Array] = []
         self.distributions: list[Json] = []
+        self._known = distributions.known()
         self._places: dict[int, int] = {}  # of distributions, by identity
 
     def value(self, v: Any, where: str, depth: int = 0) -> Json:
@@ -82,7 +84,7 @@ class Writer:
             return {"texts": [str(v) for v in a.tolist()]}
         if a.dtype.kind == "O" and a.ndim == 1:
             return {"objects": [self.value(v, where, depth + 1) for v in a.tolist()]}
-        if a.dtype.kind not in "biufUS" or a.dtype.itemsize == 0 or a.dtype == np.longdouble != np.float64:
+        if not storable(a.dtype):
             raise ModelFileError(f"{where} is an array of type {a.dtype}, which a model file cannot hold.")
         self.arrays.append(a)
         return {"array": len(self.arrays) - 1}
@@ -121,7 +123,7 @@ class Writer:
 
     def _distribution(self, d: Distribution, where: str, depth: int) -> int:
         if id(d) not in self._places:
-            if distributions.known().get(d.name) is not type(d):
+            if self._known.get(d.name) is not type(d):
                 raise ModelFileError(
                     f"{where} has the distribution {type(d).__name__}, which is not known by its name {d.name!r}: put "
                     "@register above the class, here and wherever the file is loaded."

@@ -1,0 +1,96 @@
+#include "core/averaged.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace tb {
+
+std::size_t choose(std::size_t n, std::size_t r) {
+  if (r > n) return 0;
+  std::size_t out = 1;
+  for (std::size_t i = 0; i < r; ++i) out = out * (n - i) / (i + 1);
+  return out;
+}
+
+bool next_set(std::vector<std::int32_t>& set, std::size_t d) {
+  const std::size_t m = set.size();
+  std::size_t i = m;
+  while (i > 0 && static_cast<std::size_t>(set[i - 1]) == d - m + i - 1) --i;
+  if (i == 0) return false;
+  ++set[i - 1];
+  for (; i < m; ++i) set[i] = set[i - 1] + 1;
+  return true;
+}
+
+namespace {
+
+// Insertion: there are at most four.
+template <class Before>
+void sort_few(std::int32_t* column, std::size_t m, Before before) {
+  for (std::size_t i = 1; i < m; ++i) {
+    for (std::size_t q = i; q > 0 && before(column[q], column[q - 1]); --q) std::swap(column[q], column[q - 1]);
+  }
+}
+
+}  // namespace
+
+void AveragedCounts::check() {
+  const char* message = "the tables must be all sets of 2 to order + 1 columns, in lexicographic order";
+  first.assign(1, 0);
+  for (std::size_t j = 0; j < d(); ++j) first.push_back(first.back() + static_cast<std::size_t>(tables.size[j]));
+  start.assign(order + 3, 0);
+  for (std::size_t m = 2; m <= order + 1; ++m) start[m + 1] = start[m] + choose(d(), m);
+  if (tables.count != start[order + 2]) throw std::invalid_argument(message);
+  for (std::size_t m = 2; m <= std::min(order + 1, d()); ++m) {
+    std::vector<std::int32_t> set(m);
+    std::iota(set.begin(), set.end(), 0);
+    std::size_t t = start[m];
+    do {
+      if (tables.order(t) != m || !std::equal(set.begin(), set.end(), tables.columns(t))) throw std::invalid_argument(message);
+      ++t;
+    } while (next_set(set, d()));
+  }
+}
+
+std::size_t AveragedCounts::table(const std::int32_t* column, std::size_t m) const {
+  std::size_t t = start[m], from = 0;
+  for (std::size_t i = 0; i < m; ++i) {
+    const auto at = static_cast<std::size_t>(column[i]);
+    t += choose(d() - from, m - i) - choose(d() - at, m - i);
+    from = at + 1;
+  }
+  return t;
+}
+
+void AveragedCounts::by_rank(std::int32_t* column, std::size_t m) const {
+  const auto before = [&](std::int32_t a, std::int32_t b) { return rank[a] != rank[b] ? rank[a] < rank[b] : a < b; };
+  sort_few(column, m, before);
+}
+
+Family AveragedCounts::family(const std::int32_t* parent, std::size_t l, std::size_t k) const {
+  const auto self = static_cast<std::int32_t>(k);
+  Family f{};
+  f.child = std::find(parent, parent + l, self) == parent + l;
+  if (!f.child) return f;
+  std::int32_t column[kMostParents + 1];
+  std::copy(parent, parent + l, column);
+  column[l] = self;
+  sort_few(column, l + 1, std::less<>{});
+  f.offset = tables.offset[table(column, l + 1)];
+  std::size_t stride = 1;
+  for (std::size_t i = l + 1; i-- > 0; stride *= size(static_cast<std::size_t>(column[i]))) {
+    if (column[i] == self) f.stride = stride;
+    else f.step[std::find(parent, parent + l, column[i]) - parent] = stride;
+  }
+  return f;
+}
+
+double AveragedCounts::n(std::size_t c, const std::int32_t* column, std::size_t m, std::size_t cell) const {
+  if (m == 1) return single[c * all_levels() + first[static_cast<std::size_t>(column[0])] + cell];
+  return count(c * tables.cells() + tables.offset[table(column, m)] + cell);
+}
+
+}  // namespace tb

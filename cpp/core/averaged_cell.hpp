@@ -1,0 +1,86 @@
+// P(x_k | c, s) of every child beside one combination s of the parents' levels, in the lanes of kernels/averaged.hpp.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "core/averaged.hpp"
+
+namespace tb {
+
+// Classes are taken so many at a time.
+inline std::size_t lanes_for(std::size_t classes) { return classes <= 2 ? 2 : classes <= 4 ? 4 : 8; }
+
+// A count without `removed` of it.
+inline double less(double n, double removed) { return n > removed ? n - removed : 0.0; }
+
+// (n + alpha) / (total + alpha levels)
+inline double smoothed(double n, double total, double alpha, double levels) {
+  const double below = total + alpha * levels;
+  return below > 0.0 ? (n + alpha) / below : 1.0 / levels;
+}
+
+// A product in the form of kernels/averaged.hpp: x * 2^(512 e).
+struct Scaled {
+  double x = 1.0;
+  double e = 0.0;
+
+  void times(double factor) {  // in [0, 1]
+    lift(factor);
+    x *= factor;
+    lift(x);
+    if (x == 0.0) e = kNothing;
+  }
+  void write(double* lane, std::size_t lanes) const {
+    lane[0] = x;
+    lane[lanes] = e;
+  }
+
+ private:
+  void lift(double& v) {
+    for (; v > 0.0 && v < 0x1p-512; e -= 1.0) v *= 0x1p512;
+  }
+};
+
+class AveragedCell {
+ public:
+  // Classes from c0 on. removed: taken from every count before use (never below 0).
+  AveragedCell(const AveragedCounts& m, std::size_t c0, double removed = 0.0);
+
+  // The parents, ascending, as many as the order.
+  void parents(const std::int32_t* set);
+  // The table of this cell of the parents.
+  void fill(std::size_t cell);
+  // n(s) over all classes.
+  double total(std::size_t cell) const;
+
+  std::size_t lanes() const { return lanes_; }
+  std::size_t classes() const { return classes_; }  // lanes in use
+  // (levels of all columns + 1, lanes): the probabilities; 1 for the levels of the parents, and last for a missing value.
+  double* table() { return table_.data(); }
+  std::size_t length() const { return (m_.all_levels() + 1) * lanes_; }
+  // P0 in the same form.
+  const double* root() const { return root_.data(); }
+  // Q(s | c), with Laplace P(c, s): without the division by P(c), see log_scale.
+  const Scaled* start() const { return start_; }
+  // Where the counts of child k beside all parents lie.
+  const Family& family(std::size_t k) const { return family_[(m_.order - 1) * m_.d() + k]; }
+  // What is to be added to the logarithm of class c's scores: -log P(c) with Laplace, otherwise 0.
+  static double log_scale(const AveragedCounts& m, std::size_t c);
+
+ private:
+  void laplace_start(std::size_t cell);
+
+  const AveragedCounts& m_;
+  std::size_t c0_, lanes_, classes_;
+  double removed_;
+  AlignedArray table_, root_;
+  Scaled start_[8];
+  std::vector<Family> family_;   // (order, d): beside the first, the first two, ... parents
+  std::int32_t set_[kMostParents], ranked_[kMostParents];
+  double cells_even_ = 1.0;      // prod N_j
+  double seen_ = 0.0;            // n(S)
+};
+
+}  // namespace tb

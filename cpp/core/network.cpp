@@ -1,0 +1,96 @@
+#include "core/network.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/threads.hpp"
+#include "kernels/network.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t kSpan = 4096;  // rows that one thread takes at a time
+
+// One thread's room for a block of kRows rows.
+template <class T>
+class Block {
+ public:
+  explicit Block(const Network& network)
+      : net_(network), code_(network.d * kRows), cell_(network.families.count * kRows), log_(network.families.count),
+        row_code_(network.d) {
+    for (std::size_t f = 0; f < network.families.count; ++f) log_[f] = network.log + network.offset[f] * network.classes;
+  }
+
+  void score(const T* codes, std::size_t n, std::size_t r0, std::size_t rows, double* out) {
+    const std::uint64_t holes = read(codes, n, r0, rows);
+    const Families& all = net_.families;
+    for (std::size_t f = 0; f < all.count; ++f) {
+      std::uint32_t* cell = cell_.data() + f * kRows;
+      std::copy_n(code_.data() + static_cast<std::size_t>(all.child[f]) * kRows, kRows, cell);
+      std::size_t stride = static_cast<std::size_t>(net_.size[all.child[f]]);
+      for (std::int64_t i = all.parent_start[f + 1]; i-- > all.parent_start[f];) {
+        const auto j = static_cast<std::size_t>(all.parent[i]);
+        TB_CALL(add_codes, code_.data() + j * kRows, static_cast<std::uint32_t>(stride), cell);
+        stride *= static_cast<std::size_t>(net_.size[j]);
+      }
+    }
+    TB_CALL(sum_families, FamilyCells{all.count, cell_.data(), log_.data(), net_.classes}, rows, out);
+    for (std::size_t r = 0; holes >> r; ++r) {
+      if (!(holes >> r & 1)) continue;
+      for (std::size_t j = 0; j < net_.d; ++j) {
+        const T v = codes[j * n + r0 + r];
+        row_code_[j] = v == kNoCode<T> ? -1 : static_cast<std::int64_t>(v);
+      }
+      eliminate(net_, row_code_.data(), r0 + r, out + r * net_.classes);
+      if (r == kRows - 1) break;
+    }
+  }
+
+ private:
+  // The codes of the block as uint32, 0 for what is missing; which rows miss something.
+  std::uint64_t read(const T* codes, std::size_t n, std::size_t r0, std::size_t rows) {
+    std::uint64_t holes = 0;
+    for (std::size_t j = 0; j < net_.d; ++j) {
+      const T* from = codes + j * n + r0;
+      std::uint32_t* to = code_.data() + j * kRows;
+      bool hole = false;
+      for (std::size_t r = 0; r < rows; ++r) {
+        hole |= from[r] == kNoCode<T>;
+        to[r] = static_cast<std::uint32_t>(from[r]);
+      }
+      if (!hole) continue;
+      for (std::size_t r = 0; r < rows; ++r) {
+        if (from[r] != kNoCode<T>) continue;
+        holes |= std::uint64_t{1} << r;
+        to[r] = 0;
+      }
+    }
+    return holes;
+  }
+
+  const Network& net_;
+  std::vector<std::uint32_t> code_;
+  std::vector<std::uint32_t> cell_;
+  std::vector<const double*> log_;
+  std::vector<std::int64_t> row_code_;
+};
+
+}  // namespace
+
+template <class T>
+void network_scores(const Network& network, const T* codes, std::size_t n, double* out) {
+  const std::size_t spans = (n + kSpan - 1) / kSpan;
+  parallel_for(n * network.d < 1 << 14 ? (spans > 0) : spans, [&](std::size_t s, int) {
+    Block<T> block(network);
+    const std::size_t end = n * network.d < 1 << 14 ? n : std::min(n, (s + 1) * kSpan);
+    for (std::size_t r = s * kSpan; r < end; r += kRows) {
+      block.score(codes, n, r, std::min(kRows, end - r), out + r * network.classes);
+    }
+  });
+}
+
+template void network_scores(const Network&, const std::uint8_t*, std::size_t, double*);
+template void network_scores(const Network&, const std::uint16_t*, std::size_t, double*);
+template void network_scores(const Network&, const std::uint32_t*, std::size_t, double*);
+
+}  // namespace tb

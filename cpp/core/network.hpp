@@ -1,0 +1,34 @@
+// The log joint of a network: Σ over families of log P(child | class, parents), missing values summed out exactly.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "core/families.hpp"
+
+namespace tb {
+
+// A network ready to score. Every column is the child of one family; families are in topological order.
+struct Network {
+  std::size_t d;
+  std::size_t classes;
+  const std::int64_t* size;
+  Families families;
+  const std::size_t* offset;  // of each family's cells in log
+  const double* log;          // (cells, classes)
+};
+
+// Too many missing values hang together in one row: summing over them would take a table of this many cells.
+struct TooManyMissing {
+  std::size_t row;
+  double cells;
+};
+
+// out[r * classes + c] = log P(row r | class c). codes: packed, see tables.hpp.
+template <class T>
+void network_scores(const Network& network, const T* codes, std::size_t n, double* out);
+
+// log P(the values of one row that are there | class): code[j] < 0 is missing. Exact, by eliminating one missing
+// column after another. out: (classes).
+void eliminate(const Network& network, const std::int64_t* code, std::size_t row, double* out);
+
+}  // namespace tb

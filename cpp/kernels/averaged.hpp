@@ -1,0 +1,66 @@
+// The hot loops of averaged dependence estimators: conditional probabilities out of counts, and their products over
+// the columns of rows.
+// Numbers come in lanes: one per class, padded to 2, 4 or 8. A product is kept as x * 2^(512 e), e <= 0, with x zero or
+// in [2^-512, 1]: no logarithm is needed, no number of columns is too many, and since scaling by a power of two is
+// exact, the bits do not depend on when it is done.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "core/dispatch.hpp"
+
+namespace tb {
+
+constexpr int kScaleBits = 512;       // a unit of e
+constexpr double kNothing = -1e9;     // e of the number zero: below all others
+constexpr std::size_t kMostParents = 3;
+
+// Where the counts of one child beside some parents lie: n(x, v) at joint + offset + x * stride + sum v[i] * step[i].
+struct Family {
+  std::size_t offset;
+  std::size_t stride;
+  std::size_t step[kMostParents];
+  bool child;  // false: this column is a parent itself
+};
+
+// P(child | class, parents) of all children beside one combination of parents' levels.
+struct CellFill {
+  const void* joint;       // (classes, cells), from the class of the first lane on
+  bool whole;              // uint32, not double
+  std::size_t cells;
+  std::size_t classes;     // lanes in use
+  std::size_t lanes;
+  std::size_t d;
+  const Family* family;          // of each column
+  const std::size_t* first;      // its first level
+  const std::size_t* value;      // the levels of the parents
+  std::size_t parents;
+  const double* levels;          // how many levels share the probability; with alpha: Laplace
+  double alpha;
+  const double* strength;        // or null. Back-off: p holds the estimate with a parent fewer
+  double removed;                // taken from each count
+  double* p;                     // (levels of all columns, lanes)
+};
+
+// The product of the entries of table that the codes of a row name.
+struct Products {
+  const void* code;       // (rows, d), places in table; 2 or 4 bytes each
+  bool wide;
+  std::size_t d;
+  std::size_t lanes;
+  const double* table;
+  const double* start;    // the first factor: x, then e
+  std::size_t run;        // how many factors cannot leave the range of doubles, see safe_run
+};
+
+}  // namespace tb
+
+TB_DECLARE(void, fill_cell, (const CellFill& f))
+// How many numbers in [0, 1] from these, times one in [2^-512, 1], stay normal or zero; 0 if not even one.
+TB_DECLARE(std::size_t, safe_run, (const double* p, std::size_t count))
+// sum[row] += the product; sum is (rows, 2 * lanes): x, then e.
+TB_DECLARE(void, add_products, (const Products& t, const std::uint32_t* row, std::size_t rows, double* sum))
+// sum[g] += weight * log((above + a prior) / (below + a)) over all, a = grid[g]; prior where below + a is 0.
+// count is a multiple of 8.
+TB_DECLARE(void, add_log_likelihoods, (const double* weight, const double* above, const double* below, const double* prior,
+                                       std::size_t count, const double* grid, std::size_t grid_size, double* sum))

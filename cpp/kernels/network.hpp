@@ -1,0 +1,24 @@
+// The sum over families of the logs of the cells that a row falls into.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "core/dispatch.hpp"
+#include "core/part.hpp"
+
+namespace tb {
+
+// Cell cell[f * kRows + r] of family f, whose first cell is at log[f]: one number per class, side by side.
+struct FamilyCells {
+  std::size_t families;
+  const std::uint32_t* cell;
+  const double* const* log;
+  std::size_t classes;
+};
+
+}  // namespace tb
+
+// out[r * classes + c] = sum over families, r < rows <= kRows.
+TB_DECLARE(void, sum_families, (const FamilyCells& cells, std::size_t rows, double* out))
+// cell[r] += code[r] * stride for kRows rows
+TB_DECLARE(void, add_codes, (const std::uint32_t* code, std::uint32_t stride, std::uint32_t* cell))

@@ -1,0 +1,194 @@
+"""AveragedNetwork: the mean over all sets of n columns of the network in which they are everyone's parents (AnDE)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import Array, Context, Params, Stats
+from tallybayes.distributions.categorical import split
+from tallybayes.distributions.joint import GRID, Joint, information, packed
+from tallybayes.distributions.network import draw, families
+from tallybayes.distributions.tables import subsets
+from tallybayes.encode import Coded, Data
+from tallybayes.errors import OptionError, is_number
+
+Floats = NDArray[np.float64]
+SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
+
+
+@dataclass(frozen=True)
+class AveragedNetwork(Joint):
+    """P(x | c) = Σ_S W_S P(x_S | c) Π_{j ∉ S} P(x_j | c, x_S) / Σ_S W_S
+
+    over the sets S of n columns whose values together were met at least min_count times; naive Bayes where there is
+    none. With Laplace's correction P(c, x_S) = (n(c, x_S) + α) / (n + α K N_S). Missing values are left out.
+    weighting 'information': W_S = I(x_S; y), else 1. subsumption: a value that follows from another one of its row
+    (every row with that one has it, and there are at least SUBSUMED of them) is left out.
+    """
+
+    n: int = 1
+    min_count: float = 1.0
+    weighting: str | None = None
+    subsumption: bool = False
+
+    name = "averaged network"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weighting not in (None, "information"):
+            raise OptionError(f"weighting must be None or 'information'; got {self.weighting!r}.")
+
+    def check(self, s: Stats, context: Context) -> None:
+        super().check(s, context)
+        if self.n not in (1, 2, 3) or self.order != min(self.n + 1, context.d):
+            raise ValueError(f"n = {self.n} parents do not go with sets of {self.order} columns")
+        if not is_number(self.min_count) or self.min_count <= 0:
+            raise ValueError("'min_count' is not a number above 0")
+
+    def estimate(self, s: Stats, context: Context) -> Params:
+        p = self.base(s, context)
+        d = len(p["sizes"])
+        t = self.tables(d)
+        p.update(columns=t.columns, starts=t.starts, n=min(self.n, d - 1))
+        if p["n"] == 0:
+            return p
+        p["W"] = self._weights(p)
+        p["rank"], p["strengths"] = np.arange(d, dtype=np.int32), None
+        if self.smoothing == "backoff":
+            _, single = information(t, p)
+            p["rank"] = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
+            p["strengths"] = _core.averaged_strengths(
+                **_counted(p), order=p["n"], alpha=float(self.alpha), rank=p["rank"], grid=GRID
+            )
+        if self.subsumption:
+            p["follows"] = self._implications(p)
+        return p
+
+    def _weights(self, p: Params) -> Floats:
+        d = len(p["sizes"])
+        sets = subsets(d, p["n"]) if p["n"] > 1 else np.arange(d)[:, None]
+        if self.weighting is None:
+            return np.ones(len(sets))
+        blocks = split(p["single"], p["sizes"])
+        if p["n"] > 1:
+            index, offsets = self.tables(d).index(), _offsets(p)
+            blocks = [p["joint"][:, slice(*offsets[index[tuple(s)]])] for s in sets.tolist()]
+        found = np.array([_shared_with_class(b) for b in blocks])
+        return found if found.any() else np.ones(len(sets))
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        assert isinstance(data, Coded)
+        terms, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
+        for span, codes, met in packed(data, p["sizes"], p["exist"]):
+            terms[span] = self.scores(codes, p)
+            unseen |= met
+        scorer.added(terms, np.flatnonzero(unseen).tolist())
+
+    def scores(self, codes: Array, p: Params) -> Array:
+        if self.subsumption and p["n"]:
+            codes = without_subsumed(codes, p["sizes"], p["follows"])
+        if p["n"] == 0:
+            none = np.empty(0, dtype=np.int32), np.zeros(len(p["sizes"]) + 1, dtype=np.int64)
+            return _core.network_scores(codes, p["sizes"], p["child"], *none, p["log"])
+        return _core.averaged_scores(
+            codes,
+            **_counted(p),
+            order=p["n"],
+            alpha=float(self.alpha),
+            strengths=p["strengths"],
+            rank=p["rank"],
+            weights=p["W"],
+            min_count=float(self.min_count),
+        )
+
+    def _implications(self, p: Params) -> NDArray[np.bool_]:
+        """[a, b]: level a (of all columns' levels) is there in every row with level b."""
+        V = int(p["sizes"].sum())
+        start = np.cumsum(p["sizes"]) - p["sizes"]
+        count = p["single"].sum(axis=0)
+        both = np.zeros((V, V))
+        offsets, index = _offsets(p), self.tables(len(p["sizes"])).index()
+        for (i, j), t in ((s, t) for s, t in index.items() if len(s) == 2):
+            here = p["joint"][:, slice(*offsets[t])].sum(axis=0, dtype=np.float64)
+            block = here.reshape(int(p["sizes"][i]), int(p["sizes"][j]))
+            both[start[i] : start[i] + len(block), start[j] : start[j] + block.shape[1]] = block
+        both += both.T
+        return np.asarray((both == count[None, :]) & (count[None, :] >= SUBSUMED))
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        d = len(p["sizes"])
+        sets = [()] if p["n"] == 0 else (subsets(d, p["n"]) if p["n"] > 1 else np.arange(d)[:, None]).tolist()
+        share = np.ones(1) if p["n"] == 0 else p["W"] / p["W"].sum()
+        which = rng.choice(len(sets), size=len(y), p=share)
+        out = [np.full(len(y), -1) for _ in range(d)]
+        for s in np.unique(which).tolist():
+            rows = np.flatnonzero(which == s)
+            for j, values in enumerate(self._sample_one(p, sets[s], y[rows], rng)):
+                out[j][rows] = values
+        return out
+
+    def _sample_one(self, p: Params, s: Any, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        """Rows of the network in which the columns s are the parents of all others."""
+        d = len(p["sizes"])
+        chain = sorted(s, key=lambda j: int(p["rank"][j])) if p["n"] else []
+        parents = [tuple(chain[: chain.index(j)]) if j in chain else tuple(chain) for j in range(d)]
+        f = families(parents)
+        index = self.tables(d).index()
+        table = np.array([index[key] for key in f.sets], dtype=np.int64)
+        strengths = None
+        if p.get("strengths") is not None:
+            levels = [(level, int(j)) for j in f.child for level in range(len(parents[int(j)]))]
+            strengths = np.array([p["strengths"][level, j] for level, j in levels])
+        t = self.tables(d)
+        args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, None)
+        logs, offsets = _core.family_logs(*args, p["N"], float(self.alpha), strengths)
+        drawn: list[Array] = [np.empty(0)] * d
+        for i, j in enumerate(f.child.tolist()):
+            cell = np.zeros(len(y), dtype=np.intp)
+            for up in parents[j]:
+                cell = cell * int(p["sizes"][up]) + drawn[up]
+            block = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
+            drawn[j] = draw(block, p["exist"][j], cell, y, rng)
+        return drawn
+
+
+def _counted(p: Params) -> dict[str, Any]:
+    names = ("single", "joint", "class_weight", "sizes", "columns", "starts")
+    return {**{key: p[key] for key in names}, "levels": p["N"]}
+
+
+def _offsets(p: Params) -> list[tuple[int, int]]:
+    """Where each table's cells begin and end."""
+    cells = np.multiply.reduceat(p["sizes"][p["columns"]], p["starts"][:-1])
+    ends = np.cumsum(cells)
+    return list(zip((ends - cells).tolist(), ends.tolist(), strict=True))
+
+
+def _shared_with_class(counts: Array) -> float:
+    """I(cell; class) in nats, from (classes, cells) counts."""
+    p = counts / max(float(counts.sum()), 1e-300)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = p * (np.log(p) - np.log(p.sum(axis=0)) - np.log(p.sum(axis=1, keepdims=True)))
+    return max(float(np.nansum(np.where(p > 0, each, 0.0))), 0.0)
+
+
+def without_subsumed(codes: Array, sizes: Array, follows: NDArray[np.bool_]) -> Array:
+    """The codes with values that follow from another one of their row marked missing; of two that follow from each
+    other the first stays."""
+    start = np.cumsum(sizes) - sizes
+    none = np.iinfo(codes.dtype).max
+    out = codes.copy()
+    for j in range(len(sizes)):
+        for i in range(len(sizes)):
+            if i == j or not follows[start[j] : start[j] + sizes[j], start[i] : start[i] + sizes[i]].any():
+                continue
+            here = (codes[i] != none) & (codes[j] != none)
+            a, b = start[j] + codes[j][here].astype(np.intp), start[i] + codes[i][here].astype(np.intp)
+            gone = follows[a, b] & ~(follows[b, a] & (j < i))
+            out[j][np.flatnonzero(here)[gone]] = none
+    return out

@@ -1,0 +1,187 @@
+"""FamilyNetwork: P(x | c) = Π_j P(x_j | c, parents of j), for SPODE, TAN, KDB and graphs of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import Array, Context, Params, Stats
+from tallybayes.distributions.joint import GRID, Joint, packed
+from tallybayes.encode import Coded, Data
+from tallybayes.errors import OptionError, TableError
+
+
+@dataclass(frozen=True)
+class FamilyNetwork(Joint):
+    """log P(x | c) = Σ_j log P(x_j | c, parents of j); missing values are summed out exactly.
+
+    parents: of each column, in the order in which they are believed in: back-off drops the last one first.
+    groups: (columns, classes), where a column depends on a part of the class only (several outputs): classes with the
+    same number share their counts. blind: columns that do not depend on the class at all.
+    """
+
+    parents: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[tuple[int, ...], ...] | None = None
+    blind: tuple[int, ...] = ()
+
+    name = "network"
+
+    def check(self, s: Stats, context: Context) -> None:
+        super().check(s, context)
+        d, K = context.d, context.K
+        if self.parents and (len(self.parents) != d or any(not 0 <= i < d for own in self.parents for i in own)):
+            raise ValueError("'parents' are not columns, one list for each")
+        if any(len(set(own)) < len(own) for own in self.parents):
+            raise ValueError("a parent is named twice")
+        counted = set(self.tables(d).index())
+        if not set(self.families(d).sets) <= counted:
+            raise ValueError("a family is not among the sets that are counted")
+        if any(not 0 <= j < d for j in self.blind):
+            raise ValueError("'blind' does not name columns")
+        groups = self.groups
+        if groups is not None and (len(groups) != d or any(len(g) != K or not set(g) <= set(range(K)) for g in groups)):
+            raise ValueError("'groups' are not groups of the classes, for each column")
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: α Σ log P over the cells of every family; back-off has no such form."""
+        if self.alpha == 0 or self.smoothing != "laplace":
+            return 0.0
+        total = 0.0
+        for f, j in enumerate(p["child"].tolist()):
+            block = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
+            total += float(block[:, p["exist"][j]].sum())
+        return self.alpha * total
+
+    def families(self, d: int, order: Sequence[int] | None = None) -> Families:
+        return families(self.parents or ((),) * d, order)
+
+    def estimate(self, s: Stats, context: Context) -> Params:
+        p = self.base(s, context)
+        d = len(p["sizes"])
+        f = self.families(d)
+        p.update(child=f.child, parent=f.parent, parent_start=f.start)
+        counted = self._counted(p, f)
+        p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
+        p["logs"], p["offsets"] = _core.family_logs(**counted, strengths=p["strengths"])
+        return p
+
+    def _counted(self, p: Params, f: Families) -> dict[str, Any]:
+        t = self.tables(len(p["sizes"]))
+        index = t.index() if f.sets else {}
+        group = None
+        if self.groups is not None or self.blind:
+            group = np.tile(np.arange(p["K"], dtype=np.int32), (len(p["sizes"]), 1))
+            if self.groups is not None:
+                group[:] = self.groups
+            group[list(self.blind)] = 0
+            group = group[f.child]
+        return {
+            **{key: p[key] for key in ("single", "joint", "sizes")},
+            "columns": t.columns,
+            "starts": t.starts,
+            "child": f.child,
+            "parent": f.parent,
+            "parent_start": f.start,
+            "table": np.array([index[s] for s in f.sets], dtype=np.int64),
+            "group": group,
+            "levels": p["N"],
+            "alpha": float(self.alpha),
+        }
+
+    def losses(self, p: Params, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Array | None) -> Array:
+        """(most parents + 1, columns): the leave-one-out log-loss of the first columns in the given order (parents
+        before children) with at most so many parents each."""
+        f = self.families(len(p["sizes"]), order)
+        counted = self._counted(p, f)
+        strengths = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
+        total = None
+        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+            part = None if w is None else w[span]
+            found = _core.family_losses(codes, y[span], part, p["class_weight"], **counted, strengths=strengths)
+            total = found if total is None else total + found
+        return np.asarray(total)
+
+    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+        assert isinstance(data, Coded)
+        if (
+            len(data.parts) == 1 and not len(p["parent"]) and not self.blind and self.groups is None
+        ):  # naive Bayes, bit for bit
+            codes, _ = data.parts[0]
+            scorer.discrete(codes.columns, p["sizes"], p["log"], None, codes.raw)
+            return
+        terms, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
+        for span, packed_codes, met in packed(data, p["sizes"], p["exist"]):
+            try:
+                terms[span] = self.scores(packed_codes, p)
+            except _core.TooManyMissing as e:
+                row, cells = e.args
+                raise TableError(
+                    f"Row {span.start + row} misses so many values that depend on each other that summing over them "
+                    f"takes a table of {cells:.2g} numbers. Fill some of them in, or use a model with fewer parents."
+                ) from None
+            unseen |= met
+        scorer.added(terms, np.flatnonzero(unseen).tolist())
+
+    def scores(self, codes: Array, p: Params) -> Array:
+        return _core.network_scores(codes, p["sizes"], p["child"], p["parent"], p["parent_start"], p["logs"])
+
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        drawn: list[Array] = [np.empty(0)] * len(p["sizes"])
+        for f, j in enumerate(p["child"].tolist()):
+            cell = np.zeros(len(y), dtype=np.intp)
+            for i in p["parent"][p["parent_start"][f] : p["parent_start"][f + 1]].tolist():
+                cell = cell * int(p["sizes"][i]) + drawn[i]
+            size = int(p["sizes"][j])
+            table = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, size, p["K"])
+            drawn[j] = draw(table, p["exist"][j], cell, y, rng)
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """The families in topological order, as the kernels read them. sets: the set of columns that each parent needs."""
+
+    child: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    start: NDArray[np.int64]
+    sets: list[tuple[int, ...]]
+
+
+def families(parents: Sequence[Sequence[int]], order: Sequence[int] | None = None) -> Families:
+    order = topological(parents) if order is None else order
+    flat = [i for j in order for i in parents[j]]
+    start = np.cumsum([0, *(len(parents[j]) for j in order)])
+    sets = [tuple(sorted((j, *parents[j][:m]))) for j in order for m in range(1, len(parents[j]) + 1)]
+    child, parent = np.array(order, dtype=np.int32), np.array(flat, dtype=np.int32)
+    return Families(child, parent, start.astype(np.int64), sets)
+
+
+def topological(parents: Sequence[Sequence[int]]) -> list[int]:
+    """The columns, parents before children, otherwise in their own order; a cycle is an error."""
+    done: list[int] = []
+    placed = [False] * len(parents)
+    waiting = list(range(len(parents)))
+    while waiting:
+        ready = [j for j in waiting if all(placed[i] for i in parents[j])]
+        if not ready:
+            raise OptionError(f"The graph has a cycle among columns {waiting}.")
+        for j in ready:
+            placed[j] = True
+        done += ready
+        waiting = [j for j in waiting if not placed[j]]
+    return done
+
+
+def draw(table: Array, exist: Array, cell: Array, y: Array, rng: np.random.Generator) -> Array:
+    """A level for each row: table (cells, levels, classes) of logs, of which only existing levels are drawn."""
+    p = np.where(exist[None, :, None], np.exp(table), 0.0)
+    steps = np.cumsum(p, axis=1)
+    mine = steps[cell, :, y]
+    u = rng.random(len(y)) * mine[:, -1]
+    out: Array = np.minimum((u[:, None] >= mine).sum(axis=1), table.shape[1] - 1)
+    return np.where(mine[:, -1] > 0, out, -1)

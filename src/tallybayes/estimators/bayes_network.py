@@ -1,0 +1,280 @@
+"""BayesNetwork: a graph of one's own, with one output or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.distributions.network import FamilyNetwork
+from tallybayes.distributions.tables import family_sets
+from tallybayes.errors import MergeError, OptionError
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.inputs import check_weights
+from tallybayes.estimators.network import NetworkClassifier
+from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
+from tallybayes.plan import Group
+from tallybayes.schema import Schema
+from tallybayes.structures.graph import parents_of, read_edges
+from tallybayes.tally import Tally
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class BayesNetwork(NetworkClassifier):
+    """A Bayesian network classifier whose graph is given: P(x | class) = Π_j P(x_j | class, parents of j).
+
+    Without a graph it is naive Bayes. Missing values are summed out exactly.
+
+    Parameters
+    ----------
+    graph : None, dict, networkx.DiGraph, pairs or str, default=None
+        The arrows between columns: ``{"income": ["age", "job"]}``, or ``"age -> income, job -> income"``. The class is
+        a parent of every column. Back-off drops the parent that is named last first.
+    targets : None or list of str, default=None
+        Names of several outputs: y then has one column for each, and one network answers for all of them together.
+        Arrows from a target to a column say which targets the column depends on (all, if none is named); arrows
+        between targets say how they depend on each other (their joint frequencies are counted, if none is named).
+    schema, smoothing, alpha, cuts, bins, priors, unseen
+        As for TAN. With targets, priors must be None.
+
+    Attributes
+    ----------
+    graph_ : Graph
+        Who depends on whom.
+    outputs_ : dict
+        With targets: the labels of each.
+
+    Examples
+    --------
+    >>> from tallybayes import BayesNetwork
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 5
+    >>> y = [a ^ b for a, b in X]
+    >>> model = BayesNetwork("x0 -> x1", schema="categorical").fit(X, y)
+    >>> model.predict(X[:4]).tolist()
+    [0, 1, 1, 0]
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        targets: Any = None,
+        schema: Any = None,
+        *,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        cuts: str = "mdl",
+        bins: int = 10,
+        priors: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.graph = graph
+        self.targets = targets
+        self.schema = schema
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.cuts = cuts
+        self.bins = bins
+        self.priors = priors
+        self.unseen = unseen
+
+    # --- structure ---------------------------------------------------------------------------------------------
+
+    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+        names = [schema.name(j) for j in range(schema.d)]
+        among, _, named = self._arrows(names)
+        parents = parents_of(among, schema.position, names)
+        outputs = self._outputs
+        groups = None if outputs is None else outputs.groups([named.get(name, ()) for name in names])
+        pairs = {(min(i, j), max(i, j)) for j, own in enumerate(parents) for i in own}
+        extra = tuple(sorted({*family_sets(parents), *pairs}, key=lambda s: (len(s), s)))
+        network = FamilyNetwork(order=1, extra=extra, parents=parents, groups=groups, **self._options())
+        return (Group(network, tuple(range(schema.d))),)
+
+    def _arrows(self, names: list[str]) -> tuple[list[Any], list[Any], dict[str, tuple[str, ...]]]:
+        """Arrows among columns, arrows among targets, and the targets that each column names."""
+        targets = () if self._outputs is None else self._outputs.names
+        both = sorted(set(targets) & set(names))
+        if both:
+            raise OptionError(f"{both[0]!r} is a target and a column. Take it out of X, or out of targets.")
+        among: list[Any] = []
+        of_targets: list[Any] = []
+        named: dict[str, tuple[str, ...]] = {}
+        for a, b in read_edges(self.graph):
+            if a in targets and b in targets:
+                of_targets.append((a, b))
+            elif b in targets:
+                raise OptionError(f"The arrow {a!r} -> {b!r} points from a column to a target. Turn it round.")
+            elif a in targets:
+                named[b] = (*named.get(b, ()), a)
+            else:
+                among.append((a, b))
+        return among, of_targets, named
+
+    def _prior(self) -> Any:
+        if self._outputs is None:
+            return self.priors
+        self._refuse(self.priors)
+        targets = self._outputs.names
+        arrows = [(a, b) for a, b in read_edges(self.graph) if a in targets and b in targets]
+        return counted_prior(self._outputs, arrows, float(self.alpha))
+
+    # --- several outputs ---------------------------------------------------------------------------------------
+
+    @property
+    def _outputs(self) -> Outputs | None:
+        found: Outputs | None = self.__dict__.get("_reading")
+        if found is None and "_several" in self.__dict__:  # plain values: what a model file can hold
+            names, labels = self._several
+            found = Outputs(names, labels)
+        return found
+
+    def _hold(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+        outputs = self._outputs
+        if outputs is not None:
+            outputs.check(total.K)
+        super()._hold(schema, groups, total, closed)
+
+    @property
+    def outputs_(self) -> dict[str, Array]:
+        """With targets: the labels of each."""
+        if self._outputs is None:
+            raise AttributeError("This BayesNetwork has no outputs_: it has one target, see classes_.")
+        return dict(zip(self._outputs.names, self._outputs.labels, strict=True))
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool) -> None:
+        if self.targets is None:
+            if not fresh and self._outputs is not None:
+                raise OptionError("targets was changed after the fit. Fit again.")
+            super()._learn(X, y, sample_weight, classes, fresh)
+            self.__dict__.pop("_several", None)
+            return
+        targets = check_targets(self.targets)
+        columns, n = read_columns(y, targets)
+        known = None if fresh else self._outputs
+        if not fresh and (known is None or known.names != targets):
+            raise OptionError("targets was changed after the fit. Fit again.")
+        outputs = known or find_outputs(targets, columns, n, classes)
+        self._reading = outputs  # what _choose and _prior go by until the rows are learned
+        try:
+            every = np.arange(outputs.K) if fresh else None
+            super()._learn(X, outputs.codes(columns, n), sample_weight, every, fresh)
+            self._several = (outputs.names, outputs.labels)
+        finally:
+            del self._reading
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        if self._outputs is not None:
+            columns, n = read_columns(y, self._outputs.names)
+            y = self._outputs.codes(columns, n)
+        return super().forget(X, y, sample_weight)
+
+    def merge(self, other: TallyClassifier) -> Self:
+        theirs = other._outputs if isinstance(other, BayesNetwork) else None
+        mine = self._outputs
+        if (mine is None) != (theirs is None) or (
+            mine is not None
+            and theirs is not None
+            and (mine.names != theirs.names or [v.tolist() for v in mine.labels] != [v.tolist() for v in theirs.labels])
+        ):
+            raise MergeError(
+                "The two networks have different targets, or different labels of them. Declare the labels of both with "
+                "partial_fit(X, y, classes=[labels of each target])."
+            )
+        return super().merge(other)
+
+    def with_prior(self, priors: Any) -> Self:
+        self._refuse(priors)
+        return super().with_prior(priors)
+
+    def _refuse(self, priors: Any) -> None:
+        if self._outputs is not None and priors is not None:
+            raise OptionError("priors must be None with several targets: how they depend on each other is counted.")
+
+    def predict(self, X: Any, priors: Any = None) -> Array:
+        """The most probable class of each row; with targets (rows, targets), the most probable combination."""
+        self._refuse(priors)
+        if self._outputs is None:
+            return super().predict(X, priors)
+        best: NDArray[np.int64] = self._ask(X, "best")
+        return self._outputs.decode(best)
+
+    def predict_proba(self, X: Any, priors: Any = None, given: Mapping[str, Any] | None = None) -> Any:
+        """P(class | x); with targets a list with P(label | x) of each of them.
+
+        priors: a class prior for this question only, as for other estimators (one target).
+        given: what is known of some targets, as in ``{"colour": "red"}``: the others are answered for given that.
+        """
+        outputs = self._outputs
+        if outputs is None:
+            if given is not None:
+                raise OptionError("given says what is known of other targets; this network has only one.")
+            return super().predict_proba(X, priors)
+        self._refuse(priors)
+        joint = self.predict_joint_proba(X, given)
+        return [
+            joint.sum(axis=tuple(1 + i for i in range(len(outputs.names)) if i != t)) for t in range(joint.ndim - 1)
+        ]
+
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Any:
+        """The logarithm of predict_proba."""
+        self._refuse(priors)
+        if self._outputs is None:
+            return super().predict_log_proba(X, priors)
+        with np.errstate(divide="ignore"):
+            return [np.log(p) for p in self.predict_proba(X)]
+
+    def predict_joint_proba(self, X: Any, given: Mapping[str, Any] | None = None) -> Floats:
+        """(rows, labels of the first target, labels of the second, …): P(y₁, y₂, … | x)."""
+        self._require_fit()
+        outputs = self._outputs
+        if outputs is None:
+            raise OptionError("predict_joint_proba is for several targets: BayesNetwork(targets=[…]).")
+        log = np.where(outputs.given(given), self._matrix(X, "log_proba"), -np.inf)
+        top = log.max(axis=1, keepdims=True)
+        p = np.exp(log - np.where(np.isfinite(top), top, 0.0))
+        total = p.sum(axis=1, keepdims=True)
+        if (total == 0).any():
+            row = int(np.argmin(total))
+            raise OptionError(f"What is given never happens together with row {row}: its probability is 0.")
+        return np.asarray((p / total).reshape(len(p), *outputs.shape))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows answered right; with targets, right in all of them."""
+        if self._outputs is None:
+            return float(super().score(X, y, sample_weight))
+        columns, n = read_columns(y, self._outputs.names)
+        found = self.predict(X)
+        right = np.logical_and.reduce([np.asarray(c) == found[:, t] for t, c in enumerate(columns)])
+        return float(np.average(right, weights=check_weights(sample_weight, n)))
+
+    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
+        """Draws rows and their classes; with targets y has a column for each."""
+        if self._outputs is None:
+            return super().sample(n, y, random_state)
+        if y is not None:
+            columns, rows = read_columns([y] if np.ndim(y) == 1 else y, self._outputs.names)
+            codes = self._outputs.codes(columns, rows)
+            y = codes if rows > 1 else int(codes[0])
+        X, codes = super().sample(n, y, random_state)
+        return X, self._outputs.decode(codes)
+
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """{label: P(label | row)} for one row given as a dict; with targets the labels are tuples."""
+        found = super().predict_proba_one(row) if self._outputs is None else None
+        if found is not None:
+            return found
+        assert self._outputs is not None
+        joint = self.predict_joint_proba([row])[0].ravel()
+        names = self._outputs.decode(np.arange(self._outputs.K)).tolist()
+        return {tuple(label): float(p) for label, p in zip(names, joint, strict=True)}
+
+
+def check_targets(targets: Any) -> tuple[str, ...]:
+    names = (targets,) if isinstance(targets, str) else tuple(targets)
+    if not names or len(set(names)) < len(names):
+        raise OptionError(f"targets must be one or more different names; got {targets!r}.")
+    return names

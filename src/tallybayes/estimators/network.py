@@ -1,0 +1,282 @@
+"""Semi-naive Bayes: columns that depend on the class and on one more column (SPODE, TAN); what all networks share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.joint import GRID, information, packed
+from tallybayes.distributions.network import FamilyNetwork
+from tallybayes.encode import Coded
+from tallybayes.errors import OptionError
+from tallybayes.estimators.base import TallyClassifier, _sizes
+from tallybayes.estimators.inputs import check_weights
+from tallybayes.labels import read_labels, recode
+from tallybayes.parameters import context_of
+from tallybayes.plan import Batch, Group, encode_batch
+from tallybayes.schema import Schema
+from tallybayes.source import read_table
+from tallybayes.structures.graph import Graph, shown
+from tallybayes.structures.learn import best_tree, by_information, one_parent
+from tallybayes.tally import Tally
+
+Floats = NDArray[np.float64]
+Rows = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
+
+CUTS = ("mdl", "frequency", "width")
+
+
+class NetworkClassifier(TallyClassifier):
+    """What the networks share: one group of all columns, as levels or intervals; structure chosen once and kept."""
+
+    schema: Any
+    smoothing: str
+    alpha: float
+    cuts: str
+    bins: int
+    priors: Any
+    unseen: str
+
+    def _check_options(self) -> None:
+        if self.unseen not in ("ignore", "error"):
+            raise OptionError(f"unseen must be 'ignore' or 'error'; got {self.unseen!r}.")
+        if self.cuts not in CUTS:
+            raise OptionError(f"cuts must be {', '.join(map(repr, CUTS))}; got {self.cuts!r}.")
+        if not isinstance(self.bins, int) or self.bins < 1:
+            raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
+
+    def _options(self) -> dict[str, Any]:
+        return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}
+
+    def _given_schema(self) -> Any:
+        return self.schema
+
+    def _prior(self) -> Any:
+        return self.priors
+
+    @property
+    def _unseen(self) -> str:  # type: ignore[override]
+        return self.unseen
+
+    def _names(self) -> list[str]:
+        return [self.schema_.name(j) for j in range(self.schema_.d)]
+
+    @property
+    def graph_(self) -> Graph:
+        """Who depends on whom, and how much information each arrow carries (in nats, from the counts so far)."""
+        self._require_attribute("graph_")
+        (group,), (stats,) = self._groups, self._tally.stats
+        network: Any = group.distribution
+        between, _ = information(network.tables(self.schema_.d), stats)
+        return shown(network.parents, self._names(), between)
+
+
+class LearnedNetwork(NetworkClassifier):
+    """Networks whose parents are chosen from a count of all pairs of columns."""
+
+    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+        return (Group(FamilyNetwork(order=2, **self._options()), tuple(range(schema.d))),)
+
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
+        """The structure as it was chosen, with the smoothing as it is asked for now."""
+        network = groups[0].distribution
+        if not isinstance(network, FamilyNetwork):
+            return self._choose(schema)
+        return (replace(groups[0], distribution=replace(network, **self._options())),)
+
+    def _structure(
+        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
+    ) -> tuple[tuple[Group, ...], Tally]:
+        (group,), data = groups, batch.data[0]
+        assert isinstance(group.distribution, FamilyNetwork)
+        assert isinstance(data, Coded)
+        network, total = self._learn_parents(group.distribution, schema, total, (data, y, w))
+        return (replace(group, distribution=network),), total
+
+    def _learn_parents(
+        self, pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows | None
+    ) -> tuple[FamilyNetwork, Tally]:
+        """The network with its parents, and a tally that holds what it needs. rows: those learned (or some of them),
+        None where only the tally is left."""
+        raise NotImplementedError
+
+    def relearn(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Chooses the structure again, from the counts of all that was learned so far; while rows are only added the
+        structure stays as it is.
+
+        X, y, sample_weight: rows among those learned, for a choice that is judged by leave-one-out.
+        """
+        self._require_fit()
+        self._check_options()
+        (group,) = self._groups
+        assert isinstance(group.distribution, FamilyNetwork)
+        rows = None
+        if X is not None:
+            table = self._aligned(read_table(X), self.schema_, fresh=False)
+            codes, found = read_labels(y, table.n)
+            weights = check_weights(sample_weight, table.n)
+            batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
+            assert isinstance(batch.data[0], Coded)
+            rows = (batch.data[0], recode(codes, found, self.classes_), weights)
+        network, total = self._learn_parents(group.distribution, self.schema_, self._tally, rows)
+        self._keep(self.schema_, (replace(group, distribution=network),), total, self._closed)
+        return self
+
+
+class TAN(LearnedNetwork):
+    """Tree-augmented naive Bayes: each column depends on the class and on one other column, in a tree.
+
+    The tree is the one with the largest sum of I(x_i; x_j | y) (Chow and Liu 1968; Friedman, Geiger and Goldszmidt
+    1997). One pass over the rows counts all pairs; ``relearn()`` builds the tree again from the counts.
+
+    Parameters
+    ----------
+    root : 'auto' or a column, default='auto'
+        Where the arrows start. 'auto': the column that tells most about the class; ``root_`` says which.
+    schema : None, str, dict or Schema, default=None
+        Kinds of columns where the type does not tell, as for NaiveBayes.
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        How P(x | class, parents) is read from counts. 'laplace' adds alpha to every count. 'backoff' mixes in the
+        estimate with one parent less, as strongly as leave-one-out finds best.
+    alpha : float, default=1.0
+        Laplace's correction; with back-off, where no parent is left.
+    cuts : {'mdl', 'frequency', 'width'}, default='mdl'
+        How numbers are cut into intervals, once, on the first rows. bins: how many, for the latter two.
+    priors : None, 'uniform', 'laplace', array or dict, default=None
+        None counts the classes.
+    unseen : {'ignore', 'error'}, default='ignore'
+        What to do at predict with a category never met: take it as missing (with one warning), or refuse.
+
+    Attributes
+    ----------
+    graph_ : Graph
+        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
+    root_ : str
+        The column that depends on the class alone.
+    """
+
+    def __init__(
+        self,
+        root: Any = "auto",
+        schema: Any = None,
+        *,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        cuts: str = "mdl",
+        bins: int = 10,
+        priors: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.root = root
+        self.schema = schema
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.cuts = cuts
+        self.bins = bins
+        self.priors = priors
+        self.unseen = unseen
+
+    def _learn_parents(
+        self,
+        pairs: FamilyNetwork,
+        schema: Schema,
+        total: Tally,
+        rows: Rows | None,  # noqa: ARG002
+    ) -> tuple[FamilyNetwork, Tally]:
+        between, with_class = information(pairs.tables(schema.d), total.stats[0])
+        root = by_information(with_class)[0] if _auto(self.root) else schema.position(self.root)
+        return replace(pairs, parents=best_tree(between, root)), total
+
+    @property
+    def root_(self) -> str:
+        self._require_attribute("root_")
+        return _without_parents(self)
+
+
+class SPODE(LearnedNetwork):
+    """Super-parent one-dependence estimator: each column depends on the class and on one column, the super-parent.
+
+    Parameters
+    ----------
+    superparent : 'auto' or a column, default='auto'
+        'auto' tries every column and takes the one with the smallest leave-one-out log-loss, exact and in one pass
+        over the rows after the one that counts. ``relearn()`` without rows takes the one with the largest sum of
+        I(x_j; x_p | y), which the counts tell. ``superparent_`` says which.
+    schema, smoothing, alpha, cuts, bins, priors, unseen
+        As for TAN.
+
+    Attributes
+    ----------
+    graph_ : Graph
+        Who depends on whom.
+    superparent_ : str
+        The column that all others depend on.
+    """
+
+    def __init__(
+        self,
+        superparent: Any = "auto",
+        schema: Any = None,
+        *,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        cuts: str = "mdl",
+        bins: int = 10,
+        priors: Any = None,
+        unseen: str = "ignore",
+    ) -> None:
+        self.superparent = superparent
+        self.schema = schema
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.cuts = cuts
+        self.bins = bins
+        self.priors = priors
+        self.unseen = unseen
+
+    def _learn_parents(
+        self, pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows | None
+    ) -> tuple[FamilyNetwork, Tally]:
+        if not _auto(self.superparent):
+            parent = schema.position(self.superparent)
+        elif rows is None or schema.d == 1:
+            between, _ = information(pairs.tables(schema.d), total.stats[0])
+            parent = int(np.argmax(between.sum(axis=0)))
+        else:
+            parent = int(np.argmin(superparent_losses(pairs, schema, total, rows)))
+        return replace(pairs, parents=one_parent(schema.d, parent)), total
+
+    @property
+    def superparent_(self) -> str:
+        self._require_attribute("superparent_")
+        return _without_parents(self)
+
+
+def superparent_losses(pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows) -> Floats:
+    """The leave-one-out log-loss of the SPODE of each column."""
+    data, y, w = rows
+    p = pairs.base(total.stats[0], context_of(total, schema, Group(pairs, tuple(range(schema.d)))))
+    t = pairs.tables(schema.d)
+    counted = (p["single"], p["joint"], p["class_weight"], p["sizes"], t.columns, t.starts, p["N"])
+    strengths = None
+    if pairs.smoothing == "backoff":
+        rank = np.arange(schema.d, dtype=np.int32)
+        strengths = _core.averaged_strengths(*counted, 1, float(pairs.alpha), rank, GRID)
+    losses = np.zeros(schema.d)
+    for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+        part = None if w is None else w[span]
+        losses += _core.spode_losses(codes, y[span], part, *counted, float(pairs.alpha), strengths)
+    return losses
+
+
+def _auto(column: Any) -> bool:
+    return isinstance(column, str) and column == "auto"
+
+
+def _without_parents(model: NetworkClassifier) -> str:
+    network: Any = model._groups[0].distribution
+    return model.schema_.name(next(j for j, own in enumerate(network.parents) if not own))

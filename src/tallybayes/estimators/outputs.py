@@ -1,0 +1,155 @@
+"""Several outputs as one: every combination of their labels is a class of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import LabelError, OptionError, listing
+from tallybayes.labels import positions, read_labels
+from tallybayes.structures.graph import parents_of
+from tallybayes.tally import Tally
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+MOST = 100_000  # combinations of labels
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The labels of each target. Combination (a, b, …) is class number a · K_b · … + b · … + …"""
+
+    names: tuple[str, ...]
+    labels: tuple[Array, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(v) for v in self.labels)
+
+    @property
+    def K(self) -> int:
+        return int(np.prod(self.shape))
+
+    def check(self, K: int) -> None:
+        """Raises ValueError unless these are names and labels whose combinations are K classes."""
+        good = len(self.names) == len(self.labels) > 0 and all(isinstance(v, str) for v in self.names)
+        if not good or any(not isinstance(v, np.ndarray) or v.ndim != 1 or not len(v) for v in self.labels):
+            raise ValueError("its targets are not names with labels")
+        if self.K != K:
+            raise ValueError(f"its targets have {self.K} combinations of labels, and it has {K} classes")
+
+    def codes(self, columns: Sequence[Any], n: int) -> NDArray[np.int64]:
+        """The class of each row, from one column of labels per target."""
+        each = []
+        for name, known, column in zip(self.names, self.labels, columns, strict=True):
+            codes, found = read_labels(column, n)
+            at = positions(found, known)
+            if (at < 0).any():
+                new = found[at < 0].tolist()
+                raise LabelError(f"Target {name!r} has the label(s) {new}, which are not among {known.tolist()}.")
+            each.append(at[codes])
+        return np.ravel_multi_index(each, self.shape)
+
+    def decode(self, joint: Array) -> Array:
+        """(rows, targets): the labels of each class number."""
+        each = np.unravel_index(joint, self.shape)
+        one_kind = len({v.dtype.kind for v in self.labels}) == 1
+        kind = np.result_type(*(v.dtype for v in self.labels)) if one_kind else np.dtype(object)
+        out = np.empty((len(joint), len(self.names)), dtype=kind)
+        for t, codes in enumerate(each):
+            out[:, t] = self.labels[t][codes]
+        return out
+
+    def groups(self, wanted: Sequence[Sequence[str]]) -> tuple[tuple[int, ...], ...]:
+        """For each column the group of each class: those that agree in the targets it depends on (all, if none)."""
+        each = np.unravel_index(np.arange(self.K), self.shape)
+        out = []
+        for names in wanted:
+            which = [t for t, name in enumerate(self.names) if not names or name in names]
+            joint = np.ravel_multi_index([each[t] for t in which], [self.shape[t] for t in which])
+            out.append(tuple(joint.tolist()))
+        return tuple(out)
+
+    def prior(self, weight: Floats, arrows: Sequence[tuple[str, str]], alpha: float) -> Floats:
+        """P(y₁, …, y_m): as counted, or Π_t P(y_t | parents of t) with Laplace's correction where arrows are given."""
+        if not arrows:
+            return np.asarray(weight / weight.sum())
+        parents = parents_of(arrows, self.names.index, self.names)
+        counts = weight.reshape(self.shape)
+        p = np.ones(self.shape)
+        for t, own in enumerate(parents):
+            axes = tuple(i for i in range(len(self.shape)) if i != t and i not in own)
+            n = counts.sum(axis=axes, keepdims=True) + alpha
+            p = p * (n / n.sum(axis=t, keepdims=True))
+        return np.asarray((p / p.sum()).ravel())
+
+    def given(self, known: Mapping[str, Any] | None) -> NDArray[np.bool_]:
+        """Which classes agree with the targets that are known."""
+        fits = np.ones(self.K, dtype=bool)
+        each = np.unravel_index(np.arange(self.K), self.shape)
+        for name, label in (known or {}).items():
+            t = self._target(name)
+            codes = positions(np.array([label], dtype=object), self.labels[t])
+            if codes[0] < 0:
+                raise LabelError(f"{label!r} is not a label of {name!r}. Labels: {self.labels[t].tolist()}.")
+            fits &= each[t] == codes[0]
+        return fits
+
+    def _target(self, name: Any) -> int:
+        if name not in self.names:
+            raise OptionError(f"{name!r} is not a target. Targets: {listing(list(self.names))}.")
+        return self.names.index(name)
+
+
+def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Any], int]:
+    """One column of labels per target: from a frame (by name), a dict of columns, or rows."""
+    if isinstance(Y, Mapping):
+        absent = [t for t in targets if t not in Y]
+        if absent:
+            raise LabelError(f"y has no column {absent[0]!r}. Targets: {listing(list(targets))}.")
+        columns = [np.asarray(Y[t]) for t in targets]
+        return columns, len(columns[0])
+    frame = nw.from_native(Y, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        absent = [t for t in targets if t not in frame.columns]
+        if absent:
+            raise LabelError(f"y has no column {absent[0]!r}; its columns are {listing(frame.columns)}.")
+        return [frame[t].to_numpy() for t in targets], len(frame)
+    rows = np.asarray(Y, dtype=None if isinstance(Y, np.ndarray) else object)
+    if rows.ndim != 2 or rows.shape[1] != len(targets):
+        raise LabelError(
+            f"With {len(targets)} targets y needs {len(targets)} columns, one row per row of X; got the shape "
+            f"{rows.shape}."
+        )
+    return [rows[:, t] for t in range(len(targets))], len(rows)
+
+
+def find_outputs(targets: Any, columns: Sequence[Any], n: int, classes: Any = None) -> Outputs:
+    """The labels of each target: those met, or those declared."""
+    if classes is not None and len(classes) != len(targets):
+        raise LabelError(f"classes must list the labels of each of the {len(targets)} targets; got {len(classes)}.")
+    labels = []
+    for t, column in enumerate(columns):
+        source = column if classes is None else list(classes[t])
+        labels.append(read_labels(source, n if classes is None else len(source))[1])
+    found = Outputs(tuple(targets), tuple(labels))
+    if found.K > MOST:
+        raise OptionError(
+            f"The targets have {found.K:,} combinations of labels; at most {MOST:,} are answered for at once. Use "
+            "fewer targets in one network."
+        )
+    return found
+
+
+def counted_prior(outputs: Outputs, arrows: Sequence[tuple[str, str]], alpha: float) -> Any:
+    """What `priors` is for several outputs: read from the tally."""
+
+    def prior(tally: Tally) -> Floats:
+        return outputs.prior(tally.weight, arrows, alpha)
+
+    return prior

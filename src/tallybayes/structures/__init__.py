@@ -1,0 +1,1 @@
+"""Which columns depend on which: learned from information, or given."""

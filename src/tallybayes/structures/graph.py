@@ -1,0 +1,147 @@
+"""A graph between columns: given in several ways, shown in several ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tallybayes.errors import OptionError
+
+Parents = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Who depends on whom. The class is a parent of every column; `parents` lists the others.
+
+    edges: (parent, child, {"mutual_information": I(parent; child | class)}), as networkx takes them:
+    ``networkx.DiGraph(model.graph_.edges)``.
+    """
+
+    columns: tuple[str, ...]
+    parents: Mapping[str, tuple[str, ...]]
+    edges: tuple[tuple[str, str, dict[str, float]], ...]
+    target: str = "class"
+
+    def __str__(self) -> str:
+        """One line per column: what its distribution is conditioned on."""
+        strength = {(a, b): e.get("mutual_information") for a, b, e in self.edges}
+        lines = []
+        for column in self.columns:
+            shown = [
+                f"{p} ({s:.3g} nats)" if (s := strength.get((p, column))) is not None else p
+                for p in self.parents.get(column, ())
+            ]
+            lines.append(f"{column} | {', '.join([self.target, *shown])}")
+        return "\n".join(lines)
+
+    def dot(self) -> str:
+        """The graph in Graphviz's language."""
+        lines = ["digraph network {", f"  {_quoted(self.target)} [shape=doublecircle];"]
+        lines += [f"  {_quoted(self.target)} -> {_quoted(c)} [color=gray];" for c in self.columns]
+        for a, b, e in self.edges:
+            label = f' [label="{e["mutual_information"]:.3g}"]' if "mutual_information" in e else ""
+            lines.append(f"  {_quoted(a)} -> {_quoted(b)}{label};")
+        return "\n".join([*lines, "}"])
+
+    def to_networkx(self) -> Any:
+        """A networkx.DiGraph with the class and all columns."""
+        import networkx as nx
+
+        g = nx.DiGraph()
+        g.add_node(self.target)
+        g.add_nodes_from(self.columns)
+        g.add_edges_from((self.target, c) for c in self.columns)
+        g.add_edges_from(self.edges)
+        return g
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def read_edges(graph: Any) -> list[tuple[str, str]]:
+    """(parent, child) of every arrow of a dict {child: parents}, a networkx.DiGraph, pairs, or "a -> b, c -> b"."""
+    if graph is None:
+        return []
+    if isinstance(graph, str):
+        return _read_text(graph)
+    if isinstance(graph, Mapping):
+        out: list[tuple[str, str]] = []
+        for child, parents in graph.items():
+            some = [parents] if isinstance(parents, str) or not isinstance(parents, Iterable) else list(parents)
+            out += [(p, child) for p in some]
+        return out
+    edges = graph.edges if hasattr(graph, "edges") else graph
+    if callable(edges):
+        edges = edges()
+    try:
+        return [(e[0], e[1]) for e in edges]
+    except (TypeError, IndexError, KeyError):
+        raise OptionError(
+            "graph must be a dict {column: its parents}, a networkx.DiGraph, pairs (parent, child), or text such as "
+            f"'age -> income, job -> income'; got {graph!r:.80}."
+        ) from None
+
+
+def _read_text(text: str) -> list[tuple[str, str]]:
+    out = []
+    for part in re.split(r"[,;\n]", text):
+        if not part.strip():
+            continue
+        names = [name.strip() for name in part.split("->")]
+        if len(names) < 2 or not all(names):
+            raise OptionError(f"Cannot read {part.strip()!r} in the graph. Write arrows, as in 'age -> income'.")
+        out += list(pairwise(names))
+    return out
+
+
+def parents_of(edges: Sequence[tuple[Any, Any]], position: Any, names: Sequence[str]) -> Parents:
+    """The parents of each column, in the order in which the arrows name them. position: name → number, or an error."""
+    parents: list[list[int]] = [[] for _ in names]
+    for a, b in edges:
+        i, j = position(a), position(b)
+        if i == j:
+            raise OptionError(f"Column {names[i]!r} cannot be its own parent.")
+        if i not in parents[j]:
+            parents[j].append(i)
+    cycle = find_cycle(parents)
+    if cycle:
+        raise OptionError(
+            f"The graph has a cycle: {' -> '.join(names[j] for j in cycle)}. Take one of these arrows away."
+        )
+    return tuple(tuple(p) for p in parents)
+
+
+def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
+    """The columns of a cycle, along its arrows and back to the first; empty if there is none."""
+    state = [0] * len(parents)  # 1: on the way, 2: done
+    for start in range(len(parents)):
+        path, steps = [start], [iter(parents[start])]
+        if state[start]:
+            continue
+        state[start] = 1
+        while path:
+            up = next(steps[-1], None)
+            if up is None:
+                state[path.pop()] = 2
+                steps.pop()
+            elif state[up] == 1:
+                return [up, *reversed(path[path.index(up) :])]
+            elif state[up] == 0:
+                state[up] = 1
+                path.append(up)
+                steps.append(iter(parents[up]))
+    return []
+
+
+def shown(parents: Parents, names: Sequence[str], between: Any, target: str = "class") -> Graph:
+    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix."""
+    edges = tuple(
+        (names[i], names[j], {"mutual_information": float(between[i, j])}) for j, own in enumerate(parents) for i in own
+    )
+    listed = {names[j]: tuple(names[i] for i in own) for j, own in enumerate(parents)}
+    return Graph(tuple(names), listed, edges, target)
