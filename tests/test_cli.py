@@ -194,6 +194,14 @@ def test_inspect(model: Path) -> None:
     assert "fit: 17 rows of" in text
 
 
+def test_inspect_shows_a_graph(tmp_path: Path) -> None:
+    path = tmp_path / "tan.tb"
+    run("fit", WATERMELON, "-t", "ripe", "-m", "TAN", "-o", path)
+    python = tb.TAN().fit(X, RIPE)
+    assert answer("inspect", path)["graph"]["parents"] == {k: list(v) for k, v in python.graph_.parents.items()}
+    assert "".join(f"  {line}\n" for line in str(python.graph_).splitlines()) in run("inspect", path).stdout
+
+
 def test_check_and_compare() -> None:
     python = tb.check_assumptions(X, RIPE)
     assert run("check", WATERMELON, "-t", "ripe").stdout == python.text() + "\n"

@@ -96,6 +96,14 @@ def test_what_was_put_off_is_there_when_it_is_asked_for() -> None:
     assert done.stdout == "fine\n", done.stderr
 
 
+def test_a_file_brings_the_module_that_its_model_needs(tmp_path: Path) -> None:
+    """The distribution of a network is in a module that only networks import."""
+    path = tmp_path / "tan.tb"
+    run("fit", WATERMELON, "--target", "ripe", "-m", "TAN", "-o", path)
+    done = python("-c", f"import tallybayes; print(type(tallybayes.load({str(path)!r})).__name__)")
+    assert done.stdout == "TAN\n", done.stderr
+
+
 def test_names_are_found_when_they_are_first_used() -> None:
     assert {name for names in tb._HOMES.values() for name in names} == set(tb.__all__)
     typed = {

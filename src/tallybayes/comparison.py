@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 from tallybayes.baselines import LargestClass, Logistic
 from tallybayes.errors import LabelError, OptionError, TallybayesError
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from tallybayes.estimators.averaged import AODE
 from tallybayes.estimators.discriminant import RegularizedDiscriminantAnalysis
+from tallybayes.estimators.kdb import KDB
 from tallybayes.estimators.naive import NaiveBayes
+from tallybayes.estimators.network import TAN
 from tallybayes.labels import positions, read_labels
 from tallybayes.quality import Scores, row_scores
 from tallybayes.schema import Schema, infer_schema
@@ -35,6 +38,10 @@ def _any(schema: Schema) -> bool:  # noqa: ARG001
 
 def _has_numbers(schema: Schema) -> bool:
     return "real" in schema.kinds or "count" in schema.kinds
+
+
+def _several(schema: Schema) -> bool:
+    return schema.d > 1
 
 
 def _all_numbers(schema: Schema) -> bool:
@@ -55,6 +62,9 @@ CONTESTANTS: list[Contestant] = [
     Contestant("NaiveBayes", lambda s: NaiveBayes(schema=_kinds(s))),
     Contestant("NaiveBayes, mdl cuts", lambda s: NaiveBayes("mdl", schema=_kinds(s)), _has_numbers),
     Contestant("NaiveBayes, kernel", lambda s: NaiveBayes("kernel", schema=_kinds(s)), _has_numbers),
+    Contestant("TAN", lambda s: TAN(schema=_kinds(s)), _several),
+    Contestant("KDB", lambda s: KDB(schema=_kinds(s)), _several),
+    Contestant("AODE", lambda s: AODE(schema=_kinds(s)), _several),
     Contestant("LinearDiscriminantAnalysis", lambda _: LinearDiscriminantAnalysis(), _all_numbers),
     Contestant("QuadraticDiscriminantAnalysis", lambda _: QuadraticDiscriminantAnalysis(), _all_numbers),
     Contestant(

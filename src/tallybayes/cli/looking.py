@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Annotated, Any
 
 import typer
@@ -105,12 +106,13 @@ def _contents(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
         "history": notes.get("history", []),
     }
     if hasattr(model, "graph_"):  # networks: which column depends on which
-        document["graph"] = say.plain(model.graph_)
+        document["graph"] = {"parents": model.graph_.parents, "edges": model.graph_.edges}
     return document
 
 
 def _sheet(model: Any, document: dict[str, Any]) -> str:
-    changed = {k: v for k, v in document["parameters"].items() if v != say.plain(getattr(type(model)(), k))}
+    usual = {k: p.default for k, p in signature(type(model)).parameters.items()}
+    changed = {k: v for k, v in document["parameters"].items() if v != say.plain(usual[k])}
     options = ", ".join(f"{key}={value!r}" for key, value in changed.items())
     lines = [f"{document['estimator']}({options})"]
     if document["target"] is not None:
@@ -121,7 +123,7 @@ def _sheet(model: Any, document: dict[str, Any]) -> str:
         lines.append(f"  {label}: {n:,.10g} rows ({n / total:.1%})" if total else f"  {label}: no rows left")
     lines += ["columns:", *(f"  {line}" for line in str(model.schema_).splitlines())]
     if "graph" in document:
-        lines.append(f"graph: {document['graph']}")
+        lines += ["graph:", *(f"  {line}" for line in str(model.graph_).splitlines())]
     if document["history"]:
         lines.append("trained on:")
         lines += [f"  {h['did']}: {h['rows']:,} rows of {', '.join(h['files'])}" for h in document["history"]]

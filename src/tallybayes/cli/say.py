@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec
 
@@ -105,7 +105,7 @@ def show(text: str, document: Any, as_json: bool) -> None:
 
 def plain(value: Any) -> Any:
     """Values of NumPy and of the library as JSON can hold them: what is not finite is null."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]

@@ -94,6 +94,8 @@ def from_document(header: dict[str, Json], arrays: list[Array]) -> tuple[TallyCl
     """The model, and the notes; whatever the document is, or ModelFileError."""
     with _all_its_fault():
         _, listed, document, notes = fields(header, "Its header", "tallybayes", "distributions", "model", "notes")
+        if isinstance(document, dict):
+            estimator(document.get("class"))  # imported first: its module brings the distributions that only it uses
         reader = Reader(arrays, listed)
         model = _read_model(document, reader)
         found = {k: reader.value(v, f"The note {k!r:.60}") for k, v in mapping(notes, "notes").items()}
