@@ -2,7 +2,7 @@
 
 Why pyarrow, measured on 1,000,000 rows × 21 mixed columns of CSV (160 MB) with two cores, to read all of it in batches:
 polars 0.5 s and 310 MB (420 MB for ten times the rows), pyarrow 1.1 s and 150 MB, whatever the length, duckdb 0.9 s and
-300 MB. To import, beside NumPy: pyarrow 0.03 s, polars 0.13 s, duckdb 0.08 s. A command learns while pyarrow reads on,
+300 MB. Import beside NumPy (CPU time): pyarrow 0.05 s, polars 0.20 s, duckdb 0.09 s. A command learns while it reads,
 so much of the difference in reading disappears; the memory and the start do not. (pyarrow.dataset takes 0.7 s, but runs
 ahead of whoever reads slowly, without a bound that could be set: 440 MB on a busy machine.)
 
