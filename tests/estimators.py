@@ -65,7 +65,10 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "AODE codes": (lambda: tb.AODE("categorical", smoothing="laplace", min_count=3, weighting="information"), codes),
     "A2DE": (lambda: tb.AnDE(2, "categorical"), codes),
     "BayesNetwork words": (lambda: tb.BayesNetwork("x0 -> x1 -> x2, x0 -> x2, x3 -> x2"), words),
-    "BayesNetwork mixed": (lambda: tb.BayesNetwork({"length": ["color", "alive"], "alive": "color"}), mixed),
+    "BayesNetwork mixed": (
+        lambda: tb.BayesNetwork({"length": ["color", "alive"], "alive": "color"}, smoothing="laplace"),
+        mixed,
+    ),
 }
 # Cuts are chosen by the first rows learned: parts agree only if they are told the cuts.
 CUT = ("NaiveBayes frequency", "BayesNetwork mixed")
