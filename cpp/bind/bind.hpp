@@ -74,5 +74,6 @@ void bind_objects(nb::module_& m);
 void bind_arrow(nb::module_& m);
 void bind_discriminant(nb::module_& m);
 void bind_discriminant_parts(nb::module_& m);
+void bind_left_out(nb::module_& m);
 
 }  // namespace tb::bind

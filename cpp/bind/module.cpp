@@ -34,4 +34,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_row(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
+  tb::bind::bind_left_out(m);
 }
