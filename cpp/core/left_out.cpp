@@ -20,7 +20,7 @@ namespace {
 // With o orders a series leaves out delta^(o + 1) and more; single precision costs 6e-8 of the first. Beyond the last of these
 // a block is divided out row by row.
 constexpr double kReach[kMostOrders + 1] = {1e-14, 1e-6, 1e-4, 2e-4};
-// e' G^-1 e only matters times b. It is about d; if b d is so small, single precision is enough for it.
+// e' G^-1 e only matters times b, and is about d: if b d is so small, single precision costs 2e-10 of a score at most.
 constexpr double kCoarse = 3e-3;
 constexpr double kLogDetReach = 0.01;  // and kLogDetTerms terms: 1e-18
 

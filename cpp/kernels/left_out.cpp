@@ -19,7 +19,7 @@ typedef float Floats __attribute__((vector_size(W * 8)));
 typedef float FloatsU __attribute__((vector_size(W * 8), aligned(4), may_alias));
 typedef float HalfU __attribute__((vector_size(W * 4), aligned(4), may_alias));
 constexpr int kFloatVecs = kVecs / 2;
-constexpr int kFloatForms = 10;
+constexpr int kFloatForms = 12;
 
 TB_INLINE void store_single(float* p, Vec v) { *reinterpret_cast<HalfU*>(p) = __builtin_convertvector(v, Half); }
 TB_INLINE Vec load_single(const float* p) { return __builtin_convertvector(Half(*reinterpret_cast<const HalfU*>(p)), Vec); }
@@ -32,7 +32,7 @@ TB_INLINE void multiply_single(const float* a, std::size_t d, const float* x, fl
     Floats v[kFloatVecs];
 #pragma GCC unroll 2
     for (int q = 0; q < kFloatVecs; ++q) v[q] = *reinterpret_cast<const FloatsU*>(x + q * 2 * W);
-#pragma GCC unroll 10
+#pragma GCC unroll 12
     for (int m = 0; m < forms; ++m) {
       const Floats f = a[static_cast<std::size_t>(m) * d + j] - Floats{};
 #pragma GCC unroll 2
@@ -44,17 +44,21 @@ TB_INLINE void multiply_single(const float* a, std::size_t d, const float* x, fl
   }
 }
 
+template <int forms = kFloatForms>
+TB_INLINE void multiply_some(std::size_t count, const float* a, std::size_t d, const float* x, float* out) {
+  if (count == forms) multiply_single<forms>(a, d, x, out);
+  else if constexpr (forms > 1) multiply_some<forms - 1>(count, a, d, x, out);
+}
+
 // body(m, sums of form m) for m < count.
 template <class F>
 TB_INLINE void by_single_forms(const float* a, std::size_t count, std::size_t d, const float* x, F&& body) {
   float sums[kFloatForms * kGroup];
-  for (std::size_t m = 0, forms; m < count; m += forms) {
-    const float* from = a + m * d;
-    forms = count - m > kFloatForms && count - m < 2 * kFloatForms ? (count - m + 1) / 2 : count - m;  // no thin rest
-    if (forms >= kFloatForms) multiply_single<kFloatForms>(from, d, x, sums), forms = kFloatForms;
-    else if (forms >= 5) multiply_single<5>(from, d, x, sums), forms = 5;
-    else multiply_single<1>(from, d, x, sums), forms = 1;
-    for (std::size_t f = 0; f < forms; ++f) body(m + f, sums + f * kGroup);
+  std::size_t m = 0;
+  for (std::size_t steps = (count + kFloatForms - 1) / kFloatForms; steps > 0; --steps) {
+    const std::size_t forms = (count - m) / steps;
+    multiply_some(forms, a + m * d, d, x, sums);
+    for (std::size_t f = 0; f < forms; ++f, ++m) body(m, sums + f * kGroup);
   }
 }
 

@@ -11,6 +11,7 @@ part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,7 +166,7 @@ def _priors(total: Tally, priors: Any, y: Array, unit: Array) -> tuple[Array, Ar
 
 def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
     """α S_l / n_l + (1 − α) S / n with the divisors as they are when a row of weight r is gone."""
-    K, d = len(q.n), q.data.d
+    K = len(q.n)
     down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
     pooled = q.scatter.sum(axis=0) / (down if down > 0 else 1.0)
     share = (1 - alphas) / (down if down > 0 else 1.0)
@@ -188,10 +189,21 @@ def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
                 place[a, mine, k] = len(matrices)
                 matrices.append(own * q.scatter[k] + (1 - alpha) * pooled)
                 shares.append(own * mine + share[a])
-    # small matrices: a BLAS that starts a team for each is slower than one thread
-    with threadpool_limits(1 if d < 200 else None, user_api="blas"):
-        value, vector = np.linalg.eigh(np.stack(matrices)) if d else (np.zeros((len(matrices), 0)), np.stack(matrices))
+    value, vector = _eigen(np.stack(matrices))
     return _Frames(np.ascontiguousarray(vector.swapaxes(1, 2)), value, np.array(shares), place, known)
+
+
+def _eigen(matrices: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors. Small matrices: a BLAS that starts a team for each is slower than one thread."""
+    d = matrices.shape[1]
+    if d == 0:
+        return np.zeros((len(matrices), 0)), matrices
+    if d >= 200:
+        return tuple(np.linalg.eigh(matrices))  # type: ignore[return-value]
+    threads = min(_core.threads(), len(matrices))
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(np.linalg.eigh, np.array_split(matrices, threads)))
+    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
 
 def _levels(f: _Frames, trace: Array, scale: Array, d: int) -> Array:
