@@ -9,7 +9,7 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSpan = 1024;  // rows whose losses are summed together
+constexpr std::size_t kSpan = 512;  // rows whose losses are summed together
 constexpr double kTiny = 1e-100;
 
 // log(product of many probabilities) without a logarithm each.
@@ -74,44 +74,52 @@ std::vector<Step> steps_of(const Ladder& l) {
   return out;
 }
 
-// K classes, or any number if K is 0.
+// The rows [first, first + count) of one span: all of them take a step before the next one, whose tables then lie in
+// cache. K classes, or any number if K is 0.
 template <class T, std::size_t K>
 class Walk {
  public:
-  Walk(const Ladder& ladder, const std::vector<Step>& steps, const T* codes, std::size_t n)
-      : l_(ladder), steps_(steps), codes_(codes), n_(n), classes_(K ? K : ladder.classes),
-        post_((ladder.most + 1) * classes_), share_(ladder.most + 1), loss_((ladder.most + 1) * steps.size()) {}
-
-  void row(std::size_t r, std::size_t y, double w) {
-    const std::size_t most = l_.most;
-    const double unit = std::min(w, 1.0);  // a row of weight 2 is two rows, of which one is left out
-    for (std::size_t k = 0; k <= most; ++k) {
-      for (std::size_t c = 0; c < classes_; ++c) post_[k * classes_ + c] = l_.class_weight[c] - (c == y ? unit : 0.0);
-      share_[k] = share(k, y);
-    }
-    LogProduct* loss = loss_.data();
-    for (const Step& step : steps_) {
-      const T x = codes_[step.child * n_ + r];
-      if (x != kNoCode<T>) feature(step, x, r, y, unit);
-      for (std::size_t k = 0; k <= most; ++k, ++loss) {
-        if (w == 1.0) loss->multiply(share_[k]);
-        else loss->add(w * std::log(std::max(share_[k], 1e-300)));
+  Walk(const Ladder& ladder, const T* codes, std::size_t n, const std::int32_t* y, const double* w, std::size_t first)
+      : codes_(codes), n_(n), classes_(K ? K : ladder.classes), levels_(ladder.most + 1) {
+    for (std::size_t r = first; r < std::min(n, first + kSpan); ++r) {
+      const double weight = w ? w[r] : 1.0;
+      if (y[r] < 0 || !(weight > 0)) continue;
+      // a row of weight 2 is two rows, of which one is left out
+      const Row row{r, static_cast<std::size_t>(y[r]), weight, std::min(weight, 1.0)};
+      rows_.push_back(row);
+      for (std::size_t k = 0; k < levels_; ++k) {
+        for (std::size_t c = 0; c < classes_; ++c) post_.push_back(ladder.class_weight[c] - (c == row.y ? row.unit : 0.0));
+        share_.push_back(share(post_.data() + post_.size() - classes_, row.y));
       }
     }
   }
 
-  // out: (most + 1, steps)
-  void write(double* out) const {
-    const std::size_t m = l_.most + 1;
-    for (std::size_t k = 0; k < m; ++k) {
-      for (std::size_t f = 0; f < steps_.size(); ++f) *out++ = -loss_[f * m + k].value();
+  // out[k]: the loss of all rows after this step, with up to k parents.
+  void take(const Step& step, double* out, std::size_t stride) {
+    std::vector<LogProduct> loss(levels_);
+    double* post = post_.data();
+    double* shares = share_.data();
+    for (const Row& row : rows_) {
+      const T x = codes_[step.child * n_ + row.r];
+      if (x != kNoCode<T>) feature(step, x, row, post, shares);
+      for (std::size_t k = 0; k < levels_; ++k) {
+        if (row.weight == 1.0) loss[k].multiply(shares[k]);
+        else loss[k].add(row.weight * std::log(std::max(shares[k], 1e-300)));
+      }
+      post += levels_ * classes_;
+      shares += levels_;
     }
+    for (std::size_t k = 0; k < levels_; ++k) out[k * stride] = -loss[k].value();
   }
 
  private:
-  // P(y) among the products of level k, which are kept away from 0.
-  double share(std::size_t k, std::size_t y) {
-    double* post = post_.data() + k * classes_;
+  struct Row {
+    std::size_t r, y;
+    double weight, unit;
+  };
+
+  // P(y) among the products of one level, which are kept away from 0.
+  double share(double* post, std::size_t y) const {
     double sum = 0;
     for (std::size_t c = 0; c < classes_; ++c) sum += post[c];
     if (__builtin_expect(!(sum > kTiny), 0)) {
@@ -122,54 +130,48 @@ class Walk {
   }
 
   // Multiplies P(x | class, the first k parents) into each posterior, the row itself taken out of its class.
-  void feature(const Step& step, std::size_t x, std::size_t r, std::size_t y, double unit) {
+  void feature(const Step& step, std::size_t x, const Row& row, double* post, double* shares) const {
     std::size_t cell = 0, k = 0;
     double own = 0;
     const double* p = nullptr;
     for (; k < step.rung.size(); ++k) {
       const Rung& rung = step.rung[k];
       if (k > 0) {
-        const T v = codes_[rung.parent * n_ + r];
+        const T v = codes_[rung.parent * n_ + row.r];
         if (v == kNoCode<T>) break;  // the estimate without this parent, and those after it, stands in
         cell = cell * rung.parents_size + v;
       }
       const std::size_t at = (cell * step.size + x) * classes_;
-      const double n = rung.n[at + y] - unit, total = rung.total[cell * classes_ + y] - unit;
+      const double n = rung.n[at + row.y] - row.unit, total = rung.total[cell * classes_ + row.y] - row.unit;
       const double base = rung.base < 0 ? own : rung.base;
       own = total + rung.a > 0 ? std::max(n + rung.a * base, 0.0) / (total + rung.a) : base;
       p = rung.p + at;
-      multiply(k, p, own, y);
+      shares[k] = multiply(post + k * classes_, p, own, row.y);
     }
-    for (; k <= l_.most; ++k) multiply(k, p, own, y);
+    for (; k < levels_; ++k) shares[k] = multiply(post + k * classes_, p, own, row.y);
   }
 
-  void multiply(std::size_t k, const double* p, double own, std::size_t y) {
-    double* post = post_.data() + k * classes_;
-    const double mine = post[y];
+  double multiply(double* post, const double* p, double own, std::size_t y) const {
+    const double mine = post[y] * own;
     for (std::size_t c = 0; c < classes_; ++c) post[c] *= p[c];
-    post[y] = mine * own;
-    share_[k] = share(k, y);
+    post[y] = mine;
+    return share(post, y);
   }
 
-  const Ladder& l_;
-  const std::vector<Step>& steps_;
   const T* codes_;
   std::size_t n_;
   std::size_t classes_;
-  std::vector<double> post_;
-  std::vector<double> share_;
-  std::vector<LogProduct> loss_;
+  std::size_t levels_;
+  std::vector<Row> rows_;
+  std::vector<double> post_;   // (rows, levels, classes)
+  std::vector<double> share_;  // (rows, levels)
 };
 
 template <class T, std::size_t K>
 void walk_span(const Ladder& ladder, const std::vector<Step>& steps, const T* codes, const std::int32_t* y, const double* w,
                std::size_t n, std::size_t first, double* out) {
-  Walk<T, K> walk(ladder, steps, codes, n);
-  for (std::size_t r = first; r < std::min(n, first + kSpan); ++r) {
-    const double weight = w ? w[r] : 1.0;
-    if (y[r] >= 0 && weight > 0) walk.row(r, static_cast<std::size_t>(y[r]), weight);
-  }
-  walk.write(out);
+  Walk<T, K> walk(ladder, codes, n, y, w, first);
+  for (std::size_t f = 0; f < steps.size(); ++f) walk.take(steps[f], out + f, steps.size());
 }
 
 }  // namespace
