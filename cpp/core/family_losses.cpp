@@ -37,6 +37,7 @@ struct Rung {
   const double* p;
   const double* n;
   const double* total;
+  std::vector<double> inverse;  // 1 / (total - 1 + a): no division for a row of weight 1
   double a;     // strength of what stands in for a cell that is empty
   double base;  // that, or below 0 for the estimate with one parent less
   std::size_t parent;  // the column whose code leads here (not for the first)
@@ -57,7 +58,7 @@ std::vector<Step> steps_of(const Ladder& l) {
     Step step{child, static_cast<std::size_t>(l.size[child]), {}};
     for (std::size_t k = 0; k < l.levels[f].size(); ++k) {
       const Level& level = l.levels[f][k];
-      Rung rung{level.p.data(), level.n.data(), level.total.data(), l.smoothing.alpha * N, 1.0 / N, 0, 0};
+      Rung rung{level.p.data(), level.n.data(), level.total.data(), {}, l.smoothing.alpha * N, 1.0 / N, 0, 0};
       if (k > 0) {
         const std::int64_t i = l.families.parent_start[f] + static_cast<std::int64_t>(k) - 1;
         rung.parent = static_cast<std::size_t>(l.families.parent[i]);
@@ -67,7 +68,8 @@ std::vector<Step> steps_of(const Ladder& l) {
           rung.base = -1.0;
         }
       }
-      step.rung.push_back(rung);
+      for (const double total : level.total) rung.inverse.push_back(1.0 / (total - 1.0 + rung.a));
+      step.rung.push_back(std::move(rung));
     }
     out.push_back(std::move(step));
   }
@@ -80,7 +82,7 @@ template <class T, std::size_t K>
 class Walk {
  public:
   Walk(const Ladder& ladder, const T* codes, std::size_t n, const std::int32_t* y, const double* w, std::size_t first)
-      : codes_(codes), n_(n), classes_(K ? K : ladder.classes), levels_(ladder.most + 1) {
+      : codes_(codes), n_(n), classes_(ladder.classes), levels_(ladder.most + 1) {
     for (std::size_t r = first; r < std::min(n, first + kSpan); ++r) {
       const double weight = w ? w[r] : 1.0;
       if (y[r] < 0 || !(weight > 0)) continue;
@@ -88,8 +90,8 @@ class Walk {
       const Row row{r, static_cast<std::size_t>(y[r]), weight, std::min(weight, 1.0)};
       rows_.push_back(row);
       for (std::size_t k = 0; k < levels_; ++k) {
-        for (std::size_t c = 0; c < classes_; ++c) post_.push_back(ladder.class_weight[c] - (c == row.y ? row.unit : 0.0));
-        share_.push_back(share(post_.data() + post_.size() - classes_, row.y));
+        for (std::size_t c = 0; c < classes(); ++c) post_.push_back(ladder.class_weight[c] - (c == row.y ? row.unit : 0.0));
+        share_.push_back(share(post_.data() + post_.size() - classes(), row.y));
       }
     }
   }
@@ -106,7 +108,7 @@ class Walk {
         if (row.weight == 1.0) loss[k].multiply(shares[k]);
         else loss[k].add(row.weight * std::log(std::max(shares[k], 1e-300)));
       }
-      post += levels_ * classes_;
+      post += levels_ * classes();
       shares += levels_;
     }
     for (std::size_t k = 0; k < levels_; ++k) out[k * stride] = -loss[k].value();
@@ -118,13 +120,15 @@ class Walk {
     double weight, unit;
   };
 
+  std::size_t classes() const { return K ? K : classes_; }
+
   // P(y) among the products of one level, which are kept away from 0.
   double share(double* post, std::size_t y) const {
     double sum = 0;
-    for (std::size_t c = 0; c < classes_; ++c) sum += post[c];
+    for (std::size_t c = 0; c < classes(); ++c) sum += post[c];
     if (__builtin_expect(!(sum > kTiny), 0)) {
-      for (std::size_t c = 0; c < classes_; ++c) post[c] = sum > 0 ? post[c] / sum : 1.0;  // all 0: nothing is known
-      sum = sum > 0 ? 1.0 : static_cast<double>(classes_);
+      for (std::size_t c = 0; c < classes(); ++c) post[c] = sum > 0 ? post[c] / sum : 1.0;  // all 0: nothing is known
+      sum = sum > 0 ? 1.0 : static_cast<double>(classes());
     }
     return post[y] / sum;
   }
@@ -141,20 +145,32 @@ class Walk {
         if (v == kNoCode<T>) break;  // the estimate without this parent, and those after it, stands in
         cell = cell * rung.parents_size + v;
       }
-      const std::size_t at = (cell * step.size + x) * classes_;
-      const double n = rung.n[at + row.y] - row.unit, total = rung.total[cell * classes_ + row.y] - row.unit;
-      const double base = rung.base < 0 ? own : rung.base;
-      own = total + rung.a > 0 ? std::max(n + rung.a * base, 0.0) / (total + rung.a) : base;
+      const std::size_t at = (cell * step.size + x) * classes();
+      const double n = rung.n[at + row.y] - row.unit, base = rung.base < 0 ? own : rung.base;
+      const double total = rung.total[cell * classes() + row.y] - row.unit + rung.a;
+      const double up = std::max(n + rung.a * base, 0.0);
+      if (__builtin_expect(!(total > 0), 0)) own = base;
+      else if (row.unit == 1.0) own = up * rung.inverse[cell * classes() + row.y];
+      else own = up / total;
       p = rung.p + at;
-      shares[k] = multiply(post + k * classes_, p, own, row.y);
+      shares[k] = multiply(post + k * classes(), p, own, row.y);
     }
-    for (; k < levels_; ++k) shares[k] = multiply(post + k * classes_, p, own, row.y);
+    for (; k < levels_; ++k) shares[k] = multiply(post + k * classes(), p, own, row.y);
   }
 
   double multiply(double* post, const double* p, double own, std::size_t y) const {
-    const double mine = post[y] * own;
-    for (std::size_t c = 0; c < classes_; ++c) post[c] *= p[c];
-    post[y] = mine;
+    if constexpr (K > 0) {  // in registers: what was just stored is not read back
+      double now[K], sum = 0, mine = 0;
+      for (std::size_t c = 0; c < K; ++c) {
+        now[c] = post[c] * (c == y ? own : p[c]);
+        sum += now[c];
+        mine = c == y ? now[c] : mine;
+      }
+      for (std::size_t c = 0; c < K; ++c) post[c] = now[c];
+      if (__builtin_expect(sum > kTiny, 1)) return mine / sum;
+    } else {
+      for (std::size_t c = 0; c < classes_; ++c) post[c] *= c == y ? own : p[c];
+    }
     return share(post, y);
   }
 
