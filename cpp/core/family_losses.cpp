@@ -16,6 +16,7 @@ constexpr double kTiny = 1e-200;
 class LogProduct {
  public:
   void multiply(double p) {
+    if (p < 1e-100) return add(std::log(p));  // two such would be zero
     product_ *= p;
     if (product_ < kTiny) flush();
   }
@@ -39,7 +40,7 @@ class Walk {
  public:
   Walk(const Ladder& ladder, const T* codes, std::size_t n)
       : l_(ladder), codes_(codes), n_(n), post_((ladder.most + 1) * ladder.classes),
-        loss_((ladder.most + 1) * ladder.levels.size()) {}
+        loss_((ladder.most + 1) * ladder.reals.step.size()) {}
 
   void row(std::size_t r, std::size_t y, double w) {
     const std::size_t K = l_.classes;
@@ -47,10 +48,16 @@ class Walk {
     for (std::size_t k = 0; k <= l_.most; ++k) {
       for (std::size_t c = 0; c < K; ++c) post_[k * K + c] = l_.class_weight[c] - (c == y ? unit : 0.0);
     }
-    for (std::size_t f = 0; f < l_.levels.size(); ++f) {
-      if (codes_[static_cast<std::size_t>(l_.families.child[f]) * n_ + r] != kNoCode<T>) feature(f, r, y, unit);
+    const std::size_t steps = l_.reals.step.size();
+    for (std::size_t s = 0, f = 0; s < steps; ++s) {
+      if (l_.reals.step[s] >= 0) {
+        real(static_cast<std::size_t>(l_.reals.step[s]), r);
+      } else {
+        if (codes_[static_cast<std::size_t>(l_.families.child[f]) * n_ + r] != kNoCode<T>) feature(f, r, y, unit);
+        ++f;
+      }
       for (std::size_t k = 0; k <= l_.most; ++k) {
-        LogProduct& loss = loss_[k * l_.levels.size() + f];
+        LogProduct& loss = loss_[k * steps + s];
         const double p = normalise(post_.data() + k * K, y);
         if (w == 1.0) loss.multiply(p);
         else loss.add(w * std::log(p));
@@ -73,6 +80,15 @@ class Walk {
     const double scale = 1.0 / sum;
     for (std::size_t c = 0; c < l_.classes; ++c) post[c] *= scale;
     return std::max(post[y], 1e-300);
+  }
+
+  void real(std::size_t j, std::size_t r) {
+    const std::size_t K = l_.classes;
+    for (std::size_t k = 0; k <= l_.most; ++k) {
+      const std::size_t level = std::min(k, l_.reals.most);
+      const double* p = l_.reals.factor + ((j * (l_.reals.most + 1) + level) * n_ + r) * K;
+      for (std::size_t c = 0; c < K; ++c) post_[k * K + c] *= p[c];
+    }
   }
 
   // Multiplies P(x | class, the first k parents) into each posterior, the row itself taken out of its class.
@@ -134,15 +150,16 @@ class Walk {
 }  // namespace
 
 Ladder::Ladder(const Counts& counts, const Tables& tables, const Families& f, const Smoothing& s, const double* a,
-               const double* weight)
-    : classes(counts.classes), size(tables.size), families(f), smoothing(s), strength(a), class_weight(weight), levels(f.count) {
+               const double* weight, Reals r)
+    : classes(counts.classes), size(tables.size), families(f), smoothing(s), strength(a), class_weight(weight),
+      reals(std::move(r)), most(reals.most), levels(f.count) {
   for (std::size_t i = 0; i < f.count; ++i) most = std::max(most, f.parents(i));
   parallel_for(f.count, [&](std::size_t i, int) { levels[i] = family_levels(counts, tables, families, i, smoothing, strength); });
 }
 
 template <class T>
 void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n, double* out) {
-  const std::size_t spans = (n + kSpan - 1) / kSpan, cells = (ladder.most + 1) * ladder.levels.size();
+  const std::size_t spans = (n + kSpan - 1) / kSpan, cells = (ladder.most + 1) * ladder.reals.step.size();
   std::vector<double> each(spans * cells);
   parallel_for(spans, [&](std::size_t s, int) {
     Walk<T> walk(ladder, codes, n);

@@ -1,7 +1,8 @@
 """Joint: counts of combinations of levels, which networks of every kind are read from.
 
 The tally holds the counts of each column's levels (as Categorical's does), and one table for each set of columns that
-is asked for. A row with a missing value in one of a set's columns is in none of its table's cells.
+is asked for. A row with a missing value in one of a set's columns is in none of its table's cells. Columns that stay real
+come last in their group; the tally holds their moments beside the discrete ones, see reals.py.
 """
 
 from __future__ import annotations
@@ -27,6 +28,19 @@ from tallybayes.distributions.base import (
     subtract,
 )
 from tallybayes.distributions.categorical import Categorical, check_alpha, resize, split
+from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.distributions.reals import (
+    KEYS,
+    RealTables,
+    Sets,
+    cells_of,
+    count_moments,
+    move_moments,
+    plain,
+    real_information,
+    real_sets,
+    whole_of,
+)
 from tallybayes.distributions.tables import Tables, check_cells, check_memory, tables
 from tallybayes.encode import RAW_LIMIT, Coded, Data
 from tallybayes.errors import ForgetError, OptionError
@@ -44,15 +58,19 @@ class Joint(Distribution):
     smoothing 'laplace':  P(x | c, s) = (n(c, s, x) + α) / (n(c, s) + α N)
     smoothing 'backoff':  P(x | c, s₁ … s_l) = (n + a_l P(x | c, s₁ … s_{l−1})) / (n(c, s) + a_l),  Laplace without
     parents; each strength a_l is the one of GRID with the best leave-one-out likelihood.
-    Numbers are cut into intervals by `method` (and `bins`), chosen once, from the first rows.
+    Numbers are cut into intervals by `method` (and `bins`), chosen once, from the first rows; but the last `reals`
+    columns of the group stay real. Their moments are kept for all sets of up to order − 1 discrete columns, and for
+    real_extra.
     """
 
     order: int = 2
     extra: tuple[tuple[int, ...], ...] = ()
     smoothing: str = "backoff"
     alpha: float = 1.0
-    method: str = "mdl"
+    method: str | None = "mdl"
     bins: int = 10
+    reals: int = 0
+    real_extra: Sets = ()
 
     kinds: ClassVar[tuple[str, ...]] = ("categorical", "binary", "count", "real")
     needs: ClassVar[Needs] = "codes"
@@ -65,10 +83,14 @@ class Joint(Distribution):
             raise OptionError(f"smoothing must be 'backoff' or 'laplace'; got {self.smoothing!r}.")
 
     def layout(self) -> tuple[Any, ...]:
-        return (type(self), self.order, self.extra)
+        return (type(self), self.order, self.extra, self.reals, self.real_extra)
 
     def tables(self, d: int) -> Tables:
+        """The tables of d discrete columns."""
         return tables(d, self.order, self.extra)
+
+    def real_sets(self, d: int) -> Sets:
+        return real_sets(d, self.reals, self.order, self.real_extra)
 
     # --- adding ------------------------------------------------------------------------------------------------
 
@@ -76,7 +98,8 @@ class Joint(Distribution):
         assert isinstance(data, Coded)
         single, sizes = _count_single(data, y, w, K)
         check_memory(self.order, sizes, K, 4 if w is None else 8)
-        return {"single": single, "sizes": sizes, "joint": self.count_joint(data, sizes, y, w, K)}
+        counts = {"single": single, "sizes": sizes, "joint": self.count_joint(data, sizes, y, w, K)}
+        return {**counts, **self.count_reals(self.real_sets(len(sizes)), data, sizes, y, w, K)}
 
     def count_joint(self, data: Coded, sizes: NDArray[np.int64], y: NDArray[np.int32], w: Weights, K: int) -> Array:
         """The counts of all tables."""
@@ -89,24 +112,44 @@ class Joint(Distribution):
                 _core.count_tables(codes, y[span], part, sizes, t.columns, t.starts, out)
         return out
 
+    def count_reals(
+        self, sets: Sets, data: Coded, sizes: NDArray[np.int64], y: NDArray[np.int32], w: Weights, K: int
+    ) -> Stats:
+        """The moments of the real columns beside these sets; nothing where no column is real."""
+        if data.reals is None:
+            return {}
+        check_cells(sum(cells_of(sets, sizes)), K, 24)
+        codes = np.concatenate([codes for _, codes, _ in packed(data, sizes)], axis=1)
+        try:
+            return count_moments(sets, data.reals, codes, sizes, y, w, K)
+        except _core.BadValue as e:
+            kind, row, col, value = e.args
+            raise _core.BadValue(kind, row, col + len(sizes), value) from None
+
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
         sizes = np.maximum(a["sizes"], b["sizes"])
         x, z = self._sized(a, sizes), self._sized(b, sizes)
+        moments = Gaussian().combine(x, z, sign) if self.reals else {}
         if sign < 0:
             return {
                 "single": subtract(x["single"], z["single"]),
                 "sizes": sizes,
                 "joint": _take(x["joint"], z["joint"]),
+                **moments,
             }
-        return {"single": x["single"] + z["single"], "sizes": sizes, "joint": _sum(x["joint"], z["joint"])}
+        return {"single": x["single"] + z["single"], "sizes": sizes, "joint": _sum(x["joint"], z["joint"]), **moments}
 
     def scale(self, s: Stats, factor: float) -> Stats:
-        return s if factor == 1 else {**s, "single": s["single"] * factor, "joint": s["joint"] * factor}
+        if factor == 1:
+            return s
+        return {**s, **{key: s[key] * factor for key in ("single", "joint", "n", "m2") if key in s}}
 
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
-        return {**s, "single": spread(s["single"], to, K), "joint": spread(s["joint"], to, K)}
+        return {**s, **{key: spread(s[key], to, K) for key in ("single", "joint", *KEYS) if key in s}}
 
     def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:
+        if not len(maps):  # all columns are real
+            return s
         to = [None if m is None or not len(m) else np.asarray(m, dtype=np.int64) for m in maps]
         new = np.array(
             [max(int(size), 0 if m is None else int(m.max()) + 1) for size, m in zip(s["sizes"], to, strict=True)],
@@ -128,34 +171,77 @@ class Joint(Distribution):
             "single": resize(single, sizes),
             "sizes": sizes,
             "joint": _core.move_tables(s["joint"], s["sizes"], sizes, t.columns, t.starts, maps),
+            **(move_moments(self.real_sets(len(sizes)), s, s["sizes"], sizes, maps) if self.reals else {}),
         }
 
     # --- reading -----------------------------------------------------------------------------------------------
 
     def base(self, s: Stats, context: Context) -> Params:
         """What every network reads first: how many levels exist, and which; P(x | class) without parents."""
-        least = np.array([0 if k is None else 1 + max(k.declared, default=-1) for k in context.levels], dtype=np.int64)
+        K, levels = len(context.class_weight), context.levels[: len(s["sizes"])]
+        least = np.array([0 if k is None else 1 + max(k.declared, default=-1) for k in levels], dtype=np.int64)
         s = self._sized(s, np.maximum(s["sizes"], least))
         counts = {"count": s["single"], "sizes": s["sizes"]}
-        plain = Categorical(alpha=self.alpha).estimate(counts, context)
+        found: Params = {"N": np.empty(0), "exist": [], "log": np.empty((0, K))}
+        if len(s["sizes"]):
+            found = Categorical(alpha=self.alpha).estimate(counts, Context(context.class_weight, levels))
         return {
             "single": s["single"],
             "joint": s["joint"],
             "sizes": s["sizes"],
             "class_weight": context.class_weight,
-            "N": np.maximum(plain["N"], 1.0),
-            "exist": plain["exist"],
-            "log": plain["log"],
-            "K": len(context.class_weight),
+            "N": np.maximum(found["N"], 1.0),
+            "exist": found["exist"],
+            "log": found["log"],
+            "K": K,
+            **self._plain_reals(s),
         }
 
+    def real_tables(self, s: Stats) -> RealTables:
+        return RealTables(self.real_sets(len(s["sizes"])), s, s["sizes"])
+
+    def _plain_reals(self, s: Stats) -> Params:
+        """Mean and variance of each real column in each class, without parents, (real columns, classes)."""
+        if not self.reals:
+            return {}
+        moments = self.real_tables(s)
+        each = [moments.level(j, ()) for j in range(self.reals)]
+        found = [plain(m, whole_of(m)) for m in each]
+        for j, (_, var) in enumerate(found):
+            if not np.isfinite(var).all():
+                raise _core.BadValue("overflow", 0, len(s["sizes"]) + j, float(np.abs(each[j].mean).max()))
+        return {"moments": moments, "mean": np.concatenate([m for m, _ in found]), "var": np.concatenate([v for _, v in found])}
+
+    def information(self, s: Stats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """I(x_i; x_j | y) of all columns of the group as a symmetric matrix (NaN for pairs that are not counted, 0 for
+        two real ones), and I(x_j; y), in nats."""
+        q = len(s["sizes"])
+        between, with_class = information(self.tables(q), s)
+        if not self.reals:
+            return between, with_class
+        beside, alone = real_information(self.real_tables(s), self.reals, q)
+        return np.block([[between, beside.T], [beside, np.zeros((self.reals, self.reals))]]), np.append(with_class, alone)
+
+    def real_values(self, data: Coded, span: slice, discrete: int) -> Array:
+        """(real columns, rows) of some rows; an infinite value is refused."""
+        assert data.reals is not None
+        found = data.reals.block(span)
+        if np.isinf(found).any():
+            row, j = np.argwhere(np.isinf(found).T)[0].tolist()
+            raise _core.BadValue("infinite", span.start + row, discrete + j, float(found[j, row]))
+        return found
+
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+        if j >= len(p["sizes"]):
+            j -= len(p["sizes"])
+            return {"mean": float(p["mean"][j, k]), "variance": float(p["var"][j, k])}
         part = split(p["log"].T, p["sizes"])[j][k]
         return {str(v): float(np.exp(x)) for v, x, e in zip(labels, part, p["exist"][j], strict=False) if e}
 
 
 def information(t: Tables, s: Stats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """I(x_i; x_j | y) as a symmetric matrix (NaN for pairs that are not counted), and I(x_j; y), in nats."""
+    """I(x_i; x_j | y) as a symmetric matrix (NaN for pairs that are not counted), and I(x_j; y), in nats; of discrete
+    columns."""
     found, single = _core.pair_information(s["single"], s["joint"], s["sizes"], t.columns, t.starts)
     pairs = np.diff(t.starts) == 2
     i, j = t.columns[t.starts[:-1][pairs]], t.columns[t.starts[:-1][pairs] + 1]
@@ -195,6 +281,8 @@ def _count_single(data: Coded, y: NDArray[np.int32], w: Weights, K: int) -> tupl
     """The counts of each column's levels; every column has room for one."""
     blocks: list[Any] = [None] * len(data.sizes)
     sizes = data.sizes.copy()
+    if not blocks:
+        return np.zeros((K, 0)), sizes
     for codes, at in data.parts:
         limit = RAW_LIMIT if codes.raw else 2**31 - 1
         count, found = _core.counts(codes.columns, y, w, K, data.sizes[list(at)], limit)

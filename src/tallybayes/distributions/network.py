@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,20 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.joint import GRID, Joint, packed
+from tallybayes.distributions.reals import cell_of, chain_strengths, left_out_factors, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, TableError
+
+FACTORS = 1 << 22  # densities of real columns that are held at a time
 
 
 @dataclass(frozen=True)
 class FamilyNetwork(Joint):
     """log P(x | c) = Σ_j log P(x_j | c, parents of j); missing values are summed out exactly.
 
+    P(x_j | c, parents) of a real column is a normal density, whose mean and variance are those of the cell with
+    smoothing 'laplace' (where it has enough rows, see reals.own_or_below), and shrunk towards the estimate with one
+    parent less with 'backoff' (reals.back_off), as strongly as the marginal likelihood of the cells wants it.
     parents: of each column, in the order in which they are believed in: back-off drops the last one first.
     groups: (columns, classes), where a column depends on a part of the class only (several outputs): classes with the
     same number share their counts. blind: columns that do not depend on the class at all.
@@ -32,7 +38,11 @@ class FamilyNetwork(Joint):
     name = "network"
 
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
-        return families(self.parents or ((),) * d, order)
+        """Of the d discrete columns."""
+        return families((self.parents or ((),) * d)[:d], order)
+
+    def real_parents(self, d: int) -> tuple[tuple[int, ...], ...]:
+        return self.parents[d:] or ((),) * self.reals
 
     def estimate(self, s: Stats, context: Context) -> Params:
         p = self.base(s, context)
@@ -40,9 +50,27 @@ class FamilyNetwork(Joint):
         f = self.families(d)
         p.update(child=f.child, parent=f.parent, parent_start=f.start)
         counted = self._counted(p, f)
+        if self.reals:
+            self._estimate_reals(p)
         p["strengths"] = _core.family_strengths(*counted, GRID) if self.smoothing == "backoff" else None
         p["logs"], p["offsets"] = _core.family_logs(*counted, p["strengths"])
         return p
+
+    def _estimate_reals(self, p: Params) -> None:
+        d = len(p["sizes"])
+        parents = self.real_parents(d)
+        p["real_parent"] = np.array([i for own in parents for i in own], dtype=np.int32)
+        p["real_start"] = np.cumsum([0, *map(len, parents)]).astype(np.int64)
+        p["normals"], p["real_strengths"] = [], []
+        for j, own in enumerate(parents):
+            group = [0] * p["K"] if d + j in self.blind else None if self.groups is None else self.groups[d + j]
+            chain = p["moments"].chain(j, own, group)
+            whole = whole_of(chain[0], group)
+            a = chain_strengths(chain, whole, GRID) if self.smoothing == "backoff" else None
+            p["normals"].append(normals(chain, whole, a))
+            p["real_strengths"].append(a)
+            p["mean"][j], p["var"][j] = (v[0] for v in normals(chain[:1], whole, None))
+        p["terms"] = np.concatenate([terms(found) for found in p["normals"]])
 
     def _counted(self, p: Params, f: Families) -> tuple[Any, ...]:
         t = self.tables(len(p["sizes"]))
@@ -52,8 +80,8 @@ class FamilyNetwork(Joint):
         if self.groups is not None or self.blind:
             group = np.tile(np.arange(p["K"], dtype=np.int32), (len(p["sizes"]), 1))
             if self.groups is not None:
-                group[:] = self.groups
-            group[list(self.blind)] = 0
+                group[:] = self.groups[: len(group)]
+            group[[j for j in self.blind if j < len(group)]] = 0
             group = group[f.child]
         args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, group)
         return (*args, p["N"], float(self.alpha))
@@ -61,26 +89,60 @@ class FamilyNetwork(Joint):
     def losses(self, p: Params, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Array | None) -> Array:
         """(most parents + 1, columns): the leave-one-out log-loss of the first columns in the given order (parents
         before children) with at most so many parents each."""
-        f = self.families(len(p["sizes"]), order)
+        d = len(p["sizes"])
+        f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
         strengths = _core.family_strengths(*counted, GRID) if self.smoothing == "backoff" else None
-        total = None
+        step = np.array([-1 if j < d else j - d for j in order], dtype=np.int32) if self.reals else None
+        total: Any = 0.0
         for span, codes, _ in packed(data, p["sizes"], p["exist"]):
-            part = None if w is None else w[span]
-            found = _core.family_losses(codes, y[span], part, p["class_weight"], *counted, strengths)
-            total = found if total is None else total + found
+            for some, factors in self._left_out(p, data, codes, span, y, w):
+                here = np.ascontiguousarray(codes[:, some.start - span.start : some.stop - span.start])
+                part = None if w is None else w[some]
+                total = total + _core.family_losses(
+                    here, y[some], part, p["class_weight"], *counted, strengths, step, factors
+                )
         return np.asarray(total)
+
+    def _left_out(
+        self, p: Params, data: Coded, codes: Array, span: slice, y: NDArray[np.int32], w: Array | None
+    ) -> Iterator[tuple[slice, Array | None]]:
+        """Parts of a span of rows, and what the real columns say there (real columns, most parents + 1, rows, classes),
+        each row judged without itself."""
+        if not self.reals:
+            yield span, None
+            return
+        d = len(p["sizes"])
+        parents = self.real_parents(d)
+        most = max(map(len, parents))
+        chains = [p["moments"].chain(j, own) for j, own in enumerate(parents)]
+        a: list[Any] = [None] * self.reals
+        if self.smoothing == "backoff":
+            a = [chain_strengths(c, whole_of(c[0]), GRID) for c in chains]
+        step = max(1, FACTORS // (self.reals * (most + 1) * p["K"]))
+        for first in range(span.start, span.stop, step):
+            some = slice(first, min(first + step, span.stop))
+            here = codes[:, some.start - span.start : some.stop - span.start]
+            values, unit = self.real_values(data, some, d), np.minimum(1.0 if w is None else w[some], 1.0)
+            out = np.empty((self.reals, most + 1, some.stop - some.start, p["K"]))
+            for j, own in enumerate(parents):
+                cells = [cell_of(here, p["sizes"], own[:l]) for l in range(len(own) + 1)]
+                found = left_out_factors(chains[j], a[j], cells, values[j], y[some], np.broadcast_to(unit, len(values[j])))
+                out[j, : len(found)], out[j, len(found) :] = found, found[-1]
+            yield some, out
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)
-        if len(data.parts) == 1 and not len(p["parent"]) and not self.blind and self.groups is None:  # naive Bayes, bit for bit
+        naive = not len(p["parent"]) and not self.reals and not self.blind and self.groups is None
+        if len(data.parts) == 1 and naive:  # naive Bayes, bit for bit
             codes, _ = data.parts[0]
             scorer.discrete(codes.columns, p["sizes"], p["log"], None, codes.raw)
             return
-        terms, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
+        found, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
         for span, packed_codes, met in packed(data, p["sizes"], p["exist"]):
             try:
-                terms[span] = self.scores(packed_codes, p)
+                values = self.real_values(data, span, len(p["sizes"])) if self.reals else None
+                found[span] = self.scores(packed_codes, p, values)
             except _core.TooManyMissing as e:
                 row, cells = e.args
                 raise TableError(
@@ -88,10 +150,13 @@ class FamilyNetwork(Joint):
                     f"takes a table of {cells:.2g} numbers. Fill some of them in, or use a model with fewer parents."
                 ) from None
             unseen |= met
-        scorer.added(terms, np.flatnonzero(unseen).tolist())
+        scorer.added(found, np.flatnonzero(unseen).tolist())
 
-    def scores(self, codes: Array, p: Params) -> Array:
-        return _core.network_scores(codes, p["sizes"], p["child"], p["parent"], p["parent_start"], p["logs"])
+    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:
+        network = (p["sizes"], p["child"], p["parent"], p["parent_start"], p["logs"])
+        if values is None:
+            return _core.network_scores(codes, *network)
+        return _core.network_scores(codes, *network, p["real_parent"], p["real_start"], p["terms"], values)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         drawn: list[Array] = [np.empty(0)] * len(p["sizes"])
@@ -102,6 +167,8 @@ class FamilyNetwork(Joint):
             size = int(p["sizes"][j])
             table = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, size, p["K"])
             drawn[j] = draw(table, p["exist"][j], cell, y, rng)
+        for j, own in enumerate(self.real_parents(len(p["sizes"])) if self.reals else ()):
+            drawn.append(draw_real(p["normals"][j], p["sizes"], own, drawn, y, rng))
         return drawn
 
 
@@ -138,6 +205,17 @@ def topological(parents: Sequence[Sequence[int]]) -> list[int]:
         done += ready
         waiting = [j for j in waiting if not placed[j]]
     return done
+
+
+def draw_real(
+    normal: tuple[Array, Array], sizes: Array, parents: Sequence[int], drawn: Sequence[Array], y: Array, rng: Any
+) -> Array:
+    """A number for each row, given the levels drawn for its parents."""
+    cell = np.zeros(len(y), dtype=np.intp)
+    for i in parents:
+        cell = cell * int(sizes[i]) + drawn[i]
+    mean, var = normal
+    return np.asarray(rng.normal(mean[cell, y], np.sqrt(var[cell, y])))
 
 
 def draw(table: Array, exist: Array, cell: Array, y: Array, rng: np.random.Generator) -> Array:

@@ -35,7 +35,7 @@ class AnDE(NetworkClassifier):
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
     smoothing, alpha, cuts, bins, priors, unseen
-        As for TAN.
+        As for TAN. With cuts=None only discrete columns are parents; real ones are children of all of them.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class AnDE(NetworkClassifier):
         subsumption: bool = False,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
@@ -83,8 +83,10 @@ class AnDE(NetworkClassifier):
 
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
         n = int(self._n())
-        network = AveragedNetwork(n=n, order=min(n + 1, schema.d), **self._options())
-        return (Group(network, tuple(range(schema.d))),)
+        columns, reals = self._columns(schema)
+        most = schema.d - reals + 1 if reals else schema.d  # a set and one more column, which may be a real one
+        network = AveragedNetwork(n=n, order=min(n + 1, most), reals=reals, **self._options())
+        return (Group(network, columns),)
 
     @property
     def graph_(self) -> Any:
@@ -124,7 +126,7 @@ class AODE(AnDE):
         subsumption: bool = False,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
