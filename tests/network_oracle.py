@@ -165,7 +165,9 @@ def mixed_joint(
     return math.log(sum(1 for k in y if k == c) / len(y)) + log_sum(each)
 
 
-def mixed_averaged(rows: Any, y: Any, x: Row, c: Any, n: int, reals: Any, classes: Any, min_count: float = 1.0) -> float:
+def mixed_averaged(
+    rows: Any, y: Any, x: Row, c: Any, n: int, reals: Any, classes: Any, min_count: float = 1.0
+) -> float:
     """As averaged, with Laplace's correction; real columns are children of every set."""
     here = [j for j, v in enumerate(x) if v is not None]
     discrete = [j for j in here if j not in reals]

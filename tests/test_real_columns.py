@@ -108,7 +108,8 @@ def test_averaged_networks_are_their_formula(n: int, seed: int, min_count: int) 
     rank = model._parameters().parts[0]["rank"].tolist()
     assert rank == sorted(rank)  # without back-off parents go by their place
     want = [
-        [oracle.mixed_averaged(rows, y, x, c, n, REAL, model.classes_, min_count) for c in model.classes_] for x in asked
+        [oracle.mixed_averaged(rows, y, x, c, n, REAL, model.classes_, min_count) for c in model.classes_]
+        for x in asked
     ]
     np.testing.assert_allclose(model.predict_joint_log_proba(frame(asked)), want, rtol=1e-9, atol=1e-9)
 
@@ -181,7 +182,9 @@ def test_the_marginal_likelihood_is_the_product_of_predictions(seed: int, a: flo
 def test_back_off_is_stronger_where_a_parent_tells_nothing() -> None:
     rng = np.random.default_rng(1)
     level = rng.integers(0, 5, 3000)
-    table = pd.DataFrame({"z": [f"v{v}" for v in level], "near": rng.normal(size=3000) + 3 * level, "far": rng.normal(size=3000)})
+    table = pd.DataFrame(
+        {"z": [f"v{v}" for v in level], "near": rng.normal(size=3000) + 3 * level, "far": rng.normal(size=3000)}
+    )
     model = tb.BayesNetwork({"near": "z", "far": "z"}, cuts=None).fit(table, np.arange(3000) % 2)
     (near,), (far,) = model._parameters().parts[0]["real_strengths"]
     assert near <= 4

@@ -32,8 +32,8 @@ class AveragedNetwork(Joint):
     none. With Laplace's correction P(c, x_S) = (n(c, x_S) + α) / (n + α K N_S). Missing values are left out.
     weighting 'information': W_S = I(x_S; y), else 1. subsumption: a value that follows from another one of its row
     (every row with that one has it, and there are at least SUBSUMED of them) is left out.
-    Real columns are in no S; their P(x_j | c, x_S) is a normal density, see FamilyNetwork. The strengths of back-off are
-    shared by all S.
+    Real columns are in no S; their P(x_j | c, x_S) is a normal density, see FamilyNetwork; all S share the strengths of
+    back-off.
     """
 
     n: int = 1
@@ -74,17 +74,17 @@ class AveragedNetwork(Joint):
         strengths = None
         if self.smoothing == "backoff":
             strengths = []
-            for l in range(1, p["n"] + 1):
-                sets = self._sets(p, l)
+            for depth in range(1, p["n"] + 1):
+                sets = self._sets(p, depth)
                 some = [sets[i * len(sets) // MOST_SETS] for i in range(MOST_SETS)] if len(sets) > MOST_SETS else sets
                 chains = [self._chain(p, s) for s in some]
                 whole = whole_of(chains[0][0])
-                strengths.append(best_strengths([(c[l], one_less(c, whole, strengths)) for c in chains], GRID))
+                strengths.append(best_strengths([(c[-1], one_less(c, whole, strengths)) for c in chains], GRID))
         p["real_strengths"] = strengths
         p["real_terms"] = {s: self._real_terms(p, s, strengths) for s in [(), *self._sets(p, p["n"])]}
 
     def _chain(self, p: Params, s: Sequence[int]) -> list[Moments]:
-        return [p["moments"].all(s[:l]) for l in range(len(s) + 1)]
+        return [p["moments"].all(s[:depth]) for depth in range(len(s) + 1)]
 
     def _real_terms(self, p: Params, s: tuple[int, ...], strengths: Any) -> Array:
         """(real columns · cells, 3, classes), as the kernel reads them."""

@@ -1,8 +1,8 @@
 """Joint: counts of combinations of levels, which networks of every kind are read from.
 
 The tally holds the counts of each column's levels (as Categorical's does), and one table for each set of columns that
-is asked for. A row with a missing value in one of a set's columns is in none of its table's cells. Columns that stay real
-come last in their group; the tally holds their moments beside the discrete ones, see reals.py.
+is asked for. A row with a missing value in one of a set's columns is in none of its table's cells. Columns that stay
+real come last in their group; the tally holds their moments beside the discrete ones, see reals.py.
 """
 
 from __future__ import annotations
@@ -210,7 +210,8 @@ class Joint(Distribution):
         for j, (_, var) in enumerate(found):
             if not np.isfinite(var).all():
                 raise _core.BadValue("overflow", 0, len(s["sizes"]) + j, float(np.abs(each[j].mean).max()))
-        return {"moments": moments, "mean": np.concatenate([m for m, _ in found]), "var": np.concatenate([v for _, v in found])}
+        mean, var = (np.concatenate(each) for each in zip(*found, strict=True))
+        return {"moments": moments, "mean": mean, "var": var}
 
     def information(self, s: Stats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """I(x_i; x_j | y) of all columns of the group as a symmetric matrix (NaN for pairs that are not counted, 0 for
@@ -220,7 +221,8 @@ class Joint(Distribution):
         if not self.reals:
             return between, with_class
         beside, alone = real_information(self.real_tables(s), self.reals, q)
-        return np.block([[between, beside.T], [beside, np.zeros((self.reals, self.reals))]]), np.append(with_class, alone)
+        every = np.block([[between, beside.T], [beside, np.zeros((self.reals, self.reals))]])
+        return every, np.append(with_class, alone)
 
     def real_values(self, data: Coded, span: slice, discrete: int) -> Array:
         """(real columns, rows) of some rows; an infinite value is refused."""

@@ -123,11 +123,12 @@ class FamilyNetwork(Joint):
         for first in range(span.start, span.stop, step):
             some = slice(first, min(first + step, span.stop))
             here = codes[:, some.start - span.start : some.stop - span.start]
-            values, unit = self.real_values(data, some, d), np.minimum(1.0 if w is None else w[some], 1.0)
-            out = np.empty((self.reals, most + 1, some.stop - some.start, p["K"]))
+            values = self.real_values(data, some, d)
+            unit = np.ones(values.shape[1]) if w is None else np.minimum(w[some], 1.0)
+            out = np.empty((self.reals, most + 1, len(unit), p["K"]))
             for j, own in enumerate(parents):
-                cells = [cell_of(here, p["sizes"], own[:l]) for l in range(len(own) + 1)]
-                found = left_out_factors(chains[j], a[j], cells, values[j], y[some], np.broadcast_to(unit, len(values[j])))
+                cells = [cell_of(here, p["sizes"], own[:depth]) for depth in range(len(own) + 1)]
+                found = left_out_factors(chains[j], a[j], cells, values[j], y[some], unit)
                 out[j, : len(found)], out[j, len(found) :] = found, found[-1]
             yield some, out
 

@@ -75,7 +75,7 @@ def family_real_sets(parents: Sequence[Sequence[int]], least: int = 1) -> Sets:
     alone. parents: of each real column."""
     wanted: dict[tuple[int, ...], list[int]] = {}
     for j, own in enumerate(parents):
-        sets = {tuple(sorted(own[: l + 1])) for l in range(len(own))} | {(i,) for i in own}
+        sets = {tuple(sorted(own[: m + 1])) for m in range(len(own))} | {(i,) for i in own}
         for s in sets:
             if len(s) >= least:
                 wanted.setdefault(s, []).append(j)
@@ -110,7 +110,9 @@ def count_moments(
     return {key: np.concatenate(parts, axis=1) for key, parts in zip(KEYS, zip(*blocks, strict=True), strict=True)}
 
 
-def cell_of(codes: Array, sizes: NDArray[np.int64], parents: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def cell_of(
+    codes: Array, sizes: NDArray[np.int64], parents: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The cell of each row, the last parent fastest, and whether all parents are there."""
     cell, here = np.zeros(codes.shape[1], dtype=np.int64), np.ones(codes.shape[1], dtype=bool)
     for i in parents:
@@ -170,7 +172,7 @@ class RealTables:
 
     def chain(self, j: int, parents: Sequence[int], group: Sequence[int] | None = None) -> list[Moments]:
         """The levels without parents, with the first, with the first two, … group: classes that share their moments."""
-        levels = [self.level(j, parents[:l]) for l in range(len(parents) + 1)]
+        levels = [self.level(j, parents[:m]) for m in range(len(parents) + 1)]
         return levels if group is None else [_shared(m, np.asarray(group)) for m in levels]
 
 
@@ -207,8 +209,8 @@ def own_or_below(m: Moments, below: Normal, floor: Floats) -> Normal:
 def back_off(m: Moments, below: Normal, a: float | Floats) -> Normal:
     """The estimate with one parent less, (μ₀, σ₀²), counts as `a` rows:
 
-        μ  = (n m + a μ₀) / (n + a)
-        σ² = (M + n a / (n + a) (m − μ₀)² + a σ₀²) / (n + a)
+    μ  = (n m + a μ₀) / (n + a)
+    σ² = (M + n a / (n + a) (m − μ₀)² + a σ₀²) / (n + a)
     """
     total = m.n + a
     gap = np.where(m.n > 0, m.mean - below[0], 0.0)
@@ -219,8 +221,9 @@ def back_off(m: Moments, below: Normal, a: float | Floats) -> Normal:
 def marginal(m: Moments, below: Normal, a: float) -> Floats:
     """log p(the rows of each cell), mean and variance integrated out, for the prior that back_off is the posterior of:
 
-        σ² ~ Inv-χ²(a, σ₀²),  μ | σ² ~ N(μ₀, σ²/a)
-        log p = ½ log(a / (n + a)) + log Γ((n + a)/2) − log Γ(a/2) + a/2 log(a σ₀²) − (n + a)/2 log((n + a) σ²) − n/2 log π
+    σ² ~ Inv-χ²(a, σ₀²),  μ | σ² ~ N(μ₀, σ²/a)
+    log p = ½ log(a / (n + a)) + log Γ((n + a)/2) − log Γ(a/2)
+            + a/2 log(a σ₀²) − (n + a)/2 log((n + a) σ²) − n/2 log π
     """
     total = m.n + a
     _, var = back_off(m, below, a)
@@ -260,17 +263,22 @@ def normals(chain: Sequence[Moments], whole: Moments, strengths: Sequence[Floats
     """Mean and variance of the last level of a chain, (cells, classes). strengths: of each parent; None: each cell
     speaks for itself."""
     found = plain(chain[0], whole)
-    for l, m in enumerate(chain[1:]):
-        below = repeated(found, len(m.n))
-        found = back_off(m, below, strengths[l]) if strengths is not None else own_or_below(m, below, FLOOR * whole.variance())
+    for depth, m in enumerate(chain[1:]):
+        found = _next(m, repeated(found, len(m.n)), whole, strengths, depth)
     return found
+
+
+def _next(m: Moments, below: Normal, whole: Moments, strengths: Sequence[Floats] | None, depth: int) -> Normal:
+    if strengths is None:
+        return own_or_below(m, below, FLOOR * whole.variance())
+    return back_off(m, below, strengths[depth])
 
 
 def chain_strengths(chain: Sequence[Moments], whole: Moments, grid: Floats) -> list[Floats]:
     """The strength of each parent, the first one's chosen first."""
     out: list[Floats] = []
-    for l in range(1, len(chain)):
-        out.append(best_strengths([(chain[l], one_less(chain[: l + 1], whole, out))], grid))
+    for depth in range(1, len(chain)):
+        out.append(best_strengths([(chain[depth], one_less(chain[: depth + 1], whole, out))], grid))
     return out
 
 
@@ -312,21 +320,16 @@ def left_out_factors(
     mine = np.arange(K) == y[:, None]
     whole = chain[0].pooled(axis=1).without(x, taken)
     found = plain(chain[0].without(x, np.where(mine, taken, 0.0)), whole)
-    for l, m in enumerate(chain):
-        if l > 0:
-            cell, known = cells[l]
-            one = m[cell].without(x, np.where(mine, taken, 0.0))
-            new = (
-                own_or_below(one, found, FLOOR * whole.variance())
-                if strengths is None
-                else back_off(one, found, strengths[l - 1])
-            )
-            found = tuple(np.where(known[:, None], a, b) for a, b in zip(new, found, strict=True))  # type: ignore[assignment]
+    for depth, m in enumerate(chain):
+        if depth > 0:
+            cell, known = cells[depth]
+            new = _next(m[cell].without(x, np.where(mine, taken, 0.0)), found, whole, strengths, depth - 1)
+            found = np.where(known[:, None], new[0], found[0]), np.where(known[:, None], new[1], found[1])
         mean, var = found
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             log = -0.5 * np.log(var) - (x - mean) ** 2 / (2 * var)
             log = log - log.max(axis=1, keepdims=True)
-        out[l] = np.where(here[:, None] & np.isfinite(log).any(axis=1, keepdims=True) & (var > 0), np.exp(log), 1.0)
+        out[depth] = np.where(here[:, None] & np.isfinite(log).any(axis=1, keepdims=True) & (var > 0), np.exp(log), 1.0)
     return out
 
 

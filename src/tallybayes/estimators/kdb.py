@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.network import FamilyNetwork
-from tallybayes.distributions.reals import KEYS, Sets, family_real_sets
+from tallybayes.distributions.reals import Sets, family_real_sets
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError
 from tallybayes.estimators.network import LearnedNetwork, Rows, _network, context

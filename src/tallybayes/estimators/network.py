@@ -65,11 +65,7 @@ class NetworkClassifier(TallyClassifier):
 
     def _columns(self, schema: Schema) -> tuple[tuple[int, ...], int]:
         """The columns in the order of their group, and how many of them, the last ones, stay real."""
-        real = [
-            j
-            for j, kind in enumerate(schema.kinds)
-            if self.cuts is None and kind in CUT and j not in schema.cuts
-        ]
+        real = [j for j, kind in enumerate(schema.kinds) if self.cuts is None and kind in CUT and j not in schema.cuts]
         return (*(j for j in range(schema.d) if j not in real), *real), len(real)
 
     @property
