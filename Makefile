@@ -10,7 +10,7 @@ wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
 
-.PHONY: help demo test unit bench bench-quick lint sanitize clean
+.PHONY: help demo gallery test unit fuzz bench bench-quick lint sanitize clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -18,10 +18,17 @@ help: ## this list
 demo: .venv/.package ## the tour: examples/demo.py
 	$(BIN)/python examples/demo.py
 
+gallery: .venv/.package ## draw the pictures of docs/ anew: examples/gallery.py
+	$(BIN)/python examples/gallery.py
+
 test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
 
 unit: .venv/.package ## the Python tests only
 	$(BIN)/python -m pytest -n 2
+
+fuzz: .venv/.package ## 60 seconds of model files made to break load
+	-@$(PIP) $(call wants,['project']['optional-dependencies']['fuzz']) # without it: seeded mutations
+	$(BIN)/python -m tests.hostile.fuzz 60
 
 bench: .venv/.bench ## speed and memory beside peers; several minutes
 	$(BIN)/python -m bench

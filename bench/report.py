@@ -83,7 +83,7 @@ def table(results: Sequence[Result]) -> str:
         lines.append(f"{row[0]:{width[0]}}  FAILED: {result.error}" if result.error else _line(row, width))
     notes = [
         f"* on 1/{times:g} of the rows, the time multiplied by {times:g}"
-        for times in sorted({result.peer_times for result in results} - {1.0})
+        for times in sorted({r.peer_times for r in results if "quoted" not in r.peer_name} - {1.0})
     ]
     return "\n".join([*lines, *([""] if notes else []), *notes])
 
@@ -104,7 +104,9 @@ def _cells(result: Result) -> list[str]:
         result.workload,
         result.data,
         _seconds(result.ours),
-        _seconds(result.peer, result.peer_name + ("*" if result.peer_times != 1 else "")),
+        _seconds(
+            result.peer, result.peer_name + ("*" if result.peer_times != 1 and "quoted" not in result.peer_name else "")
+        ),
         "" if ratio is None else f"{ratio:.3g}×",
         _seconds(result.limit, result.limit_name),
         "" if part is None else f"{part:.2f}",

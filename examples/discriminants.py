@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 import tallybayes as tb
+from tallybayes.plots import DecisionBoundaryDisplay
 
 rng = np.random.default_rng(4)
 SHAPES = {
@@ -28,39 +26,25 @@ MODELS = {
     "QDA: one for each class": tb.QuadraticDiscriminantAnalysis(),
     "RDA: in between, chosen": tb.RegularizedDiscriminantAnalysis(),
 }
-COLOURS = dict(zip(SHAPES, ("#0072b2", "#d55e00", "#009e73"), strict=True))
 
 
-def ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
-    """The points at two standard deviations."""
-    angle = np.linspace(0, 2 * np.pi, 100)
-    return mean + 2 * np.column_stack([np.cos(angle), np.sin(angle)]) @ np.linalg.cholesky(cov).T
-
-
-def main(file: str) -> None:
-    side = np.linspace(-3.5, 5.5, 300)
-    grid = np.column_stack([v.ravel() for v in np.meshgrid(side, side)])
-    figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), sharex=True, sharey=True)
-    for axis, (name, model) in zip(axes, MODELS.items(), strict=True):
+def picture() -> Figure:
+    figure = Figure(figsize=(12, 4.3), layout="constrained")
+    for axis, (name, model) in zip(figure.subplots(1, 3, sharex=True, sharey=True), MODELS.items(), strict=True):
         model.fit(X, y)
-        best = np.searchsorted(model.classes_, model.predict(grid)).reshape(300, 300)
-        axis.contourf(side, side, best, levels=[-0.5, 0.5, 1.5, 2.5], colors=list(COLOURS.values()), alpha=0.15)
-        axis.contour(side, side, best, levels=[0.5, 1.5], colors="black", linewidths=0.8)
-        for k, (label, colour) in enumerate(COLOURS.items()):
-            axis.plot(*X[y == label].T, "o", color=colour, markersize=4)
-            # a discriminant's quadratic form holds its precision: A = −½ Σ⁻¹
-            axis.plot(
-                *ellipse(model.means_[k], np.linalg.inv(-2 * model.quadratic()[0][k])).T, color=colour, linewidth=1
-            )
+        DecisionBoundaryDisplay.from_estimator(model, X, y).plot(
+            axis, contours=False, legend=axis.get_subplotspec().is_last_col()
+        )
         lost = -np.mean(model.predict_log_proba(new)[np.arange(len(new)), np.searchsorted(model.classes_, truth)])
         chosen = f", α = {model.alpha_:g}, γ = {model.shrinkage_:g}" if name.startswith("RDA") else ""
         axis.set_title(
             f"{name}{chosen}\nnew rows: {model.score(new, truth):.1%} right, log-loss {lost:.3f}", fontsize=10
         )
-    figure.tight_layout()
-    figure.savefig(file, dpi=110)
-    print(f"written: {file}")
+        axis.label_outer()
+    return figure
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "discriminants.png")
+    file = sys.argv[1] if len(sys.argv) > 1 else "discriminants.png"
+    picture().savefig(file, dpi=110)
+    print(f"written: {file}")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import tallybayes
-from tallybayes import distributions
+from tallybayes import distributions, plots
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -76,7 +76,7 @@ def test_docstrings(name: str) -> None:
 
 def test_every_public_name_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert [name for name in tallybayes.__all__ if f"`{name}" not in text] == []
+    assert [name for name in (*tallybayes.__all__, *plots.__all__) if f"`{name}" not in text] == []
 
 
 def test_the_tour() -> None:

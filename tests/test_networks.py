@@ -259,7 +259,9 @@ def test_a_graph_can_be_given_in_several_ways() -> None:
     pairs = tb.BayesNetwork([("x0", "x1"), ("x1", "x2"), ("x0", "x2"), ("x3", "x2")]).fit(array(rows), y)
     for other in (by_dict, pairs):
         np.testing.assert_array_equal(other.predict_proba(array(rows)), text.predict_proba(array(rows)))
-    assert {k: set(v) for k, v in by_graph.graph_.parents.items()} == {k: set(v) for k, v in text.graph_.parents.items()}
+    assert {k: set(v) for k, v in by_graph.graph_.parents.items()} == {
+        k: set(v) for k, v in text.graph_.parents.items()
+    }
     assert set(text.graph_.to_networkx().successors("class")) == {"x0", "x1", "x2", "x3"}
     assert '"x0" -> "x1"' in text.graph_.dot()
     assert "x1 | class, x0 (" in str(text.graph_)
@@ -315,7 +317,7 @@ def test_a_level_never_met_is_as_if_missing() -> None:
 def test_memory_is_asked_for_first() -> None:
     X = np.random.default_rng(0).integers(0, 60, size=(200, 120))
     y = np.arange(200) % 3
-    with pytest.raises(OptionError, match="needs .* GB; at most .*one parent less needs"):
+    with pytest.raises(OptionError, match=r"needs .* GB; at most .*one parent less needs"):
         tb.AnDE(2, "categorical").fit(X, y)
     with pytest.raises(OptionError, match="cells in each of 3 classes"):
         tb.BayesNetwork({"x0": [f"x{j}" for j in range(1, 7)]}, schema="categorical").fit(X, y)

@@ -17,7 +17,8 @@ from scipy import stats
 import tallybayes as tb
 from tallybayes.distributions.reals import Moments, back_off, marginal
 from tallybayes.errors import OptionError, TableError
-from tallybayes.estimators.network import context, superparent_losses
+from tallybayes.estimators.network import superparent_losses
+from tallybayes.parameters import context_of
 from tallybayes.plan import encode_batch
 from tallybayes.source import read_table
 from tests import network_oracle as oracle
@@ -275,7 +276,7 @@ def test_leave_one_out_losses_are_those_of_models_without_the_row(smoothing: str
     model = tb.KDB(2, cuts=None, select=False, smoothing=smoothing).fit(frame(rows), y)
     (group,), at = model._groups, place(model)
     order = [COLUMNS.index(c) for c in model.selected_]
-    p = group.distribution.base(model._tally.stats[0], context(group, model.schema_, model._tally))
+    p = group.distribution.base(model._tally.stats[0], context_of(model._tally, model.schema_, group))
     got = group.distribution.losses(p, [at.index(j) for j in order], *rows_of(model, frame(rows), y))
     a = strengths_of(model) if smoothing == "backoff" else None
     for k in range(3):

@@ -51,8 +51,8 @@ void AveragedCell::laplace_start(std::size_t cell) {
   const double K = static_cast<double>(m_.classes);
   for (std::size_t c = 0; c < lanes_; ++c) {
     const std::size_t from = c0_ + (c < classes_ ? c : 0);
-    start_[c] = m_.class_weight[from] > 0.0 ? smoothed(m_.n(from, set_, m_.order, cell), seen_, m_.alpha, K * cells_even_)
-                                            : 1.0 / cells_even_;
+    const double n = m_.n(from, set_, m_.order, cell);
+    start_[c].times(m_.class_weight[from] > 0.0 ? smoothed(n, seen_, m_.alpha, K * cells_even_) : 1.0 / cells_even_);
   }
 }
 
@@ -64,6 +64,7 @@ double AveragedCell::log_scale(const AveragedCounts& m, std::size_t c) {
 }
 
 void AveragedCell::fill(std::size_t cell) {
+  std::fill(start_, start_ + lanes_, Scaled{});
   if (!m_.strength) laplace_start(cell);
   std::size_t value[kMostParents] = {};  // in the order of ranked_
   for (std::size_t i = m_.order; i-- > 0;) {
@@ -71,12 +72,13 @@ void AveragedCell::fill(std::size_t cell) {
     value[std::find(ranked_, ranked_ + m_.order, set_[i]) - ranked_] = cell % size;
     cell /= size;
   }
-  const auto of_parent = [&](std::size_t i) {
-    return table_.data() + (m_.first[static_cast<std::size_t>(ranked_[i])] + value[i]) * lanes_;
+  const auto include_parent = [&](std::size_t i) {  // as a child of those before it
+    const double* p = table_.data() + (m_.first[static_cast<std::size_t>(ranked_[i])] + value[i]) * lanes_;
+    for (std::size_t c = 0; c < lanes_; ++c) start_[c].times(p[c]);
   };
   if (m_.strength) {
     std::copy(root_.data(), root_.data() + length(), table_.data());
-    std::copy(of_parent(0), of_parent(0) + lanes_, start_);
+    include_parent(0);
   }
   const std::size_t item = m_.whole ? sizeof(std::uint32_t) : sizeof(double), cells = m_.tables.cells();
   const char* joint = static_cast<const char*>(m_.joint) + c0_ * cells * item;
@@ -84,7 +86,7 @@ void AveragedCell::fill(std::size_t cell) {
     TB_CALL(fill_cell, {joint, m_.whole, cells, classes_, lanes_, m_.d(), family_.data() + (l - 1) * m_.d(), m_.first.data(),
                         value, l, m_.levels, m_.alpha, m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr, removed_,
                         table_.data()});
-    for (std::size_t c = 0; m_.strength && l < m_.order && c < lanes_; ++c) start_[c] *= of_parent(l)[c];
+    if (m_.strength && l < m_.order) include_parent(l);
   }
   for (std::size_t i = 0; i < m_.order; ++i) {
     const auto j = static_cast<std::size_t>(set_[i]);

@@ -21,6 +21,28 @@ inline double smoothed(double n, double total, double alpha, double levels) {
   return below > 0.0 ? (n + alpha) / below : 1.0 / levels;
 }
 
+// A product in the form of kernels/averaged.hpp: x * 2^(512 e).
+struct Scaled {
+  double x = 1.0;
+  double e = 0.0;
+
+  void times(double factor) {  // in [0, 1]
+    lift(factor);
+    x *= factor;
+    lift(x);
+    if (x == 0.0) e = kNothing;
+  }
+  void write(double* lane, std::size_t lanes) const {
+    lane[0] = x;
+    lane[lanes] = e;
+  }
+
+ private:
+  void lift(double& v) {
+    for (; v > 0.0 && v < 0x1p-512; e -= 1.0) v *= 0x1p512;
+  }
+};
+
 class AveragedCell {
  public:
   // Classes from c0 on. removed: taken from every count before use (never below 0).
@@ -41,7 +63,7 @@ class AveragedCell {
   // P0 in the same form.
   const double* root() const { return root_.data(); }
   // Q(s | c), with Laplace P(c, s): without the division by P(c), see log_scale.
-  const double* start() const { return start_; }
+  const Scaled* start() const { return start_; }
   // Where the counts of child k beside all parents lie.
   const Family& family(std::size_t k) const { return family_[(m_.order - 1) * m_.d() + k]; }
   // What is to be added to the logarithm of class c's scores: -log P(c) with Laplace, otherwise 0.
@@ -54,7 +76,7 @@ class AveragedCell {
   std::size_t c0_, lanes_, classes_;
   double removed_;
   AlignedArray table_, root_;
-  alignas(64) double start_[8];
+  Scaled start_[8];
   std::vector<Family> family_;   // (order, d): beside the first, the first two, ... parents
   std::int32_t set_[kMostParents], ranked_[kMostParents];
   double cells_even_ = 1.0;      // prod N_j

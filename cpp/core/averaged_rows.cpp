@@ -64,9 +64,10 @@ std::vector<std::uint32_t>& AveragedRows::keys(const std::int32_t* column, std::
       const auto j = static_cast<std::size_t>(column[i]);
       const auto* x = code + j * codes_.n + begin_;
       const std::size_t size = m_.size(j);
-      for (std::size_t r = 0; r < rows_; ++r) {
-        const std::uint32_t before = i == 0 ? 0 : key_[r];
-        key_[r] = before == kNoKey || x[r] >= size ? kNoKey : static_cast<std::uint32_t>(before * size + x[r]);
+      for (std::size_t r = 0; i == 0 && r < rows_; ++r) key_[r] = x[r] < size ? x[r] : kNoKey;
+      for (std::size_t r = 0; i > 0 && r < rows_; ++r) {
+        const auto next = static_cast<std::uint32_t>(key_[r] * size + x[r]);
+        key_[r] = key_[r] == kNoKey || x[r] >= size ? kNoKey : next;
       }
     }
   });
@@ -88,18 +89,26 @@ const std::vector<AveragedRows::Group>& AveragedRows::groups(std::size_t limit) 
     }
     return groups_;
   }
-  count_.assign(limit + 1, 0);
-  for (std::size_t r = 0; r < rows_; ++r) ++count_[key_[r] == kNoKey ? limit : key_[r]];
-  std::size_t from = 0;
-  for (std::size_t key = 0; key < limit; ++key) {
-    const std::size_t count = count_[key];
-    if (count > 0) groups_.push_back({static_cast<std::uint32_t>(key), from, count});
-    count_[key] = static_cast<std::uint32_t>(from);
+  // Even and odd rows apart: an addition need not wait for the one before it. Rows without a key come last.
+  const auto last = static_cast<std::uint32_t>(limit);
+  count_.assign(2 * (limit + 1), 0);
+  std::uint32_t* even = count_.data();
+  std::uint32_t* odd = even + limit + 1;
+  for (std::size_t r = 0; r < rows_; ++r) ++(r % 2 ? odd : even)[std::min(key_[r], last)];
+  std::uint32_t from = 0;
+  for (std::uint32_t key = 0; key <= last; ++key) {
+    const std::uint32_t count = even[key] + odd[key];
+    if (count > 0 && key < last) groups_.push_back({key, from, count});
+    odd[key] = from + even[key];
+    even[key] = from;
     from += count;
   }
-  for (std::uint32_t r = 0; r < rows_; ++r) {
-    if (key_[r] != kNoKey) row_[count_[key_[r]]++] = r;
+  std::uint32_t r = 0;
+  for (; r + 2 <= rows_; r += 2) {
+    row_[even[std::min(key_[r], last)]++] = r;
+    row_[odd[std::min(key_[r + 1], last)]++] = r + 1;
   }
+  if (r < rows_) row_[even[std::min(key_[r], last)]++] = r;
   return groups_;
 }
 

@@ -29,7 +29,7 @@ class AveragedRows {
   // The cell of each row in the table of these columns (ascending); kNoKey if one is missing.
   static constexpr std::uint32_t kNoKey = 0xffffffffu;
   std::vector<std::uint32_t>& keys(const std::int32_t* column, std::size_t m);
-  // Groups the rows by their keys in [0, limit), in ascending order; rows of kNoKey are in no group.
+  // Groups the rows by their keys in [0, limit), keys ascending; rows of kNoKey are in no group.
   const std::vector<Group>& groups(std::size_t limit);
   const std::uint32_t* row() const { return row_.data(); }
 

@@ -49,11 +49,15 @@ class ScoreBlock {
     const auto& groups = rows_.groups(cells);
     if (groups.empty()) return;
     cell.parents(set);
-    alignas(64) double start[8];
+    alignas(64) double start[16];
     for (const AveragedRows::Group& g : groups) {
       if (!(cell.total(g.key) >= min_count)) continue;
       cell.fill(g.key);
-      for (std::size_t c = 0; c < lanes_; ++c) start[c] = cell.start()[c] * weight;
+      for (std::size_t c = 0; c < lanes_; ++c) {
+        Scaled first = cell.start()[c];
+        first.times(weight);
+        first.write(start + c, lanes_);
+      }
       const std::size_t run = TB_CALL(safe_run, cell.table(), cell.length());
       const std::uint32_t* row = rows_.row() + g.from;
       TB_CALL(add_products, rows_.products(cell.table(), start, run), row, g.count, sum_.data());
@@ -69,7 +73,8 @@ class ScoreBlock {
       row.push_back(r);
       weight_[r] = -1.0;
     }
-    alignas(64) const double one[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    alignas(64) double one[16];
+    for (std::size_t c = 0; c < lanes_; ++c) Scaled{}.write(one + c, lanes_);
     const std::size_t run = TB_CALL(safe_run, cell.root(), cell.length());
     TB_CALL(add_products, rows_.products(cell.root(), one, run), row.data(), row.size(), sum_.data());
   }
@@ -95,6 +100,15 @@ class ScoreBlock {
   std::vector<double> weight_;   // of the sets of parents used; -1: none
 };
 
+// Each block makes its own tables of probabilities: as few blocks as memory allows, but one for each thread unless they
+// would be small. What a row gets does not depend on its block.
+std::size_t blocks_for(const AveragedCounts& m, std::size_t n) {
+  constexpr std::size_t memory = 3 << 20, least = 512;
+  const std::size_t row = 4 * m.d() + 16 * lanes_for(m.classes) + 16;
+  const std::size_t most = std::max(least, memory / row);
+  return std::max((n + most - 1) / most, std::min<std::size_t>(static_cast<std::size_t>(threads()), (n + least - 1) / least));
+}
+
 }  // namespace
 
 void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, double* out) {
@@ -103,10 +117,10 @@ void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const do
   std::vector<double> share(weight, weight + sets);  // sums of weights must not overflow
   const double most = sets > 0 ? *std::max_element(share.begin(), share.end()) : 0.0;
   for (double& s : share) s = most > 0.0 ? s / most : 0.0;
-  const std::size_t step = 4096, blocks = (codes.n + step - 1) / step;
+  const std::size_t blocks = blocks_for(m, codes.n), step = (codes.n + blocks - 1) / blocks;
   parallel_for(blocks, [&](std::size_t b, int) {
-    const std::size_t begin = b * step, rows = std::min(step, codes.n - begin);
-    ScoreBlock(m, codes, rows).run(begin, rows, share.data(), min_count, out);
+    const std::size_t begin = std::min(b * step, codes.n), rows = std::min(step, codes.n - begin);
+    if (rows > 0) ScoreBlock(m, codes, rows).run(begin, rows, share.data(), min_count, out);
   });
 }
 

@@ -1,6 +1,7 @@
-// Leave-one-out of all super-parents in one pass. A row changes only the counts of its own class y, each by its weight w:
+// Leave-one-out of all super-parents in one pass. A row changes only the counts of its own class y, each by w = min(its
+// weight, 1) (a row of weight 2 is two rows, of which one is left out):
 //   P(c) = n_c / (n - w), (n_y - w) / (n - w) for y;   P(x_p | c) = P0;   P(x_k | c, x_p) Laplace or with one back-off.
-// Rows of weight 1 share tables; for others the product of class y is computed by itself.
+// Rows that lose 1 share tables; for others the product of class y is computed by itself.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -21,6 +22,7 @@ struct Truth {
   const double* w;  // null: 1
   double n;         // sum of the class weights
   double weight(std::size_t r) const { return w ? w[r] : 1.0; }
+  double unit(std::size_t r) const { return std::min(weight(r), 1.0); }
 };
 
 class LossBlock {
@@ -45,7 +47,7 @@ class LossBlock {
   bool counts(std::size_t r) const {
     const std::int32_t y = truth_.y[r];
     // A class that is gone without the row has probability 0 whatever the parent: nothing to learn.
-    return y >= 0 && truth_.weight(r) > 0.0 && m_.class_weight[y] - truth_.weight(r) > 1e-12 * m_.class_weight[y];
+    return y >= 0 && truth_.weight(r) > 0.0 && m_.class_weight[y] - truth_.unit(r) > 1e-12 * m_.class_weight[y];
   }
 
   double of_parent(std::size_t p) {
@@ -82,16 +84,21 @@ class LossBlock {
     const std::size_t place = (m_.first[static_cast<std::size_t>(parent_)] + cell) * lanes_;
     const double* table = known(cell) ? plain_[i].table() : plain_[i].root();
     const double* other = known(cell) ? without_[i].table() : without_[i].root();
-    alignas(64) double start[8];
+    alignas(64) double start[16];
+    const auto begin = [&](std::size_t c, double n, const double* root) {
+      Scaled first;
+      first.times(n / truth_.n);
+      if (known(cell)) first.times(root[place + c]);
+      first.write(start + c, lanes_);
+    };
     for (std::size_t c = 0; c < lanes_; ++c) {
-      const std::size_t from = std::min(i * lanes_ + c, m_.classes - 1);
-      start[c] = m_.class_weight[from] / truth_.n * (known(cell) ? plain_[i].root()[place + c] : 1.0);
+      begin(c, m_.class_weight[std::min(i * lanes_ + c, m_.classes - 1)], plain_[i].root());
     }
     if (y / lanes_ == i) {
       const std::size_t c = y % lanes_;
       std::copy(table, table + plain_[i].length(), mixed_.data());
       for (std::size_t v = c; v < plain_[i].length(); v += lanes_) mixed_.data()[v] = other[v];
-      start[c] = (m_.class_weight[y] - 1.0) / truth_.n * (known(cell) ? without_[i].root()[place + c] : 1.0);
+      begin(c, less(m_.class_weight[y], 1.0), without_[i].root());
       table = mixed_.data();
     }
     double* sum = sum_.data() + i * kBlock * 2 * lanes_;
@@ -110,13 +117,13 @@ class LossBlock {
     double loss = 0.0;
     for (std::size_t q = 0; q < g.count; ++q) {
       const std::size_t r = rows_.row()[g.from + q];
-      const double w = truth_.weight(begin_ + r);
+      const double w = truth_.unit(begin_ + r);
       if (w != 1.0) {
         if (!ready) totals(cell, y);
         ready = true;
         direct(r, cell, y, w);
       }
-      loss += w * of_row(r, y, w);
+      loss += truth_.weight(begin_ + r) * of_row(r, y, w);
     }
     return loss;
   }
@@ -163,7 +170,8 @@ class LossBlock {
 
   // The product of class y for row r with its weight w taken away.
   void direct(std::size_t r, std::size_t cell, std::size_t y, double w) {
-    double x = (m_.class_weight[y] - w) / truth_.n, e = 0.0;
+    Scaled out;
+    out.times((m_.class_weight[y] - w) / truth_.n);
     for (std::size_t k = 0; k < m_.d(); ++k) {
       const std::size_t v = rows_.level(r, k);
       if (v == AveragedRows::kNoLevel) continue;
@@ -173,12 +181,9 @@ class LossBlock {
         if (!m_.strength) p = smoothed(n, total, m_.alpha, m_.levels[k]);
         else if (total + m_.strength[k] > 0.0) p = (n + m_.strength[k] * p) / (total + m_.strength[k]);
       }
-      for (; p > 0.0 && p < 0x1p-512; e -= 1.0) p *= 0x1p512;
-      x *= p;
-      for (; x > 0.0 && x < 0x1p-512; e -= 1.0) x *= 0x1p512;
+      out.times(p);
     }
-    product(r, y)[0] = x;
-    product(r, y)[lanes_] = x > 0.0 ? e : kNothing;
+    out.write(product(r, y), lanes_);
   }
 
   const AveragedCounts& m_;

@@ -92,6 +92,16 @@ void fill(const CellFill& f) {
   }
 }
 
+// Is a lane set? By halves: two steps at most.
+template <class Where>
+TB_INLINE bool any(const Where& w) {
+  typedef std::int64_t Two __attribute__((vector_size(16), may_alias));
+  const Two* pair = reinterpret_cast<const Two*>(&w);
+  Two both = pair[0];
+  for (std::size_t i = 1; i < sizeof(Where) / 16; ++i) both |= pair[i];
+  return (both[0] | both[1]) != 0;
+}
+
 // ---- products ----------------------------------------------------------------------------------------------
 // x back to [2^-512, 1], unless it is zero.
 template <class L>
@@ -128,15 +138,15 @@ TB_INLINE void add(typename L::Part x, typename L::Part e, double* sum) {
 template <class Code, class L, int together>
 TB_INLINE void product_of(const Products& t, const std::uint32_t* row, double* sum) {
   using Part = typename L::Part;
+  using Where = typename L::Where;
   constexpr std::size_t lanes = L::width * L::parts;
   const Code* code[together];
   Part x[together][L::parts], e[together][L::parts];
   for (int i = 0; i < together; ++i) {
     code[i] = static_cast<const Code*>(t.code) + row[i] * t.d;
     for (int v = 0; v < L::parts; ++v) {
-      x[i][v] = 1.0 - Part{};
-      e[i][v] = Part{};
-      times<L>(part<Part>(t.start + v * L::width), x[i][v], e[i][v]);
+      x[i][v] = part<Part>(t.start + v * L::width);
+      e[i][v] = part<Part>(t.start + lanes + v * L::width);
     }
   }
   if (__builtin_expect(t.run == 0, 0)) {
@@ -153,20 +163,42 @@ TB_INLINE void product_of(const Products& t, const std::uint32_t* row, double* s
         for (int v = 0; v < L::parts; ++v) x[i][v] *= part<Part>(t.table + code[i][k] + v * L::width);
       }
     }
+    Where low{};
+    for (int i = 0; i < together; ++i) {
+      for (int v = 0; v < L::parts; ++v) low |= x[i][v] < kDown;
+    }
+    if (!any(low)) continue;
     for (int i = 0; i < together; ++i) {
       for (int v = 0; v < L::parts; ++v) lift<L>(x[i][v], e[i][v]);
     }
   }
+  Where apart{};
   for (int i = 0; i < together; ++i) {
-    for (int v = 0; v < L::parts; ++v) add<L>(x[i][v], e[i][v], sum + row[i] * 2 * lanes + v * L::width);
+    for (int v = 0; v < L::parts; ++v) apart |= e[i][v] != part<Part>(sum + row[i] * 2 * lanes + lanes + v * L::width);
+  }
+  const bool same = !any(apart);  // the usual case: no scaling
+  for (int i = 0; i < together; ++i) {
+    for (int v = 0; v < L::parts; ++v) {
+      double* s = sum + row[i] * 2 * lanes + v * L::width;
+      if (same) *reinterpret_cast<Part*>(s) += x[i][v];
+      else add<L>(x[i][v], e[i][v], s);
+    }
   }
 }
 
 template <class Code, class L>
 void products(const Products& t, const std::uint32_t* row, std::size_t rows, double* sum) {
-  constexpr int together = L::parts == 1 ? 4 : 2;
+  constexpr std::size_t together = L::parts == 1 ? 4 : 2, ahead = 3 * together;
+  const Code* code = static_cast<const Code*>(t.code);
   std::size_t r = 0;
-  for (; r + together <= rows; r += together) product_of<Code, L, together>(t, row + r, sum);
+  for (; r + together <= rows; r += together) {
+    for (std::size_t i = r + ahead; i < r + ahead + together && i < rows; ++i) {  // rows of a group lie apart
+      const auto* begin = reinterpret_cast<const char*>(code + row[i] * t.d);
+      for (std::size_t at = 0; at < t.d * sizeof(Code); at += 64) __builtin_prefetch(begin + at);
+      __builtin_prefetch(sum + row[i] * 2 * L::width * L::parts, 1);
+    }
+    product_of<Code, L, together>(t, row + r, sum);
+  }
   for (; r < rows; ++r) product_of<Code, L, 1>(t, row + r, sum);
 }
 

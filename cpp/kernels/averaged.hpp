@@ -49,7 +49,7 @@ struct Products {
   std::size_t d;
   std::size_t lanes;
   const double* table;
-  const double* start;    // the first factor
+  const double* start;    // the first factor: x, then e
   std::size_t run;        // how many factors cannot leave the range of doubles, see safe_run
 };
 

@@ -169,6 +169,14 @@ def levels(
     raw = _raw_codes(table, schema, which, grow)
     if raw is not None:
         return raw, schema
+    arrays, schema = level_codes(table, schema, which, grow, sizes)
+    return Codes(_core.Columns(arrays)), schema
+
+
+def level_codes(
+    table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int]
+) -> tuple[list[Array], Schema]:
+    """The codes as arrays, all of them through a dictionary."""
     columns = _raw_columns(table, which)
     known = [schema.levels.get(j, Levels(tuple(range(sizes.get(j, 0))))) for j in which]
     if grow:
@@ -192,7 +200,7 @@ def levels(
             known[i] = Levels(tuple(index), known[i].declared)
         elif column.storage == "numbers":
             arrays[i], known[i] = _number_codes(column.values, known[i], grow)
-    return Codes(_core.Columns(arrays)), schema.with_levels(dict(zip(which, known, strict=True))) if grow else schema
+    return arrays, schema.with_levels(dict(zip(which, known, strict=True))) if grow else schema
 
 
 def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> Codes | None:

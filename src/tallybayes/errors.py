@@ -34,6 +34,10 @@ class ForgetError(TallybayesError, ValueError):
     """Rows that were never learned cannot be forgotten."""
 
 
+class ModelFileError(TallybayesError, ValueError):
+    """A file that is not a whole and sound model, or a model that a file cannot hold."""
+
+
 class AmbiguousColumnWarning(UserWarning):
     """An integer column with few values: numbers or categories? Treated as numbers."""
 

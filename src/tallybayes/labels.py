@@ -24,13 +24,17 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
     texts = _texts(y)
     if texts is not None and len(texts[0]) == n:
         return _sorted(*texts, object)
-    values = _as_array(y)
+    return encode_labels(_column(_as_array(y), n))
+
+
+def _column(values: Array, n: int) -> Array:
+    """n labels, one below the other."""
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             DataConversionWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         values = values.ravel()
     if values.ndim != 1:
@@ -39,7 +43,37 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
         raise LabelError(
             f"Found input variables with inconsistent numbers of samples: X has {n} rows and y has {len(values)}."
         )
-    return encode_labels(values)
+    return values
+
+
+def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
+    """The same where rows may be without a label: their code is −1. Without: None, NaN, NA, and the marker."""
+    if y is None:
+        return read_labels(y, n)  # which says what is wrong
+    values = _column(_as_array(y), n)
+    kind = values.dtype.kind
+    without = np.zeros(n, dtype=bool)
+    if kind == "f":
+        without = np.isnan(values)
+    elif kind == "O":
+        without = np.asarray(_core.object_codes(values, {}, True)) < 0
+    if marker is not None:
+        if kind in "US" and not isinstance(marker, str) and (values == str(marker)).any():
+            raise LabelError(
+                f"The labels are strings, and some are {str(marker)!r}: is that the mark {marker!r} turned into a "
+                "string? Use None for a row without a label, or an array of dtype object."
+            )
+        seen = ~without
+        without[seen] = [bool(v == marker) for v in values[seen].tolist()]
+    if without.all():
+        raise LabelError("No row has a label. Semi-supervised learning needs some rows of each class.")
+    rest = values[~without]
+    if kind == "O" and without.any():  # [0, None, 1]: the labels themselves are integers
+        plain = _as_array(rest.tolist())
+        rest = plain if plain.dtype.kind in "iub" else rest
+    codes = np.full(n, -1, dtype=np.int32)
+    codes[~without], found = encode_labels(rest)
+    return codes, found
 
 
 def _texts(y: Any) -> tuple[Codes, list[Any]] | None:

@@ -47,12 +47,12 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Gro
     by_kind = dict(BY_KIND)
     by_column: dict[int, Any] = {}
     if isinstance(chosen, Mapping):
+        at = {name: j for j, name in enumerate(schema.names or ())}
         for key, value in chosen.items():
-            named = schema.names is not None and key in schema.names
-            if key in KINDS and not named:
+            if key in KINDS and key not in at:
                 by_kind[key] = value
             else:
-                by_column[schema.position(key)] = value
+                by_column[at[key] if key in at else schema.position(key)] = value
     elif chosen is not None:
         one = distribution(chosen, options)
         numeric = [kind for kind in one.kinds if kind in ("real", "count")]
@@ -100,6 +100,7 @@ def learn_cuts(
             cut = group.columns[: len(group.columns) - d.reals] if isinstance(d, Joint) else group.columns
             new = [j for j in cut if j not in schema.cuts and schema.kinds[j] in CUT]
             if new:
+                assert d.method is not None  # what is not cut stays real, and is not among these
                 with named(schema, new):
                     schema = encode.learn_cuts(table, schema, new, d.method, d.bins, y, w, K)
     return schema

@@ -33,6 +33,15 @@ class RawColumn:
     integer: bool = False
     declared: tuple[Any, ...] | None = None  # coded: values are codes into this; the type lists its categories
 
+    def plain(self) -> list[Any]:
+        """The values as Python objects."""
+        if self.storage == "coded":
+            assert self.declared is not None
+            return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
+        convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(self.values, f))
+        found: list[Any] = getattr(self.values, convert)()
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -49,9 +58,22 @@ class Table:
     def name(self, j: int) -> str:
         return self.names[j] if self.names is not None else f"x{j}"
 
+    def values(self, j: int) -> list[Any]:
+        """Column j as plain Python values; None is missing."""
+        if self.matrix is not None:
+            found = self.matrix[:, j].tolist()
+        elif self.csr is not None:
+            found = self.csr[:, [j]].toarray().ravel().tolist()
+        else:
+            assert self.columns is not None
+            found = self.columns[j].plain()
+        return [None if v is None or v != v else v for v in found]
+
 
 def read_table(X: Any) -> Table:
     """Reads NumPy arrays, scipy sparse matrices, pandas, polars and pyarrow tables, and rows as dicts."""
+    if isinstance(X, Table):
+        return X
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8):
         return _from_matrix(X)
     if sparse.issparse(X):

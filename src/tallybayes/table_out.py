@@ -1,8 +1,8 @@
-"""Columns that were drawn from a model → the kind of table it was fitted on."""
+"""Columns that were drawn from a model, or say something of it → the kind of table it was fitted on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tallybayes.errors import OptionError
 from tallybayes.schema import Cuts, Schema
 
 Array = NDArray[Any]
@@ -34,6 +35,35 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
     if schema.names is None:  # pandas, with columns that were numbered, not named
         frame.columns = range(schema.d)
     return frame
+
+
+def build_frame(columns: Mapping[str, Sequence[Any] | Array], container: str, backend: str | None = None) -> Any:
+    """Named columns as a data frame of the given library; without one, of the library that the container belongs to.
+
+    Where that has no data frames (NumPy, sparse matrices, dicts): a dict of arrays.
+    """
+    if backend not in (None, "pandas", "polars", "pyarrow", "dict"):
+        raise OptionError(f"backend must be None, 'pandas', 'polars', 'pyarrow' or 'dict'; got {backend!r}.")
+    library: Any = backend or (container if container in ("pandas", "polars", "pyarrow") else "dict")
+    if library == "dict":
+        return {name: _column(values) for name, values in columns.items()}
+    try:
+        return nw.from_dict({name: _column(v).tolist() for name, v in columns.items()}, backend=library).to_native()
+    except ModuleNotFoundError:
+        raise OptionError(f"backend={library!r}: {library} is not installed. backend='dict' needs nothing.") from None
+
+
+def _column(values: Sequence[Any] | Array) -> Array:
+    """An array; labels and what is missing stay Python objects."""
+    if isinstance(values, np.ndarray):
+        return values
+    if all(isinstance(v, bool) for v in values) or all(
+        isinstance(v, int | float) and not isinstance(v, bool) for v in values
+    ):
+        return np.asarray(values)
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
 
 
 def _decode(schema: Schema, j: int, needs: str, a: Array, rng: np.random.Generator) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tallybayes as tb
@@ -36,7 +37,10 @@ ALL = [
 ]
 
 
-@parametrize_with_checks(ALL)
+AROUND = [tb.BayesDecision(tb.GaussianNB()), tb.BayesDecision(LogisticRegression()), tb.SemiSupervised(tb.GaussianNB())]
+
+
+@parametrize_with_checks([*ALL, *AROUND])
 def test_estimator_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -71,14 +75,47 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "covariance": "diagonal" if getattr(estimator, "covariance", "") == "full" else "full",
         "shrinkage": 0.7,
         "tol": 0.9,
+        "root": "x2",
+        "superparent": "x2",
+        "k": 0,
+        "select": False,
+        "n": 1,
+        "graph": "x0 -> x1",
+        "targets": ["a", "b"],
+        "smoothing": "laplace",
+        "cuts": "frequency",
+        "bins": 3,
+        "min_count": 15,
+        "weighting": "information",
+        "subsumption": True,
     }
+    fixed: dict[str, dict[str, Any]] = {  # what another parameter must be for this one to have a say
+        "bins": {"cuts": "width"},
+        "min_count": {"cuts": "width"},
+        "weighting": {"cuts": "width"},
+        "smoothing": {
+            "cuts": "width",
+            **({"graph": "x0 -> x1"} if isinstance(estimator, tb.BayesNetwork) else {}),
+            **({"select": False} if isinstance(estimator, tb.KDB) else {}),
+        },
+        "root": {"cuts": "width"},
+        "superparent": {"cuts": "width"},
+        "n": {"cuts": "width"},
+        "graph": {"cuts": "width"},
+        "k": {"cuts": "width", "select": False},
+        "select": {"cuts": "width"},
+    }
+    network = hasattr(estimator, "cuts")
 
     def answer(**change: Any) -> Any:
         model = type(estimator)(**{**estimator.get_params(), **change})
         if "alpha" not in change and "force_alpha" in change:
             model.set_params(alpha=0.0)
         if "unseen" in change and "schema" in model.get_params():
-            model.set_params(schema="categorical", distributions=None)
+            model.set_params(schema="categorical", **({} if network else {"distributions": None}))
+        if "subsumption" in change:  # the second column follows from the first
+            always = np.column_stack([np.tile([0, 1], 150), np.tile([0, 1, 1, 1], 75), np.tile([0, 1, 2], 100)])
+            return model.set_params(schema="categorical").fit(always, np.tile(y, 5)).predict_proba(always).tolist()
         if isinstance(model, tb.ComplementNB) and "fit_prior" in change:
             return model.fit(X, y).score_samples(new).tolist()  # the rule has no prior; its density has
         if isinstance(model, tb.GaussianDiscriminant) and "tol" in change:
@@ -102,8 +139,10 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
             warnings.simplefilter("ignore")
             base = {"alpha": 0.0} if name == "force_alpha" else {}
             if name in ("alpha", "unseen") and "schema" in estimator.get_params():
-                base = {"schema": "categorical", "distributions": None}
+                base = {"schema": "categorical", **({} if network else {"distributions": None})}
             if name in ("ddof", "variance", "var_smoothing") and "distributions" in estimator.get_params():
                 base = {"distributions": None}
+            if network:
+                base = {**base, **fixed.get(name, {})}
             before = answer(**{**base, name: getattr(estimator, name)})
             assert answer(**{**base, name: other[name]}) != before, name

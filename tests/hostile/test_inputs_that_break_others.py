@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.errors import TableError, UnseenCategoryWarning
+from tallybayes import distributions
+from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning
 
 
 def two_classes(seed: int, n: int = 400) -> tuple[Any, Any]:
@@ -211,3 +212,27 @@ def test_log_probabilities_are_exact_far_out() -> None:
     model = tb.GaussianNB(priors="uniform").fit([[-1.0], [1.0], [19.0], [21.0]], [0, 0, 1, 1])
     got = model.predict_log_proba([[-100.0]])[0]
     np.testing.assert_allclose(got, [0.0, -0.5 * (120.0**2 - 100.0**2)], rtol=1e-6)
+
+
+def test_numbers_whose_squares_are_too_large_for_a_discriminant() -> None:
+    """More columns than rows, or variances shared in part: one clear error, not one of the linear algebra."""
+    wide = np.random.default_rng(0).normal(size=(4, 300))
+    apart = wide.copy()
+    apart[2:, 0] = 1.7e308
+    for table in (wide * 1e200, apart):
+        with pytest.raises(TableError, match="whose squares do not fit"):
+            tb.LinearDiscriminantAnalysis().fit(table, [0, 0, 1, 1])
+
+
+def test_rates_beyond_64_bits_can_be_drawn() -> None:
+    X, _ = tb.PoissonNB().fit([[1e20], [3e20], [2.0]], ["a", "a", "b"]).sample(5, y="a", random_state=0)
+    assert ((X > 1e20) & (X < 3e20)).all()
+
+
+def test_options_of_a_distribution_that_make_no_sense() -> None:
+    for least in (-1, 2.5, "three", [1, -2]):
+        with pytest.raises(OptionError, match="min_categories must be None or whole numbers"):
+            distributions.Categorical(min_categories=least)
+    for covariance in ("full", "diagonal"):
+        with pytest.raises(OptionError, match="shrinkage must be between 0 and 1"):
+            tb.GaussianDiscriminant(covariance, shrinkage=True).fit([[1.0], [2.0]], [0, 1])

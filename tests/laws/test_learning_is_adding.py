@@ -141,7 +141,10 @@ def test_order_of_rows_does_not_matter(name: str, seed: int) -> None:
     same_answers(make().fit(X, y), make().fit(take(X, order), y[order]), X)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("MultinomialNB", "ComplementNB") and "mixed" not in n and "BayesNetwork" not in n])
+@pytest.mark.parametrize(
+    "name",
+    [n for n in NAMES if n not in ("MultinomialNB", "ComplementNB") and "mixed" not in n and "BayesNetwork" not in n],
+)
 @given(seed=seeds)
 def test_order_of_columns_does_not_matter(name: str, seed: int) -> None:
     make, X, y, _ = parts(name, seed)

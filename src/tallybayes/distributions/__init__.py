@@ -27,6 +27,7 @@ __all__ = [
     "SimpleDistribution",
     "Threshold",
     "distribution",
+    "known",
     "register",
     "registered",
 ]
@@ -63,6 +64,18 @@ def register(cls: type[Distribution]) -> type[Distribution]:
 def registered() -> tuple[str, ...]:
     """The names that `distributions=` understands."""
     return tuple(_REGISTRY)
+
+
+def known() -> dict[str, type[Distribution]]:
+    """Every class by its own name: the library's, and what was registered in this process."""
+    own: dict[str, type[Distribution]] = {}
+    waiting = Distribution.__subclasses__()
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        if cls.__module__.startswith("tallybayes.") and "name" in vars(cls):
+            own[cls.name] = cls
+    return {**{cls.name: cls for cls, _ in _REGISTRY.values()}, **own}
 
 
 def distribution(what: Any, options: Mapping[str, Any]) -> Distribution:

@@ -17,7 +17,7 @@ from tallybayes.distributions.joint import GRID, Joint, information, packed
 from tallybayes.distributions.network import draw, draw_real, families
 from tallybayes.distributions.reals import Moments, best_strengths, cell_of, normals, one_less, terms, whole_of
 from tallybayes.encode import Coded, Data
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, is_number
 
 Floats = NDArray[np.float64]
 MOST_SETS = 64  # whose cells choose the strength of back-off of real columns
@@ -48,6 +48,13 @@ class AveragedNetwork(Joint):
         if self.weighting not in (None, "information"):
             raise OptionError(f"weighting must be None or 'information'; got {self.weighting!r}.")
 
+    def check(self, s: Stats, context: Context) -> None:
+        super().check(s, context)
+        if self.n not in (1, 2, 3) or self.order != min(self.n + 1, most_together(context.d, self.reals)):
+            raise ValueError(f"n = {self.n} parents do not go with sets of {self.order} columns")
+        if not is_number(self.min_count) or self.min_count <= 0:
+            raise ValueError("'min_count' is not a number above 0")
+
     def estimate(self, s: Stats, context: Context) -> Params:
         p = self.base(s, context)
         d = len(p["sizes"])
@@ -60,7 +67,11 @@ class AveragedNetwork(Joint):
         if self.smoothing == "backoff":
             _, single = information(t, p)
             p["rank"] = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
-            p["strengths"] = _core.averaged_strengths(*_counted(p), p["n"], float(self.alpha), p["rank"], GRID)
+            p["strengths"] = _core.averaged_strengths(
+                **_counted(p), order=p["n"], alpha=float(self.alpha), rank=p["rank"], grid=GRID
+            )
+        if self.subsumption:
+            p["follows"] = self._implications(p)
         if self.reals:
             self._estimate_reals(p)
         return p
@@ -71,7 +82,7 @@ class AveragedNetwork(Joint):
         return [tuple(sorted(s, key=lambda j: int(p["rank"][j]))) for s in found]
 
     def _estimate_reals(self, p: Params) -> None:
-        strengths = None
+        strengths: list[Floats] | None = None
         if self.smoothing == "backoff":
             strengths = []
             for depth in range(1, p["n"] + 1):
@@ -108,25 +119,32 @@ class AveragedNetwork(Joint):
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)
-        if p["n"] == 0 and not self.reals:
-            codes, _ = data.parts[0]
-            scorer.discrete(codes.columns, p["sizes"], p["log"], None, codes.raw)
-            return
         out, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
-        follows = self._implications(p) if self.subsumption else None
         for span, codes, met in packed(data, p["sizes"], p["exist"]):
-            if follows is not None:
-                codes = without_subsumed(codes, p["sizes"], follows)
-            if self.reals:
-                out[span] = self._scores_with_reals(codes, self.real_values(data, span, len(p["sizes"])), p)
-            else:
-                out[span] = self._scores(codes, p, p["W"], float(self.min_count))
+            out[span] = self.scores(codes, p, self.real_values(data, span, len(p["sizes"])))
             unseen |= met
         scorer.added(out, np.flatnonzero(unseen).tolist())
 
-    def _scores(self, codes: Array, p: Params, W: Floats, min_count: float) -> Floats:
+    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:
+        if self.subsumption and p["n"]:
+            codes = without_subsumed(codes, p["sizes"], p["follows"])
+        if values is not None:
+            return self._scores_with_reals(codes, values, p)
+        if p["n"] == 0:
+            none = np.empty(0, dtype=np.int32), np.zeros(len(p["sizes"]) + 1, dtype=np.int64)
+            return _core.network_scores(codes, p["sizes"], p["child"], *none, p["log"])
+        return self._discrete_scores(codes, p, p["W"], float(self.min_count))
+
+    def _discrete_scores(self, codes: Array, p: Params, weights: Floats, min_count: float) -> Array:
         return _core.averaged_scores(
-            codes, *_counted(p), p["n"], float(self.alpha), p["strengths"], p["rank"], W, min_count
+            codes,
+            **_counted(p),
+            order=p["n"],
+            alpha=float(self.alpha),
+            strengths=p["strengths"],
+            rank=p["rank"],
+            weights=weights,
+            min_count=min_count,
         )
 
     def _scores_with_reals(self, codes: Array, values: Array, p: Params) -> Floats:
@@ -145,7 +163,7 @@ class AveragedNetwork(Joint):
             rows = np.flatnonzero(here)
             if len(rows):
                 only = np.ascontiguousarray(codes[:, rows])
-                one = self._scores(only, p, np.eye(1, len(p["W"]), i)[0], 0.0) + np.log(p["W"][i])
+                one = self._discrete_scores(only, p, np.eye(1, len(p["W"]), i)[0], 0.0) + np.log(p["W"][i])
                 one += self._real_scores(only, np.ascontiguousarray(values[:, rows]), p, s)
                 total[rows] = np.logaddexp(total[rows], one)
                 share[rows] += p["W"][i]
@@ -153,7 +171,7 @@ class AveragedNetwork(Joint):
         share[alone] = 1.0
         total -= np.log(share)
         if len(alone):
-            naive = self._scores(np.ascontiguousarray(codes[:, alone]), p, np.zeros(len(p["W"])), 0.0)
+            naive = self._discrete_scores(np.ascontiguousarray(codes[:, alone]), p, np.zeros(len(p["W"])), 0.0)
             total[alone] = naive + real[alone]
         return total
 
@@ -174,7 +192,7 @@ class AveragedNetwork(Joint):
             block = here.reshape(int(p["sizes"][i]), int(p["sizes"][j]))
             both[start[i] : start[i] + len(block), start[j] : start[j] + block.shape[1]] = block
         both += both.T
-        return (both == count[None, :]) & (count[None, :] >= SUBSUMED)
+        return np.asarray((both == count[None, :]) & (count[None, :] >= SUBSUMED))
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         d = len(p["sizes"])
@@ -198,8 +216,8 @@ class AveragedNetwork(Joint):
         table = np.array([index[key] for key in f.sets], dtype=np.int64)
         strengths = None
         if p.get("strengths") is not None:
-            levels = [(l, int(j)) for j in f.child for l in range(len(parents[int(j)]))]
-            strengths = np.array([p["strengths"][l, j] for l, j in levels])
+            levels = [(level, int(j)) for j in f.child for level in range(len(parents[int(j)]))]
+            strengths = np.array([p["strengths"][level, j] for level, j in levels])
         t = self.tables(d)
         args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, None)
         logs, offsets = _core.family_logs(*args, p["N"], float(self.alpha), strengths)
@@ -217,9 +235,14 @@ class AveragedNetwork(Joint):
         return drawn
 
 
-def _counted(p: Params) -> tuple[Any, ...]:
-    counts = (p["single"], p["joint"], p["class_weight"])
-    return (*counts, p["sizes"], p["columns"], p["starts"], p["N"])
+def _counted(p: Params) -> dict[str, Any]:
+    names = ("single", "joint", "class_weight", "sizes", "columns", "starts")
+    return {**{key: p[key] for key in names}, "levels": p["N"]}
+
+
+def most_together(d: int, reals: int) -> int:
+    """Columns of the largest set that is counted: parents and one more, which may be a real one."""
+    return d - reals + 1 if reals else d
 
 
 def _subsets(p: Params) -> list[tuple[int, ...]]:

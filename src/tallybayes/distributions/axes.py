@@ -8,7 +8,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
-from tallybayes.distributions.covariance import EPS, oas
+from tallybayes.distributions.covariance import EPS, check_shrinkage, oas
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.errors import OptionError, is_number
 
@@ -32,15 +32,13 @@ class GaussianAxes(Gaussian):
         super().__post_init__()
         if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
             raise OptionError(f"alpha must be between 0 (one covariance) and 1 (each its own); got {self.alpha!r}.")
-        if is_number(self.gamma) and not 0 <= self.gamma <= 1:  # type: ignore[operator]
-            raise OptionError(f"shrinkage must be between 0 and 1; got {self.gamma!r}.")
+        check_shrinkage(self.gamma)
+        if not is_number(self.tol) or self.tol < 0:
+            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         mean, total, epsilon = _core.gaussian_estimate(s["n"], s["mean"], s["m2"], 0, True, 1.0)
-        if not np.isfinite(total).all():
-            raise _core.BadValue(
-                "overflow", 0, int(np.argmin(np.isfinite(total).all(axis=0))), float(np.abs(mean).max())
-            )
+        _check_finite(total, mean)
         n, m2 = s["n"], s["m2"]
         seen = (n > 0).sum(axis=0)
         down = n.sum(axis=0) - self.ddof * seen
@@ -60,6 +58,7 @@ class GaussianAxes(Gaussian):
         else:
             gamma = np.array([[self._gamma(v, k)] for v, k in zip(var, n.max(axis=1), strict=True)])
             var = (1 - gamma) * var + gamma * level
+        _check_finite(var, mean)
         var = np.where(varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
 
@@ -67,3 +66,9 @@ class GaussianAxes(Gaussian):
         return (
             oas(float(var @ var), float(var.sum()), len(var), float(n)) if isinstance(self.gamma, str) else self.gamma
         )
+
+
+def _check_finite(var: Array, mean: Array) -> None:
+    fine = np.isfinite(var).all(axis=0)
+    if not fine.all():
+        raise _core.BadValue("overflow", 0, int(np.argmin(fine)), float(np.abs(mean).max()))

@@ -8,7 +8,7 @@ exact.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.distributions.terms import split as split_terms
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError
 from tallybayes.schema import Levels
@@ -39,7 +40,15 @@ class Context:
     """What a tally cannot know by itself: the weight of each class, and the labels behind the codes."""
 
     class_weight: NDArray[np.float64]
-    levels: Sequence[Levels | None] = ()
+    levels: Sequence[Levels | None] = ()  # one for each column
+
+    @property
+    def K(self) -> int:
+        return len(self.class_weight)
+
+    @property
+    def d(self) -> int:
+        return len(self.levels)
 
 
 class Distribution(ABC):
@@ -74,9 +83,27 @@ class Distribution(ABC):
         """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
         return s
 
+    def check(self, s: Stats, context: Context) -> None:
+        """Raises ValueError if no rows can have this tally: it comes from a file, and may be anything."""
+        missing = [key for key in self.cells if key not in s]
+        if missing:
+            raise ValueError(f"{missing[0]!r} is missing")
+        for key, a in s.items():
+            if a.dtype.kind not in "fiu" or not np.isfinite(a).all():
+                raise ValueError(f"{key!r} does not hold finite numbers")
+            if key in self.cells and a.shape[:1] != (context.K,):
+                raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
+
     @abstractmethod
     def estimate(self, s: Stats, context: Context) -> Params:
         """The parameters that people read."""
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """log of the prior density under which `estimate` is the most probable value, up to a constant.
+
+        0 where the estimate is maximum likelihood (or no maximum at all). The likelihood plus this is what EM climbs.
+        """
+        return 0.0
 
     @abstractmethod
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
@@ -89,6 +116,34 @@ class Distribution(ABC):
     @abstractmethod
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         """What class k says of column j, in words and numbers."""
+
+    def column(self, p: Params, j: int) -> Params | None:  # noqa: ARG002
+        """The parameters of column j alone; None where the columns are not independent given the class."""
+        return None
+
+    def terms(self, data: Data, p: Params, K: int) -> Array:
+        """(n, columns, K): what each column adds to log P(x | class). They sum to what `score` adds.
+
+        log P(x_j | class) if `column` gives the parameters of one column; else log P(x_j | x_1 … x_(j−1), class) in
+        the order of the columns, with those that follow taken as missing.
+        """
+        return split_terms(self, data, p, K)
+
+    def outcomes(self, p: Params, j: int) -> Array | None:  # noqa: ARG002
+        """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
+        return None
+
+
+def expect(s: Stats, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
+    """Raises ValueError unless s has these arrays and no others: float64, finite, none below 0 where said."""
+    if set(s) != set(shapes):
+        raise ValueError(f"it has {sorted(s)}; expected {sorted(shapes)}")
+    for key, shape in shapes.items():
+        a = s[key]
+        if a.dtype != np.float64 or a.shape != shape:
+            raise ValueError(f"{key!r} is {a.dtype} of shape {a.shape}; expected float64 of shape {shape}")
+        if not np.isfinite(a).all() or (key in at_least_0 and (a < 0).any()):
+            raise ValueError(f"{key!r} holds NaN, an infinity or a negative number")
 
 
 def spread(a: Array, to: Sequence[int], K: int) -> Array:
@@ -194,6 +249,10 @@ class SimpleDistribution(Distribution):
         sums = np.where(n[..., None] == 0, 0.0, a["sums"] + sign * b["sums"])
         return {"n": n, "sums": sums}
 
+    def check(self, s: Stats, context: Context) -> None:
+        shape = (context.K, context.d)
+        expect(s, {"n": shape, "sums": (*shape, len(self.statistics(np.empty(0))))}, at_least_0=("n",))
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         n, sums = s["n"], s["sums"]
         total = n.sum(axis=0)
@@ -236,3 +295,6 @@ class SimpleDistribution(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         found = p["columns"][j]
         return {} if found is None else {name: float(v[k]) for name, v in zip(self.parameters, found, strict=True)}
+
+    def column(self, p: Params, j: int) -> Params:
+        return {"columns": [p["columns"][j]], "K": p["K"]}

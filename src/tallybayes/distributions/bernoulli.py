@@ -17,9 +17,10 @@ from tallybayes.distributions.base import (
     Stats,
     Weights,
     dense_scores,
+    expect,
 )
-from tallybayes.distributions.categorical import Categorical, check_alpha
-from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column, weighted
+from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
 
@@ -55,7 +56,7 @@ class Threshold(Distribution):
             raise OptionError(f"threshold must be a finite number; got {self.threshold!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Numbers):
             n, yes = _core.binary_counts(data.columns, self.threshold, y, w, K)
         elif self.threshold < 0:
@@ -63,7 +64,11 @@ class Threshold(Distribution):
         else:
             yes = _core.csr_sums(data.distinct().view, y, w, K, self.threshold)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], yes.shape)
-        return {"no": n - yes, "yes": yes}
+        return {"no": np.maximum(n - yes, 0.0), "yes": yes}  # two sums of fractions may differ by a rounding
+
+    def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         down = np.log(np.maximum(s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha), np.finfo(float).tiny))
@@ -71,6 +76,10 @@ class Threshold(Distribution):
         with np.errstate(divide="ignore"):
             no, yes = (np.where(empty, -np.log(2.0), np.log(s[key] + self.alpha) - down) for key in ("no", "yes"))
         return {"no": no, "yes": yes}
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Beta: a (log p + log(1 − p))."""
+        return weighted(self.alpha, p["no"] + p["yes"])
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         if isinstance(data, Sparse):
@@ -96,3 +105,9 @@ class Threshold(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         names = labels if len(labels) == 2 else (f"<= {self.threshold:g}", f"> {self.threshold:g}")
         return {str(names[0]): float(np.exp(p["no"][k, j])), str(names[1]): float(np.exp(p["yes"][k, j]))}
+
+    def column(self, p: Params, j: int) -> Params:
+        return {key: p[key][:, j : j + 1] for key in ("no", "yes")}
+
+    def outcomes(self, p: Params, j: int) -> Array:
+        return np.stack([p["no"][:, j], p["yes"][:, j]])

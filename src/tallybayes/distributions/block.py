@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import block_tally, covariance, marginal, wide
+from tallybayes.distributions import block_tally, block_terms, covariance, marginal, wide
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, dense_sum
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, is_number
 
+MOST = float(np.finfo(np.float64).max)
+ROOT = 1e150  # squares of these can be summed
 NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
 
 
@@ -45,8 +47,7 @@ class GaussianBlock(Distribution):
             raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {self.ddof!r}.")
         if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
             raise OptionError(f"alpha must be between 0 (one covariance) and 1 (each its own); got {self.alpha!r}.")
-        if is_number(self.gamma) and not 0 <= self.gamma <= 1:  # type: ignore[operator]
-            raise OptionError(f"shrinkage must be between 0 and 1; got {self.gamma!r}.")
+        covariance.check_shrinkage(self.gamma)
         if not is_number(self.ridge) or not 0 <= self.ridge <= 1:
             raise OptionError(f"reg_param must be between 0 and 1; got {self.ridge!r}.")
         if not is_number(self.tol) or self.tol < 0:
@@ -81,8 +82,13 @@ class GaussianBlock(Distribution):
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
         return block_tally.reclass(s, to, K, self.pooled)
 
+    def check(self, s: Stats, context: Context) -> None:
+        block_tally.check(s, context.K, context.d, self.pooled)
+        if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
+            raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        if not all(np.isfinite(value).all() for key, value in s.items() if key != "owner"):
+        if not all((np.abs(value) <= (ROOT if key == "rows" else MOST)).all() for key, value in s.items()):
             raise _core.BadValue("overflow", 0, 0, float(np.nanmax(np.abs(s["mean"]))))
         if "rows" in s and is_number(self.gamma) and self.ridge == 0:
             return wide.estimate(s, self)
@@ -134,6 +140,13 @@ class GaussianBlock(Distribution):
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"mean": float(p["mean"][k, j]), "variance": float(marginal.variance(p, k, j))}
+
+    def terms(self, data: Data, p: Params, K: int) -> Array:
+        """See block_terms.py for the split."""
+        if isinstance(data, Sparse):
+            return super().terms(data, p, K)
+        assert isinstance(data, Numbers)
+        return block_terms.terms(finite_rows(data, np.arange(data.n)), p)
 
 
 def finite_rows(data: Numbers, rows: NDArray[Any]) -> Array:

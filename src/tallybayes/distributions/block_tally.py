@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Stats, Weights, spread, subtract
+from tallybayes.distributions.base import Array, Stats, Weights, expect, spread, subtract
 from tallybayes.encode import Numbers
 
 WIDE = 256  # columns from which the wide form is worth its trouble
@@ -170,6 +170,23 @@ def reclass(s: Stats, to: Sequence[int], K: int, pooled: bool) -> Stats:
         owner: Any = np.asarray(to, dtype=np.int64)[s["owner"]]
         return {**out, "rows": s["rows"][owner >= 0], "owner": owner[owner >= 0]}
     return {**out, "scatter": s["scatter"] if pooled else spread(s["scatter"], to, K)}
+
+
+def check(s: Stats, K: int, d: int, pooled: bool) -> None:
+    """Raises ValueError if s is in none of the three forms."""
+    shapes: dict[str, tuple[int, ...]] = {"n": (K,), "mean": (K, d)}
+    if "rows" in s:
+        owner = s.get("owner", np.empty(0))
+        rest = {key: value for key, value in s.items() if key != "owner"}
+        expect(rest, {**shapes, "rows": (len(owner), d)}, at_least_0=("n",))
+        if owner.dtype != np.int64 or owner.ndim != 1 or ((owner < 0) | (owner >= K)).any():
+            raise ValueError("'owner' is not the class of each row")
+        return
+    if "n" in s and s["n"].ndim == 3:
+        shapes = {"n": (K, d, d), "mean": (K, d, d)}
+    expect(s, {**shapes, "scatter": (1 if pooled else K, d, d)}, at_least_0=("n",))
+    if (np.einsum("kii->ki", s["scatter"]) < 0).any():
+        raise ValueError("'scatter' has a negative sum of squares")
 
 
 def rows_of(data: Numbers, rows: NDArray[Any]) -> Array:

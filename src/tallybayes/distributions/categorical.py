@@ -18,6 +18,7 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
+    expect,
     spread,
     subtract,
 )
@@ -47,6 +48,9 @@ class Categorical(Distribution):
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
             raise OptionError(f"alpha must be one number for categories; got {self.alpha!r}.")
+        least = np.asarray(0 if self.min_categories is None else self.min_categories)
+        if least.dtype.kind not in "iu" or (least < 0).any():
+            raise OptionError(f"min_categories must be None or whole numbers of at least 0; got {least.tolist()!r}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
         assert isinstance(data, Codes)
@@ -78,6 +82,16 @@ class Categorical(Distribution):
             columns.append(out)
         sizes = np.array([c.shape[1] for c in columns], dtype=np.int64)
         return {"count": np.ascontiguousarray(np.concatenate(columns, axis=1)), "sizes": sizes}
+
+    def check(self, s: Stats, context: Context) -> None:
+        sizes = s.get("sizes", np.empty(0))
+        room = np.array([RAW_LIMIT if known is None else len(known) for known in context.levels])
+        if sizes.dtype != np.int64 or sizes.shape != room.shape or (sizes < 0).any() or (sizes > room).any():
+            raise ValueError("'sizes' is not the number of levels of each column, of those that the schema lists")
+        rest = {key: value for key, value in s.items() if key != "sizes"}
+        expect(rest, {"count": (context.K, int(sizes.sum()))}, at_least_0=("count",))
+        if np.shape(self.min_categories) not in ((), (context.d,)):
+            raise ValueError(f"min_categories has the shape {np.shape(self.min_categories)}, not ({context.d},)")
 
     def levels_counted(self, s: Stats, context: Context) -> Array:
         """N_j: how many levels share the probability."""
@@ -127,6 +141,16 @@ class Categorical(Distribution):
         table[:, gone] = np.repeat(rest, sizes, axis=1)[:, gone] if self.other else 0.0
         return {"log": np.ascontiguousarray(table.T), "other": rest.T.copy(), "sizes": sizes, "N": N, "exist": exist}
 
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too."""
+        if self.alpha == 0:
+            return 0.0
+        total = 0.0
+        parts = zip(split(p["log"].T, p["sizes"]), p["exist"], p["N"], p["other"], strict=True)
+        for log, exist, N, rest in parts:
+            total += float(log[:, exist].sum() + (N - exist.sum()) * rest.sum())
+        return self.alpha * total
+
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Codes)
         scorer.discrete(data.columns, p["sizes"], p["log"], p["other"] if self.other else None, data.raw)
@@ -149,6 +173,15 @@ class Categorical(Distribution):
         shown = zip(labels, part, p["exist"][j], strict=False)
         found = {str(label): float(np.exp(v)) for label, v, exist in shown if exist}
         return {**found, "(any other)": float(np.exp(p["other"][j, k]))} if self.other else found
+
+    def column(self, p: Params, j: int) -> Params:
+        end = int(p["sizes"][: j + 1].sum())
+        span = slice(end - int(p["sizes"][j]), end)
+        return {"sizes": p["sizes"][j : j + 1], "log": p["log"][span], "other": p["other"][j : j + 1]}
+
+    def outcomes(self, p: Params, j: int) -> Array:
+        levels: Array = self.column(p, j)["log"][np.asarray(p["exist"][j], dtype=bool)]
+        return np.concatenate([levels, p["other"][j : j + 1]]) if self.other else levels
 
 
 @dataclass(frozen=True)
@@ -177,6 +210,17 @@ def check_alpha(alpha: Any, least: float = 0.0) -> None:
     a = np.asarray(alpha)
     if a.dtype.kind not in "fiu" or not np.isfinite(a).all() or (a < least).any():
         raise OptionError(f"alpha must be a number of at least {least:g}; got {alpha!r}.")
+
+
+def check_per_column(alpha: Any, d: int) -> None:
+    if np.shape(alpha) not in ((), (d,)):
+        raise ValueError(f"alpha has the shape {np.shape(alpha)} for {d} columns")
+
+
+def weighted(alpha: float | Sequence[float], log: Array) -> float:
+    """Σ a_j log_cj, with 0 · −∞ = 0."""
+    a = np.broadcast_to(np.asarray(alpha, dtype=np.float64), log.shape)
+    return float((a[a > 0] * log[a > 0]).sum())
 
 
 def split(a: Array, sizes: Array) -> list[Array]:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights
-from tallybayes.distributions.categorical import check_alpha
-from tallybayes.encode import Codes, Data, Numbers, Sparse
+from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
+from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
+from tallybayes.encode import Data, Numbers, Sparse
+
+LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,21 @@ class Multinomial(Distribution):
         check_alpha(self.alpha)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             return {"sum": _core.csr_sums(data.view, y, w, K, None)}
         return {"sum": _core.sums(data.columns, y, w, K)[1]}
 
+    def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         return {"weight": _log_shares(s["sum"] + np.asarray(self.alpha))}
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: Σ_j a_j log θ_cj."""
+        return weighted(self.alpha, p["weight"])
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=False)
@@ -55,6 +65,15 @@ class Multinomial(Distribution):
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"share": float(np.exp(_shares(p)[k, j]))}
+
+    def column(self, p: Params, j: int) -> Params:
+        return _one(p, j)
+
+    def outcomes(self, p: Params, j: int) -> Array:
+        """Of one word: is it word j? The model says nothing of how many words there are."""
+        share = _shares(p)[:, j]
+        with np.errstate(divide="ignore"):
+            return np.stack([share, np.log1p(-np.minimum(np.exp(share), 1.0))])
 
 
 @dataclass(frozen=True)
@@ -84,7 +103,7 @@ class Poisson(Distribution):
     Smoothing adds `alpha` rows with the feature's overall mean. A column of zeros says nothing.
     """
 
-    alpha: float = 1.0
+    alpha: float | Sequence[float] = 1.0
 
     name = "poisson"
     kinds = ("count", "real", "binary")
@@ -94,13 +113,17 @@ class Poisson(Distribution):
         check_alpha(self.alpha)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        assert not isinstance(data, Codes)
+        assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             total = _core.csr_sums(data.view, y, w, K, None)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], total.shape).copy()
         else:
             n, total = _core.sums(data.columns, y, w, K)
         return {"n": n, "sum": total}
+
+    def check(self, s: Stats, context: Context) -> None:
+        check_per_column(self.alpha, context.d)
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         n, total = s["n"], s["sum"]
@@ -112,14 +135,31 @@ class Poisson(Distribution):
             weight = np.where(silent, 0.0, np.log(rate))
         return {"rate": rate, "weight": weight, "bias": np.where(silent, 0.0, -rate)}
 
+    def penalty(self, s: Stats, p: Params) -> float:
+        """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
+        if self.alpha == 0:
+            return 0.0
+        overall = s["sum"].sum(axis=0) / np.maximum(s["n"].sum(axis=0), np.finfo(float).tiny)
+        return float(self.alpha * (overall * p["weight"] + p["bias"]).sum())
+
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=True)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        return list(rng.poisson(p["rate"][y]).T)
+        rate = p["rate"][y]
+        if (rate < LARGE).all():
+            return list(rng.poisson(rate).T)
+        return list(np.rint(rng.normal(rate, np.sqrt(rate))).clip(0).T)  # beyond 64 bits; as good as normal
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"rate": float(p["rate"][k, j])}
+
+    def column(self, p: Params, j: int) -> Params:
+        return _one(p, j)
+
+
+def _one(p: Params, j: int) -> Params:
+    return {key: np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("weight", "bias") if key in p}
 
 
 def _shares(p: Params) -> Array:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import lapack
 
+from tallybayes import _core
 from tallybayes.distributions.base import Array, Params, Stats
 from tallybayes.distributions.block_tally import diagonal
-from tallybayes.errors import is_number
+from tallybayes.errors import OptionError, is_number
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock
@@ -93,6 +94,13 @@ def own_covariance(s: Stats, b: GaussianBlock, k: int) -> Array:
     return np.asarray(scaled * unit * unit[:, None])
 
 
+def check_shrinkage(gamma: Any) -> None:
+    """'oas', one number, or one for each class."""
+    numbers = gamma if isinstance(gamma, tuple) else (gamma,)
+    if gamma != "oas" and not all(is_number(g) and 0 <= g <= 1 for g in numbers):
+        raise OptionError(f"shrinkage must be between 0 and 1, or 'oas'; got {gamma!r}.")
+
+
 def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
     """Oracle approximating shrinkage (Chen et al. 2010) of a covariance with these tr Σ² and tr Σ."""
     square, mu = sum_of_squares / d**2, trace / d
@@ -116,7 +124,10 @@ def units(within: Array, mean: Array, n: Array) -> Array:
     """Standard deviation of each column within the classes; overall where that is 0; 0 where nothing varies."""
     total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
-    between = (n * np.square(mean - centre)).sum(axis=0) / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        between = (n * np.square(mean - centre)).sum(axis=0) / total
+    if not np.isfinite(between).all():
+        raise _core.BadValue("overflow", 0, int(np.argmin(np.isfinite(between))), float(np.abs(mean).max()))
     dust = np.square(16 * EPS * np.abs(mean).max(axis=0, initial=0.0))
     found = np.where(within > dust, within, np.where(between > dust, between, 0.0))
     return np.asarray(np.sqrt(found))

@@ -19,6 +19,7 @@ from tallybayes.distributions.base import (
     Weights,
     dense_scores,
     dense_sum,
+    expect,
     spread,
     subtract,
 )
@@ -89,6 +90,9 @@ class Gaussian(Distribution):
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
         return {key: spread(value, to, K) for key, value in s.items()}
 
+    def check(self, s: Stats, context: Context) -> None:
+        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=("n", "m2"))
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         mean, var, epsilon = _core.gaussian_estimate(
             s["n"], s["mean"], s["m2"], self.ddof, self.shared, float(self.var_smoothing)
@@ -110,6 +114,10 @@ class Gaussian(Distribution):
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"mean": float(p["mean"][k, j]), "variance": float(p["var"][k, j])}
+
+    def column(self, p: Params, j: int) -> Params:
+        mean, var = (np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("mean", "var"))
+        return {"mean": mean, "var": var, "terms": _core.gaussian_terms(mean, var)}
 
 
 def _ratio(a: Array, b: Array) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
+    expect,
     spread,
     subtract,
 )
@@ -33,15 +35,16 @@ from tallybayes.distributions.reals import (
     KEYS,
     RealTables,
     Sets,
-    cells_of,
+    check_real_sets,
     count_moments,
+    moment_cells,
     move_moments,
     plain,
     real_information,
     real_sets,
     whole_of,
 )
-from tallybayes.distributions.tables import Tables, check_cells, check_memory, tables
+from tallybayes.distributions.tables import Tables, cells_of, check_cells, check_memory, check_sets, tables
 from tallybayes.encode import RAW_LIMIT, Coded, Data
 from tallybayes.errors import ForgetError, OptionError
 
@@ -118,7 +121,7 @@ class Joint(Distribution):
         """The moments of the real columns beside these sets; nothing where no column is real."""
         if data.reals is None:
             return {}
-        check_cells(sum(cells_of(sets, sizes)), K, 24)
+        check_cells(sum(moment_cells(sets, sizes)), K, 24)
         codes = np.concatenate([codes for _, codes, _ in packed(data, sizes)], axis=1)
         try:
             return count_moments(sets, data.reals, codes, sizes, y, w, K)
@@ -170,9 +173,42 @@ class Joint(Distribution):
         return {
             "single": resize(single, sizes),
             "sizes": sizes,
-            "joint": _core.move_tables(s["joint"], s["sizes"], sizes, t.columns, t.starts, maps),
+            "joint": np.asarray(_core.move_tables(s["joint"], s["sizes"], sizes, t.columns, t.starts, maps)),
             **(move_moments(self.real_sets(len(sizes)), s, s["sizes"], sizes, maps) if self.reals else {}),
         }
+
+    def check(self, s: Stats, context: Context) -> None:
+        if not isinstance(self.reals, int) or not 0 <= self.reals <= context.d:
+            raise ValueError(f"{self.reals!r:.40} of its {context.d} columns are real")
+        d, K = context.d - self.reals, context.K
+        names = {"single", "sizes", "joint", *(KEYS if self.reals else ())}
+        if set(s) != names:
+            raise ValueError(f"it has {sorted(s)}; expected {sorted(names)}")
+        sizes = s["sizes"]
+        room = np.array([RAW_LIMIT if known is None else max(1, len(known)) for known in context.levels[:d]])
+        if sizes.dtype != np.int64 or sizes.shape != (d,) or (sizes < 1).any() or (sizes > room).any():
+            raise ValueError("'sizes' is not the number of levels of each column, of those that the schema lists")
+        expect({"single": s["single"]}, {"single": (K, int(sizes.sum()))}, at_least_0=("single",))
+        check_sets(self.order, self.extra, d)
+        joint = s["joint"]
+        cells = cells_of(self.order, sizes) + sum(float(np.prod(sizes[list(e)].astype(float))) for e in self.extra)
+        if joint.dtype not in (np.uint32, np.float64) or joint.shape != (K, int(cells)):
+            raise ValueError(
+                f"'joint' is {joint.dtype} of shape {joint.shape}; expected counts of shape {(K, int(cells))}"
+            )
+        if joint.dtype == np.float64 and not (np.isfinite(joint) & (joint >= 0)).all():
+            raise ValueError("'joint' holds NaN, an infinity or a negative number")
+        self._check_reals(s, d, K)
+
+    def _check_reals(self, s: Stats, d: int, K: int) -> None:
+        check_real_sets(self.real_extra, d, self.reals)
+        if self.reals:
+            # far more sets than columns that could hold them: refused before they are listed
+            sets = sum(comb(d, m) for m in range(self.order))
+            if sets > s["n"].size:
+                raise ValueError(f"its moments are too few for {sets} sets of parents")
+            shape = (K, sum(moment_cells(self.real_sets(d), s["sizes"])))
+            expect({key: s[key] for key in KEYS}, dict.fromkeys(KEYS, shape), at_least_0=("n", "m2"))
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -194,6 +230,7 @@ class Joint(Distribution):
             "exist": found["exist"],
             "log": found["log"],
             "K": K,
+            "child": np.arange(len(s["sizes"]), dtype=np.int32),
             **self._plain_reals(s),
         }
 
@@ -224,14 +261,57 @@ class Joint(Distribution):
         every = np.block([[between, beside.T], [beside, np.zeros((self.reals, self.reals))]])
         return every, np.append(with_class, alone)
 
-    def real_values(self, data: Coded, span: slice, discrete: int) -> Array:
-        """(real columns, rows) of some rows; an infinite value is refused."""
-        assert data.reals is not None
+    def real_values(self, data: Coded, span: slice, discrete: int) -> Array | None:
+        """(real columns, rows) of some rows, None where no column is real; an infinite value is refused."""
+        if data.reals is None:
+            return None
         found = data.reals.block(span)
         if np.isinf(found).any():
             row, j = np.argwhere(np.isinf(found).T)[0].tolist()
             raise _core.BadValue("infinite", span.start + row, discrete + j, float(found[j, row]))
         return found
+
+    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:
+        """(rows, classes): log P(x | class) of packed codes; what is missing is summed out or left out. values: of the
+        real columns, (real columns, rows), if there are any."""
+        raise NotImplementedError
+
+    def terms(self, data: Data, p: Params, K: int) -> Array:
+        """log P(x_j | the columns before it, class), parents before children: where no value is missing this is
+        log P(x_j | parents, class) of each family."""
+        assert isinstance(data, Coded)
+        d = len(p["sizes"])
+        out = np.empty((data.n, d + self.reals, K))
+        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+            shown, before = np.full_like(codes, np.iinfo(codes.dtype).max), np.zeros((codes.shape[1], K))
+            values = self.real_values(data, span, d)
+            known = None if values is None else np.full_like(values, np.nan)
+            for j in [*p["child"].tolist(), *range(d, d + self.reals)]:
+                if known is not None and values is not None and j >= d:
+                    known[j - d] = values[j - d]
+                else:
+                    shown[j] = codes[j]
+                now = self.scores(shown, p, known)
+                with np.errstate(invalid="ignore"):
+                    out[span, j] = np.where(np.isneginf(before), 0.0, now - before)
+                before = now
+        return out
+
+    def alone(self, p: Params, j: int, x: Array) -> Array:
+        """(rows, classes): log p(x_j | class) of a real column, whatever the other columns are."""
+        d = len(p["sizes"])
+        values = np.full((self.reals, len(x)), np.nan)
+        values[j - d] = x
+        return self.scores(np.full((d, len(x)), np.iinfo(np.uint32).max, dtype=np.uint32), p, values)
+
+    def outcomes(self, p: Params, j: int) -> Array | None:
+        if j >= len(p["sizes"]):
+            return None
+        here = np.flatnonzero(p["exist"][j])
+        codes = np.full((len(p["sizes"]), len(here)), np.iinfo(np.uint32).max, dtype=np.uint32)
+        codes[j] = here
+        unknown = np.full((self.reals, len(here)), np.nan) if self.reals else None
+        return self.scores(codes, p, unknown)
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         if j >= len(p["sizes"]):

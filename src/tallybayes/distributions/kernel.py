@@ -18,6 +18,7 @@ from tallybayes.distributions.base import (
     Weights,
     dense_scores,
     dense_sum,
+    expect,
 )
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
@@ -72,6 +73,23 @@ class Kernel(Distribution):
         d = (len(s["start"]) - 1) // old
         come = {c: i for i, c in enumerate(to) if c >= 0}
         return _gather(s, [[j * old + come[c]] if c in come else [] for j in range(d) for c in range(K)], K)
+
+    def check(self, s: Stats, context: Context) -> None:
+        start, entries = s.get("start", np.empty(0)), context.K * context.d
+        rest = {key: value for key, value in s.items() if key not in ("start", "K")}
+        long = len(s["value"]) if "value" in s and s["value"].ndim == 1 else 0
+        expect(rest, {"value": (long,), "weight": (long,)}, at_least_0=("weight",))
+        if "K" not in s or s["K"].dtype != np.int64 or s["K"].shape != () or s["K"] != context.K:
+            raise ValueError(f"'K' is not {context.K}, the number of classes")
+        if start.dtype != np.int64 or start.shape != (entries + 1,) or (np.diff(start) < 0).any():
+            raise ValueError("'start' does not say where the values of each column and class begin")
+        if start[0] != 0 or start[-1] != long:
+            raise ValueError(f"'start' does not go from 0 to {long}, the number of values")
+        first = start[:-1][np.diff(start) > 0]
+        rises = np.diff(s["value"]) > 0
+        rises[first[1:] - 1] = True
+        if not rises.all() or (len(first) and not (np.add.reduceat(s["weight"], first) > 0).all()):
+            raise ValueError("the values of a column and class do not rise, or weigh nothing")
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         K = int(s["K"])
@@ -132,6 +150,14 @@ class Kernel(Distribution):
 
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
         return {"mean": float(p["mean"][k, j]), "bandwidth": float(p["bandwidth"][k, j])}
+
+    def column(self, p: Params, j: int) -> Params:
+        start, value, weight = p["values"]
+        K = len(p["bandwidth"])
+        a, b = start[j * K], start[(j + 1) * K]
+        mine = (start[j * K : (j + 1) * K + 1] - a, value[a:b], weight[a:b])
+        h = np.ascontiguousarray(p["bandwidth"][:, j : j + 1])
+        return {"bandwidth": h, "values": mine, "tables": _core.kernel_tables(*mine, h, K)}
 
 
 def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:

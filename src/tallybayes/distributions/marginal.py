@@ -5,10 +5,12 @@ log p(x_o | c) = −½ log|2π Σ_oo| − ½ (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o �
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from tallybayes.distributions import covariance
+from tallybayes.distributions import covariance, wide
 from tallybayes.distributions.base import Array, Params
 
 
@@ -41,10 +43,7 @@ def scores(x: Array, p: Params) -> Array:
 
 def _wide(away: Array, columns: Array, p: Params, k: int) -> Array:
     """The same with Σ = D (f I + U N Uᵀ) D: the thin directions of U over the coordinates that are there."""
-    f, basis = float(p["outside"][k]), p["basis"][columns]
-    lower = np.linalg.inv(p["factor"][k if len(p["factor"]) > 1 else 0])
-    value, vector = np.linalg.eigh(lower @ lower.T - f * np.eye(len(lower)))
-    left, size, _ = np.linalg.svd(basis @ (vector * np.sqrt(np.maximum(value, 0.0))), full_matrices=False)
+    f, left, size = wide.thin(p, columns, k)
     z = away * p["scale"][columns]
     t = z @ left
     rest = np.square(z - t @ left.T).sum(axis=1)
@@ -55,12 +54,17 @@ def _wide(away: Array, columns: Array, p: Params, k: int) -> Array:
 
 def variance(p: Params, k: int, j: int) -> float:
     """Σ_k[j, j]."""
-    at = np.flatnonzero(p["keep"] == j)
-    if not len(at):
-        return 0.0
+    return float(sub_covariance(p, k, [j])[0, 0])
+
+
+def sub_covariance(p: Params, k: int, columns: Sequence[int]) -> Array:
+    """Σ_k[columns, columns]; 0 for a column that never varies."""
+    which = np.asarray(columns, dtype=np.intp)
     if "basis" not in p:
-        return float(np.square(covariance.root(p, k)[at[0]]).sum())
-    u = p["basis"][j]
+        lower = np.zeros((len(p["mean"][k]), len(p["keep"])))
+        lower[p["keep"]] = covariance.root(p, k)
+        return np.asarray(lower[which] @ lower[which].T)
+    u, unit = p["basis"][which], p["unit"][which]
     lower = np.linalg.inv(p["factor"][k if len(p["factor"]) > 1 else 0])
-    inside = np.square(u @ lower).sum()
-    return float(p["unit"][j] ** 2 * (inside + p["outside"][k] * (1 - u @ u)))
+    inside = (u @ lower) @ (u @ lower).T
+    return np.asarray((inside + p["outside"][k] * (np.eye(len(which)) - u @ u.T)) * unit * unit[:, None])

@@ -37,6 +37,41 @@ class FamilyNetwork(Joint):
 
     name = "network"
 
+    def check(self, s: Stats, context: Context) -> None:
+        super().check(s, context)
+        every, K = context.d, context.K
+        d = every - self.reals
+        if self.parents and (len(self.parents) != every or any(not 0 <= i < d for own in self.parents for i in own)):
+            raise ValueError("'parents' are not columns, one list for each")
+        if any(len(set(own)) < len(own) for own in self.parents):
+            raise ValueError("a parent is named twice")
+        counted = set(self.tables(d).index())
+        if not set(self.families(d).sets) <= counted:
+            raise ValueError("a family is not among the sets that are counted")
+        pairs = {(own, j) for own, reals in self.real_sets(d) for j in reals}
+        chains = [
+            (tuple(sorted(own[:m])), j) for j, own in enumerate(self.real_parents(d)) for m in range(len(own) + 1)
+        ]
+        if self.reals and not set(chains) <= pairs:
+            raise ValueError("the parents of a real column are not among the sets that are counted")
+        if any(not 0 <= j < every for j in self.blind):
+            raise ValueError("'blind' does not name columns")
+        groups = self.groups
+        if groups is not None and (
+            len(groups) != every or any(len(g) != K or not set(g) <= set(range(K)) for g in groups)
+        ):
+            raise ValueError("'groups' are not groups of the classes, for each column")
+
+    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+        """Dirichlet: α Σ log P over the cells of every family; back-off has no such form."""
+        if self.alpha == 0 or self.smoothing != "laplace":
+            return 0.0
+        total = 0.0
+        for f, j in enumerate(p["child"].tolist()):
+            block = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
+            total += float(block[:, p["exist"][j]].sum())
+        return self.alpha * total
+
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
         """Of the d discrete columns."""
         return families((self.parents or ((),) * d)[:d], order)
@@ -52,8 +87,8 @@ class FamilyNetwork(Joint):
         counted = self._counted(p, f)
         if self.reals:
             self._estimate_reals(p)
-        p["strengths"] = _core.family_strengths(*counted, GRID) if self.smoothing == "backoff" else None
-        p["logs"], p["offsets"] = _core.family_logs(*counted, p["strengths"])
+        p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
+        p["logs"], p["offsets"] = _core.family_logs(**counted, strengths=p["strengths"])
         return p
 
     def _estimate_reals(self, p: Params) -> None:
@@ -72,10 +107,9 @@ class FamilyNetwork(Joint):
             p["mean"][j], p["var"][j] = (v[0] for v in normals(chain[:1], whole, None))
         p["terms"] = np.concatenate([terms(found) for found in p["normals"]])
 
-    def _counted(self, p: Params, f: Families) -> tuple[Any, ...]:
+    def _counted(self, p: Params, f: Families) -> dict[str, Any]:
         t = self.tables(len(p["sizes"]))
         index = t.index() if f.sets else {}
-        table = np.array([index[s] for s in f.sets], dtype=np.int64)
         group = None
         if self.groups is not None or self.blind:
             group = np.tile(np.arange(p["K"], dtype=np.int32), (len(p["sizes"]), 1))
@@ -83,8 +117,18 @@ class FamilyNetwork(Joint):
                 group[:] = self.groups[: len(group)]
             group[[j for j in self.blind if j < len(group)]] = 0
             group = group[f.child]
-        args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, group)
-        return (*args, p["N"], float(self.alpha))
+        return {
+            **{key: p[key] for key in ("single", "joint", "sizes")},
+            "columns": t.columns,
+            "starts": t.starts,
+            "child": f.child,
+            "parent": f.parent,
+            "parent_start": f.start,
+            "table": np.array([index[s] for s in f.sets], dtype=np.int64),
+            "group": group,
+            "levels": p["N"],
+            "alpha": float(self.alpha),
+        }
 
     def losses(self, p: Params, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Array | None) -> Array:
         """(most parents + 1, columns): the leave-one-out log-loss of the first columns in the given order (parents
@@ -92,16 +136,15 @@ class FamilyNetwork(Joint):
         d = len(p["sizes"])
         f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
-        strengths = _core.family_strengths(*counted, GRID) if self.smoothing == "backoff" else None
+        strengths = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
         step = np.array([-1 if j < d else j - d for j in order], dtype=np.int32) if self.reals else None
         total: Any = 0.0
         for span, codes, _ in packed(data, p["sizes"], p["exist"]):
             for some, factors in self._left_out(p, data, codes, span, y, w):
                 here = np.ascontiguousarray(codes[:, some.start - span.start : some.stop - span.start])
                 part = None if w is None else w[some]
-                total = total + _core.family_losses(
-                    here, y[some], part, p["class_weight"], *counted, strengths, step, factors
-                )
+                rows = (here, y[some], part, p["class_weight"])
+                total = total + _core.family_losses(*rows, **counted, strengths=strengths, step=step, factors=factors)
         return np.asarray(total)
 
     def _left_out(
@@ -124,6 +167,7 @@ class FamilyNetwork(Joint):
             some = slice(first, min(first + step, span.stop))
             here = codes[:, some.start - span.start : some.stop - span.start]
             values = self.real_values(data, some, d)
+            assert values is not None
             unit = np.ones(values.shape[1]) if w is None else np.minimum(w[some], 1.0)
             out = np.empty((self.reals, most + 1, len(unit), p["K"]))
             for j, own in enumerate(parents):
@@ -142,8 +186,7 @@ class FamilyNetwork(Joint):
         found, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
         for span, packed_codes, met in packed(data, p["sizes"], p["exist"]):
             try:
-                values = self.real_values(data, span, len(p["sizes"])) if self.reals else None
-                found[span] = self.scores(packed_codes, p, values)
+                found[span] = self.scores(packed_codes, p, self.real_values(data, span, len(p["sizes"])))
             except _core.TooManyMissing as e:
                 row, cells = e.args
                 raise TableError(
@@ -187,7 +230,7 @@ def families(parents: Sequence[Sequence[int]], order: Sequence[int] | None = Non
     order = topological(parents) if order is None else order
     flat = [i for j in order for i in parents[j]]
     start = np.cumsum([0, *(len(parents[j]) for j in order)])
-    sets = [tuple(sorted((j, *parents[j][: l + 1]))) for j in order for l in range(len(parents[j]))]
+    sets = [tuple(sorted((j, *parents[j][:m]))) for j in order for m in range(1, len(parents[j]) + 1)]
     child, parent = np.array(order, dtype=np.int32), np.array(flat, dtype=np.int32)
     return Families(child, parent, start.astype(np.int64), sets)
 

@@ -82,7 +82,18 @@ def family_real_sets(parents: Sequence[Sequence[int]], least: int = 1) -> Sets:
     return tuple((s, tuple(wanted[s])) for s in sorted(wanted, key=lambda s: (len(s), s)))
 
 
-def cells_of(sets: Sets, sizes: NDArray[np.int64]) -> list[int]:
+def check_real_sets(extra: Sets, d: int, reals: int) -> None:
+    """Raises ValueError unless these are sets of discrete columns beside real ones, each pair once."""
+    seen: set[tuple[tuple[int, ...], int]] = set()
+    for s, beside in extra:
+        if not s or list(s) != sorted(set(s)) or s[0] < 0 or s[-1] >= d:
+            raise ValueError(f"{s!r:.60} is not a set of parents")
+        if not beside or any(not 0 <= j < reals or (s, j) in seen for j in beside):
+            raise ValueError(f"{beside!r:.60} are not real columns, each once beside its parents")
+        seen.update((s, j) for j in beside)
+
+
+def moment_cells(sets: Sets, sizes: NDArray[np.int64]) -> list[int]:
     """How many cells each set has, times the real columns beside it. Not an int64: a product may be beyond it."""
     out = []
     for s, reals in sets:
@@ -127,7 +138,7 @@ def move_moments(
 ) -> Stats:
     """The same moments where columns have other levels. maps: of each column, old level → new; None: as it was."""
     K = s["n"].shape[0]
-    before, after = np.cumsum([0, *cells_of(sets, old)]), np.cumsum([0, *cells_of(sets, new)])
+    before, after = np.cumsum([0, *moment_cells(sets, old)]), np.cumsum([0, *moment_cells(sets, new)])
     out = {key: np.zeros((K, int(after[-1]))) for key in KEYS}
     for t, (parents, reals) in enumerate(sets):
         place = [np.arange(old[i]) if (to := maps[i]) is None else to for i in parents]
@@ -143,7 +154,7 @@ class RealTables:
     """The moments of a tally, found by real column and parents."""
 
     def __init__(self, sets: Sets, s: Stats, sizes: NDArray[np.int64]) -> None:
-        ends = np.cumsum([0, *cells_of(sets, sizes)])
+        ends = np.cumsum([0, *moment_cells(sets, sizes)])
         self._at = {(own, j): (t, i) for t, (own, reals) in enumerate(sets) for i, j in enumerate(reals)}
         self._sets, self._s, self._sizes, self._ends = sets, s, sizes, ends
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class Tables:
     def index(self) -> dict[tuple[int, ...], int]:
         """The number of each set's table."""
         flat, ends = self.columns.tolist(), self.starts.tolist()
-        return {tuple(flat[a:b]): t for t, (a, b) in enumerate(zip(ends, ends[1:], strict=False))}
+        return {tuple(flat[a:b]): t for t, (a, b) in enumerate(pairwise(ends))}
 
 
 @lru_cache(maxsize=16)
@@ -59,15 +59,31 @@ def subsets(d: int, m: int) -> NDArray[np.int32]:
     return np.array(list(combinations(range(d), m)), dtype=np.int32).reshape(-1, m)
 
 
-def check_memory(order: int, sizes: NDArray[np.int64], K: int, bytes_each: int) -> None:
-    """Asks before room is made for the counts of all sets of up to `order` columns."""
-    e = [1.0] + [0.0] * order  # elementary symmetric polynomials of the sizes: how many cells the sets of m have
+def cells_of(order: int, sizes: NDArray[np.int64]) -> float:
+    """How many cells all sets of 2 … order columns have, without making them."""
+    e = [1.0] + [0.0] * order  # elementary symmetric polynomials of the sizes
     for size in sizes.tolist():
         for m in range(order, 0, -1):
             e[m] += e[m - 1] * size
-    need = sum(e[2:]) * K * bytes_each
+    return sum(e[2:])
+
+
+def check_sets(order: int, extra: Sequence[Sequence[int]], d: int) -> None:
+    """Raises ValueError unless these are sets that could have been asked for."""
+    if not 1 <= order <= 4:
+        raise ValueError(f"sets of {order} columns are not counted")
+    for s in extra:
+        if len(s) < 2 or list(s) != sorted(set(s)) or s[0] < 0 or s[-1] >= d:
+            raise ValueError(f"{tuple(s)!r:.60} is not a set of columns")
+    if len(set(extra)) < len(extra):
+        raise ValueError("a set of columns is named twice")
+
+
+def check_memory(order: int, sizes: NDArray[np.int64], K: int, bytes_each: int) -> None:
+    """Asks before room is made for the counts of all sets of up to `order` columns."""
+    need = cells_of(order, sizes) * K * bytes_each
     if need > MEMORY:
-        less = f" (one parent less needs {_size(sum(e[2:order]) * K * bytes_each)})" if order > 2 else ""
+        less = f" (one parent less needs {_size(cells_of(order - 1, sizes) * K * bytes_each)})" if order > 2 else ""
         raise OptionError(
             f"Counting all sets of up to {order} out of {len(sizes)} columns, with up to {int(sizes.max(initial=0))} "
             f"levels, in {K} classes needs {_size(need)}; at most {_size(MEMORY)} is taken. Use fewer parents{less}, "
@@ -90,5 +106,5 @@ def _size(n: float) -> str:
 
 def family_sets(parents: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """The sets that a network of these parents needs: each child with its first 1, 2, … parents."""
-    found = {tuple(sorted((j, *p[: l + 1]))) for j, p in enumerate(parents) for l in range(len(p))}
+    found = {tuple(sorted((j, *p[:m]))) for j, p in enumerate(parents) for m in range(1, len(p) + 1)}
     return tuple(sorted(found, key=lambda s: (len(s), s)))

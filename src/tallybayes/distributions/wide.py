@@ -77,6 +77,16 @@ def scores(x: Array, p: Params) -> Array:
     return out
 
 
+def thin(p: Params, columns: Array, k: int) -> tuple[float, Array, Array]:
+    """f, A and s with Σ_k = D (f I + A diag(s²) Aᵀ) D over the given columns; A has few columns, orthonormal."""
+    f = float(p["outside"][k])
+    lower = np.linalg.inv(p["factor"][k if len(p["factor"]) > 1 else 0])
+    value, vector = np.linalg.eigh(lower @ lower.T - f * np.eye(len(lower)))
+    root = p["basis"][columns] @ (vector * np.sqrt(np.maximum(value, 0.0)))
+    left, size, _ = np.linalg.svd(root, full_matrices=False)
+    return f, left, size
+
+
 def colour(noise: Array, p: Params, k: int) -> Array:
     """Independent normal numbers → with the covariance of class k."""
     t = noise @ p["basis"]

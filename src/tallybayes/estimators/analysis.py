@@ -113,7 +113,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return found / found.sum()
         return self.priors
 
-    def _keep(self, schema: Any, groups: Any, total: Any, closed: bool) -> None:
+    def _hold(self, schema: Any, groups: Any, total: Any, closed: bool) -> None:
         most = min(total.K - 1, schema.d)
         if self.n_components is not None and (
             not isinstance(self.n_components, int | np.integer) or self.n_components < 1
@@ -124,7 +124,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."
                 + (" There is only 1 class." if total.K == 1 else "")
             )
-        super()._keep(schema, groups, total, closed)
+        super()._hold(schema, groups, total, closed)
 
     # --- attributes --------------------------------------------------------------------------------------------
 

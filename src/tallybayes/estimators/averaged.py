@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.distributions.averaged import AveragedNetwork
+from tallybayes.distributions.averaged import AveragedNetwork, most_together
 from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.plan import Group
@@ -84,8 +84,8 @@ class AnDE(NetworkClassifier):
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
         n = int(self._n())
         columns, reals = self._columns(schema)
-        most = schema.d - reals + 1 if reals else schema.d  # a set and one more column, which may be a real one
-        network = AveragedNetwork(n=n, order=min(n + 1, most), reals=reals, **self._options())
+        order = min(n + 1, most_together(schema.d, reals))
+        network = AveragedNetwork(n=n, order=order, reals=reals, **self._options())
         return (Group(network, columns),)
 
     @property

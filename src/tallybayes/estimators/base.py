@@ -2,6 +2,7 @@
 
 An estimator holds a schema, groups of columns, a tally, and (made when first needed) parameters. Every way of
 learning ends in `_keep`, which is the only place where a fitted model changes: a call that fails changes nothing.
+A model read from a file enters by `_hold`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from sklearn.exceptions import NotFittedError
 
 from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
+from tallybayes.estimators.evidence import Explains
 from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
+from tallybayes.estimators.priors import Priors
 from tallybayes.labels import positions, read_labels, recode, union
-from tallybayes.parameters import Parameters, estimate
+from tallybayes.parameters import Parameters, estimate, log_priors
 from tallybayes.plan import Batch, Group, assign, encode_batch, learn_cuts, named, same_shape
 from tallybayes.schema import Kind, Schema, align, infer_schema
 from tallybayes.source import Table, read_table
@@ -33,7 +36,15 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(
+    OneRow,
+    Generates,
+    Priors,
+    LinearForms,
+    Explains,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Fit, partial_fit, forget, merge, decay; predict in every form; sample. Subclasses say which distributions."""
 
     classes_: Array
@@ -61,17 +72,23 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
         """None, 'uniform', 'laplace', or one number per class."""
         return None
 
-    def _choose_again(self) -> tuple[Group, ...]:
-        """The groups for more rows: with the parameters as they are now."""
-        return self._choose(self.schema_)
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:  # noqa: ARG002
+        """The groups for more rows, after these: with the parameters as they are now."""
+        return self._choose(schema)
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:  # noqa: ARG002
         """The groups with options filled in that are chosen on the first rows."""
         return groups
 
     def _structure(
-        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
-    ) -> tuple[tuple[Group, ...], Tally]:  # noqa: ARG002
+        self,
+        groups: tuple[Group, ...],
+        batch: Batch,  # noqa: ARG002
+        schema: Schema,  # noqa: ARG002
+        total: Tally,
+        y: Any,  # noqa: ARG002
+        w: Any,  # noqa: ARG002
+    ) -> tuple[tuple[Group, ...], Tally]:
         """The groups with the dependences between their columns chosen, and a tally that holds what they need."""
         return groups, total
 
@@ -109,7 +126,7 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
             schema = infer_schema(table, self._given_schema(), self._kind())
             groups = self._choose(schema)
         else:
-            schema, groups = self.schema_, self._choose_again()
+            schema, groups = self.schema_, self._choose_again(self.schema_, self._groups)
             if not same_shape(groups, self._groups):
                 raise OptionError(
                     "A parameter that says what is counted was changed after the fit; the rows learned so far do not "
@@ -226,8 +243,13 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
 
     def _keep(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
         model = estimate(total, schema, groups, self._prior()) if total.weight.sum() > 0 else None
+        self._hold(schema, groups, total, closed)
+        self._model = model
+
+    def _hold(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+        """Takes over what was learned; its parameters are made when first asked for."""
         self.schema_, self._groups, self._tally, self._closed = schema, groups, total, closed
-        self._model, self._door = model, None
+        self._model, self._door = None, None
         self.classes_ = total.classes
         self.n_features_in_ = schema.d
         if schema.names is not None:
@@ -237,44 +259,49 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def predict_joint_log_proba(self, X: Any) -> Floats:
-        """log P(x, class) of each row and class."""
-        return self._matrix(X, "joint")
+    def predict_joint_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """log P(x, class) of each row and class; priors: see predict_proba."""
+        return self._matrix(X, "joint", priors)
 
-    def predict_log_proba(self, X: Any) -> Floats:
-        """log P(class | x), normalised in log space."""
-        return self._matrix(X, "log_proba")
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """log P(class | x), normalised in log space; priors: see predict_proba."""
+        return self._matrix(X, "log_proba", priors)
 
-    def predict_proba(self, X: Any) -> Floats:
-        """P(class | x), columns in the order of classes_."""
-        return self._matrix(X, "proba")
+    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+        """P(class | x), columns in the order of classes_.
 
-    def predict(self, X: Any) -> Array:
-        """The most probable class of each row."""
-        best: NDArray[np.int64] = self._ask(X, "best")
+        priors: a class prior in the place of the model's own, for this question only: in any form that with_prior
+        takes, or an array (rows, classes) with a prior for each row.
+        """
+        return self._matrix(X, "proba", priors)
+
+    def predict(self, X: Any, priors: Any = None) -> Array:
+        """The most probable class of each row; priors: see predict_proba."""
+        best: NDArray[np.int64] = self._ask(X, "best", priors)
         return np.asarray(self.classes_[best])
 
-    def score_samples(self, X: Any) -> Floats:
-        """log p(x): is this row like anything seen?"""
-        return self._matrix(X, "evidence")
+    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+        """log p(x): is this row like anything seen? priors: see predict_proba."""
+        return self._matrix(X, "evidence", priors)
 
-    def _matrix(self, X: Any, how: str) -> Floats:
-        answer: Floats = self._ask(X, how)
+    def _matrix(self, X: Any, how: str, priors: Any = None) -> Floats:
+        answer: Floats = self._ask(X, how, priors)
         return answer
 
-    def _ask(self, X: Any, how: str) -> Any:
+    def _ask(self, X: Any, how: str, priors: Any = None) -> Any:
         """Scores the rows and reads the answer: joint, log_proba, proba, best or evidence."""
         if not self._fitted():
             self._require_fit()
         parameters = self._parameters()
+        start = self._start(parameters) if priors is None else log_priors(self._tally, priors)
         with self._speaking():
-            return self._answer(X, how, parameters, self._start(parameters))
+            return self._answer(X, how, parameters, start)
 
     def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
-        """start: what the log joint starts from."""
+        """start: what the log joint starts from, one for all rows or one for each."""
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
-        scorer = _core.Scorer(batch.n, start)
+        scorer = make_scorer(batch.n, start)
         for group, part, data in zip(self._groups, parameters.parts, batch.data, strict=True):
             with named(self.schema_, group.columns):
                 group.distribution.score(scorer, data, part)
@@ -369,6 +396,13 @@ class TallyClassifier(OneRow, Generates, LinearForms, ClassifierMixin, BaseEstim
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def make_scorer(n: int, start: Floats) -> _core.Scorer:
+    """A scorer of n rows that starts from one log prior, or from one for each row."""
+    if start.ndim == 2 and len(start) != n:
+        raise OptionError(f"priors are for {len(start)} rows; X has {n}.")
+    return _core.Scorer(n, start)
 
 
 def _sizes(model: TallyClassifier) -> dict[int, int]:

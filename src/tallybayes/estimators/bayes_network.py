@@ -19,6 +19,7 @@ from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, 
 from tallybayes.plan import Group
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Parents, parents_of, read_edges
+from tallybayes.tally import Tally
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -128,8 +129,7 @@ class BayesNetwork(NetworkClassifier):
     def _prior(self) -> Any:
         if self._outputs is None:
             return self.priors
-        if self.priors is not None:
-            raise OptionError("priors must be None with several targets: how they depend on each other is counted.")
+        self._refuse(self.priors)
         targets = self._outputs.names
         arrows = [(a, b) for a, b in read_edges(self.graph) if a in targets and b in targets]
         return counted_prior(self._outputs, arrows, float(self.alpha))
@@ -138,8 +138,17 @@ class BayesNetwork(NetworkClassifier):
 
     @property
     def _outputs(self) -> Outputs | None:
-        found: Outputs | None = self.__dict__.get("_reading") or self.__dict__.get("_several")
+        found: Outputs | None = self.__dict__.get("_reading")
+        if found is None and "_several" in self.__dict__:  # plain values: what a model file can hold
+            names, labels = self._several
+            found = Outputs(names, labels)
         return found
+
+    def _hold(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+        outputs = self._outputs
+        if outputs is not None:
+            outputs.check(total.K)
+        super()._hold(schema, groups, total, closed)
 
     @property
     def outputs_(self) -> dict[str, Array]:
@@ -165,7 +174,7 @@ class BayesNetwork(NetworkClassifier):
         try:
             every = np.arange(outputs.K) if fresh else None
             super()._learn(X, outputs.codes(columns, n), sample_weight, every, fresh)
-            self._several = outputs
+            self._several = (outputs.names, outputs.labels)
         finally:
             del self._reading
 
@@ -189,30 +198,44 @@ class BayesNetwork(NetworkClassifier):
             )
         return super().merge(other)
 
-    def predict(self, X: Any) -> Array:
+    def with_prior(self, priors: Any) -> Self:
+        self._refuse(priors)
+        return super().with_prior(priors)
+
+    def _refuse(self, priors: Any) -> None:
+        if self._outputs is not None and priors is not None:
+            raise OptionError("priors must be None with several targets: how they depend on each other is counted.")
+
+    def predict(self, X: Any, priors: Any = None) -> Array:
         """The most probable class of each row; with targets (rows, targets), the most probable combination."""
+        self._refuse(priors)
         if self._outputs is None:
-            return super().predict(X)
+            return super().predict(X, priors)
         best: NDArray[np.int64] = self._ask(X, "best")
         return self._outputs.decode(best)
 
-    def predict_proba(self, X: Any, given: Mapping[str, Any] | None = None) -> Any:
+    def predict_proba(self, X: Any, priors: Any = None, given: Mapping[str, Any] | None = None) -> Any:
         """P(class | x); with targets a list with P(label | x) of each of them.
 
+        priors: a class prior for this question only, as for other estimators (one target).
         given: what is known of some targets, as in ``{"colour": "red"}``: the others are answered for given that.
         """
         outputs = self._outputs
         if outputs is None:
             if given is not None:
                 raise OptionError("given says what is known of other targets; this network has only one.")
-            return super().predict_proba(X)
+            return super().predict_proba(X, priors)
+        self._refuse(priors)
         joint = self.predict_joint_proba(X, given)
-        return [joint.sum(axis=tuple(1 + i for i in range(len(outputs.names)) if i != t)) for t in range(joint.ndim - 1)]
+        return [
+            joint.sum(axis=tuple(1 + i for i in range(len(outputs.names)) if i != t)) for t in range(joint.ndim - 1)
+        ]
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Any:
         """The logarithm of predict_proba."""
+        self._refuse(priors)
         if self._outputs is None:
-            return super().predict_log_proba(X)
+            return super().predict_log_proba(X, priors)
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in self.predict_proba(X)]
 

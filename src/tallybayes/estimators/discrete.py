@@ -13,7 +13,7 @@ from tallybayes.distributions.categorical import split
 from tallybayes.errors import OptionError, TableError
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset
-from tallybayes.parameters import Parameters
+from tallybayes.parameters import Parameters, log_priors
 from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,10 @@ class _Discrete(Preset):
         if self.class_prior is not None:
             return self.class_prior
         return None if self.fit_prior else "uniform"
+
+    def _take_prior(self, priors: Any) -> None:
+        self.class_prior = priors
+        self.fit_prior = self.fit_prior or priors is None
 
     def _alpha(self, d: int) -> Any:
         a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
@@ -161,12 +165,13 @@ class ComplementNB(_Counts):
     def _start(self, p: Parameters) -> Floats:
         return p.log_prior if self.class_prior is not None or len(self.classes_) == 1 else np.zeros(len(self.classes_))
 
-    def score_samples(self, X: Any) -> Floats:
+    def score_samples(self, X: Any, priors: Any = None) -> Floats:
         """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
         self._require_fit()
         p = self._parameters()
+        start = p.log_prior if priors is None else log_priors(self._tally, priors)
         multinomial = {"weight": p.parts[0]["generative"]}
-        evidence: Floats = self._answer(X, "evidence", Parameters(p.log_prior, (multinomial,)), p.log_prior)
+        evidence: Floats = self._answer(X, "evidence", Parameters(p.log_prior, (multinomial,)), start)
         return evidence
 
 

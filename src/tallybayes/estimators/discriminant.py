@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _core
 from tallybayes.distributions import Distribution, marginal
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.axes import GaussianAxes
@@ -17,9 +16,11 @@ from tallybayes.distributions.block_tally import dense
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators import leave_one_out, ledoit_wolf
+from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
 from tallybayes.plan import Batch, Group, encode_batch, named
+from tallybayes.schema import Schema
 from tallybayes.source import read_table
 from tallybayes.tally import Tally
 
@@ -127,12 +128,12 @@ class GaussianDiscriminant(Preset):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def _choose_again(self) -> tuple[Group, ...]:
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """What was chosen on the first rows stays."""
-        block = self._groups[0].distribution
+        block = groups[0].distribution
         if isinstance(block, GaussianBlock) and block.separate:
-            return self._groups
-        return super()._choose_again()
+            return groups
+        return super()._choose_again(schema, groups)
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:
         o = self._options()
@@ -185,7 +186,7 @@ class GaussianDiscriminant(Preset):
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
         data = batch.data[0]
-        scorer = _core.Scorer(batch.n, start)
+        scorer = make_scorer(batch.n, start)
         with named(self.schema_, self._groups[0].columns):
             if not isinstance(data, Numbers) or ("basis" in part and not (block.linear and how in RELATIVE)):
                 scorer.added(block.scores(data, part))
@@ -194,7 +195,7 @@ class GaussianDiscriminant(Preset):
             answer = getattr(scorer, how)()
             rows = missing.rows()
             if len(rows):
-                again = _core.Scorer(len(rows), start)
+                again = make_scorer(len(rows), start[rows] if start.ndim == 2 else start)
                 again.added(marginal.scores(finite_rows(data, rows), part))
                 answer[rows] = getattr(again, how)()
             return answer

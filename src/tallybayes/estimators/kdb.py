@@ -12,7 +12,8 @@ from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import Sets, family_real_sets
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError
-from tallybayes.estimators.network import LearnedNetwork, Rows, _network, context
+from tallybayes.estimators.network import LearnedNetwork, Rows, _network
+from tallybayes.parameters import context_of
 from tallybayes.plan import Group
 from tallybayes.schema import Schema
 from tallybayes.structures.learn import by_information, k_dependence
@@ -115,7 +116,7 @@ class KDB(LearnedNetwork):
         self, group: Group, schema: Schema, total: Tally, order: list[int], rows: Rows
     ) -> tuple[FamilyNetwork, Tally]:
         network, (data, y, w) = _network(group), rows
-        p = network.base(total.stats[0], context(group, schema, total))
+        p = network.base(total.stats[0], context_of(total, schema, group))
         losses = network.losses(p, order, data, y, w)
         k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
         if losses[k, columns] >= _prior_loss(total, y, w):

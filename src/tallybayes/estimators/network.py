@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Context, Params
+from tallybayes.distributions.base import Params
 from tallybayes.distributions.joint import GRID, packed
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import Coded
@@ -17,7 +17,7 @@ from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier, _sizes
 from tallybayes.estimators.inputs import check_weights
 from tallybayes.labels import read_labels, recode
-from tallybayes.parameters import known_levels
+from tallybayes.parameters import context_of
 from tallybayes.plan import CUT, Batch, Group, encode_batch
 from tallybayes.schema import Schema
 from tallybayes.source import read_table
@@ -85,11 +85,12 @@ class LearnedNetwork(NetworkClassifier):
         columns, reals = self._columns(schema)
         return (Group(FamilyNetwork(order=2, reals=reals, **self._options()), columns),)
 
-    def _choose_again(self) -> tuple[Group, ...]:
+    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """The structure as it was chosen, with the smoothing as it is asked for now."""
-        (group,) = self._groups
-        network: Any = group.distribution
-        return (replace(group, distribution=replace(network, **self._options())),)
+        network = groups[0].distribution
+        if not isinstance(network, FamilyNetwork):
+            return self._choose(schema)
+        return (replace(groups[0], distribution=replace(network, **self._options())),)
 
     def _structure(
         self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
@@ -103,8 +104,8 @@ class LearnedNetwork(NetworkClassifier):
     def _learn_parents(
         self, group: Group, schema: Schema, total: Tally, rows: Rows | None
     ) -> tuple[FamilyNetwork, Tally]:
-        """The network with its parents, and a tally that holds what it needs. group: with a count of all pairs. rows: those learned (or some of them),
-        None where only the tally is left."""
+        """The network with its parents, and a tally that holds what it needs. group: with a count of all pairs. rows:
+        those learned (or some of them), None where only the tally is left."""
         raise NotImplementedError
 
     def relearn(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
@@ -185,8 +186,12 @@ class TAN(LearnedNetwork):
         self.unseen = unseen
 
     def _learn_parents(
-        self, group: Group, schema: Schema, total: Tally, rows: Rows | None
-    ) -> tuple[FamilyNetwork, Tally]:  # noqa: ARG002
+        self,
+        group: Group,
+        schema: Schema,
+        total: Tally,
+        rows: Rows | None,  # noqa: ARG002
+    ) -> tuple[FamilyNetwork, Tally]:
         pairs = _network(group)
         between, with_class = pairs.information(total.stats[0])
         inner = len(group.columns) - pairs.reals
@@ -267,7 +272,7 @@ class SPODE(LearnedNetwork):
 def superparent_losses(group: Group, schema: Schema, total: Tally, rows: Rows) -> Floats:
     """The leave-one-out log-loss of the SPODE of each discrete column."""
     pairs, (data, y, w) = _network(group), rows
-    p = pairs.base(total.stats[0], context(group, schema, total))
+    p = pairs.base(total.stats[0], context_of(total, schema, group))
     if pairs.reals:
         return np.array([_one_loss(pairs, p, j, schema.d, rows) for j in range(schema.d - pairs.reals)])
     t = pairs.tables(schema.d)
@@ -287,11 +292,6 @@ def _one_loss(pairs: FamilyNetwork, p: Params, parent: int, d: int, rows: Rows) 
     spode = replace(pairs, parents=one_parent(d, parent))
     losses = spode.losses(p, [parent, *(j for j in range(d) if j != parent)], *rows)
     return float(losses[-1, -1])
-
-
-def context(group: Group, schema: Schema, total: Tally) -> Context:
-    """What the tally of a network over all columns cannot know by itself."""
-    return Context(total.weight, [known_levels(schema, j) for j in group.columns])
 
 
 def _network(group: Group) -> FamilyNetwork:

@@ -35,6 +35,14 @@ class Outputs:
     def K(self) -> int:
         return int(np.prod(self.shape))
 
+    def check(self, K: int) -> None:
+        """Raises ValueError unless these are names and labels whose combinations are K classes."""
+        good = len(self.names) == len(self.labels) > 0 and all(isinstance(v, str) for v in self.names)
+        if not good or any(not isinstance(v, np.ndarray) or v.ndim != 1 or not len(v) for v in self.labels):
+            raise ValueError("its targets are not names with labels")
+        if self.K != K:
+            raise ValueError(f"its targets have {self.K} combinations of labels, and it has {K} classes")
+
     def codes(self, columns: Sequence[Any], n: int) -> NDArray[np.int64]:
         """The class of each row, from one column of labels per target."""
         each = []
@@ -50,7 +58,8 @@ class Outputs:
     def decode(self, joint: Array) -> Array:
         """(rows, targets): the labels of each class number."""
         each = np.unravel_index(joint, self.shape)
-        kind = np.result_type(*(v.dtype for v in self.labels)) if len({v.dtype.kind for v in self.labels}) == 1 else object
+        one_kind = len({v.dtype.kind for v in self.labels}) == 1
+        kind = np.result_type(*(v.dtype for v in self.labels)) if one_kind else np.dtype(object)
         out = np.empty((len(joint), len(self.names)), dtype=kind)
         for t, codes in enumerate(each):
             out[:, t] = self.labels[t][codes]
@@ -131,8 +140,8 @@ def find_outputs(targets: Any, columns: Sequence[Any], n: int, classes: Any = No
     found = Outputs(tuple(targets), tuple(labels))
     if found.K > MOST:
         raise OptionError(
-            f"The targets have {found.K:,} combinations of labels; at most {MOST:,} are answered for at once. Use fewer "
-            "targets in one network."
+            f"The targets have {found.K:,} combinations of labels; at most {MOST:,} are answered for at once. Use "
+            "fewer targets in one network."
         )
     return found
 

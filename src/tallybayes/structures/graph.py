@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tallybayes.errors import OptionError
@@ -94,7 +95,7 @@ def _read_text(text: str) -> list[tuple[str, str]]:
         names = [name.strip() for name in part.split("->")]
         if len(names) < 2 or not all(names):
             raise OptionError(f"Cannot read {part.strip()!r} in the graph. Write arrows, as in 'age -> income'.")
-        out += list(zip(names, names[1:], strict=False))
+        out += list(pairwise(names))
     return out
 
 
@@ -140,10 +141,7 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
 def shown(parents: Parents, names: Sequence[str], between: Any, target: str = "class") -> Graph:
     """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix."""
     edges = tuple(
-        (names[i], names[j], {"mutual_information": float(between[i, j])})
-        for j, own in enumerate(parents)
-        for i in own
+        (names[i], names[j], {"mutual_information": float(between[i, j])}) for j, own in enumerate(parents) for i in own
     )
     listed = {names[j]: tuple(names[i] for i in own) for j, own in enumerate(parents)}
     return Graph(tuple(names), listed, edges, target)
-

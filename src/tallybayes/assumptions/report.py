@@ -1,0 +1,144 @@
+"""What check_assumptions found: numbers for a frame, words for people, JSON for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import OptionError
+from tallybayes.table_out import build_frame
+
+Floats = NDArray[np.float64]
+SIZES = ("negligible", "small", "medium", "large")
+PARTS = ("independence", "normality", "covariances")
+
+
+def holm(p: Floats) -> Floats:
+    """Holm's (1979) adjusted p-values: the chance of any false alarm among them is at most alpha."""
+    order = np.argsort(p)
+    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    out = np.empty(len(p))
+    out[order] = np.minimum(steps, 1.0)
+    return out
+
+
+def sizes(effect: Floats, limits: tuple[float, float, float]) -> list[str]:
+    return [SIZES[i] for i in np.searchsorted(limits, effect, side="right")]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One assumption: its verdict, a sentence, and one line per test (the strongest first).
+
+    A line has what, effect, size (in words), says, statistic, p and p_holm; the p of a mere detail is None.
+
+    verdict: 'holds' (nothing significant), 'nearly' (significant, but small), 'fails' (significant, and at least of
+    medium size), or 'untested'.
+    """
+
+    assumption: str
+    verdict: str
+    sentence: str
+    lines: tuple[dict[str, Any], ...] = ()
+
+
+def finding(assumption: str, lines: Sequence[dict[str, Any]], alpha: float, noun: str, means: str) -> Finding:
+    """The verdict on lines that have p, effect and size. noun: what is counted; means: what it says if all is well."""
+    p = holm(np.array([line["p"] for line in lines]))
+    done = [{**line, "p_holm": float(q)} for line, q in zip(lines, p, strict=True)]
+    done.sort(key=lambda line: (line["p_holm"] > alpha, -line["effect"]))
+    found = [line for line in done if line["p_holm"] <= alpha]
+    heavy = [line for line in found if line["size"] in ("medium", "large")]
+    verdict = "fails" if heavy else "nearly" if found else "holds"
+    if verdict == "holds":
+        sentence = f"{means}: nothing significant in {len(done)} {noun}."
+    else:
+        worst = found[0]
+        what = f"{len(found)} of {len(done)} {noun} significant, {len(heavy)} of them more than small"
+        sentence = f"{what}; the largest: {worst['what']} ({worst['size']}, {worst['effect']:.2g})."
+    return Finding(assumption, verdict, sentence, tuple(done))
+
+
+def p_value(p: float) -> str:
+    """p = 0.02, or p < 1e-300"""
+    return f"p = {p:.1g}" if p > 1e-300 else "p < 1e-300"
+
+
+def _worth(line: dict[str, Any], alpha: float) -> bool:
+    """Significant, or a detail that is not tested by itself."""
+    return line["p_holm"] is None or line["p_holm"] <= alpha
+
+
+def _told(line: dict[str, Any]) -> str:
+    tail = "" if line["p_holm"] is None else f", {p_value(line['p_holm'])}"
+    return f"{line['what']}: {line['size']} ({line['says']}){tail}"
+
+
+@dataclass(frozen=True, repr=False)
+class AssumptionReport:
+    """The three assumptions, and what they point to.
+
+    Attributes
+    ----------
+    independence, normality, covariances : Finding
+    suggestions : which classifiers the evidence points to, each with its reason
+    notes : what was left out, sampled or taken for granted
+    """
+
+    independence: Finding
+    normality: Finding
+    covariances: Finding
+    suggestions: tuple[dict[str, str], ...]
+    notes: tuple[str, ...]
+    alpha: float
+    container: str = "numpy"
+
+    @property
+    def findings(self) -> tuple[Finding, Finding, Finding]:
+        return self.independence, self.normality, self.covariances
+
+    def frame(self, which: str | None = None, backend: str | None = None) -> Any:
+        """One line per test: assumption, what, effect, size, statistic, p, p_holm. which: one assumption only.
+
+        As the kind of data frame that was checked; a dict of arrays if it was none. backend: 'pandas', 'polars',
+        'pyarrow' or 'dict'.
+        """
+        if which not in (None, *PARTS):
+            raise OptionError(f"which must be one of {', '.join(PARTS)}; got {which!r}.")
+        chosen = self.findings if which is None else [getattr(self, which)]
+        lines = [{"assumption": f.assumption, **line} for f in chosen for line in f.lines]
+        keys = ("assumption", "what", "effect", "size", "statistic", "p", "p_holm")
+        return build_frame({key: [line[key] for line in lines] for key in keys}, self.container, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON has them."""
+        return {
+            **{
+                name: {"verdict": f.verdict, "sentence": f.sentence, "tests": [dict(line) for line in f.lines]}
+                for name, f in zip(PARTS, self.findings, strict=True)
+            },
+            "suggestions": [dict(s) for s in self.suggestions],
+            "notes": list(self.notes),
+            "alpha": float(self.alpha),
+        }
+
+    def text(self, most: int = 3) -> str:
+        """The verdicts in words, with the strongest deviations of each assumption."""
+        lines = []
+        for f in self.findings:
+            lines.append(f"{f.assumption}: {f.verdict.upper()}. {f.sentence}")
+            if f.verdict in ("nearly", "fails"):
+                lines += [f"    {_told(line)}" for line in f.lines if _worth(line, self.alpha)][:most]
+        lines.append("This points to:")
+        lines += [f"    {s['model']}: {s['why']}" for s in self.suggestions]
+        if self.notes:
+            lines.append("Notes:")
+            lines += [f"    {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.text()

@@ -1,0 +1,65 @@
+"""Which classifiers the findings point to, and why."""
+
+from __future__ import annotations
+
+from tallybayes.assumptions.columns import Data
+from tallybayes.assumptions.report import Finding
+
+
+def suggestions(
+    data: Data, independence: Finding, normality: Finding, covariances: Finding
+) -> tuple[dict[str, str], ...]:
+    """The best first; each with its reason."""
+    dependent, odd = independence.verdict == "fails", normality.verdict == "fails"
+    unequal = covariances.verdict == "fails"
+    if data.codes.shape[1] or not data.real.all():
+        return _mixed(dependent, odd)
+    if dependent:
+        return _together(data, odd, unequal)
+    if odd:
+        return (
+            _say("KernelNB()", "columns are independent in each class, but not normal"),
+            _say("NaiveBayes('mdl')", "the same by cutting columns into intervals; quick, and readable"),
+        )
+    if unequal:
+        return (_say("GaussianNB()", "columns are independent and normal in each class, with spreads of their own"),)
+    return (
+        _say("GaussianNB(variance='shared')", "columns are independent and normal, with one spread for all classes"),
+        _say("LinearDiscriminantAnalysis()", "assumes less, and costs little if there are many more rows than columns"),
+    )
+
+
+def _together(data: Data, odd: bool, unequal: bool) -> tuple[dict[str, str], ...]:
+    """Real columns that depend on each other."""
+    d, least = data.numeric.shape[1], min(len(r) for r in data.rows)
+    few = least < 5 * d
+    if unequal and not few:
+        first = _say("QuadraticDiscriminantAnalysis()", "columns go together, in each class in its own way")
+    elif unequal or few:
+        why = "columns go together, in each class in its own way, but a class has few rows for its own covariance"
+        first = _say("RegularizedDiscriminantAnalysis()", why if unequal else "columns go together, and rows are few")
+    else:
+        first = _say("LinearDiscriminantAnalysis()", "columns go together in the same way in all classes")
+    if not odd:
+        return (first,)
+    why = "a logistic regression; assumes no shape of the columns, some of which are not normal (see learning_curves)"
+    return first, _say(f"twin({first['model']})", why)
+
+
+def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
+    model = "NaiveBayes('mdl')" if odd else "NaiveBayes()"
+    shape = "some numbers are not normal in a class: cut them into intervals" if odd else "columns of several kinds"
+    if not dependent:
+        return (_say(model, f"{shape}; nothing speaks against independence given the class"),)
+    return (
+        _say(
+            model,
+            f"{shape}. Columns depend on each other: its answers may be good, its probabilities too sure. "
+            "Leave out one of two columns that say the same, or calibrate (sklearn.calibration)",
+        ),
+        _say(f"twin({model})", "a logistic regression; weighs columns that say the same together, and needs more rows"),
+    )
+
+
+def _say(model: str, why: str) -> dict[str, str]:
+    return {"model": model, "why": why}

@@ -1,0 +1,224 @@
+"""The features in which a generative classifier's log-odds are linear.
+
+| factor | features | why |
+|---|---|---|
+| Gaussians that share their variance or covariance | x | the squares cancel |
+| Gaussian with own variances | x, x² | |
+| Gaussian with own covariances | x, all x_i x_j | |
+| spherical with own variances | x, Σ x² | |
+| categories, two labels, intervals | one 0/1 column per level | log P of the level |
+| numbers above or below a threshold | 0/1 | |
+| multinomial, complement, Poisson | x | x log θ |
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes import encode
+from tallybayes.distributions import Categorical, Gaussian, Multinomial, Poisson, Threshold
+from tallybayes.distributions.axes import GaussianAxes
+from tallybayes.distributions.block import GaussianBlock
+from tallybayes.errors import OptionError, TableError
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.plan import Group
+from tallybayes.schema import align
+from tallybayes.source import Table, read_table
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+MOST = 1 << 27  # numbers in a dense block of features
+
+
+def form_of(distribution: Any) -> str:
+    """Which features make the log-odds of this factor linear."""
+    if isinstance(distribution, GaussianBlock):
+        return "numbers" if distribution.linear else "products"
+    if isinstance(distribution, GaussianAxes):
+        return "numbers" if distribution.alpha == 0 else "sphere" if distribution.spherical else "squares"
+    if isinstance(distribution, Gaussian):
+        return "numbers" if distribution.shared else "squares"
+    if isinstance(distribution, Categorical):
+        return "levels"
+    if isinstance(distribution, Threshold):
+        return "threshold"
+    if isinstance(distribution, Multinomial | Poisson):
+        return "counts"
+    raise OptionError(
+        f"The distribution {distribution.name!r} has no logistic twin: its log-odds are linear in no list of features "
+        "known here. Cut the numbers into intervals (NaiveBayes('mdl')), or pair the model with a classifier of your "
+        "choice: learning_curves((model, other), X, y)."
+    )
+
+
+class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns a table into the features in which the log-odds of `estimator` are linear, as numbers of like size.
+
+    Numbers are centred and scaled to standard deviation 1 before they are squared or multiplied; counts are divided by
+    their largest. A missing value becomes the feature's mean, a missing or unseen category no level at all: a
+    generative model leaves such a factor out, a logistic regression cannot.
+
+    Parameters
+    ----------
+    estimator : a classifier of this library
+        Fitted anew (as a clone) to learn kinds, levels and cuts.
+
+    Attributes
+    ----------
+    model_ : the fitted clone;  n_free_ : features without those that others determine (one level of each category)
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any) -> Self:
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any) -> Any:  # the numbers learned are those of the features themselves
+        table = read_table(X)
+        self.model_ = clone(self.estimator).fit(table, y)
+        self.forms_ = [form_of(g.distribution) for g in self.model_._groups]
+        table = align(table, self.model_.schema_)
+        self.units_: list[Any] = []
+        self.means_: list[Any] = []
+        self.n_free_ = 0
+        blocks = []
+        for group, form in zip(self.model_._groups, self.forms_, strict=True):
+            unit = None if form == "levels" else _unit(_numbers(table, self.model_, group), form)
+            block, free = _block(table, self.model_, group, form, unit)
+            mean = None if sparse.issparse(block) else _mean(block)
+            self.units_.append(unit)
+            self.means_.append(mean)
+            self.n_free_ += free
+            blocks.append(block if mean is None else _filled(block, mean))
+        self.n_features_in_ = self.model_.n_features_in_
+        return _joined(blocks)
+
+    def transform(self, X: Any) -> Any:
+        check_is_fitted(self)
+        table = align(read_table(X), self.model_.schema_)
+        blocks = []
+        parts = zip(self.model_._groups, self.forms_, self.units_, self.means_, strict=True)
+        for group, form, unit, mean in parts:
+            block, _ = _block(table, self.model_, group, form, unit)
+            blocks.append(block if mean is None else _filled(block, mean))
+        return _joined(blocks)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _numbers(table: Table, model: TallyClassifier, group: Group) -> Any:
+    """The columns of a group: a matrix, NaN where missing; or a sparse matrix."""
+    if table.csr is not None:
+        return table.csr[:, list(group.columns)].astype(np.float64)
+    found = encode.numbers(table, model.schema_, group.columns)
+    x = np.column_stack([found.column(j) for j in range(found.d)])
+    if np.isinf(x).any():
+        name = model.schema_.name(group.columns[int(np.argmax(np.isinf(x).any(axis=0)))])
+        raise TableError(f"Input X contains infinity: column {name!r}.")
+    return x
+
+
+def _dense(x: Any) -> Floats:
+    if sparse.issparse(x):
+        if x.shape[0] * x.shape[1] > MOST:
+            raise TableError(
+                f"The twin of a Gaussian model needs dense numbers: {x.shape[0]} rows of {x.shape[1]} columns take "
+                f"{x.shape[0] * x.shape[1] * 8 / 1e9:.1f} GB. Give fewer rows or columns, or a model of counts."
+            )
+        x = x.toarray()
+    return np.asarray(x)
+
+
+def _unit(x: Any, form: str) -> tuple[Floats, Floats]:
+    """Centre and scale of each column."""
+    if form in ("counts", "threshold"):
+        largest = abs(x).max(axis=0).toarray().ravel() if sparse.issparse(x) else np.abs(np.nan_to_num(x)).max(axis=0)
+        return np.zeros(x.shape[1]), np.where(largest > 0, largest, 1.0)
+    x = _dense(x)
+    here = ~np.isnan(x)
+    n = np.maximum(here.sum(axis=0), 1)
+    centre = np.where(here, x, 0.0).sum(axis=0) / n
+    spread = np.sqrt(np.square(np.where(here, x - centre, 0.0)).sum(axis=0) / n)
+    return centre, np.where(spread > 1e-14 * np.abs(centre), spread, 1.0)
+
+
+def _block(table: Table, model: TallyClassifier, group: Group, form: str, unit: Any) -> tuple[Any, int]:
+    """The features of one group of columns, and how many of them are free."""
+    if form == "levels":
+        return _levels(table, model, group)
+    x = _numbers(table, model, group)
+    if form == "threshold":
+        above = group.distribution.threshold  # type: ignore[attr-defined]
+        if not sparse.issparse(x):
+            return np.where(np.isnan(x), np.nan, x > above), x.shape[1]
+        x.sum_duplicates()
+        x.data = (x.data > above).astype(np.float64)
+        return x, x.shape[1]
+    if sparse.issparse(x) and form == "counts":
+        return x @ sparse.diags(1.0 / unit[1]), x.shape[1]
+    z = (_dense(x) - unit[0]) / unit[1]
+    n, d = z.shape
+    if form == "products":
+        i, j = np.triu_indices(d)
+        if n * (d + len(i)) > MOST:
+            raise TableError(
+                f"All products of {d} columns make {len(i)} features: {n * len(i) * 8 / 1e9:.1f} GB for {n} rows. Give "
+                "fewer columns or rows, or take the twin of a model with a shared covariance."
+            )
+        z = np.concatenate([z, z[:, i] * z[:, j]], axis=1)
+    elif form == "squares":
+        z = np.concatenate([z, z**2], axis=1)
+    elif form == "sphere":
+        z = np.concatenate([z, ((z * unit[1]) ** 2).sum(axis=1, keepdims=True) / (unit[1] ** 2).sum()], axis=1)
+    return z, z.shape[1]
+
+
+def _levels(table: Table, model: TallyClassifier, group: Group) -> tuple[Any, int]:
+    """One column per level: 1 where the row has it."""
+    part = model._parameters().parts[model._groups.index(group)]
+    sizes: Array = part["sizes"]
+    if group.distribution.needs == "cuts":
+        x = _dense(_numbers(table, model, group))
+        cuts = [model.schema_.cuts[j].points for j in group.columns]
+        codes = [np.where(np.isnan(v), -1, np.searchsorted(c, v, side="right")) for v, c in zip(x.T, cuts, strict=True)]
+    else:
+        known = dict(zip(group.columns, sizes.tolist(), strict=True))
+        codes, _ = encode.level_codes(table, model.schema_, group.columns, False, known)
+    starts = np.cumsum(sizes) - sizes
+    row, column = [], []
+    for code, size, start in zip(codes, sizes.tolist(), starts.tolist(), strict=True):
+        here = np.flatnonzero((code >= 0) & (code < size))
+        row.append(here)
+        column.append(code[here].astype(np.int64) + start)
+    place = np.concatenate(row), np.concatenate(column)
+    shape = (table.n, int(sizes.sum()))
+    free = sum(max(int(np.sum(e)) - 1, 0) for e in part["exist"])
+    return sparse.csr_matrix((np.ones(len(place[0])), place), shape=shape), free
+
+
+def _mean(block: Floats) -> Floats:
+    here = ~np.isnan(block)
+    return np.asarray(np.where(here, block, 0.0).sum(axis=0) / np.maximum(here.sum(axis=0), 1))
+
+
+def _filled(block: Floats, mean: Floats) -> Floats:
+    return np.where(np.isnan(block), mean, block)
+
+
+def _joined(blocks: list[Any]) -> Any:
+    if any(sparse.issparse(b) for b in blocks):
+        return sparse.hstack(blocks, format="csr")
+    return np.concatenate(blocks, axis=1)

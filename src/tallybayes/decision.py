@@ -1,0 +1,147 @@
+"""Bayes decision theory on arrays: from posteriors and losses to risks and answers.
+
+    R(a | x) = Σ_j λ[a, j] P(j | x)      the conditional risk of answering a
+    h*(x)    = argmin_a R(a | x)         the Bayes answer
+    R*       = E_x R(h*(x) | x)          the Bayes risk, estimated by the mean over rows
+
+λ has a row for each answer and a column for each class; answers may be more than the classes. A loss is any finite
+number: below 0 it is a gain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import OptionError
+
+Floats = NDArray[np.float64]
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+
+
+def conditional_risk(proba: Any, loss: Any) -> Floats:
+    """R(a | x) for each row and answer: an array (rows, answers).
+
+    proba: P(class | x), an array (rows, classes). loss: an array (answers, classes), or (rows, answers, classes) where
+    each row has losses of its own.
+
+    Examples
+    --------
+    >>> from tallybayes import conditional_risk
+    >>> conditional_risk([[0.9, 0.1]], loss=[[0, 10], [1, 0], [0.5, 0.5]]).tolist()
+    [[1.0, 0.9, 0.5]]
+    """
+    P = check_proba(proba)
+    return Losses(check_loss(loss, P.shape)).risk(P)
+
+
+def bayes_risk(proba: Any, loss: Any, sample_weight: Any = None) -> float:
+    """The mean over rows of the smallest conditional risk: what the best answers are expected to cost.
+
+    Examples
+    --------
+    >>> from tallybayes import bayes_risk
+    >>> bayes_risk([[0.9, 0.1], [0.2, 0.8]], loss=[[0, 1], [1, 0]])
+    0.15000000000000002
+    """
+    return mean(conditional_risk(proba, loss).min(axis=1), sample_weight)
+
+
+def mean(values: Floats, sample_weight: Any = None) -> float:
+    """The mean over rows, each counted `sample_weight` times."""
+    w = np.ones(len(values)) if sample_weight is None else _numbers(sample_weight, "sample_weight")
+    if w.shape != values.shape or not np.isfinite(w).all() or (w < 0).any():
+        raise OptionError(
+            f"sample_weight must be {len(values)} finite numbers of at least 0; got {sample_weight!r:.80}."
+        )
+    if not w.sum() > 0:
+        raise OptionError("The mean of no rows is no number: there are 0 rows, or every sample weight is zero.")
+    return float(values @ (w / w.sum()))
+
+
+@dataclass(frozen=True)
+class Losses:
+    """λ_i[a, j] = fixed[a, j] + amount_i · each[a, j] for row i, answer a, class j; or fixed[i, a, j]. All checked."""
+
+    fixed: Floats
+    each: Floats | None = None
+    amount: Floats | None = None
+
+    def risk(self, P: Floats) -> Floats:
+        """R(a | x) for each row and answer."""
+        found = P @ self.fixed.T if self.fixed.ndim == 2 else np.einsum("ik,iak->ia", P, self.fixed)
+        if self.each is not None and self.amount is not None:
+            found = found + self.amount[:, None] * (P @ self.each.T)
+        return np.asarray(found)
+
+    def realised(self, answer: NDArray[Any], truth: NDArray[Any]) -> Floats:
+        """What each row's answer costs, given the class it was."""
+        found = self.fixed[answer, truth] if self.fixed.ndim == 2 else self.fixed[np.arange(len(truth)), answer, truth]
+        if self.each is not None and self.amount is not None:
+            found = found + self.amount * self.each[answer, truth]
+        return np.asarray(found)
+
+
+def chosen(risk: Floats, reject: float | None) -> NDArray[np.int64]:
+    """The answer of least risk, the first of equals; one past the last where even that costs more than `reject`.
+
+    Chow's rule: a risk equal to the cost of rejecting is answered. Equal is to rounding: 1 − 0.7 is not 0.2 + 0.1.
+    """
+    best: NDArray[np.int64] = risk.argmin(axis=1)
+    if reject is not None:
+        least = risk.min(axis=1)
+        best[least > reject + ROUNDING * np.maximum(np.abs(least), abs(reject))] = risk.shape[1]
+    return best
+
+
+def check_proba(proba: Any) -> Floats:
+    """Rows of probabilities."""
+    P = _numbers(proba, "proba")
+    if P.ndim != 2 or P.shape[1] == 0:
+        raise OptionError(f"proba must be an array (rows, classes); got the shape {P.shape}.")
+    bad = ~np.isfinite(P).all(axis=1) | (P < 0).any(axis=1) | ~np.isclose(P.sum(axis=1), 1.0, atol=1e-4)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise OptionError(f"proba must hold probabilities that sum to 1 in each row; row {row} is {P[row].tolist()}.")
+    return P
+
+
+def check_loss(loss: Any, shape: tuple[int, ...], answers: int | None = None) -> Floats:
+    """Losses for posteriors of this shape (rows, classes): an array (answers, classes) or (rows, answers, classes)."""
+    found = _numbers(loss, "loss")
+    rows, classes = shape
+    A = "answers" if answers is None else str(answers)
+    if found.ndim not in (2, 3) or 0 in found.shape[1:]:
+        raise OptionError(
+            f"loss must be an array (answers, classes) or (rows, answers, classes), here ({A}, {classes}) or "
+            f"({rows}, {A}, {classes}); got the shape {found.shape}."
+        )
+    if found.shape[-1] != classes:
+        raise OptionError(
+            f"loss needs a column for each of the {classes} classes (a row is an answer, a column a truth); got the "
+            f"shape {found.shape}."
+        )
+    if answers is not None and found.shape[-2] != answers:
+        raise OptionError(f"loss needs a row for each of the {answers} answers; got the shape {found.shape}.")
+    if found.ndim == 3 and len(found) != rows:
+        raise OptionError(f"The losses are for {len(found)} rows; there are {rows}.")
+    if not np.isfinite(found).all():
+        where = tuple(np.argwhere(~np.isfinite(found))[0].tolist())
+        raise OptionError(
+            f"A loss must be a finite number; loss{list(where)} is {found[where]:g}. An answer that must never be "
+            "given has a large loss, not an infinite one: 0 · ∞ is no number."
+        )
+    return found
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind == "c":
+            raise TypeError
+        return np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be an array of numbers; got {values!r:.80}.") from None

@@ -1,0 +1,108 @@
+"""How much a column tells of the class, under the model: I(x_j; y) = Σ_k π_k E[log P(x_j | k) − log P(x_j)], in nats.
+
+A column with a list of outcomes: the sum itself, exact. A Gaussian one: the trapezoid rule over ±9 standard deviations
+of each class, to 1e-6 or better unless standard deviations differ by more than a factor of 100. Any other: the mean of
+KL(P(y | x_j) ‖ P(y)) over 20,000 values drawn from the model with a fixed seed, equally many from each class, with its
+standard error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions import block_terms, terms
+from tallybayes.distributions.base import Distribution, Params
+from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.covariance import LOG_2PI
+from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.distributions.joint import Joint
+from tallybayes.encode import Codes, Data, Numbers
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+DRAWS = 20_000  # in all classes together
+STEPS = np.linspace(-9.0, 9.0, 2001)
+
+
+def information(d: Distribution, p: Params, columns: int, log_prior: Floats) -> tuple[Floats, Floats]:
+    """Information and standard error (0: exact) of each column."""
+    value, error = np.zeros(columns), np.zeros(columns)
+    drawn: Data | None = None
+    rows: list[Array] | None = None
+    normal = _normal(d, p)
+    for j in range(columns):
+        outcomes = d.outcomes(p, j)
+        if outcomes is not None:
+            value[j] = _exact(outcomes, log_prior)
+        elif normal is not None:
+            value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
+        elif isinstance(d, Joint):
+            rows = _rows(d, p, len(log_prior)) if rows is None else rows
+            value[j], error[j] = _mean(d.alone(p, j, rows[j]), log_prior)
+        else:
+            drawn = _draw(d, p, log_prior) if drawn is None else drawn
+            value[j], error[j] = _mean(terms.marginal(d, drawn, p, j, len(log_prior)), log_prior)
+    return value, error
+
+
+def _normal(d: Distribution, p: Params) -> tuple[Floats, Floats] | None:
+    """Means and variances (K, columns) where each column by itself is Gaussian in each class."""
+    if isinstance(d, Gaussian):
+        return p["mean"], p["var"]
+    if isinstance(d, GaussianBlock):
+        return p["mean"], block_terms.variances(p)
+    return None
+
+
+def _divergence(log_p: Floats, log_prior: Floats) -> Floats:
+    """KL(P(y | x) ‖ P(y)) of each row of log P(x | y); 0 for a value that no class allows."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        joint = log_p + log_prior
+        top = joint.max(axis=1, keepdims=True)
+        share = np.exp(joint - top)
+        total = share.sum(axis=1, keepdims=True)
+        share /= total
+        gain = np.where(share > 0, share * (log_p - top - np.log(total)), 0.0).sum(axis=1)
+    return np.where(np.isfinite(gain), np.maximum(gain, 0.0), 0.0)
+
+
+def _exact(outcomes: Floats, log_prior: Floats) -> float:
+    return float(np.exp(outcomes + log_prior).sum(axis=1) @ _divergence(outcomes, log_prior))
+
+
+def _quadrature(mean: Floats, var: Floats, log_prior: Floats) -> float:
+    if not (var > 0).all():  # a column that never varies
+        return 0.0
+    sd = np.sqrt(var)
+    weight = np.exp(-0.5 * STEPS**2)
+    weight /= weight.sum()
+    total = 0.0
+    for k in np.flatnonzero(log_prior > -np.inf):
+        x = mean[k] + sd[k] * STEPS
+        away = (x[:, None] - mean) / sd
+        gain = _divergence(-0.5 * (away**2 + LOG_2PI) - np.log(sd), log_prior)
+        total += float(np.exp(log_prior[k]) * (weight @ gain))
+    return total
+
+
+def _draw(d: Distribution, p: Params, log_prior: Floats) -> Data:
+    columns = _rows(d, p, len(log_prior))
+    if d.needs == "numbers":
+        return Numbers(None, None, tuple(np.asarray(c, dtype=np.float64) for c in columns))
+    return Codes(_core.Columns([np.asarray(c, dtype=np.int32) for c in columns]))
+
+
+def _rows(d: Distribution, p: Params, K: int) -> list[Array]:
+    y = np.repeat(np.arange(K, dtype=np.int32), max(2, DRAWS // K))
+    return d.sample(p, y, np.random.default_rng(0))
+
+
+def _mean(log_p: Floats, log_prior: Floats) -> tuple[float, float]:
+    gain = _divergence(log_p, log_prior).reshape(len(log_prior), -1)
+    share = np.exp(log_prior)
+    error = np.sqrt((share**2 * gain.var(axis=1) / gain.shape[1]).sum())
+    return float(share @ gain.mean(axis=1)), float(error)

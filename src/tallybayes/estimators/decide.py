@@ -1,0 +1,224 @@
+"""BayesDecision: any classifier with probabilities, and what its mistakes cost → the answers that cost least."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes.decision import Losses, check_loss, check_proba, chosen, mean
+from tallybayes.errors import LabelError, OptionError, is_number, listing
+from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss
+from tallybayes.estimators.wrapper import Wrapper
+from tallybayes.labels import positions, read_labels
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class BayesDecision(Wrapper):
+    """Answers so that the expected loss is least: h(x) = argmin_a Σ_j λ[a, j] P(j | x).
+
+    Parameters
+    ----------
+    estimator : a classifier with predict_proba
+        Cloned and fitted by fit. A fitted one is kept as it is with ``sklearn.frozen.FrozenEstimator``.
+    loss : None, array (answers, classes), dict or DataFrame, default=None
+        λ. None: 1 for every wrong answer. An array has a row for each answer and a column for each class, in the order
+        of ``classes_``. A dict goes from (answer, truth) to the loss: a right answer costs 0 unless named, every other
+        pair must be named. ``(answer, ...)`` stands for the truths not named, ``(..., ...)`` for all pairs not named.
+        The answers are what is named, and all classes unless none of them is named as an answer. A DataFrame has the
+        answers as its index. A loss below 0 is a gain.
+    reject : None or float, default=None
+        Chow's rule: where even the best answer's risk is above this cost, the answer is `reject_label`.
+    answers : None or list, default=None
+        The answers, where a loss array has other rows than the classes.
+    amount_loss : None, array, dict or DataFrame, default=None
+        What is added to λ for each unit of a row's `amount`; a pair not named adds 0. With it, predict, score and the
+        others need ``amount=``, one number per row.
+    reject_label : default=None
+        What predict returns for a rejected row. None: −1 if classes are numbers, else "reject".
+
+    Attributes
+    ----------
+    estimator_, classes_, n_features_in_, feature_names_in_
+    answers_ : array (answers,), the reject label last
+    loss_ : array (answers, classes), without rejecting
+
+    Examples
+    --------
+    >>> from tallybayes import BayesDecision, GaussianNB
+    >>> X, y = [[1.0], [2.0], [3.0], [2.5], [4.0], [5.0]], ["well", "well", "well", "ill", "ill", "ill"]
+    >>> loss = {("well", "ill"): 20, ("ill", "well"): 1, ("test", ...): 0.5}
+    >>> model = BayesDecision(GaussianNB(), loss=loss).fit(X, y)
+    >>> model.predict([[0.0], [1.5], [4.5]]).tolist()
+    ['well', 'test', 'ill']
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        loss: Any = None,
+        *,
+        reject: float | None = None,
+        answers: Any = None,
+        amount_loss: Any = None,
+        reject_label: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.reject = reject
+        self.answers = answers
+        self.amount_loss = amount_loss
+        self.reject_label = reject_label
+
+    # --- learning ----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Fits the estimator; params go to its fit (by scikit-learn's metadata routing where that is on)."""
+        inner = clone(self.estimator).fit(X, y, **self._routed("fit", params).fit)
+        if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
+            raise OptionError(
+                f"{type(inner).__name__} gives no probabilities (predict_proba), so no risk can be computed. Choose "
+                "another, or calibrate it with sklearn.calibration.CalibratedClassifierCV."
+            )
+        classes = np.asarray(inner.classes_)
+        loss, answers = read_loss(self.loss, self.answers, classes)
+        each = None if self.amount_loss is None else read_amount_loss(self.amount_loss, answers, classes)
+        self._check_reject(loss, each)
+        if self.reject is not None:
+            answers = [*answers, self._reject_label(answers, classes)]
+        self.estimator_, self.loss_, self._each, self._cost = inner, loss, each, self.reject
+        self.answers_ = label_array(answers, classes)
+        return self
+
+    def _check_reject(self, loss: Floats, each: Floats | None) -> None:
+        if self.reject is None:
+            if self.reject_label is not None:
+                raise OptionError("reject_label is what a rejected row is called; say what rejecting costs: reject=….")
+        elif not is_number(self.reject):
+            raise OptionError(f"reject must be None or a finite number, the cost of rejecting; got {self.reject!r}.")
+        elif each is None and self.reject < loss.min():
+            raise OptionError(
+                f"reject={self.reject!r} is below every loss (the least is {loss.min():g}): every row would be "
+                "rejected."
+            )
+
+    def _reject_label(self, answers: list[Any], classes: Array) -> Any:
+        label = self.reject_label
+        if label is None:
+            label = -1 if classes.dtype.kind in "iuf" else "reject"
+        if label in answers:
+            raise OptionError(f"The reject label {label!r} is an answer already. Choose another with reject_label=….")
+        return label
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Array:
+        """The answer of least conditional risk for each row; equal risks: the first in answers_.
+
+        losses: an array (rows, answers, classes) in the place of `loss`. amount: one number per row, for amount_loss.
+        params: for the estimator's predict_proba (metadata routing), such as the priors of each row.
+        """
+        P = self._proba(X, self._routed("predict", params))
+        return np.asarray(self.answers_[chosen(self._losses(len(P), losses, amount).risk(P), self._cost)])
+
+    def predict_proba(self, X: Any, **params: Any) -> Floats:
+        """P(class | x) of the estimator, columns in the order of classes_."""
+        return self._proba(X, self._routed("predict_proba", params))
+
+    def conditional_risk(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
+        """R(a | x) of each row and answer, in the order of answers_ (rejecting last, where there is a cost for it)."""
+        P = self._proba(X, self._routed("predict", params))
+        risk = self._losses(len(P), losses, amount).risk(P)
+        return risk if self._cost is None else np.column_stack([risk, np.full(len(P), float(self._cost))])
+
+    def answer_risk(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
+        """The conditional risk of each row's answer: what it is expected to cost."""
+        return np.asarray(self.conditional_risk(X, losses, amount, **params).min(axis=1))
+
+    def bayes_risk(
+        self, X: Any, losses: Any = None, amount: Any = None, sample_weight: Any = None, **params: Any
+    ) -> float:
+        """The expected loss: the mean of answer_risk. True of the world as far as the probabilities are."""
+        return mean(self.answer_risk(X, losses, amount, **params), sample_weight)
+
+    def realised_loss(self, X: Any, y: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
+        """What each row's answer cost, given its true class y."""
+        P = self._proba(X, self._routed("score", params))
+        return self._realised(P, y, self._losses(len(P), losses, amount))
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, losses: Any = None, amount: Any = None, **params: Any
+    ) -> float:
+        """Minus the mean realised loss: greater is better, as scikit-learn's searches want it.
+
+        With loss=None and no reject it is accuracy − 1.
+        """
+        return -mean(self.realised_loss(X, y, losses, amount, **params), sample_weight)
+
+    def _realised(self, P: Floats, y: Any, losses: Losses) -> Floats:
+        codes, found = read_labels(y, len(P))
+        place = positions(found, self.classes_)
+        if (place < 0).any():
+            raise LabelError(
+                f"y holds {listing([str(v) for v in found[place < 0]])}; the classes are "
+                f"{listing([str(v) for v in self.classes_])}."
+            )
+        answer = chosen(losses.risk(P), self._cost)
+        kept = answer < len(self.loss_)
+        cost = losses.realised(np.where(kept, answer, 0), place[codes])
+        return cost if self._cost is None else np.where(kept, cost, float(self._cost))
+
+    def _losses(self, n: int, losses: Any, amount: Any) -> Losses:
+        """The losses of n rows."""
+        if losses is not None:
+            if amount is not None:
+                raise OptionError("Give losses or amount, not both: losses are complete.")
+            return Losses(check_loss(losses, (n, len(self.classes_)), len(self.loss_)))
+        if self._each is None:
+            if amount is not None:
+                raise OptionError("amount was given, but nothing says what it costs: set amount_loss, and fit again.")
+            return Losses(self.loss_)
+        if amount is None:
+            raise OptionError("amount_loss needs the amount of each row: predict(X, amount=…).")
+        return Losses(self.loss_, self._each, _amounts(amount, n))
+
+    def _proba(self, X: Any, routed: Any) -> Floats:
+        check_is_fitted(self, "estimator_")
+        return check_proba(self.estimator_.predict_proba(X, **routed.predict_proba))
+
+    # --- house keeping -----------------------------------------------------------------------------------------
+
+    def _routed(self, method: str, params: dict[str, Any]) -> Any:
+        """What goes to the estimator's methods: routed if scikit-learn's routing is on, else all of it."""
+        if sklearn.get_config()["enable_metadata_routing"]:
+            return process_routing(self, method, **params).estimator
+        return Bunch(fit=params, predict_proba=params)
+
+    def get_metadata_routing(self) -> Any:
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for caller in ("predict", "predict_proba", "score"):
+            mapping.add(caller=caller, callee="predict_proba")
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=mapping)
+
+
+def _amounts(amount: Any, n: int) -> Floats:
+    try:
+        found = np.asarray(amount, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"amount must be one number per row; got {amount!r:.80}.") from None
+    found = np.full(n, float(found)) if found.ndim == 0 else found
+    if found.shape != (n,):
+        raise OptionError(f"amount must be one number per row ({n} of them); got the shape {found.shape}.")
+    bad = ~np.isfinite(found) | (found < 0)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise OptionError(f"An amount must be finite and at least 0; row {row} has {found[row]:g}.")
+    return found

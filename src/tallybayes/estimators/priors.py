@@ -1,0 +1,139 @@
+"""The same model under another class prior: given, or found from unlabelled rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from tallybayes import shift
+from tallybayes.errors import TableError
+from tallybayes.parameters import Parameters, log_prior
+
+if TYPE_CHECKING:
+    from tallybayes.tally import Tally
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PriorShift:
+    """What adapt_prior found. Arrays go in the order of `classes`."""
+
+    model: Any  # the same model under the new prior
+    classes: Array
+    prior: Floats  # the class shares of the unlabelled rows
+    old_prior: Floats
+    standard_error: Floats  # of prior, as far as p(x | class) is known
+    loglik: Floats  # of each step of EM, the first under the old prior
+    statistic: float  # likelihood ratio
+    p_value: float  # of the hypothesis that nothing moved
+    n_iter: int
+    n_rows: int  # rows that some class with a prior above 0 can explain; the others say nothing
+    converged: bool
+
+    def __str__(self) -> str:
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        head = f"prior of {self.n_rows} rows: moved? {p} (likelihood ratio {self.statistic:.1f})"
+        rows = zip(self.classes.tolist(), self.old_prior, self.prior, self.standard_error, strict=True)
+        return "\n".join([head, *(f"  {label}: {was:.3f} → {now:.3f} ± {se:.3f}" for label, was, now, se in rows)])
+
+
+class Priors:
+    """with_prior and adapt_prior for a TallyClassifier."""
+
+    if TYPE_CHECKING:
+        classes_: Array
+        _tally: Tally
+        _model: Parameters | None
+
+        def _require_fit(self) -> None: ...
+
+        def _parameters(self) -> Parameters: ...
+
+        def _prior(self) -> Any: ...
+
+        def _start(self, p: Parameters) -> Floats: ...
+
+        def copy(self) -> Self: ...
+
+        def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any: ...
+
+        def _speaking(self) -> Any: ...
+
+    def with_prior(self, priors: Any) -> Self:
+        """A copy of this model under another class prior: what fit with that prior would have given, without fitting.
+
+        priors: an array in the order of classes_, a dict by label, 'uniform', 'laplace', or None (as counted). A prior
+        of 0 rules a class out. Options that were chosen on the data ('auto') stay as they are.
+        """
+        self._require_fit()
+        found = log_prior(self._tally, priors)
+        twin = self.copy()
+        twin._take_prior(priors if priors is None or isinstance(priors, str | dict) else np.array(priors))
+        twin._model = replace(self._parameters(), log_prior=found)
+        return twin
+
+    def _take_prior(self, priors: Any) -> None:
+        """Sets the parameter that holds the prior."""
+        me: Any = self
+        me.priors = priors
+
+    def adapt_prior(self, X: Any, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
+        """Estimates the class prior of unlabelled rows by EM (Saerens et al. 2002), and tests whether it moved.
+
+        Right where the classes themselves look as they did (p(x | class) is the same) and only their shares changed. A
+        class with prior 0 keeps it. EM stops when the log-likelihood is within tol of its top. Returns a PriorShift:
+        the new prior, its standard errors, the test, and `model`, this model under the new prior.
+        """
+        self._require_fit()
+        p = self._parameters()
+        start = self._start(p)
+        old = np.exp(start - start.max())
+        old /= old.sum()
+        with self._speaking():
+            scores: Floats = self._answer(X, "joint", p, np.zeros(len(old)))
+        alive = old > 0
+        L, offset = _likelihoods(scores[:, alive])
+        found = shift.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)
+        if not found.converged:
+            warnings.warn(
+                f"The log-likelihood may rise by more than tol={tol:g} after {max_iter} steps. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        asked = self._prior()
+        counted = (asked is None or (isinstance(asked, str) and asked == "laplace")) and np.array_equal(
+            start, p.log_prior
+        )
+        counts = self._tally.weight[alive] if counted and (self._tally.weight[alive] > 0).all() else None
+        statistic, p_value = shift.moved(L, found, old[alive], counts, tol, max_iter)
+        prior, error = np.zeros(len(old)), np.zeros(len(old))
+        prior[alive], error[alive] = found.prior, shift.standard_errors(L, found.prior)
+        return PriorShift(
+            model=self.with_prior(prior),
+            classes=self.classes_,
+            prior=prior,
+            old_prior=old,
+            standard_error=error,
+            loglik=found.loglik + offset,
+            statistic=statistic,
+            p_value=p_value,
+            n_iter=len(found.loglik) - 1,
+            n_rows=len(L),
+            converged=found.converged,
+        )
+
+
+def _likelihoods(scores: Floats) -> tuple[Floats, float]:
+    """p(x | class) of the rows that some class can explain, over the largest of each row; and what that divided out."""
+    top = scores.max(axis=1)
+    there = np.isfinite(top)
+    if not there.any():
+        raise TableError("No row of X is possible under any class with a prior above 0: they say nothing of the prior.")
+    return np.exp(scores[there] - top[there, None]), float(top[there].sum())

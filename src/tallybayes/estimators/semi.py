@@ -1,0 +1,212 @@
+"""SemiSupervised: rows without a label help to find the classes, by EM on the tallies."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes import tally
+from tallybayes.distributions import Complement
+from tallybayes.errors import OptionError, UnseenCategoryWarning, is_number
+from tallybayes.estimators.base import TallyClassifier, _sizes
+from tallybayes.estimators.inputs import check_weights
+from tallybayes.estimators.wrapper import Wrapper
+from tallybayes.labels import read_some_labels, recode
+from tallybayes.plan import encode_batch
+from tallybayes.source import read_table
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+NOTHING = 1e-30  # a share of a row that cannot be told from none
+IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
+
+
+class SemiSupervised(Wrapper):
+    """EM (Nigam et al. 2000): a row without a label counts in every class, as much as it probably belongs there.
+
+    It climbs  Σ_labelled log P(x, y) + λ Σ_unlabelled log p(x) + log prior of the parameters,  the last being what
+    alpha stands for (Laplace's correction is a Dirichlet prior). Where the estimates are exactly the best ones
+    (alpha, counted priors, maximum likelihood) every step of EM goes up. Where they are not (ddof=1, shrinkage, kernel
+    densities) a step that would go down is not taken, and learning ends there.
+
+    Parameters
+    ----------
+    estimator : an estimator of this library
+        Cloned. ComplementNB is refused: its rule is no density.
+    unlabelled : default=None
+        The mark of a row without a label, such as −1. None, NaN and NA are always such marks.
+    weight : float between 0 and 1, default=1.0
+        λ, how much an unlabelled row counts beside a labelled one. Less protects against a model that is wrong.
+    max_iter : int, default=100
+    tol : float, default=1e-6
+        Stop when a step raises the mean over rows of what is climbed by less.
+
+    Attributes
+    ----------
+    estimator_ : the fitted estimator; its tally holds the labelled rows and the shares of the others
+    loglik_ : array, what is climbed after each step; it never falls
+    n_iter_, converged_, classes_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB, SemiSupervised
+    >>> X = [[0.0], [0.4], [1.0], [0.7], [9.0], [9.6], [10.0], [9.3]]
+    >>> model = SemiSupervised(GaussianNB()).fit(X, ["low", "low", None, None, "high", "high", None, None])
+    >>> model.estimator_.class_count_.round(2).tolist()
+    [4.0, 4.0]
+    """
+
+    def __init__(
+        self, estimator: Any, *, unlabelled: Any = None, weight: float = 1.0, max_iter: int = 100, tol: float = 1e-6
+    ) -> None:
+        self.estimator = estimator
+        self.unlabelled = unlabelled
+        self.weight = weight
+        self.max_iter = max_iter
+        self.tol = tol
+
+    # --- learning ----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learns from the labelled rows, then from all. y: labels, and None (or the mark) where there is none."""
+        self._check_options()
+        table = read_table(X)
+        codes, labels = read_some_labels(y, table.n, self.unlabelled)
+        found = check_weights(sample_weight, table.n)
+        w = np.ones(table.n) if found is None else found
+        # Rows of weight 0 are absent, but their levels are known: all models on the way have the same ones.
+        first = clone(self.estimator).fit(X, labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w))
+        if any(isinstance(group.distribution, Complement) for group in first._groups):
+            raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
+        if self.unlabelled is None and (codes >= 0).all() and -1 in labels.tolist():
+            warnings.warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", stacklevel=2)
+        climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))
+        model, loglik, converged = climb.run(self.max_iter, self.tol)
+        self.estimator_, self.loglik_, self.converged_, self.n_iter_ = model, loglik, converged, len(loglik)
+        if not converged:
+            warnings.warn(
+                f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _check_options(self) -> None:
+        if not isinstance(self.estimator, TallyClassifier):
+            raise OptionError(
+                "SemiSupervised works on the tallies of this library's estimators; got "
+                f"{type(self.estimator).__name__}. For others see sklearn.semi_supervised.SelfTrainingClassifier."
+            )
+        if not is_number(self.weight) or not 0 <= self.weight <= 1:
+            raise OptionError(f"weight must be between 0 and 1; got {self.weight!r}.")
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {self.max_iter!r}.")
+        if not is_number(self.tol) or self.tol < 0:
+            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, priors: Any = None) -> Array:
+        """The most probable class of each row."""
+        return np.asarray(self._fitted().predict(X, priors=priors))
+
+    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+        """P(class | x), columns in the order of classes_."""
+        return self._fitted().predict_proba(X, priors=priors)
+
+    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+        """log P(class | x)."""
+        return self._fitted().predict_log_proba(X, priors=priors)
+
+    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+        """log p(x)."""
+        return self._fitted().score_samples(X, priors=priors)
+
+    def _fitted(self) -> TallyClassifier:
+        check_is_fitted(self, "estimator_")
+        model: TallyClassifier = self.estimator_
+        return model
+
+
+class _Climb:
+    """EM from a model of the labelled rows. The labelled tally is counted once, the others anew in each step."""
+
+    def __init__(
+        self, first: TallyClassifier, X: Any, codes: NDArray[np.int32], open_rows: NDArray[Any], w: Floats, share: float
+    ) -> None:
+        self.first, self.X, self.codes, self.open, self.w = first, X, codes, open_rows, w
+        self.share = share
+        table = first._aligned(read_table(X), first.schema_, fresh=True)
+        self.batch, self.schema = encode_batch(table, first.schema_, first._groups, True, _sizes(first))
+
+    def run(self, max_iter: int, tol: float) -> tuple[TallyClassifier, Floats, bool]:
+        """The best model, what was climbed after each step, and whether the top was reached."""
+        model, history = self.first, list[float]()
+        if self.share == 0 or not self.open.any():
+            return model, np.array([self.height(model, self.joint(model))]), True
+        joint = self.joint(self.lenient())
+        enough = tol * (self.w[self.codes >= 0].sum() + self.share * self.w[self.open].sum())
+        for _ in range(max_iter):
+            step = self.counted(self.shares(joint))
+            joint = self.joint(step)
+            height = self.height(step, joint)
+            if history and height <= history[-1]:
+                return model, np.array(history), True
+            model = step
+            history.append(height)
+            if len(history) > 1 and height - history[-2] <= enough:
+                return model, np.array(history), True
+        return model, np.array(history), False
+
+    def lenient(self) -> TallyClassifier:
+        """The first model, for which a level of an unlabelled row may be new: that is no mistake here."""
+        twin: Any = self.first.copy()
+        if getattr(twin, "unseen", None) == "error":
+            twin.unseen = "ignore"
+        return twin  # type: ignore[no-any-return]
+
+    def joint(self, model: TallyClassifier) -> Floats:
+        """log P(x, class)"""
+        p = model._parameters()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenCategoryWarning)
+            found: Floats = model._answer(self.X, "joint", p, model._start(p))
+        return found
+
+    def shares(self, joint: Floats) -> Floats:
+        """P(class | x); the prior where no class can explain the row."""
+        start = self.first._start(self.first._parameters())
+        rows = np.where(np.isfinite(joint).any(axis=1, keepdims=True), joint, start)
+        P = np.exp(rows - logsumexp(rows, axis=1, keepdims=True))
+        P[P < NOTHING] = 0.0
+        return np.asarray(P)
+
+    def counted(self, P: Floats) -> TallyClassifier:
+        """The model of the labelled rows and these shares of the others: class by class, without a copy of a row."""
+        model = self.first.copy()
+        total, groups, classes = self.first._tally, self.first._groups, self.first.classes_
+        for k in range(len(classes)):
+            w = self.share * self.w * P[:, k]
+            y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
+            total = tally.combine(total, tally.count(self.batch, self.schema, groups, classes, y, w), groups)
+        model._keep(self.schema, groups, total, False)
+        return model
+
+    def height(self, model: TallyClassifier, joint: Floats) -> float:
+        """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""
+        p, start = model._parameters(), model._start(model._parameters())
+        asked = model._prior()
+        rows = np.flatnonzero((self.codes >= 0) & (start[self.codes] > -np.inf))  # a class ruled out stays so
+        labelled = self.w[rows] @ joint[rows, self.codes[rows]]
+        evidence = np.maximum(logsumexp(joint[self.open], axis=1), IMPOSSIBLE)
+        penalty = start.sum() if isinstance(asked, str) and asked == "laplace" else 0.0
+        for group, s, part in zip(model._groups, model._tally.stats, p.parts, strict=True):
+            penalty += group.distribution.penalty(s, part)
+        return float(labelled + self.share * (self.w[self.open] @ evidence) + penalty)

@@ -1,0 +1,44 @@
+"""What an estimator around another one passes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import get_tags
+
+Array = NDArray[Any]
+
+
+class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier with `estimator`, and after the fit `estimator_`, whose classes and columns are its own."""
+
+    estimator: Any
+    estimator_: Any
+
+    @property
+    def classes_(self) -> Array:
+        return np.asarray(self._of_inner("classes_"))
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self._of_inner("n_features_in_"))
+
+    @property
+    def feature_names_in_(self) -> Array:
+        return np.asarray(self._of_inner("feature_names_in_"))
+
+    def _of_inner(self, name: str) -> Any:
+        """An attribute of the fitted estimator; before the fit there is none."""
+        if "estimator_" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
+        return getattr(self.estimator_, name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags

@@ -1,0 +1,297 @@
+"""What `explain` gives back: evidence by row, feature and class; and the features in order of what they tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, xlogy
+
+from tallybayes.errors import LabelError, OptionError
+from tallybayes.source import Table
+from tallybayes.table_out import build_frame
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+PRIOR = "(prior)"  # its name among the features of a frame
+# Jeffreys' words for a factor on the odds of less than this
+WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Explanation:
+    """Evidence for each class: rows × features × classes, in nats (exp of a number is a factor on the odds).
+
+    log P(x, k) = log_prior[k] + Σ_j log_likelihood[:, j, k]                                       (exact)
+
+    `values` and `prior` are the same evidence as log-odds. Against a class l, they are differences:
+
+    log P(k | x) / P(l | x) = prior[:, k] + Σ_j values[:, j, k]
+    values[:, j, k] = log P(x_j | k) − log P(x_j | l),   prior[:, k] = log P(k) / P(l)
+
+    Against the rest (the default), the odds of k against a mixture are no sum over features, so each rival l counts by
+    its share r_l = P(l | x) / (1 − P(k | x)) of what k leaves to the others in that row:
+
+    log P(k | x) / (1 − P(k | x)) = prior[:, k] + Σ_j values[:, j, k]
+    values[:, j, k] = log P(x_j | k) − Σ_l r_l log P(x_j | l)
+    prior[:, k]     = log P(k) − Σ_l r_l log P(l) + Σ_l r_l log r_l
+
+    which is exact, does not depend on the order of the features, and for two classes is the difference above. What is
+    missing in a row adds 0. Where a probability is 0, evidence is infinite; where it is 0 on both sides, it is 0.
+
+    Columns that a model looks at together (a full covariance, a network) share their evidence by a rule of their
+    distribution: see the guide, docs/evidence.md.
+
+    Attributes
+    ----------
+    values : (rows, features, classes), prior : (rows, classes), log_odds : (rows, classes)
+    log_likelihood : (rows, features, classes), log_prior : (classes,), log_joint : (rows, classes)
+    probability : (rows, classes), names : the features, classes : the labels
+    rival : the label that the classes are compared with, or None for the rest
+    """
+
+    log_likelihood: Floats
+    log_prior: Floats
+    classes: Array
+    names: tuple[str, ...]
+    table: Table
+    rival: Any = None
+
+    def against(self, label: Any = None) -> Explanation:
+        """The same evidence against another class, or (None) against the rest."""
+        if label is not None and label not in self.classes.tolist():
+            raise LabelError(f"{label!r} is not a class of this model. Classes: {self.classes.tolist()}.")
+        return replace(self, rival=label)
+
+    def __len__(self) -> int:
+        return len(self.log_likelihood)
+
+    # --- numbers -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def log_joint(self) -> Floats:
+        """log P(x, class)."""
+        return np.asarray(self.log_prior + self.log_likelihood.sum(axis=1))
+
+    @cached_property
+    def probability(self) -> Floats:
+        """P(class | x); the prior where every class is impossible."""
+        joint = self._possible_joint
+        return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
+
+    @cached_property
+    def values(self) -> Floats:
+        """(rows, features, classes): contributions to the log-odds."""
+        return _minus(self.log_likelihood, self._reference(self.log_likelihood))
+
+    @cached_property
+    def prior(self) -> Floats:
+        """(rows, classes): where the log-odds start from."""
+        start = np.broadcast_to(self.log_prior, (len(self), 1, len(self.classes)))
+        found = _minus(start, self._reference(start))[:, 0]
+        if self.rival is None and len(self.classes) > 2:
+            found += np.stack([xlogy(r, r).sum(axis=1) for r in map(self._rivals, range(len(self.classes)))], axis=1)
+        return found
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """(rows, classes): prior and contributions together; the prior's odds where every class is impossible."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            total = self.prior + self.values.sum(axis=1)
+            if self.rival is None:
+                fallback = np.log(self.probability) - np.log1p(-np.minimum(self.probability, 1.0))
+            else:
+                fallback = np.log(self.probability) - np.log(
+                    self.probability[:, [self.classes.tolist().index(self.rival)]]
+                )
+        return np.where(np.isnan(total), fallback, total)
+
+    @cached_property
+    def _possible_joint(self) -> Floats:
+        """The log joint; the log prior where every class is impossible."""
+        return np.where(np.isneginf(self.log_joint).all(axis=1, keepdims=True), self.log_prior, self.log_joint)
+
+    def _rivals(self, k: int) -> Floats:
+        """(rows, classes): each class's share of what k leaves to the others; of their prior where that is nothing."""
+        others = np.arange(len(self.classes)) != k
+        rest = self._possible_joint[:, others]
+        for instead in (self.log_prior[others], np.zeros(len(self.classes) - 1)):
+            rest = np.where(np.isneginf(rest).all(axis=1, keepdims=True), instead, rest)
+        out = np.zeros(self.log_joint.shape)
+        out[:, others] = np.exp(rest - logsumexp(rest, axis=1, keepdims=True))
+        return out
+
+    def _reference(self, a: Floats) -> Floats:
+        """What (rows, features, classes) is compared with."""
+        K = len(self.classes)
+        if self.rival is not None:
+            k = self.classes.tolist().index(self.rival)
+            return a[:, :, k : k + 1]
+        if K <= 2:
+            return a[:, :, ::-1] if K == 2 else np.zeros(1)
+        finite = bool(np.isfinite(a).all())
+        out = np.empty(a.shape)
+        for k in range(K):
+            share = self._rivals(k)[:, None]
+            with np.errstate(invalid="ignore"):  # 0 · −inf = 0: a rival without a share has no say
+                out[:, :, k] = (share * a if finite else np.where(share > 0, share * a, 0.0)).sum(axis=2)
+        return out
+
+    # --- words -------------------------------------------------------------------------------------------------
+
+    def frame(self, backend: str | None = None) -> Any:
+        """One line per row, feature and class: row, feature, value, class, contribution; the prior is a feature too.
+
+        As the kind of data frame that was explained; a dict of arrays if it was none. backend: 'pandas', 'polars',
+        'pyarrow' or 'dict'.
+        """
+        n, d, K = self.log_likelihood.shape
+        names = [PRIOR, *self.names]
+        cells = [[""] * n, *([_shown(v) for v in self.table.values(j)] for j in range(d))]
+        contribution = np.concatenate([self.prior[:, None], self.values], axis=1)
+        return build_frame(
+            {
+                "row": np.repeat(np.arange(n), (d + 1) * K),
+                "feature": [name for _ in range(n) for name in names for _ in range(K)],
+                "value": [cells[j][i] for i in range(n) for j in range(d + 1) for _ in range(K)],
+                "class": self.classes.tolist() * (n * (d + 1)),
+                "contribution": contribution.ravel(),
+            },
+            self.table.container,
+            backend,
+        )
+
+    def text(self, row: int = 0, label: Any = None, most: int = 5) -> str:
+        """The evidence of one row for one class (by default its most probable) in words, strongest first.
+
+        ×3 multiplies the odds by 3, ÷3 divides them. weak: less than √10; substantial: less than 10; strong: less than
+        10√10; very strong: less than 100; decisive: more (Jeffreys).
+        """
+        i, k = self._row(row), self._class(row, label)
+        name = self.classes.tolist()[k]
+        rest = "the rest" if self.rival is None else repr(self.rival)
+        lines = [f"{name!r} against {rest}: {_odds(self.log_odds[i, k])}, P = {self.probability[i, k]:.3g}"]
+        lines.append(f"  prior: {_odds(self.prior[i, k])}")
+        evidence = self.values[i, :, k]
+        order = np.argsort(-np.abs(evidence), kind="stable")
+        for head, side in (("for", evidence > 0), ("against", evidence < 0)):
+            found = [j for j in order.tolist() if side[j]]
+            lines.append(f"  evidence {head}:" + ("" if found else " none"))
+            lines += [f"    {self._says(i, j, float(evidence[j]))}" for j in found[:most]]
+            if len(found) > most:
+                rest_of = float(evidence[found[most:]].sum())
+                lines.append(f"    {len(found) - most} more, together {_factor(rest_of)}")
+        return "\n".join(lines)
+
+    def _says(self, i: int, j: int, evidence: float) -> str:
+        return f"{self.names[j]} = {_shown(self.table.values(j)[i])}: {_factor(evidence)}, {strength(evidence)}"
+
+    def _row(self, row: int) -> int:
+        if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
+            raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {row!r}.")
+        return int(row) % len(self)
+
+    def _class(self, row: int, label: Any) -> int:
+        labels = self.classes.tolist()
+        if label is not None:
+            if label not in labels:
+                raise LabelError(f"{label!r} is not a class of this model. Classes: {labels}.")
+            return int(labels.index(label))
+        odds = self.probability[row].copy()
+        if self.rival is not None and len(labels) > 1:  # a class says nothing against itself
+            odds[labels.index(self.rival)] = -1.0
+        return int(np.argmax(odds))
+
+    def __repr__(self) -> str:
+        n, d, K = self.log_likelihood.shape
+        rest = "the rest" if self.rival is None else repr(self.rival)
+        shown = f"Explanation of {n} row(s), {d} feature(s), {K} class(es), against {rest}"
+        return f"{shown}\nRow 0: {self.text(0)}" if n else shown
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FeatureRanking:
+    """How much each feature tells of the class under the model: I(feature; class) in nats, most first.
+
+    Each feature by itself: two that say the same are both high. `entropy` is that of the class prior: the most that can
+    be told. `error` is the standard error where information is a mean over values drawn from the model, else 0.
+    A word of a multinomial model is taken as the question whether one word of a text is this one.
+    """
+
+    names: tuple[str, ...]
+    information: Floats
+    error: Floats
+    entropy: float
+    container: str = "numpy"
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """Positions of the features, the most telling first."""
+        return np.argsort(-self.information, kind="stable")
+
+    def frame(self, backend: str | None = None) -> Any:
+        """feature, information, error, share (of the entropy of the class), in order."""
+        share = self.information / self.entropy if self.entropy > 0 else np.zeros(len(self.names))
+        return build_frame(
+            {
+                "feature": [self.names[j] for j in self.order],
+                "information": self.information[self.order],
+                "error": self.error[self.order],
+                "share": share[self.order],
+            },
+            self.container,
+            backend,
+        )
+
+    def text(self, most: int = 10) -> str:
+        width = max(len(name) for name in self.names)
+        lines = [f"What each feature tells of the class, by itself (of {self.entropy:.3g} nats that there are):"]
+        for j in self.order[:most].tolist():
+            note = f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""
+            lines.append(f"  {self.names[j]:<{width}}  {self.information[j]:.3g}{note}")
+        if len(self.names) > most:
+            lines.append(f"  {len(self.names) - most} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def strength(evidence: float) -> str:
+    """Jeffreys' word for evidence given in nats: weak, substantial, strong, very strong, decisive."""
+    factor = np.exp(min(abs(evidence), 700.0))
+    return next((word for limit, word in WORDS if factor < limit), "decisive")
+
+
+def _minus(a: Floats, b: Floats) -> Floats:
+    """a − b, and 0 where both are −inf."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(np.isneginf(a) & np.isneginf(b), 0.0, a - b))
+
+
+def _factor(evidence: float) -> str:
+    """×3 or ÷3."""
+    sign = "×" if evidence >= 0 else "÷"
+    size = abs(evidence)
+    return (
+        f"{sign}{np.exp(size):.3g}"
+        if size < 700
+        else f"{sign}∞"
+        if np.isinf(size)
+        else f"{sign}10^{size / np.log(10):.0f}"
+    )
+
+
+def _odds(log_odds: float) -> str:
+    """odds 3 : 1 or 1 : 3"""
+    size = _factor(abs(float(log_odds)))[1:]
+    return f"odds {size} : 1" if log_odds >= 0 else f"odds 1 : {size}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "?"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,87 @@
+"""save and load: a fitted model as a file of numbers and JSON, safe to keep and safe to open."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tallybayes.errors import ModelFileError, OptionError
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.persist import container, files
+from tallybayes.persist.model import from_document, to_document
+
+__all__ = ["load", "load_notes", "save"]
+
+
+def save(model: TallyClassifier, path: Any, *, notes: Mapping[str, Any] | None = None) -> None:
+    """Writes a fitted model into a file: its parameters, schema and tally.
+
+    path: a path, or a binary file to write to. A file that is there already is replaced in one step: it is the old
+    one or the new one at every moment, whatever happens.
+    notes: what else to keep beside the model, such as where the data came from; load_notes reads it.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tallybayes import GaussianNB, load, save
+    >>> file = io.BytesIO()
+    >>> save(GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]), file)
+    >>> _ = file.seek(0)
+    >>> load(file).predict([[6.0]]).tolist()
+    ['high']
+    """
+    header, arrays = to_document(model, notes or {})
+    pieces = container.chunks(header, arrays)
+    if hasattr(path, "write"):
+        _write_all(path, pieces)
+    else:
+        files.write(_path(path), pieces)
+
+
+def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
+    if isinstance(file, io.TextIOBase):
+        raise OptionError("A model is bytes: open the file in binary mode, as in open(path, 'wb').")
+    for piece in pieces:
+        rest = memoryview(piece)
+        while len(rest):  # a raw file may take a part at a time
+            taken = file.write(rest)
+            rest = rest[len(rest) if taken is None else taken :]
+
+
+def load(path: Any) -> TallyClassifier:
+    """The model in a file that `save` wrote. It answers with the same bits, and can go on learning and forgetting.
+
+    path: a path, or a binary file to read from. Nothing in the file is executed. Whatever its bytes are, the answer is
+    a model or one ModelFileError, in time and memory in proportion to its size.
+    """
+    return _load(path)[0]
+
+
+def load_notes(path: Any) -> dict[str, Any]:
+    """The notes that were saved beside a model; the file is checked as by `load`."""
+    return _load(path)[1]
+
+
+def _load(path: Any) -> tuple[TallyClassifier, dict[str, Any]]:
+    if hasattr(path, "read"):
+        name = getattr(path, "name", type(path).__name__)
+    else:
+        name = path = _path(path)
+    try:
+        if not isinstance(path, str):
+            return from_document(*container.read(path))
+        with files.opened(path) as f:
+            found = container.read(f)
+            if f.read(1):
+                raise ModelFileError("It goes on after its end.")
+            return from_document(*found)
+    except ModelFileError as e:
+        raise ModelFileError(f"Cannot load the model file {name!r}. {e}") from e.__cause__
+
+
+def _path(path: Any) -> str:
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise OptionError(f"Expected a path or a binary file; got {type(path).__name__}.")
+    return os.fsdecode(path)

@@ -1,0 +1,221 @@
+"""JSON and arrays → values, the way back of writing.py. Whatever the JSON is: a value, or an error."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import distributions
+from tallybayes.distributions import Distribution
+from tallybayes.errors import ModelFileError
+from tallybayes.persist.forms import Json, fields, index, items, mapping, scalar, texts
+from tallybayes.persist.writing import DEEP, is_label
+from tallybayes.schema import KINDS, Cuts, Levels, Schema
+from tallybayes.source import Container
+
+Array = NDArray[Any]
+CONTAINERS: tuple[str, ...] = get_args(Container)
+
+
+class Reader:
+    """The way back. Whatever the JSON is: a value, or a ModelFileError."""
+
+    def __init__(self, arrays: list[Array], listed: Json) -> None:
+        self._arrays = dict(enumerate(arrays))
+        self._known = distributions.known()
+        self._kinds = self._all_kinds()
+        self._distributions: list[Distribution] = []
+        for entry in items(listed, "distributions"):
+            self._distributions.append(self._distribution(fields(entry, "a distribution", "name", "options")))
+
+    def done(self) -> None:
+        if self._arrays:
+            raise ModelFileError(f"Its array {min(self._arrays)} belongs to nothing.")
+
+    def value(self, j: Json, where: str, depth: int = 0) -> Any:
+        if depth > DEEP:
+            raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
+        if isinstance(j, list):
+            return [self.value(item, where, depth + 1) for item in j]
+        if not isinstance(j, dict):
+            return scalar(j, where)
+        if len(j) != 1:
+            raise ModelFileError(f"{where} is not a value.")
+        [(kind, inside)] = j.items()
+        read = self._kinds.get(kind)
+        if read is None:
+            raise ModelFileError(f"{where} is a {kind!r:.40}, which this version does not know.")
+        return read(inside, where, depth + 1)
+
+    def _all_kinds(self) -> dict[str, Callable[[Json, str, int], Any]]:
+        return {
+            "tuple": lambda j, where, depth: tuple(self._values(j, where, depth)),
+            "dict": self._dict,
+            "bytes": lambda j, where, _: _bytes(j, where),
+            "float": lambda j, where, _: _not_finite(j, where),
+            "array": lambda j, where, _: self._array(j, where),
+            "objects": lambda j, where, depth: _object_array(self._values(j, where, depth)),
+            "texts": lambda j, where, _: _text_array(texts(j, where), where),
+            "distribution": lambda j, where, _: self._distributions[index(j, len(self._distributions), where)],
+            "schema": lambda j, _, __: self.schema(j),
+        }
+
+    def _values(self, j: Json, where: str, depth: int) -> list[Any]:
+        return [self.value(item, where, depth) for item in items(j, where)]
+
+    def _dict(self, j: Json, where: str, depth: int) -> dict[Any, Any]:
+        pairs = [items(pair, where, 2) for pair in items(j, where)]
+        found = {self.label(key, where): self.value(v, where, depth) for key, v in pairs}
+        if len(found) < len(pairs):
+            raise ModelFileError(f"{where} has a key twice.")
+        return found
+
+    def _array(self, j: Json, where: str) -> Array:
+        found = self._arrays.pop(j, None) if type(j) is int else None
+        if found is None:
+            raise ModelFileError(f"{where} refers to an array that is not there, or is used elsewhere.")
+        return found
+
+    def numbers(self, j: Json, where: str) -> Array:
+        """An array of numbers, such as a tally has."""
+        [entry] = fields(j, where, "array")
+        found = self._array(entry, where)
+        if found.dtype.kind not in "fiu":
+            raise ModelFileError(f"{where} is an array of type {found.dtype}, not of numbers.")
+        return found
+
+    def label(self, j: Json, where: str) -> Any:
+        v = self.value(j, where)
+        if not is_label(v):
+            raise ModelFileError(f"{where} has a label that is none: {v!r:.60}.")
+        return v
+
+    def schema(self, j: Json) -> Schema:
+        kinds, names, container, levels, cuts, ambiguous = fields(
+            j, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous"
+        )
+        d = len(items(kinds, "kinds"))
+        if container not in CONTAINERS:
+            raise ModelFileError(f"The schema is of a container {container!r:.40}; known: {', '.join(CONTAINERS)}.")
+        found = Schema(
+            kinds=tuple(texts(kinds, "kinds")),  # type: ignore[arg-type]
+            names=None if names is None else tuple(texts(names, "names")),
+            container=container,
+            levels={column: self._levels(v) for column, v in _by_column(levels, d, "levels")},
+            cuts={column: self._cuts(v) for column, v in _by_column(cuts, d, "cuts")},
+            ambiguous=tuple(index(v, d, "ambiguous") for v in items(ambiguous, "ambiguous")),
+        )
+        _check_schema(found)
+        return found
+
+    def _levels(self, j: Json) -> Levels:
+        labels, declared = fields(j, "levels", "labels", "declared")
+        found = tuple(self.label(v, "levels") for v in items(labels, "levels"))
+        return Levels(found, frozenset(index(v, len(found), "declared") for v in items(declared, "declared")))
+
+    def _cuts(self, j: Json) -> Cuts:
+        points, low, high = fields(j, "cuts", "points", "low", "high")
+        if not isinstance(low, float) or not isinstance(high, float):
+            raise ModelFileError("A range of cuts is not two numbers.")
+        return Cuts(self.numbers(points, "cuts"), low, high)
+
+    def _distribution(self, parts: list[Json]) -> Distribution:
+        name, options = parts
+        cls = self._known.get(name) if isinstance(name, str) else None
+        if cls is None:
+            raise ModelFileError(
+                f"It uses the distribution {name!r:.60}, which is not registered here. Import the module that "
+                "registers it, then load the file."
+            )
+        allowed = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        found = {key: self.value(v, f"{name}: {key}") for key, v in mapping(options, name).items()}
+        if not set(found) <= allowed:
+            raise ModelFileError(f"The distribution {name!r} has no option {min(set(found) - allowed)!r:.60}.")
+        hints = _hints(cls)
+        for key, v in found.items():
+            if not _fits(v, hints.get(key, Any)):
+                raise ModelFileError(f"The option {key!r} of the distribution {name!r} cannot be {v!r:.60}.")
+        return cls(**found)
+
+
+def _check_schema(s: Schema) -> None:
+    if not s.d or not all(kind in KINDS for kind in s.kinds):
+        raise ModelFileError("The schema's kinds are not known ones.")
+    if s.names is not None and (len(s.names) != s.d or len(set(s.names)) < s.d):
+        raise ModelFileError(f"The schema does not have {s.d} different names.")
+    for known in s.levels.values():
+        if len(known.index()) < len(known):
+            raise ModelFileError("The schema has a level twice.")
+    for cuts in s.cuts.values():
+        p = cuts.points
+        finite = np.isfinite(p).all() and np.isfinite([cuts.low, cuts.high]).all()
+        if p.dtype != np.float64 or p.ndim != 1 or not finite:
+            raise ModelFileError("The schema's cuts are not finite numbers.")
+        if not (np.diff(p) > 0).all() or cuts.low > cuts.high:
+            raise ModelFileError("The schema's cuts do not rise.")
+
+
+def _by_column(j: Json, d: int, where: str) -> list[tuple[int, Json]]:
+    pairs = [items(pair, where, 2) for pair in items(j, where)]
+    found = [(index(column, d, where), v) for column, v in pairs]
+    if len({column for column, _ in found}) < len(found):
+        raise ModelFileError(f"{where} names a column twice.")
+    return found
+
+
+def _bytes(j: Json, where: str) -> bytes:
+    try:
+        return bytes.fromhex(j)
+    except (TypeError, ValueError):
+        raise ModelFileError(f"{where} has bytes that are not hexadecimal.") from None
+
+
+def _not_finite(j: Json, where: str) -> float:
+    if j not in ("nan", "inf", "-inf"):
+        raise ModelFileError(f"{where} has a float {j!r:.40}; expected nan, inf or -inf.")
+    return float(j)
+
+
+def _object_array(values: list[Any]) -> Array:
+    out = np.empty(len(values), dtype=object)
+    for i, v in enumerate(values):  # a slice would look into lists
+        out[i] = v
+    return out
+
+
+def _text_array(values: list[str], where: str) -> Array:
+    if not hasattr(np.dtypes, "StringDType"):
+        raise ModelFileError(f"{where} is an array of NumPy's StringDType, which needs NumPy 2.")
+    return np.array(values, dtype=np.dtypes.StringDType())
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except (NameError, TypeError):  # a class from elsewhere, with names that exist only for its type checker
+        return {}
+
+
+def _fits(v: Any, hint: Any) -> bool:
+    """Is v of the type that the field of a distribution says? What is no simple type is let through."""
+    origin, inside = typing.get_origin(hint), get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return any(_fits(v, each) for each in inside)
+    if origin is tuple and inside[1:] == (...,):
+        return isinstance(v, tuple) and all(_fits(item, inside[0]) for item in v)
+    if origin is Sequence:
+        return isinstance(v, list | tuple) and all(_fits(item, inside[0]) for item in v)
+    if hint is float:
+        numbers = isinstance(v, np.ndarray) and v.ndim <= 1 and v.dtype.kind in "fiu"
+        return numbers or (isinstance(v, int | float) and not isinstance(v, bool))
+    if hint in (bool, int, str):
+        return isinstance(v, hint)
+    return True

@@ -1,0 +1,137 @@
+"""Values → JSON and arrays. What is not a plain JSON value is an object with one key, which says what it is:
+
+{"tuple": […]}   {"dict": [[key, value], …]}   {"bytes": "hex"}   {"float": "nan" | "inf" | "-inf"}
+{"array": 3}         entry 3 of the file's arrays; each is used once
+{"objects": […]}     a one-dimensional NumPy array of Python objects;   {"texts": […]}: of NumPy's StringDType
+{"distribution": 2}  entry 2 of the file's distributions: the same entry is the same object
+{"schema": {…}}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import distributions
+from tallybayes.distributions import Distribution
+from tallybayes.errors import ModelFileError
+from tallybayes.persist.container import storable
+from tallybayes.persist.forms import BITS, Json
+from tallybayes.schema import Schema
+
+Array = NDArray[Any]
+
+DEEP = 32  # levels of nesting; more is an accident, or an attack
+LABELS = "strings, bytes, booleans and numbers of 64 bits"
+
+
+def is_label(v: Any) -> bool:
+    """May a class, a level or a key have this label? Longer integers can be made to have all the same hash."""
+    if isinstance(v, int):
+        return -(2**63) <= v < 2**64
+    return isinstance(v, str | bytes | float) and v == v
+
+
+class Writer:
+    """Turns values into JSON; collects the arrays and distributions they refer to."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+        self.distributions: list[Json] = []
+        self._known = distributions.known()
+        self._places: dict[int, int] = {}  # of distributions, by identity
+
+    def value(self, v: Any, where: str, depth: int = 0) -> Json:
+        """where: what to call the value if it cannot be stored."""
+        if depth > DEEP:
+            raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
+        if isinstance(v, np.generic) and not isinstance(v, np.void):
+            v = v.item()
+        if v is None or isinstance(v, bool | str):
+            return str(v) if isinstance(v, str) else v
+        if isinstance(v, int):
+            if v.bit_length() > BITS:
+                raise ModelFileError(f"{where} holds an integer of {v.bit_length()} bits; at most {BITS} are stored.")
+            return int(v)
+        if isinstance(v, float):
+            return float(v) if math.isfinite(v) else {"float": repr(float(v))}
+        if isinstance(v, bytes):
+            return {"bytes": v.hex()}
+        if isinstance(v, list):
+            return [self.value(item, where, depth + 1) for item in v]
+        if type(v) is tuple:
+            return {"tuple": [self.value(item, where, depth + 1) for item in v]}
+        if isinstance(v, dict):
+            pairs = [[self.label(k, where), self.value(item, where, depth + 1)] for k, item in v.items()]
+            return {"dict": pairs}
+        if isinstance(v, np.ndarray):
+            return self.array(v, where, depth)
+        if isinstance(v, Distribution):
+            return {"distribution": self._distribution(v, where, depth)}
+        if isinstance(v, Schema):
+            return {"schema": self.schema(v)}
+        raise ModelFileError(
+            f"{where} holds a {type(v).__name__}, which a model file cannot: it holds numbers, strings, lists, dicts, "
+            "arrays, and distributions known by name. Give it as one of these, or pickle the model."
+        )
+
+    def array(self, a: Array, where: str, depth: int = 0) -> Json:
+        if a.dtype.kind == "T" and a.ndim == 1:
+            return {"texts": [str(v) for v in a.tolist()]}
+        if a.dtype.kind == "O" and a.ndim == 1:
+            return {"objects": [self.value(v, where, depth + 1) for v in a.tolist()]}
+        if not storable(a.dtype):
+            raise ModelFileError(f"{where} is an array of type {a.dtype}, which a model file cannot hold.")
+        self.arrays.append(a)
+        return {"array": len(self.arrays) - 1}
+
+    def label(self, v: Any, where: str) -> Json:
+        """A class label, the label of a level, or the key of a dict."""
+        v = v.item() if isinstance(v, np.generic) else v
+        if not is_label(v):
+            raise ModelFileError(
+                f"{where} has the label {v!r:.60} of type {type(v).__name__}. A model file holds labels that are "
+                f"{LABELS}. Turn it into a string, or pickle the model."
+            )
+        return self.value(v, where)
+
+    def schema(self, s: Schema) -> Json:
+        return {
+            "kinds": list(s.kinds),
+            "names": None if s.names is None else list(s.names),
+            "container": s.container,
+            "levels": [
+                [
+                    j,
+                    {
+                        "labels": [self.label(v, f"Column {s.name(j)!r}") for v in known.labels],
+                        "declared": sorted(known.declared),
+                    },
+                ]
+                for j, known in s.levels.items()
+            ],
+            "cuts": [
+                [j, {"points": self.array(c.points, "Cuts"), "low": float(c.low), "high": float(c.high)}]
+                for j, c in s.cuts.items()
+            ],
+            "ambiguous": list(s.ambiguous),
+        }
+
+    def _distribution(self, d: Distribution, where: str, depth: int) -> int:
+        if id(d) not in self._places:
+            if self._known.get(d.name) is not type(d):
+                raise ModelFileError(
+                    f"{where} has the distribution {type(d).__name__}, which is not known by its name {d.name!r}: put "
+                    "@register above the class, here and wherever the file is loaded."
+                )
+            options = {
+                f.name: self.value(getattr(d, f.name), f"{where}: {f.name}", depth + 1)
+                for f in dataclasses.fields(d)  # type: ignore[arg-type]
+            }
+            self.distributions.append({"name": d.name, "options": options})
+            self._places[id(d)] = len(self.distributions) - 1
+        return self._places[id(d)]

@@ -1,0 +1,27 @@
+"""Pictures of models. They need matplotlib: pip install 'tallybayes[plot]'; nothing else of the library does.
+
+Each is a Display, as in scikit-learn: `XDisplay.from_estimator(model, …)` computes, `.plot(ax=None)` draws, `.figure_`
+and `.ax_` are matplotlib's, `.frame()` gives the numbers behind the picture. In a notebook the object shows itself.
+"""
+
+from tallybayes.plots.boundary import DecisionBoundaryDisplay
+from tallybayes.plots.calibration import CalibrationDisplay
+from tallybayes.plots.curves import LearningCurvesDisplay
+from tallybayes.plots.density import ClassDensityDisplay
+from tallybayes.plots.evidence import EvidenceDisplay
+from tallybayes.plots.network import NetworkDisplay
+from tallybayes.plots.nomogram import NomogramDisplay
+from tallybayes.plots.shift import BoundaryShiftDisplay
+from tallybayes.plots.sigmoid import SigmoidDisplay
+
+__all__ = [
+    "BoundaryShiftDisplay",
+    "CalibrationDisplay",
+    "ClassDensityDisplay",
+    "DecisionBoundaryDisplay",
+    "EvidenceDisplay",
+    "LearningCurvesDisplay",
+    "NetworkDisplay",
+    "NomogramDisplay",
+    "SigmoidDisplay",
+]

@@ -1,0 +1,181 @@
+"""Do probabilities mean what they say? The reliability curve of one or several models, with counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from tallybayes.errors import OptionError
+from tallybayes.plots import style, text
+from tallybayes.plots.display import Display
+from tallybayes.plots.tables import Floats, class_codes, classes_of, container_of, pick_class
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Z = 1.96  # of the intervals: 95 %
+BAND = (-0.3, -0.06)  # where the counts are drawn, in units of the vertical axis
+ANSWER = "the answer"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Bin by bin: what was said on average, how often it came true, of how many rows."""
+
+    said: Floats
+    true: Floats
+    count: Floats
+
+    def interval(self) -> tuple[Floats, Floats]:
+        """Wilson's 95 % interval of how often it came true."""
+        n, p = self.count, self.true
+        middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
+        half = Z / (1 + Z**2 / n) * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
+        return np.asarray(middle - half), np.asarray(middle + half)
+
+
+class CalibrationDisplay(Display):
+    """How often what was said with probability p came true; on the diagonal, probabilities mean what they say.
+
+    Of two classes, p is the probability of the second (or of `label`). Of more, it is that of the class that the model
+    answers, and true means that the answer was right; with `label`, that of one class. Vertical lines: 95 % intervals.
+    Below: how many rows were told such a p, on a logarithmic scale. Any classifier of scikit-learn can take part; the
+    arithmetic is that of sklearn.calibration.calibration_curve.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tallybayes import GaussianNB, LinearDiscriminantAnalysis
+    >>> from tallybayes.plots import CalibrationDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> models = {m.__name__: m().fit(X[::2], y[::2]) for m in (GaussianNB, LinearDiscriminantAnalysis)}
+    >>> picture = CalibrationDisplay.from_estimator(models, X[1::2], y[1::2])
+    >>> picture.frame("pandas").groupby("model")["count"].sum().tolist()
+    [284, 284]
+    """
+
+    _size = (6.8, 5.2)
+
+    def __init__(self, curves: Mapping[str, Curve], what: str) -> None:
+        self.curves = dict(curves)
+        self.what = what
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        label: Any = None,
+        n_bins: int = 10,
+        strategy: str = "uniform",
+        ax: Axes | None = None,
+    ) -> Self:
+        """estimator: a fitted classifier, or a dict {name: classifier}. Take rows that were not learned.
+
+        label: the class whose probability is looked at. n_bins, strategy: as in calibration_curve; 'quantile' gives
+        every bin as many rows.
+        """
+        models = dict(estimator) if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
+        if not models:
+            raise OptionError("Give at least one fitted classifier.")
+        if not isinstance(n_bins, int | np.integer) or n_bins < 1:
+            raise OptionError(f"n_bins must be a whole number of at least 1; got {n_bins!r}.")
+        if strategy not in ("uniform", "quantile"):
+            raise OptionError(f"strategy must be 'uniform' or 'quantile'; got {strategy!r}.")
+        curves, what = {}, ""
+        for name, model in models.items():
+            classes = classes_of(model)
+            p = np.asarray(model.predict_proba(X))
+            codes = class_codes(y, len(p), classes)
+            if label is None and len(classes) > 2:
+                said, true, what = p.max(axis=1), p.argmax(axis=1) == codes, ANSWER
+            else:
+                k = len(classes) - 1 if label is None else pick_class(classes, label)
+                said, true, what = p[:, k], codes == k, str(classes.tolist()[k])
+            curves[str(name)] = _curve(true, np.clip(said, 0.0, 1.0), int(n_bins), strategy)
+        made = cls(curves, what)
+        made.container = container_of(next(iter(models.values())))
+        return made if ax is None else made.plot(ax)
+
+    def _columns(self) -> dict[str, Any]:
+        low, high = zip(*(c.interval() for c in self.curves.values()), strict=True)
+        return {
+            "model": [name for name, c in self.curves.items() for _ in c.said],
+            "said": np.concatenate([c.said for c in self.curves.values()]),
+            "true": np.concatenate([c.true for c in self.curves.values()]),
+            "low": np.concatenate(low),
+            "high": np.concatenate(high),
+            "count": np.concatenate([c.count for c in self.curves.values()]).astype(int),
+        }
+
+    def _draw(self, ax: Axes) -> list[Any]:
+        handles = []
+        ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=1, linestyle=(0, (3, 2)), zorder=1)
+        for k, c in enumerate(self.curves.values()):
+            low, high = c.interval()
+            ax.vlines(c.said, low, high, color=style.colour(k), linewidth=1.3, alpha=0.6, zorder=2)
+            look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "marker": style.marker(k)}
+            handles += ax.plot(
+                c.said,
+                c.true,
+                linewidth=1.8,
+                markersize=7,
+                markeredgecolor=style.INK,
+                markeredgewidth=0.5,
+                zorder=3,
+                **look,
+            )
+        self._draw_counts(ax)
+        ax.set_xlim(-0.03, 1.03)
+        ax.set_ylim(BAND[0], 1.03)
+        ax.set_xlabel(f"probability of {text.shorten(self.what, 30)}, as predicted")
+        ax.set_ylabel("how often it was right" if self.what == ANSWER else "how often it was so")
+        ax.xaxis.set_major_formatter(_percent())
+        style.tidy(ax, "both")
+        style.legend(ax, handles, list(self.curves))
+        return []
+
+    def _draw_counts(self, ax: Axes) -> None:
+        """In a band below the curves: rows in each bin on a logarithmic scale, since they differ by powers of ten."""
+        most = max(float(c.count.max()) for c in self.curves.values())
+        top = max(int(np.ceil(np.log10(most))), 1)
+        for k, c in enumerate(self.curves.values()):
+            at = c.said + (k - (len(self.curves) - 1) / 2) * 0.009
+            ax.vlines(
+                at, BAND[0], _height(c.count, top), linewidth=2.2, color=style.colour(k), linestyles=style.dashes(k)
+            )
+            look: dict[str, Any] = {"linestyle": "", "marker": style.marker(k), "color": style.colour(k)}
+            ax.plot(at, _height(c.count, top), markersize=4, markeredgecolor=style.INK, markeredgewidth=0.4, **look)
+        ax.axhline(-0.035, color=style.FAINT, linewidth=0.8)
+        shares = np.linspace(0, 1, 6)
+        powers = 10.0 ** np.unique([top // 2, top])
+        rows = [f"{n:,.0f} rows" for n in powers]
+        ax.set_yticks([*shares, *_height(powers, top)], [*(f"{v:.0%}" for v in shares), *rows])
+        for label in ax.get_yticklabels()[len(shares) :]:
+            label.set_fontsize("x-small")
+
+
+def _height(count: Any, top: int) -> Any:
+    """Where in the band so many rows lie; one row is a tenth of the band above its floor."""
+    return BAND[0] + (BAND[1] - BAND[0]) * (0.1 + 0.9 * np.log10(count) / top)
+
+
+def _curve(true: Any, said: Floats, n_bins: int, strategy: str) -> Curve:
+    from sklearn.calibration import calibration_curve
+
+    share, mean = calibration_curve(true, said, pos_label=True, n_bins=n_bins, strategy=strategy)
+    # calibration_curve does not tell the counts; its own bins, once more
+    edges = np.linspace(0, 1, n_bins + 1) if strategy == "uniform" else np.quantile(said, np.linspace(0, 1, n_bins + 1))
+    count = np.bincount(np.searchsorted(edges[1:-1], said), minlength=n_bins)
+    return Curve(mean, share, count[count > 0].astype(np.float64))
+
+
+def _percent() -> Any:
+    from matplotlib.ticker import PercentFormatter
+
+    return PercentFormatter(1.0, decimals=0)

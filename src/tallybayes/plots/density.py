@@ -1,0 +1,290 @@
+"""What each class says of each column: curves, bars and intervals, with the rows behind them if given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from tallybayes.errors import OptionError
+from tallybayes.plots import style, text
+from tallybayes.plots.display import Display
+from tallybayes.plots.panels import Panel, make_panels
+from tallybayes.plots.tables import Array, Columns, class_codes, container_of, feature_names, pick, require_ours
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_PANELS = 6  # columns shown if none are chosen
+TOGETHER = 4  # up to so many classes share one pair of axes; more get a line each
+
+
+class ClassDensityDisplay(Display):
+    """P(x_j | class) for each column: a curve for numbers, bars for whole numbers, levels and intervals.
+
+    Up to four classes lie over each other. More have a line each, where every curve is scaled to the same height; and
+    levels become a table of percentages. With X and y, what the rows say is drawn behind in grey or in outline.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.datasets import load_watermelon
+    >>> from tallybayes.plots import ClassDensityDisplay
+    >>> rows, ripe = load_watermelon()
+    >>> picture = ClassDensityDisplay.from_estimator(NaiveBayes().fit(rows, ripe), features=["texture"])
+    >>> picture.frame("pandas")[["class", "value", "density"]].round(3).values.tolist()[:3]
+    [['no', 'clear', 0.25], ['no', 'slightly blurry', 0.417], ['no', 'blurry', 0.333]]
+    """
+
+    def __init__(self, panels: list[Panel], classes: Array) -> None:
+        self.panels = panels
+        self.classes = classes
+        self.axes_: list[Any] = []
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, features: Any = None, ax: Axes | None = None
+    ) -> Self:
+        """X, y: rows to compare the model with; both or neither. features: columns by name or position; by default the
+        first six."""
+        require_ours(estimator, "ClassDensityDisplay")
+        if (X is None) != (y is None):
+            raise OptionError("Give both X and y, or neither.")
+        table = None if X is None else Columns(X)
+        names = feature_names(estimator, table)
+        if table is not None:
+            table.called(names)
+        if features is None:
+            chosen = names[:MOST_PANELS]
+        else:
+            wanted = [features] if isinstance(features, str | int) else list(features)
+            chosen = [pick(names, f) for f in wanted]
+        if not chosen:
+            raise OptionError("features is empty. Name at least one column.")
+        codes = None if table is None else class_codes(y, table.n, estimator.classes_)
+        made = cls(make_panels(estimator, table, codes, chosen), estimator.classes_)
+        made.container = container_of(estimator)
+        return made if ax is None else made.plot(ax)
+
+    @property
+    def _many(self) -> bool:
+        return len(self.classes) > TOGETHER
+
+    @property
+    def _size(self) -> tuple[float, float]:  # type: ignore[override]
+        rows, columns = self._grid()
+        tall = 2.7 if not self._many else 1.2 + 0.34 * len(self.classes)
+        if any(p.of_levels for p in self.panels):
+            tall = max(tall, 1.1 + 0.3 * max(len(p.values) for p in self.panels if p.of_levels))
+        return min(4.3 * columns + (0 if self._many else 1.6), 14.0), min(tall * rows, 18.0)
+
+    def _grid(self) -> tuple[int, int]:
+        n = len(self.panels)
+        columns = 1 if n == 1 else 2 if n in (2, 4) else 3
+        return -(-n // columns), columns
+
+    def _columns(self) -> dict[str, Any]:
+        out: dict[str, list[Any]] = {"feature": [], "class": [], "value": [], "density": []}
+        observed: list[Any] = []
+        for panel in self.panels:
+            for k, label in enumerate(self.classes.tolist()):
+                m = len(panel.values)
+                out["feature"] += [panel.name] * m
+                out["class"] += [label] * m
+                out["value"] += [str(v) for v in panel.values] if self._mixed() else panel.values.tolist()
+                out["density"] += panel.density[k].tolist()
+                observed += [None] * m if panel.observed is None else panel.observed[k].tolist()
+        return out if all(p.observed is None for p in self.panels) else {**out, "observed": observed}
+
+    def _mixed(self) -> bool:
+        """Are there levels beside numbers? Then all values are text: a column of a frame has one type."""
+        return len({p.of_levels for p in self.panels}) > 1
+
+    def _draw(self, ax: Axes) -> list[Any]:
+        rows, columns = self._grid()
+        if len(self.panels) == 1:
+            self.axes_ = [ax]
+        else:
+            ax.set_axis_off()
+            spec = ax.get_subplotspec()
+            if spec is None:
+                raise OptionError(
+                    f"{len(self.panels)} columns need axes from subplots(), or features= with one column."
+                )
+            inner = spec.subgridspec(rows, columns)
+            self.axes_ = [ax.figure.add_subplot(inner[i // columns, i % columns]) for i in range(len(self.panels))]
+        for i, (panel, place) in enumerate(zip(self.panels, self.axes_, strict=True)):
+            draw = (
+                (_levels_table if panel.of_levels else _lines)
+                if self._many
+                else (_levels if panel.of_levels else _together)
+            )
+            draw(place, panel, self.classes, i % columns == 0)
+            place.set_title(text.wrap(panel.name, 34, 2), fontsize="medium")
+        if not self._many:
+            self._draw_legend(self.axes_[min(columns, len(self.panels)) - 1])
+        return self.axes_
+
+    def _draw_legend(self, ax: Axes) -> None:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        handles: list[Any] = []
+        for k in range(len(self.classes)):
+            look = {"color": style.colour(k), "linestyle": style.dashes(k)}
+            levels = all(p.of_levels for p in self.panels)
+            handles.append(_patch(k) if levels else Line2D([], [], linewidth=2, **look))
+        names = self.classes.tolist()
+        if any(p.observed is not None for p in self.panels):
+            handles.append(Patch(facecolor="none", edgecolor=style.FAINT, linewidth=0.8))
+            names = [*names, "rows"]
+        style.legend(ax, handles, names)
+
+
+def _patch(k: int) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=style.colour(k), hatch=style.hatch(k), edgecolor="white", linewidth=0)
+
+
+def _together(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
+    """Numbers, few classes: one over the other."""
+    for k in range(len(classes)):
+        look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.9}
+        if panel.observed is not None:
+            bars = _bars(panel)
+            height = panel.observed[k] if panel.bars is None else _at(panel, k, bars)
+            ax.stairs(height, bars, fill=True, color=style.colour(k), alpha=0.16, zorder=1)
+            ax.stairs(height, bars, color=style.colour(k), alpha=0.55, linewidth=0.7, zorder=1.1)
+        if panel.kind == "bins":
+            ax.stairs(panel.density[k], panel.edges, zorder=3, **look)
+        else:
+            dots: dict[str, Any] = {"marker": style.marker(k), "markersize": 4.5} if panel.kind == "whole" else {}
+            ax.plot(panel.values, panel.density[k], zorder=3, **look, **dots)
+    ax.set_ylim(0, _top(panel))
+    style.tidy(ax)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    if first:
+        ax.set_ylabel("probability" if panel.kind == "whole" else "density")
+
+
+def _lines(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
+    """Numbers, many classes: a line each, the name beside it."""
+    K = len(classes)
+    for k in range(K):
+        base, tall = K - 1 - k, 0.85 / max(float(panel.density[k].max()), 1e-300)
+        x, p = panel.values.astype(float), panel.density[k]
+        if panel.kind == "bins":
+            assert panel.edges is not None
+            x, p = np.repeat(panel.edges, 2)[1:-1], np.repeat(p, 2)
+        ax.fill_between(x, base, base + tall * p, color=style.colour(k), alpha=0.45, linewidth=0, zorder=2)
+        dots: dict[str, Any] = {"marker": style.marker(k), "markersize": 3} if panel.kind == "whole" else {}
+        ax.plot(x, base + tall * p, color=style.INK, linewidth=0.9, zorder=3, **dots)
+        if panel.observed is not None:
+            bars = _bars(panel)
+            height = panel.observed[k] if panel.bars is None else _at(panel, k, bars)
+            ax.stairs(
+                base + np.minimum(tall * height, 1.3), bars, baseline=base, color=style.FAINT, linewidth=0.7, zorder=1
+            )
+    ax.set_yticks(range(K), text.distinct(text_names(classes), 16, 2)[::-1] if first else [""] * K)
+    ax.set_ylim(-0.1, K + 0.05)
+    style.tidy(ax)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+
+
+def text_names(classes: Array) -> list[str]:
+    return [text.clean(v) for v in classes.tolist()]
+
+
+def _levels(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:  # noqa: ARG001
+    """Levels, few classes: bars side by side, lying, so that names have room."""
+    K, m = len(classes), len(panel.values)
+    thick = 0.8 / K
+    for k in range(K):
+        at = np.arange(m) + (k - (K - 1) / 2) * thick
+        ax.barh(
+            at,
+            panel.density[k],
+            thick * 0.92,
+            color=style.colour(k),
+            hatch=style.hatch(k),
+            edgecolor="white",
+            linewidth=0,
+            zorder=2,
+        )
+        if panel.observed is not None:
+            ax.barh(at, panel.observed[k], thick * 0.92, facecolor="none", edgecolor=style.INK, linewidth=0.8, zorder=3)
+    ax.set_yticks(range(m), text.distinct(panel.values.tolist(), 18, 2))
+    ax.set_ylim(m - 0.5, -0.5)
+    style.tidy(ax, "x")
+    ax.xaxis.set_major_formatter(_percent())
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+
+
+def _levels_table(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
+    """Levels, many classes: percentages, shaded."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shade = LinearSegmentedColormap.from_list("paper", ["#ffffff", style.COLOURS[0]])
+    top = max(float(panel.density.max()), 1e-300)
+    ax.pcolormesh(panel.density, cmap=shade, vmin=0, vmax=top, edgecolors="white", linewidth=1)
+    digits = 0 if top > 0.05 else 1
+    for k, v in np.ndindex(*panel.density.shape):
+        ax.text(
+            v + 0.5,
+            k + 0.5,
+            f"{100 * panel.density[k, v]:.{digits}f}",
+            ha="center",
+            va="center",
+            fontsize="x-small",
+            color=style.INK,
+        )
+    K, m = panel.density.shape
+    ax.set_yticks(np.arange(K) + 0.5, text.distinct(text_names(classes), 16, 2) if first else [""] * K)
+    tilt = sum(min(text.width(str(v)), 14) + 2 for v in panel.values) > 34
+    names = text.distinct(panel.values.tolist(), 14)
+    ax.set_xticks(
+        np.arange(m) + 0.5, names, rotation=40 if tilt else 0, ha="right" if tilt else "center", rotation_mode="anchor"
+    )
+    ax.set_xlabel("percent", fontsize="small", color=style.FAINT)
+    ax.set_ylim(K, 0)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def _bars(panel: Panel) -> Any:
+    if panel.bars is not None:
+        return panel.bars
+    if panel.edges is not None:
+        return panel.edges
+    return np.concatenate([panel.values - 0.5, [panel.values[-1] + 0.5]])
+
+
+def _at(panel: Panel, k: int, bars: Any) -> Any:
+    """The observed heights bar by bar, from those at the points of the curve."""
+    assert panel.observed is not None
+    where = np.clip(np.searchsorted(panel.values, (bars[1:] + bars[:-1]) / 2), 0, len(panel.values) - 1)
+    return panel.observed[k][where]
+
+
+def _top(panel: Panel) -> float:
+    """A class that hardly varies must not flatten the others."""
+    peaks = np.sort(
+        np.array(
+            [
+                panel.density.max(axis=1),
+                panel.density.max(axis=1) if panel.observed is None else panel.observed.max(axis=1),
+            ]
+        ).max(axis=0)
+    )
+    middle = float(np.median(peaks[peaks > 0])) if (peaks > 0).any() else 1.0
+    return 1.06 * max(min(float(peaks[-1]), 6 * middle), 1e-300)
+
+
+def _percent() -> Any:
+    from matplotlib.ticker import PercentFormatter
+
+    return PercentFormatter(1.0, decimals=None)

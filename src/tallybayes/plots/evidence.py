@@ -1,0 +1,181 @@
+"""Why this answer: what each column says for a class in one row, as bars."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from tallybayes.errors import OptionError
+from tallybayes.explain import PRIOR, Explanation
+from tallybayes.plots import style, text
+from tallybayes.plots.display import Display
+from tallybayes.plots.tables import container_of, require_ours
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TOTAL = "(log-odds)"
+FOR, AGAINST = style.COLOURS[0], style.COLOURS[6]
+
+
+class EvidenceDisplay(Display):
+    """The contributions of one row, strongest first: to the right they speak for the class, to the left against it.
+
+    Bars are in nats: they add up, from the prior to the log-odds at the bottom. The numbers at the bars are the factors
+    on the odds: ×3 makes the class three times as likely against the other side, ÷3 three times less.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.datasets import load_watermelon
+    >>> from tallybayes.plots import EvidenceDisplay
+    >>> rows, ripe = load_watermelon()
+    >>> picture = EvidenceDisplay.from_estimator(NaiveBayes().fit(rows, ripe), rows, row=0)
+    >>> numbers = picture.frame()["contribution"]
+    >>> bool(np.isclose(numbers[:-1].sum(), numbers[-1]))
+    True
+    """
+
+    def __init__(
+        self, names: list[str], values: list[str], evidence: Any, prior: float, total: float, title: str
+    ) -> None:
+        self.names = names
+        self.values = values
+        self.evidence = evidence
+        self.prior = prior
+        self.total = total
+        self.title = title
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, row: int = 0, label: Any = None, against: Any = None, ax: Axes | None = None
+    ) -> Self:
+        """The evidence of row `row` of X for the class `label` (by default its most probable) against the rest, or
+        against one other class."""
+        require_ours(estimator, "EvidenceDisplay")
+        made = cls.from_explanation(estimator.explain(X, against=against), row=row, label=label)
+        made.container = container_of(estimator)
+        return made if ax is None else made.plot(ax)
+
+    @classmethod
+    def from_explanation(cls, explanation: Explanation, *, row: int = 0, label: Any = None) -> Self:
+        """One row of what `explain` gave."""
+        i = explanation._row(row)
+        k = explanation._class(i, label)
+        labels = explanation.classes.tolist()
+        rival = (
+            explanation.rival if explanation.rival is not None else labels[1 - k] if len(labels) == 2 else "the rest"
+        )
+        who = text.distinct([labels[k], rival], 26)
+        made = cls(
+            list(explanation.names),
+            [_shown(explanation.table.values(j)[i]) for j in range(len(explanation.names))],
+            explanation.values[i, :, k],
+            float(explanation.prior[i, k]),
+            float(explanation.log_odds[i, k]),
+            f"{who[0]} against {who[1]}: P = {chance(float(explanation.probability[i, k]))}",
+        )
+        made.container = explanation.table.container
+        return made
+
+    @property
+    def _size(self) -> tuple[float, float]:  # type: ignore[override]
+        return 7.2, 1.4 + 0.36 * (min(len(self.names), 10) + 3)
+
+    def plot(self, ax: Axes | None = None, *, most: int = 10) -> Self:
+        """Draws into ax, or into a new figure. most: columns shown by themselves; the others share one bar."""
+        if not isinstance(most, int | np.integer) or most < 1:
+            raise OptionError(f"most must be a whole number of at least 1; got {most!r}.")
+        return self._draw_on(ax, partial(self._draw, most=most))
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "feature": [PRIOR, *self.names, TOTAL],
+            "value": ["", *self.values, ""],
+            "contribution": np.array([self.prior, *self.evidence, self.total]),
+        }
+
+    def _draw(self, ax: Axes, *, most: int = 10) -> list[Any]:
+        order = np.argsort(-np.abs(self.evidence), kind="stable")
+        shown, rest = order[:most], order[most:]
+        if len(rest) == 1:
+            shown, rest = order, order[:0]
+        labels = [
+            "prior",
+            *(_name(self.names[j], self.values[j]) for j in shown),
+            *([f"{len(rest)} others"] if len(rest) else []),
+            "log-odds",
+        ]
+        length = [self.prior, *self.evidence[shown], *([self.evidence[rest].sum()] if len(rest) else []), self.total]
+        bars = np.array(length)
+        finite = np.abs(bars[np.isfinite(bars)]).max(initial=1.0)
+        bars = np.clip(bars, -1.15 * finite, 1.15 * finite)  # what is infinite ends a little beyond the longest
+        at = np.arange(len(bars), dtype=float)
+        at[-1] += 0.4
+        for i, (y, bar) in enumerate(zip(at, bars, strict=True)):
+            total = i == len(bars) - 1
+            colour = style.INK if total else FOR if bar >= 0 else AGAINST
+            ax.barh(
+                y,
+                bar,
+                0.7,
+                color=colour,
+                hatch="" if bar >= 0 or total else "////",
+                edgecolor="white",
+                linewidth=0,
+                zorder=2,
+            )
+            ax.annotate(
+                _factor(length[i]),
+                (bar, y),
+                (4 if bar >= 0 else -4, 0),
+                textcoords="offset points",
+                va="center",
+                ha="left" if bar >= 0 else "right",
+                fontsize="small",
+                color=style.INK,
+            )
+        ax.axhline(at[-1] - 0.7, color=style.GRID, linewidth=1)
+        ax.axvline(0, color=style.INK, linewidth=0.9, zorder=3)
+        ax.set_yticks(at, labels)
+        ax.set_ylim(at[-1] + 0.55, -0.6)
+        low, high = min(float(bars.min()), 0.0), max(float(bars.max()), 0.0)
+        room = 0.16 * (high - low)
+        ax.set_xlim(low - room if low < 0 else -0.02 * high, high + room if high > 0 else -0.02 * low)
+        style.tidy(ax, "x")
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel("against  ←  evidence (nats)  →  for")
+        ax.set_title(self.title, fontsize="medium", loc="left")
+        return []
+
+
+def _name(feature: str, value: str) -> str:
+    """On one line if that is short, else the value below the name."""
+    short = text.width(feature) + text.width(value) < 30
+    return (
+        text.shorten(f"{feature} = {value}", 33)
+        if short
+        else f"{text.shorten(feature, 32)}\n= {text.shorten(value, 30)}"
+    )
+
+
+def _shown(value: Any) -> str:
+    return "?" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _factor(evidence: float) -> str:
+    """×3.2, ÷40, ×10^7"""
+    sign, size = "×" if evidence >= 0 else "÷", abs(evidence)
+    if np.isinf(size):
+        return f"{sign}∞"
+    if size > np.log(1e6):
+        return f"{sign}10^{size / np.log(10):.0f}"
+    return f"{sign}{float(f'{np.exp(size):.2g}'):,g}"
+
+
+def chance(p: float) -> str:
+    """Close to 0 and 1 the digits that count are shown."""
+    return f"{p:.1%}" if 0.001 <= p <= 0.999 else f"{p:.2g}" if p < 0.5 else f"1 − {1 - p:.1g}"

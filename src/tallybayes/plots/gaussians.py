@@ -1,0 +1,41 @@
+"""The Gaussian that each class says of two columns, where it says one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.distributions import Gaussian, marginal
+from tallybayes.distributions.block import GaussianBlock
+from tallybayes.plots.tables import Floats
+
+
+def class_gaussians(model: Any, first: str, second: str) -> tuple[Floats, Floats] | None:
+    """Means (K, 2) and covariances (K, 2, 2) of two columns; None if either is not Gaussian in this model."""
+    at = [model.schema_.position(name) for name in (first, second)]
+    K = len(model.classes_)
+    mean, cov = np.zeros((K, 2)), np.zeros((K, 2, 2))
+    found = [False, False]
+    for group, p in zip(model._groups, model._parameters().parts, strict=True):
+        inside = [i for i in (0, 1) if at[i] in group.columns]
+        columns = [group.columns.index(at[i]) for i in inside]
+        if not inside or not isinstance(group.distribution, Gaussian | GaussianBlock):
+            continue
+        for i, j in zip(inside, columns, strict=True):
+            found[i] = True
+            mean[:, i] = p["mean"][:, j]
+            if isinstance(group.distribution, Gaussian):
+                cov[:, i, i] = p["var"][:, j]
+        if isinstance(group.distribution, GaussianBlock):
+            for k in range(K):
+                cov[np.ix_([k], inside, inside)] = marginal.sub_covariance(p, k, columns)
+    return (mean, cov) if all(found) else None
+
+
+def ellipse(mean: Floats, cov: Floats, deviations: float) -> Floats:
+    """The points so many standard deviations away."""
+    angle = np.linspace(0, 2 * np.pi, 121)
+    value, vector = np.linalg.eigh(cov)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(mean + deviations * (circle * np.sqrt(np.maximum(value, 0.0))) @ vector.T)

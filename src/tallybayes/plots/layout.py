@@ -1,0 +1,123 @@
+"""Where the nodes of a graph go: parents above children, few crossings, long edges led around the nodes between.
+
+Sugiyama's method (1981): layers by depth; an invisible stop in each row that an edge passes; each row sorted by the
+mean place of its neighbours above and below, in turn; the order with the fewest crossings is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tallybayes.errors import OptionError, listing
+
+Parents = Mapping[str, Sequence[str]]
+SWEEPS = 8
+NARROW = 0.3  # the room of a stop, where a node has 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """(x, row) of each node, and for each edge the stops (x, row) between its ends."""
+
+    nodes: Mapping[str, tuple[float, float]]
+    stops: Mapping[tuple[str, str], Sequence[tuple[float, float]]]
+
+    @property
+    def width(self) -> float:
+        """From the middle to the outermost side of a node."""
+        return 0.5 + max(abs(x) for x, _ in self.nodes.values())
+
+    @property
+    def rows(self) -> float:
+        return 1 + max(y for _, y in self.nodes.values())
+
+
+def layers(parents: Parents) -> list[list[str]]:
+    """Each node one layer below the lowest of its parents; an error that names the nodes of a cycle."""
+    depth: dict[str, int] = {}
+    left = dict(parents)
+    while left:
+        ready = [node for node, above in left.items() if all(p in depth for p in above)]
+        if not ready:
+            raise OptionError(f"The graph has a cycle, so it is no Bayesian network: {listing(_cycle(left))}.")
+        for node in ready:
+            depth[node] = 1 + max((depth[p] for p in left[node]), default=-1)
+        left = {node: above for node, above in left.items() if node not in depth}
+    out: list[list[str]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
+    for node in parents:
+        out[depth[node]].append(node)
+    return out
+
+
+def _cycle(left: Parents) -> list[str]:
+    """Walks up from any node until one comes again."""
+    path = [next(iter(left))]
+    while True:
+        above = next(p for p in left[path[-1]] if p in left)
+        if above in path:
+            return path[path.index(above) :][::-1]
+        path.append(above)
+
+
+def place(parents: Parents, widest: int) -> Layout:
+    """A layer of more than `widest` nodes takes several rows."""
+    rows: list[list[object]] = []
+    for layer in layers(parents):
+        size = -(-len(layer) // -(-len(layer) // widest))
+        rows += [list(layer[i : i + size]) for i in range(0, len(layer), size)]
+    row = {node: i for i, part in enumerate(rows) for node in part}
+    links: list[tuple[object, object]] = []
+    for child, above in parents.items():
+        for p in above:
+            chain: list[object] = [p, *((p, child, i) for i in range(row[p] + 1, row[child])), child]
+            for i, stop in enumerate(chain[1:-1], row[p] + 1):
+                rows[i].append(stop)
+            links += pairwise(chain)
+    rows = order(rows, links)
+    at = {v: (x, float(y)) for y, part in enumerate(rows) for v, x in zip(part, _spread(part), strict=True)}
+    stops = {
+        (p, child): [at[p, child, i] for i in range(row[p] + 1, row[child])]
+        for child, above in parents.items()
+        for p in above
+    }
+    return Layout({node: at[node] for node in parents}, stops)
+
+
+def _spread(part: Sequence[object]) -> list[float]:
+    """Side by side, the middle of the row at 0."""
+    x, out = 0.0, []
+    for v in part:
+        room = NARROW if isinstance(v, tuple) else 1.0
+        out.append(x + room / 2)
+        x += room
+    return [v - x / 2 for v in out]
+
+
+def order(rows: list[list[object]], links: Sequence[tuple[object, object]]) -> list[list[object]]:
+    """The barycentre rule, down and up; the best order met."""
+    above: dict[object, list[object]] = {}
+    below: dict[object, list[object]] = {}
+    for p, child in links:
+        above.setdefault(child, []).append(p)
+        below.setdefault(p, []).append(child)
+    best, fewest = rows, crossings(rows, links)
+    for sweep in range(SWEEPS):
+        near = above if sweep % 2 == 0 else below
+        rows = [list(part) for part in rows]
+        for i in range(len(rows)) if sweep % 2 == 0 else reversed(range(len(rows))):
+            at = {v: x for part in rows for v, x in zip(part, _spread(part), strict=True)}
+            mean = {v: sum(at[u] for u in near[v]) / len(near[v]) if near.get(v) else at[v] for v in rows[i]}
+            rows[i].sort(key=mean.__getitem__)
+        now = crossings(rows, links)
+        if now < fewest:
+            best, fewest = rows, now
+    return best
+
+
+def crossings(rows: Sequence[Sequence[object]], links: Sequence[tuple[object, object]]) -> int:
+    """Pairs of links between the same two rows that cross."""
+    where = {v: (i, j) for i, part in enumerate(rows) for j, v in enumerate(part)}
+    found = [(*where[p], *where[child]) for p, child in links]
+    return sum(a[0] == b[0] and (a[1] - b[1]) * (a[3] - b[3]) < 0 for i, a in enumerate(found) for b in found[:i])

@@ -1,0 +1,172 @@
+"""What each class says of one column: P(x_j | class) as a curve, over whole numbers, levels, intervals, or as shares.
+
+The curve needs no formula of the distribution: it is the model's own log joint with all other columns left out, and
+without the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tallybayes.distributions import Multinomial, Poisson, Threshold
+from tallybayes.plots.tables import Array, Columns, Floats, pick, rows_of
+
+MOST_LEVELS = 12  # more are summed into one bar
+MOST_COUNTS = 60  # whole numbers shown one by one
+POINTS = 241
+MOMENTS = {"mean", "variance"}
+Kind = Literal["curve", "whole", "levels", "bins", "shares"]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """density (K, m) at m values; for bins, m intervals between m + 1 edges. observed: the same of rows, if given."""
+
+    name: str
+    kind: Kind
+    values: Array
+    density: Floats
+    edges: Floats | None = None
+    observed: Floats | None = None
+    bars: Floats | None = None  # the edges of the observed histogram, where the model has a curve
+
+    @property
+    def of_levels(self) -> bool:
+        return self.kind in ("levels", "shares")
+
+
+def make_panels(model: Any, table: Columns | None, codes: Array | None, names: list[str]) -> list[Panel]:
+    """A panel for each column; shares of counts go together into one."""
+    panels, shares = [], []
+    sample = None
+    for name in names:
+        j = model.schema_.position(name)
+        group = next(g for g in model._groups if j in g.columns)
+        if isinstance(group.distribution, Multinomial):
+            shares.append(name)
+            continue
+        if table is None and sample is None:
+            sample = Columns(_sample(model))
+        shown = table if table is not None else sample
+        assert shown is not None
+        panel = _panel(model, name, j, group, shown.column(pick(shown.names, name)))
+        if table is not None and codes is not None:
+            column = table.column(pick(table.names, name))
+            if isinstance(group.distribution, Threshold):
+                sides = panel.values[(column > group.distribution.threshold).astype(int)]
+                column = np.asarray(np.where(np.isnan(column), None, sides))
+            panel = _observe(panel, column, codes, len(model.classes_))
+        panels.append(panel)
+    if shares:
+        found = [[model.describe(name)[label]["share"] for name in shares] for label in model.classes_.tolist()]
+        panels.append(Panel("share of all counts", "shares", np.array(shares, dtype=object), np.array(found)))
+    return panels
+
+
+def _sample(model: Any) -> Any:
+    """Rows of every class, whatever its prior: they say over which range to draw."""
+    labels = np.empty(200 * len(model.classes_), dtype=object)
+    labels[:] = np.repeat(np.array(model.classes_, dtype=object), 200)
+    return model.sample(len(labels), y=labels, random_state=0)[0]
+
+
+def _panel(model: Any, name: str, j: int, group: Any, column: Array) -> Panel:
+    labels = model.classes_.tolist()
+    found = model.describe(name)
+    cut = j in model.schema_.cuts
+    # a network may hold numbers beside codes; of those it gives moments, not probabilities
+    coded = group.distribution.needs != "numbers" and not cut and not set(found[labels[0]]) >= MOMENTS
+    if coded or isinstance(group.distribution, Threshold):
+        values = np.array(list(found[labels[0]]), dtype=object)
+        return _few_levels(Panel(name, "levels", values, np.array([[found[c][v] for v in values] for c in labels])))
+    seen = column[np.isfinite(column)] if column.dtype != object else np.empty(0)
+    low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
+    if cut:
+        cuts = model.schema_.cuts[j]
+        edges = np.concatenate([[min(cuts.low, low)], cuts.points, [max(cuts.high, high)]])
+        share = np.array([list(found[c].values()) for c in labels])
+        return Panel(name, "bins", (edges[1:] + edges[:-1]) / 2, share / np.maximum(np.diff(edges), 1e-300), edges)
+    whole = isinstance(group.distribution, Poisson) and high - low <= MOST_COUNTS
+    if whole:
+        values = np.arange(np.floor(low), np.ceil(high) + 1)
+    else:
+        pad = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
+        values = np.linspace(low - pad, high + pad, POINTS)
+        if isinstance(group.distribution, Poisson):
+            values = np.unique(np.round(values[values >= 0]))
+    return Panel(name, "whole" if whole else "curve", values, column_density(model, name, values))
+
+
+def column_density(model: Any, name: str, values: Array) -> Floats:
+    """p(x_j | k) at the values, shape (K, m)."""
+    return np.exp(log_likelihood(model, {name: values}).T)
+
+
+def log_likelihood(model: Any, columns: Mapping[str, Array]) -> Floats:
+    """log p(x | k) of rows in which only these columns are known, shape (n, K): the log joint without the prior."""
+    with model._speaking():
+        rows = rows_of({name: values.tolist() for name, values in columns.items()})
+        return np.asarray(model._answer(rows, "joint", model._parameters(), np.zeros(len(model.classes_))))
+
+
+def _few_levels(panel: Panel) -> Panel:
+    """The levels with the highest probability in any class; the others as one."""
+    if len(panel.values) <= MOST_LEVELS:
+        return panel
+    order = np.argsort(-panel.density.max(axis=0), kind="stable")
+    keep, rest = np.sort(order[: MOST_LEVELS - 1]), order[MOST_LEVELS - 1 :]
+    values = np.append(panel.values[keep], f"({len(rest)} others)").astype(object)
+    density = np.column_stack([panel.density[:, keep], panel.density[:, rest].sum(axis=1)])
+    return Panel(panel.name, "levels", values, density)
+
+
+def _observe(panel: Panel, column: Array, codes: Array, K: int) -> Panel:
+    """Beside the model, what the rows say: shares of levels, or a histogram."""
+    if panel.of_levels:
+        place = {str(v): i for i, v in enumerate(panel.values)}
+        last = len(place) - 1 if str(panel.values[-1]).endswith("others)") else None
+        gone = np.array([v is None or v != v for v in column])
+        at = np.array(
+            [
+                -1 if g else place.get(_as_level(v), last if last is not None else -1)
+                for v, g in zip(column, gone, strict=True)
+            ]
+        )
+        count = np.array(
+            [np.bincount(at[(codes == k) & (at >= 0)], minlength=len(place)) for k in range(K)], dtype=float
+        )
+        return _with(panel, count / np.maximum(count.sum(axis=1, keepdims=True), 1))
+    seen = np.isfinite(column)
+    edges = panel.edges
+    if panel.kind == "whole":
+        edges = np.concatenate([panel.values - 0.5, [panel.values[-1] + 0.5]])
+    elif edges is None:
+        edges = (
+            np.histogram_bin_edges(column[seen], bins=min(max(int(np.sqrt(seen.sum() / K)), 6), 30))
+            if seen.any()
+            else panel.values[[0, -1]]
+        )
+    height = np.array([_heights(column[seen & (codes == k)], edges) for k in range(K)])
+    if panel.kind != "curve":
+        return _with(panel, height)
+    where = np.searchsorted(edges, panel.values, side="right") - 1
+    inside = (where >= 0) & (where < height.shape[1])
+    observed = np.where(inside, height[:, np.clip(where, 0, height.shape[1] - 1)], 0.0)
+    return _with(panel, observed, edges)
+
+
+def _heights(values: Array, edges: Floats) -> Floats:
+    count, _ = np.histogram(values, bins=edges)
+    return np.asarray(count / np.maximum(count.sum() * np.diff(edges), 1e-300), dtype=np.float64)
+
+
+def _as_level(v: Any) -> str:
+    return str(int(v)) if isinstance(v, float) and v.is_integer() else str(v)
+
+
+def _with(panel: Panel, observed: Floats, bars: Floats | None = None) -> Panel:
+    return Panel(panel.name, panel.kind, panel.values, panel.density, panel.edges, observed, bars)

@@ -1,0 +1,100 @@
+"""The posterior as a logistic regression: the sigmoid along β."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.special import expit
+
+from tallybayes.errors import TableError
+from tallybayes.plots import style, text
+from tallybayes.plots.display import Display
+from tallybayes.plots.tables import Array, Floats, class_codes, container_of, pick_pair, require_ours
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_ROWS = 400  # shown on each side
+
+
+class SigmoidDisplay(Display):
+    """P(k | x, and x is of class k or l) = 1 / (1 + exp(−t)) against the linear score t = xᵀa + b.
+
+    a and b are those of `boundary(k, l)`, so the model needs linear boundaries. The rows of class k lie along the
+    top, those of class l along the bottom: where they overlap, no line separates them. Rows of other classes are
+    left out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import LinearDiscriminantAnalysis
+    >>> from tallybayes.plots import SigmoidDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis().fit(X, y)
+    >>> picture = SigmoidDisplay.from_estimator(model, X, y, pair=(2, 1))
+    >>> a, b = model.boundary(2, 1)
+    >>> bool(np.allclose(picture.frame()["score"], X[y > 0] @ a + b))
+    True
+    """
+
+    _size = (6.6, 4.2)
+
+    def __init__(self, score: Floats, codes: Array, labels: tuple[Any, Any], positions: tuple[int, int]) -> None:
+        self.score = score
+        self.codes = codes  # 1: a row of the class that the curve is for
+        self.labels = labels
+        self.positions = positions
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, pair: Any = None, ax: Axes | None = None) -> Self:
+        """pair: (k, l), the class the curve is for and the one against it. By default the second class against the
+        first; of more than two, the two with most rows."""
+        require_ours(estimator, "SigmoidDisplay")
+        k, l = pick_pair(estimator, pair)  # noqa: E741
+        labels = estimator.classes_.tolist()
+        estimator.boundary(labels[k], labels[l])  # says why, if the boundaries are not linear
+        joint = estimator.predict_joint_log_proba(X)
+        codes = class_codes(y, len(joint), estimator.classes_)
+        here = np.flatnonzero((codes == k) | (codes == l))
+        if not len(here):
+            raise TableError(f"X has no rows of the classes {labels[k]!r} and {labels[l]!r}.")
+        # the difference of the log joints is xᵀa + b, also for levels and with values missing
+        made = cls(joint[here, k] - joint[here, l], (codes[here] == k).astype(int), (labels[k], labels[l]), (k, l))
+        made.container = container_of(estimator)
+        return made if ax is None else made.plot(ax)
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "class": [self.labels[0] if c else self.labels[1] for c in self.codes],
+            "score": self.score,
+            "posterior": expit(self.score),
+        }
+
+    def _draw(self, ax: Axes) -> list[Any]:
+        rng = np.random.default_rng(0)
+        wide = float(np.clip(np.quantile(np.abs(self.score), 0.98) * 1.1, 6.0, 60.0))
+        t = np.linspace(-wide, wide, 401)
+        ax.axvline(0, color=style.FAINT, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
+        ax.axhline(0.5, color=style.FAINT, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
+        ax.plot(t, expit(t), color=style.INK, linewidth=2.2, zorder=3)
+        handles = []
+        for side, (code, base, up) in enumerate(((1, 1.06, 1), (0, -0.06, -1))):
+            rows = np.flatnonzero(self.codes == code)
+            if len(rows) > MOST_ROWS:
+                rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
+            k = self.positions[side]
+            at = base + up * rng.uniform(0, 0.14, len(rows))
+            look: dict[str, Any] = {"marker": style.marker(k), "color": style.colour(k), "edgecolors": style.INK}
+            score = np.clip(self.score[rows], -wide, wide)
+            handles.append(ax.scatter(score, at, s=20, linewidths=0.4, alpha=0.8, zorder=2, **look))
+        ax.set_xlim(-wide * 1.03, wide * 1.03)
+        ax.set_ylim(-0.24, 1.24)
+        ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "1"])
+        name, other = text.distinct(self.labels, 20)
+        ax.set_xlabel(f"score $x^{{T}}\\beta + \\beta_0$:  {other} ← 0 → {name}")
+        ax.set_ylabel(f"P({name} | x)")
+        style.tidy(ax)
+        ax.spines["left"].set_bounds(0, 1)
+        style.legend(ax, handles, list(self.labels), "rows of class")
+        return []

@@ -1,0 +1,141 @@
+"""What a picture needs of a table: one column at a time, whatever the table is; and rows made of a few columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import LabelError, OptionError, listing
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.labels import positions, read_labels
+from tallybayes.source import read_table
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+def is_ours(model: Any) -> bool:
+    return isinstance(model, TallyClassifier)
+
+
+def container_of(model: Any) -> str:
+    """The kind of table that a model was fitted on: frames of its pictures are of that kind."""
+    return str(model.schema_.container) if is_ours(model) else "numpy"
+
+
+def require_ours(model: Any, what: str) -> None:
+    if not is_ours(model):
+        raise OptionError(f"{what} is for models of tallybayes; got a {type(model).__name__}.")
+    model._require_fit()
+
+
+def classes_of(model: Any) -> Array:
+    """The class labels of any fitted classifier."""
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(model, type) or not hasattr(model, "predict_proba"):
+        what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+        raise OptionError(f"Give a fitted classifier with predict_proba; got {what}.")
+    check_is_fitted(model)
+    return np.asarray(model.classes_)
+
+
+class Columns:
+    """A table read by column, by name; x0, x1, … where columns have none."""
+
+    def __init__(self, X: Any) -> None:
+        self.table = read_table(X)
+        self.n = self.table.n
+        self.names = [self.table.name(j) for j in range(self.table.d)]
+
+    def called(self, names: list[str]) -> Columns:
+        """With the names that a model has for its columns, where either side has none: by position, as predict does."""
+        unnamed = self.table.names is None or not set(names) & set(self.names)
+        if unnamed and self.table.container != "rows" and len(names) == len(self.names):
+            self.names = names
+        return self
+
+    def column(self, name: str) -> Array:
+        """The values of a column: floats with NaN for missing, or objects with None."""
+        return tidy_values(self.table.values(self.names.index(name)))
+
+
+def tidy_values(values: list[Any]) -> Array:
+    """Numbers as floats (missing: NaN); anything else as objects (missing: None)."""
+    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values if v is not None):
+        return np.array([np.nan if v is None else float(v) for v in values])
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def feature_names(model: Any, X: Columns | None) -> list[str]:
+    """The columns of a model, by name; x0, x1, … where they have none."""
+    if is_ours(model):
+        return [model.schema_.name(j) for j in range(model.schema_.d)]
+    if hasattr(model, "feature_names_in_"):
+        return [str(name) for name in model.feature_names_in_]
+    if X is None:
+        raise OptionError("Give X: this model does not know the names of its columns.")
+    return X.names
+
+
+def pick(names: Sequence[str], feature: Any) -> str:
+    """A column given by name or by position."""
+    if isinstance(feature, str) and feature in names:
+        return feature
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < len(names):
+        return names[int(feature)]
+    raise OptionError(f"There is no column {feature!r}. Columns: {listing(list(names))}.")
+
+
+def pick_class(classes: Array, label: Any) -> int:
+    """The position of a class."""
+    found = [
+        k
+        for k, known in enumerate(classes.tolist())
+        if known == label and isinstance(known, bool) == isinstance(label, bool)
+    ]
+    if not found:
+        raise OptionError(
+            f"{label!r} is not a class of this model. Classes: {listing([str(v) for v in classes.tolist()])}."
+        )
+    return found[0]
+
+
+def pick_pair(model: Any, pair: Any) -> tuple[int, int]:
+    """Two classes (for, against). By default the second against the first of two; of more, the two with most rows."""
+    classes = np.asarray(model.classes_)
+    if len(classes) < 2:
+        raise OptionError("This model has one class; there is nothing to tell apart.")
+    if pair is None:
+        if len(classes) == 2:
+            return 1, 0
+        first, second = np.argsort(-model.class_count_, kind="stable")[:2].tolist()
+        return first, second
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise OptionError(f"pair must be two class labels, (for, against); got {pair!r}.")
+    k, l = (pick_class(classes, label) for label in pair)  # noqa: E741
+    if k == l:
+        raise OptionError(f"pair must be two different classes; got {pair!r}.")
+    return k, l
+
+
+def class_codes(y: Any, n: int, classes: Array) -> Array:
+    """The position in classes of each row's label."""
+    codes, found = read_labels(y, n)
+    at = positions(found, classes)
+    if (at < 0).any():
+        raise LabelError(
+            f"y has labels that this model does not know: {listing([str(v) for v in found[at < 0].tolist()])}. "
+            f"Classes: {listing([str(v) for v in classes.tolist()])}."
+        )
+    return np.asarray(at)[codes]
+
+
+def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Columns as rows: a column left out is missing, and a model of tallybayes leaves its factor out."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

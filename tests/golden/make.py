@@ -1,0 +1,76 @@
+"""Makes the files of this folder that are not there yet: python -m tests.golden.make
+
+What is there was written by the version of its day and must load for ever, so nothing is ever written again. A new
+format version, estimator or distribution adds models here under new names.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import tallybayes as tb
+from tallybayes.datasets import load_watermelon
+from tallybayes.distributions import Kernel
+
+HERE = Path(__file__).parent
+
+
+def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
+    """name: a fitted model, and rows to ask it about."""
+    rng = np.random.default_rng(11)
+    melons, ripe = load_watermelon()
+    X, y = rng.normal(size=(30, 3)) + np.arange(30)[:, None] % 3, np.arange(30) % 3
+    gaps = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    counts = rng.poisson(2.0, size=(30, 4))
+    numbers = [{f"x{j}": float(v) for j, v in enumerate(row)} for row in rng.normal(size=(5, 3))] + [{"x1": 0.5}]
+    whole = [{f"x{j}": int(v) for j, v in enumerate(row)} for row in rng.poisson(2.0, size=(5, 4))]
+    wide = rng.normal(size=(8, 260))
+    mixed = pd.DataFrame(
+        {
+            "größe": X[:, 0],
+            "color": pd.Categorical(np.array(["red", "grün", "蓝"])[y], categories=["red", "grün", "蓝", "never"]),
+            "alive": y == 1,
+            "visits": counts[:, 0],
+        }
+    )
+    asked = [{"größe": 0.3, "color": "蓝", "alive": True, "visits": 2}, {"größe": 1.0}, {"color": "never", "visits": 0}]
+    chosen = {"sugar": Kernel("scott"), "density": "frequency"}
+    return {
+        "v1-naive-mixed": (tb.NaiveBayes(schema={"visits": "count"}, unseen="other").fit(mixed, y), asked),
+        "v1-naive-melons": (tb.NaiveBayes(chosen, priors={"yes": 0.4, "no": 0.6}).fit(melons, ripe), melons[:6]),
+        "v1-gaussian": (tb.GaussianNB(variance="shared", ddof=1).fit(gaps, y.astype(str)), numbers),
+        "v1-kernel": (tb.KernelNB().fit(gaps, y == 1), numbers),
+        "v1-poisson": (tb.PoissonNB().fit(counts, y), whole),
+        "v1-categorical": (tb.CategoricalNB(min_categories=9, unseen="other").fit(counts, y), whole),
+        "v1-multinomial": (tb.MultinomialNB(alpha=np.array([0.5, 1.0, 1.5, 2.0])).fit(counts, y), whole),
+        "v1-complement": (tb.ComplementNB(norm=True).fit(counts, y), whole),
+        "v1-bernoulli": (tb.BernoulliNB(binarize=1.5, class_prior=[0.2, 0.3, 0.5]).fit(counts, y), whole),
+        "v1-linear": (tb.LinearDiscriminantAnalysis(n_components=1).fit(X, y.astype(np.int8)), numbers),
+        "v1-quadratic-ledoit-wolf": (tb.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(X, y), numbers),
+        "v1-discriminant-gaps": (tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.1).fit(gaps, y), numbers),
+        "v1-discriminant-diagonal": (tb.GaussianDiscriminant("diagonal", alpha=1.0).fit(X, y), numbers),
+        "v1-linear-wide": (
+            tb.LinearDiscriminantAnalysis().fit(wide, list("abababab")),
+            [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],
+        ),
+    }
+
+
+def main() -> None:
+    for name, (model, rows) in models().items():
+        path = HERE / f"{name}.tb"
+        if not path.exists():
+            tb.save(model, path, notes={"name": name})
+            joint = model.predict_joint_log_proba(rows).tolist()
+            expected = {"rows": rows, "classes": model.classes_.tolist(), "joint": joint}
+            path.with_suffix(".json").write_text(json.dumps(expected, ensure_ascii=False) + "\n", encoding="utf-8")
+            print(path)
+
+
+if __name__ == "__main__":
+    main()

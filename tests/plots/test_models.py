@@ -1,0 +1,285 @@
+"""Densities, sigmoid, evidence, nomogram: each number of a picture against the model that it is of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm, poisson
+from sklearn.datasets import load_iris
+
+import tallybayes as tb
+from tallybayes.datasets import load_watermelon
+from tallybayes.errors import LabelError, OptionError, TableError
+from tallybayes.plots import ClassDensityDisplay, EvidenceDisplay, NomogramDisplay, SigmoidDisplay
+from tallybayes.plots.scales import stretches
+from tests.estimators import ESTIMATORS, labels
+
+X, y = load_iris(return_X_y=True)
+rows, ripe = load_watermelon()
+MELONS = tb.NaiveBayes().fit(rows, ripe)
+TOGETHER = ("GaussianDiscriminant",)  # full covariances of their own: no sum over columns
+
+
+# --- densities -----------------------------------------------------------------------------------------------------
+
+
+def test_a_gaussian_column_is_its_curve() -> None:
+    model = tb.GaussianNB(var_smoothing=0).fit(X, y)
+    f = ClassDensityDisplay.from_estimator(model, features=2).frame("pandas")
+    for k in range(3):
+        part, seen = f[f["class"] == k], X[y == k][:, 2]
+        np.testing.assert_allclose(part["density"], norm(seen.mean(), seen.std()).pdf(part["value"]), rtol=1e-9)
+
+
+def test_a_class_with_prior_0_has_densities_and_scales_all_the_same() -> None:
+    never = tb.GaussianNB(priors=[0.0, 0.5, 0.5]).fit(X, y)
+    always = tb.GaussianNB().fit(X, y)
+    a, b = (ClassDensityDisplay.from_estimator(m, X, y).frame("pandas") for m in (never, always))
+    np.testing.assert_allclose(a["density"], b["density"])
+    one, other = (NomogramDisplay.from_estimator(m, X, pair=(0, 1)) for m in (never, always))
+    np.testing.assert_allclose(one.scales[0].points, other.scales[0].points)
+    assert one.start == -np.inf
+    with pytest.raises(OptionError, match="adds up"):
+        NomogramDisplay.from_estimator(tb.QuadraticDiscriminantAnalysis(priors=[0, 0.5, 0.5]).fit(X, y), X, pair=(0, 1))
+
+
+def test_columns_are_matched_by_position_where_one_side_has_no_names() -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named, bare = tb.GaussianNB().fit(frame, y), tb.GaussianNB().fit(X, y)
+    expected = ClassDensityDisplay.from_estimator(bare, X, y, features=1).panels[0].observed
+    for model, table in ((named, X), (bare, frame), (named, frame[list("dcba")])):
+        found = ClassDensityDisplay.from_estimator(model, table, y, features=1).panels[0].observed
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_discriminant_shows_its_marginals() -> None:
+    model = tb.GaussianDiscriminant(alpha=1.0).fit(X, y)
+    f = ClassDensityDisplay.from_estimator(model, X, y, features=[3]).frame("pandas")
+    part, seen = f[f["class"] == 1], X[y == 1][:, 3]
+    np.testing.assert_allclose(
+        part["density"], norm(seen.mean(), seen.std()).pdf(part["value"]), rtol=1e-8, atol=1e-300
+    )
+
+
+def test_whole_numbers_levels_and_intervals_sum_to_one() -> None:
+    rng = np.random.default_rng(0)
+    target = rng.integers(0, 2, 300)
+    table = pd.DataFrame(
+        {
+            "visits": rng.poisson(2 + target),
+            "color": rng.choice(["red", "blue", "grey"], 300),
+            "height": rng.normal(target * 2, 1),
+        }
+    )
+    model = tb.NaiveBayes({"height": "mdl"}, schema={"visits": "count"}).fit(table, target)
+    made = ClassDensityDisplay.from_estimator(model, table, target)
+    visits, color, height = made.panels
+    rate = model.describe("visits")[1]["rate"]
+    np.testing.assert_allclose(visits.density[1], poisson(rate).pmf(visits.values), rtol=1e-9)
+    assert dict(zip(color.values, color.density[0], strict=True)) == pytest.approx(model.describe("color")[0])
+    np.testing.assert_allclose((height.density * np.diff(height.edges)).sum(axis=1), 1.0)
+    np.testing.assert_allclose((height.observed * np.diff(height.edges)).sum(axis=1), 1.0)
+    expected = table[target == 0]["color"].value_counts(normalize=True)
+    assert dict(zip(color.values, color.observed[0], strict=True)) == pytest.approx(expected.to_dict())
+    np.testing.assert_allclose(visits.observed[0].sum(), 1.0)
+    bars = made.plot().axes_[1].patches
+    np.testing.assert_allclose([b.get_width() for b in bars[:3]], color.density[0])
+
+
+def test_many_levels_are_summed_up() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"town": rng.choice([f"town {i}" for i in range(40)], 500)})
+    target = rng.integers(0, 2, 500)
+    (panel,) = ClassDensityDisplay.from_estimator(tb.NaiveBayes().fit(table, target), table, target).panels
+    assert len(panel.values) == 12
+    assert panel.values[-1] == "(29 others)"
+    np.testing.assert_allclose(panel.density.sum(axis=1), 1.0)
+    np.testing.assert_allclose(panel.observed.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_has_densities(name: str) -> None:
+    make, data = ESTIMATORS[name]
+    rng = np.random.default_rng(2)
+    table, target = data(rng, 40), labels(rng, 40)
+    model = make().fit(table, target)
+    for known in ((table, target), (None, None)):
+        made = ClassDensityDisplay.from_estimator(model, *known)
+        assert all(np.isfinite(p.density).all() and (p.density >= 0).all() for p in made.panels)
+    if name in ("KernelNB", "NaiveBayes mixed", "MultinomialNB"):
+        made.plot()
+
+
+def test_ten_classes_have_a_line_each() -> None:
+    rng = np.random.default_rng(0)
+    target = np.arange(300) % 10
+    model = tb.GaussianNB().fit(rng.normal(size=(300, 1)) + target[:, None], target)
+    ax = ClassDensityDisplay.from_estimator(model).plot().ax_
+    assert [t.get_text() for t in ax.get_yticklabels()] == [str(k) for k in range(9, -1, -1)]
+    assert len(ax.lines) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"X": X}, "both X and y"),
+        ({"features": []}, "at least one"),
+        ({"features": ["width"]}, "no column 'width'"),
+        ({"features": [True]}, "no column True"),
+    ],
+)
+def test_bad_questions_about_densities(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        ClassDensityDisplay.from_estimator(tb.GaussianNB().fit(X, y), **options)
+
+
+# --- sigmoid -------------------------------------------------------------------------------------------------------
+
+
+def test_the_sigmoid_of_two_classes_is_predict_proba() -> None:
+    model = tb.LinearDiscriminantAnalysis().fit(X[50:], y[50:])
+    f = SigmoidDisplay.from_estimator(model, X[50:], y[50:]).frame("pandas")
+    np.testing.assert_allclose(f["posterior"], model.predict_proba(X[50:])[:, 1], atol=1e-12)
+    a, b = model.boundary(2, 1)
+    np.testing.assert_allclose(f["score"], X[50:] @ a + b, rtol=1e-8)
+
+
+def test_levels_and_missing_values_have_a_score_too() -> None:
+    words = [{k: v for k, v in row.items() if isinstance(v, str)} for row in rows]
+    words[0] = {"color": "green"}
+    model = tb.CategoricalNB().fit(pd.DataFrame(words), ripe)
+    f = SigmoidDisplay.from_estimator(model, words, ripe, pair=("yes", "no")).frame("pandas")
+    np.testing.assert_allclose(f["posterior"], model.predict_proba(words)[:, 1], atol=1e-12)
+
+
+def test_the_sigmoid_needs_a_line_and_a_pair() -> None:
+    model = tb.LinearDiscriminantAnalysis().fit(X, y)
+    assert SigmoidDisplay.from_estimator(model, X[:60], y[:60]).labels == (0, 1)  # the two with most rows, in order
+    for pair, says in (
+        (("a", "b"), "not a class"),
+        ((0, 0), "different"),
+        ((0,), "two class labels"),
+        ("01", "two class"),
+    ):
+        with pytest.raises(OptionError, match=says):
+            SigmoidDisplay.from_estimator(model, X, y, pair=pair)
+    with pytest.raises(OptionError, match="not linear"):
+        SigmoidDisplay.from_estimator(tb.QuadraticDiscriminantAnalysis().fit(X, y), X, y)
+    with pytest.raises(TableError, match="no rows of the classes"):
+        SigmoidDisplay.from_estimator(model, X[100:], y[100:], pair=(0, 1))
+    with pytest.raises(OptionError, match="one class"):
+        SigmoidDisplay.from_estimator(tb.GaussianNB(variance="shared").fit(X[:5], y[:5]), X[:5], y[:5])
+
+
+# --- evidence ------------------------------------------------------------------------------------------------------
+
+
+def test_bars_are_the_explanation_and_add_up() -> None:
+    made = EvidenceDisplay.from_estimator(MELONS, rows, row=3, label="no")
+    explained = MELONS.explain(rows)
+    f = made.frame("pandas")
+    np.testing.assert_allclose(f["contribution"][1:-1], explained.values[3, :, 0])
+    np.testing.assert_allclose(f["contribution"][:-1].sum(), f["contribution"].iloc[-1])
+    p = MELONS.predict_proba(rows[3:4])[0, 0]
+    np.testing.assert_allclose(f["contribution"].iloc[-1], np.log(p / (1 - p)))
+    ax = made.plot(most=3).ax_
+    bars = np.array([b.get_width() for b in ax.patches])
+    order = np.argsort(-np.abs(explained.values[3, :, 0]))
+    np.testing.assert_allclose(bars[1:4], explained.values[3, order[:3], 0])
+    np.testing.assert_allclose(bars[:-1].sum(), bars[-1])
+    assert [t.get_text() for t in ax.get_yticklabels()][-2:] == ["5 others", "log-odds"]
+    assert "no against yes" in ax.get_title(loc="left")
+
+
+def test_impossible_values_end_beyond_the_longest_bar() -> None:
+    model = tb.NaiveBayes(alpha=0).fit([{"a": "x", "b": "u"}, {"a": "z", "b": "v"}, {"a": "z", "b": "u"}], [0, 1, 1])
+    made = EvidenceDisplay.from_estimator(model, [{"a": "x", "b": "u"}])
+    assert np.isinf(made.frame("dict")["contribution"]).any()
+    ax = made.plot().ax_
+    assert np.isfinite([b.get_width() for b in ax.patches]).all()
+    assert any("∞" in t.get_text() for t in ax.texts)
+
+
+def test_bad_questions_about_evidence() -> None:
+    with pytest.raises(OptionError, match="row must be"):
+        EvidenceDisplay.from_estimator(MELONS, rows, row=17)
+    with pytest.raises(LabelError, match="not a class"):
+        EvidenceDisplay.from_estimator(MELONS, rows, label="maybe")
+    with pytest.raises(LabelError, match="not a class"):
+        EvidenceDisplay.from_estimator(MELONS, rows, against="maybe")
+    with pytest.raises(OptionError, match="most"):
+        EvidenceDisplay.from_estimator(MELONS, rows).plot(most=0)
+
+
+# --- nomogram ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_marked_values_sum_to_the_log_odds(name: str) -> None:
+    make, data = ESTIMATORS[name]
+    rng = np.random.default_rng(3)
+    table, target = data(rng, 60), labels(rng, 60)
+    model = make().fit(table, target)
+    frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table))
+    row = dict(
+        zip([f"x{j}" for j in range(4)] if frame is not table else frame.columns, frame.iloc[5].tolist(), strict=True)
+    )
+    if any(part in name for part in ("Quadratic", "DE", "Network", "KDB", "TAN")) or name in TOGETHER:
+        with pytest.raises(OptionError, match="adds up column by column"):
+            NomogramDisplay.from_estimator(model, table)
+        return
+    made = NomogramDisplay.from_estimator(model, table, pair=("b", "c"), row=row)
+    joint = model.predict_joint_log_proba([row])[0]
+    assert made.total == pytest.approx(joint[1] - joint[2], abs=1e-8)
+    if name in ("GaussianNB", "KernelNB", "NaiveBayes mixed"):
+        made.plot()
+
+
+def test_scales_are_log_ratios_strongest_first() -> None:
+    made = NomogramDisplay.from_estimator(MELONS, rows)
+    scale = next(s for s in made.scales if s.name == "texture")
+    p = MELONS.describe("texture")
+    expected = [np.log(p["yes"][v] / p["no"][v]) for v in scale.values]
+    np.testing.assert_allclose(scale.points, expected)
+    reach = [s.reach for s in made.scales]
+    assert reach == sorted(reach, reverse=True)
+    assert made.total is None
+    assert NomogramDisplay.from_estimator(MELONS, rows, most=2).hidden == 6
+
+
+def test_missing_values_add_nothing() -> None:
+    made = NomogramDisplay.from_estimator(MELONS, rows, row={"texture": "clear", "sugar": None})
+    joint = MELONS.predict_joint_log_proba([{"texture": "clear"}])[0]
+    assert made.total == pytest.approx(joint[1] - joint[0], abs=1e-10)
+
+
+def test_intervals_are_levels() -> None:
+    model = tb.NaiveBayes("frequency").fit(X, y)
+    made = NomogramDisplay.from_estimator(model, X, pair=(2, 1))
+    for scale in made.scales:
+        found = model.describe(scale.name)
+        assert scale.levels
+        np.testing.assert_allclose(scale.points, [np.log(found[2][v] / found[1][v]) for v in scale.values])
+
+
+def test_models_that_do_not_add_up_have_no_nomogram() -> None:
+    with pytest.raises(OptionError, match="adds up column by column"):
+        NomogramDisplay.from_estimator(tb.QuadraticDiscriminantAnalysis().fit(X, y), X)
+    for options, says in (
+        ({"row": [1, 2]}, "dict"),
+        ({"row": {"weight": 1}}, "no column 'weight'"),
+        ({"most": 0}, "most"),
+        ({"pair": ("yes", "perhaps")}, "not a class"),
+    ):
+        with pytest.raises(OptionError, match=says):
+            NomogramDisplay.from_estimator(MELONS, rows, **options)
+
+
+def test_stretches() -> None:
+    assert stretches(np.array([0.0, 1, 2])) == [(0, 2)]
+    assert stretches(np.array([0.0, 1, 1, 0])) == [(0, 2), (2, 3)]
+    assert stretches(np.array([3.0])) == [(0, 0)]
+    assert stretches(np.array([1.0, 1, 1])) == [(0, 2)]
