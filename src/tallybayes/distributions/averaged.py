@@ -15,7 +15,16 @@ from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.joint import GRID, Joint, information, packed
 from tallybayes.distributions.network import draw, draw_real, families
-from tallybayes.distributions.reals import Moments, best_strengths, cell_of, normals, one_less, terms, whole_of
+from tallybayes.distributions.reals import (
+    Moments,
+    RealTables,
+    best_strengths,
+    cell_of,
+    normals,
+    one_less,
+    terms,
+    whole_of,
+)
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, is_number
 
@@ -61,7 +70,9 @@ class AveragedNetwork(Joint):
         t = self.tables(d)
         p.update(columns=t.columns, starts=t.starts, n=min(self.n, d if self.reals else d - 1))
         if p["n"] == 0:
-            return p if not self.reals else {**p, "real_terms": {(): self._real_terms(p, (), None)}}
+            if self.reals:
+                self._estimate_reals(p)
+            return p
         p["W"] = self._weights(p)
         p["rank"], p["strengths"] = np.arange(d, dtype=np.int32), None
         if self.smoothing == "backoff":
@@ -78,30 +89,26 @@ class AveragedNetwork(Joint):
 
     def _sets(self, p: Params, n: int) -> list[tuple[int, ...]]:
         """The sets of n parents, each in the order in which they are backed off from."""
-        found = combinations(range(len(p["sizes"])), n)
+        found = combinations(range(len(p["sizes"])), n) if n else ()
         return [tuple(sorted(s, key=lambda j: int(p["rank"][j]))) for s in found]
 
     def _estimate_reals(self, p: Params) -> None:
-        strengths: list[Floats] | None = None
+        """real_terms: without parents, and then of each set of them."""
+        moments, strengths = self.real_tables(p["moments"]), None
         if self.smoothing == "backoff":
-            strengths = []
-            for depth in range(1, p["n"] + 1):
-                sets = self._sets(p, depth)
-                some = [sets[i * len(sets) // MOST_SETS] for i in range(MOST_SETS)] if len(sets) > MOST_SETS else sets
-                chains = [self._chain(p, s) for s in some]
-                whole = whole_of(chains[0][0])
-                strengths.append(best_strengths([(c[-1], one_less(c, whole, strengths)) for c in chains], GRID))
+            strengths = self._real_strengths(p, moments)
         p["real_strengths"] = strengths
-        p["real_terms"] = {s: self._real_terms(p, s, strengths) for s in [(), *self._sets(p, p["n"])]}
+        p["real_terms"] = [_real_terms(moments.all_chain(s), strengths) for s in [(), *self._sets(p, p["n"])]]
 
-    def _chain(self, p: Params, s: Sequence[int]) -> list[Moments]:
-        return [p["moments"].all(s[:depth]) for depth in range(len(s) + 1)]
-
-    def _real_terms(self, p: Params, s: tuple[int, ...], strengths: Any) -> Array:
-        """(real columns · cells, 3, classes), as the kernel reads them."""
-        chain = self._chain(p, s)
-        found = terms(normals(chain, whole_of(chain[0]), strengths))
-        return np.ascontiguousarray(found.swapaxes(0, 1).reshape(-1, 3, p["K"]))
+    def _real_strengths(self, p: Params, moments: RealTables) -> list[Floats]:
+        out: list[Floats] = []
+        for depth in range(1, p["n"] + 1):
+            sets = self._sets(p, depth)
+            some = [sets[i * len(sets) // MOST_SETS] for i in range(MOST_SETS)] if len(sets) > MOST_SETS else sets
+            chains = [moments.all_chain(s) for s in some]
+            whole = whole_of(chains[0][0])
+            out.append(best_strengths([(c[-1], one_less(c, whole, out)) for c in chains], GRID))
+        return out
 
     def _weights(self, p: Params) -> Floats:
         sets = _subsets(p)
@@ -149,7 +156,7 @@ class AveragedNetwork(Joint):
 
     def _scores_with_reals(self, codes: Array, values: Array, p: Params) -> Floats:
         """The network of each S by itself, and then their mean."""
-        real = self._real_scores(codes, values, p, ())
+        real = self._real_scores(codes, values, p, (), p["real_terms"][0])
         if p["n"] == 0:
             return real
         total, share = np.full(real.shape, -np.inf), np.zeros((len(real), 1))
@@ -164,7 +171,7 @@ class AveragedNetwork(Joint):
             if len(rows):
                 only = np.ascontiguousarray(codes[:, rows])
                 one = self._discrete_scores(only, p, np.eye(1, len(p["W"]), i)[0], 0.0) + np.log(p["W"][i])
-                one += self._real_scores(only, np.ascontiguousarray(values[:, rows]), p, s)
+                one += self._real_scores(only, np.ascontiguousarray(values[:, rows]), p, s, p["real_terms"][1 + i])
                 total[rows] = np.logaddexp(total[rows], one)
                 share[rows] += p["W"][i]
         alone = np.flatnonzero(share[:, 0] == 0)
@@ -175,10 +182,10 @@ class AveragedNetwork(Joint):
             total[alone] = naive + real[alone]
         return total
 
-    def _real_scores(self, codes: Array, values: Array, p: Params, s: tuple[int, ...]) -> Floats:
+    def _real_scores(self, codes: Array, values: Array, p: Params, s: tuple[int, ...], found: Array) -> Floats:
         parent = np.array(s * self.reals, dtype=np.int32)
         start = np.arange(self.reals + 1, dtype=np.int64) * len(s)
-        return _core.real_scores(codes, p["sizes"], parent, start, p["real_terms"][s], values)
+        return _core.real_scores(codes, p["sizes"], parent, start, found, values)
 
     def _implications(self, p: Params) -> NDArray[np.bool_]:
         """[a, b]: level a (of all columns' levels) is there in every row with level b."""
@@ -229,7 +236,7 @@ class AveragedNetwork(Joint):
             block = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
             drawn[j] = draw(block, p["exist"][j], cell, y, rng)
         if self.reals:
-            moments = self._chain(p, chain)
+            moments = self.real_tables(p["moments"]).all_chain(chain)
             mean, var = normals(moments, whole_of(moments[0]), p.get("real_strengths"))
             drawn += [draw_real((mean[:, j], var[:, j]), p["sizes"], chain, drawn, y, rng) for j in range(self.reals)]
         return drawn
@@ -248,6 +255,12 @@ def most_together(d: int, reals: int) -> int:
 def _subsets(p: Params) -> list[tuple[int, ...]]:
     """The sets of parents, in the order of the kernels."""
     return list(combinations(range(len(p["sizes"])), p["n"]))
+
+
+def _real_terms(chain: Sequence[Moments], strengths: Sequence[Floats] | None) -> Floats:
+    """(real columns · cells, 3, classes), as the kernel reads them."""
+    found = terms(normals(chain, whole_of(chain[0]), strengths))
+    return np.ascontiguousarray(found.swapaxes(0, 1).reshape(-1, 3, found.shape[-1]))
 
 
 def _offsets(p: Params) -> list[tuple[int, int]]:

@@ -248,7 +248,7 @@ class Joint(Distribution):
             if not np.isfinite(var).all():
                 raise _core.BadValue("overflow", 0, len(s["sizes"]) + j, float(np.abs(each[j].mean).max()))
         mean, var = (np.concatenate(each) for each in zip(*found, strict=True))
-        return {"moments": moments, "mean": mean, "var": var}
+        return {"moments": {key: s[key] for key in ("sizes", *KEYS)}, "plain_mean": mean, "plain_var": var}
 
     def information(self, s: Stats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """I(x_i; x_j | y) of all columns of the group as a symmetric matrix (NaN for pairs that are not counted, 0 for
@@ -316,7 +316,7 @@ class Joint(Distribution):
     def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         if j >= len(p["sizes"]):
             j -= len(p["sizes"])
-            return {"mean": float(p["mean"][j, k]), "variance": float(p["var"][j, k])}
+            return {"mean": float(p["plain_mean"][j, k]), "variance": float(p["plain_var"][j, k])}
         part = split(p["log"].T, p["sizes"])[j][k]
         return {str(v): float(np.exp(x)) for v, x, e in zip(labels, part, p["exist"][j], strict=False) if e}
 

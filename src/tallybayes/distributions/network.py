@@ -97,14 +97,15 @@ class FamilyNetwork(Joint):
         p["real_parent"] = np.array([i for own in parents for i in own], dtype=np.int32)
         p["real_start"] = np.cumsum([0, *map(len, parents)]).astype(np.int64)
         p["normals"], p["real_strengths"] = [], []
+        moments = self.real_tables(p["moments"])
         for j, own in enumerate(parents):
             group = [0] * p["K"] if d + j in self.blind else None if self.groups is None else self.groups[d + j]
-            chain = p["moments"].chain(j, own, group)
+            chain = moments.chain(j, own, group)
             whole = whole_of(chain[0], group)
             a = chain_strengths(chain, whole, GRID) if self.smoothing == "backoff" else None
             p["normals"].append(normals(chain, whole, a))
             p["real_strengths"].append(a)
-            p["mean"][j], p["var"][j] = (v[0] for v in normals(chain[:1], whole, None))
+            p["plain_mean"][j], p["plain_var"][j] = (v[0] for v in normals(chain[:1], whole, None))
         p["terms"] = np.concatenate([terms(found) for found in p["normals"]])
 
     def _counted(self, p: Params, f: Families) -> dict[str, Any]:
@@ -158,7 +159,8 @@ class FamilyNetwork(Joint):
         d = len(p["sizes"])
         parents = self.real_parents(d)
         most = max(map(len, parents))
-        chains = [p["moments"].chain(j, own) for j, own in enumerate(parents)]
+        moments = self.real_tables(p["moments"])
+        chains = [moments.chain(j, own) for j, own in enumerate(parents)]
         a: list[Any] = [None] * self.reals
         if self.smoothing == "backoff":
             a = [chain_strengths(c, whole_of(c[0]), GRID) for c in chains]

@@ -170,6 +170,9 @@ class RealTables:
         """(cells, real columns, classes), of a set that is counted beside all real columns."""
         return self._read(self._at[tuple(sorted(parents)), 0][0], parents)
 
+    def all_chain(self, parents: Sequence[int]) -> list[Moments]:
+        return [self.all(parents[:m]) for m in range(len(parents) + 1)]
+
     def _read(self, t: int, parents: Sequence[int]) -> Moments:
         own, reals = self._sets[t]
         K, shape = self._s["n"].shape[0], self._sizes[list(own)].tolist()
