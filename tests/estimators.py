@@ -71,7 +71,6 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
         lambda: tb.BayesNetwork({"length": ["color", "alive"], "visits": "alive", "alive": "color"}, cuts=None),
         mixed,
     ),
-    "BayesNetwork real": (lambda: tb.BayesNetwork(cuts=None), real),
     "BayesNetwork mixed": (lambda: tb.BayesNetwork({"length": ["color", "alive"], "alive": "color"}), mixed),
 }
 # Cuts are chosen by the first rows learned: parts agree only if they are told the cuts.
@@ -83,6 +82,7 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "TAN real": (lambda: tb.TAN(cuts="frequency", bins=3, smoothing="laplace"), real),
     "SPODE mixed, real": (lambda: tb.SPODE(cuts=None), mixed),
     "TAN mixed, real": (lambda: tb.TAN(cuts=None, smoothing="laplace"), mixed),
+    "TAN only real": (lambda: tb.TAN(cuts=None), real),
     "KDB mixed, real": (lambda: tb.KDB(2, cuts=None), mixed),
     "KDB": (lambda: tb.KDB(2), words),
     "KDB all": (lambda: tb.KDB(2, "categorical", select=False), codes),

@@ -137,6 +137,18 @@ def test_only_reals_is_naive_bayes() -> None:
     assert tb.SPODE(cuts=None).fit(X, y).superparent_ is None
 
 
+def test_only_reals_learn_by_adding() -> None:
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 3
+    for make in (tb.BayesNetwork, tb.AODE, tb.TAN):
+        whole = make(cuts=None).fit(X, y)
+        stream = make(cuts=None).partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+        merged = make(cuts=None).fit(X[:20], y[:20]) + make(cuts=None).fit(X[20:], y[20:])
+        less = make(cuts=None).fit(np.concatenate([X, X[:9]]), np.concatenate([y, y[:9]])).forget(X[:9], y[:9])
+        for model in (stream, merged, less):
+            np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
 def test_without_parents_reals_and_levels_are_naive_bayes() -> None:
     rows, y = mixed(0, missing=0.2)
     table = frame(rows)
@@ -375,6 +387,17 @@ def test_one_row_at_a_time_and_pickles() -> None:
         assert set(model.describe("color")["yes"]) == {"r", "g", "b", "violet"}
         twin = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(twin.predict_proba(frame(rows)), model.predict_proba(frame(rows)))
+
+
+def test_a_ranking_of_columns() -> None:
+    rng = np.random.default_rng(0)
+    y, noise = rng.integers(0, 2, 2000), rng.normal(size=(2, 2000))
+    table = pd.DataFrame({"z": rng.choice(["u", "v"], 2000), "near": noise[0] + 3 * y, "far": noise[1]})
+    want = tb.NaiveBayes().fit(table, y).explain()
+    for model in (tb.BayesNetwork({"near": "z", "far": "z"}, cuts=None), tb.AODE(cuts=None)):
+        found = model.fit(table, y).explain()
+        np.testing.assert_allclose(found.information, want.information, atol=0.02)
+        assert found.error[0] == 0  # a short list of levels: exact
 
 
 # --- what has no answer, or nearly none -----------------------------------------------------------------------------
