@@ -266,23 +266,23 @@ Array<double, 2> py_scores(const Packed& codes, const Sizes& sizes, const Ints& 
   return out;
 }
 
-using Factors = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using RealLogs = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 
-Ladder::Reals make_steps(const Model& m, std::size_t n, const std::optional<Ints>& step, const std::optional<Factors>& factors) {
+Ladder::Reals make_steps(const Model& m, std::size_t n, const std::optional<Ints>& step, const std::optional<RealLogs>& logs) {
   Ladder::Reals out;
   out.step.assign(m.families.count, -1);
   if (!step) return out;
-  expect(factors && factors->shape(1) > 0, "steps of real columns need their factors");
-  expect(factors->shape(2) == n && factors->shape(3) == m.counts.classes, "factors must be (reals, parents + 1, rows, classes)");
+  expect(logs && logs->shape(1) > 0, "steps of real columns need their logs");
+  expect(logs->shape(2) == n && logs->shape(3) == m.counts.classes, "logs must be (reals, parents + 1, rows, classes)");
   out.step.assign(step->data(), step->data() + step->shape(0));
   std::size_t discrete = 0;
   for (const std::int32_t s : out.step) {
-    expect(s >= -1 && s < static_cast<std::int32_t>(factors->shape(0)), "a step is neither -1 nor a real column");
+    expect(s >= -1 && s < static_cast<std::int32_t>(logs->shape(0)), "a step is neither -1 nor a real column");
     discrete += s < 0;
   }
   expect(discrete == m.families.count, "as many steps of -1 as there are families");
-  out.most = factors->shape(1) - 1;
-  out.factor = factors->data();
+  out.most = logs->shape(1) - 1;
+  out.log = logs->data();
   return out;
 }
 
@@ -291,14 +291,14 @@ Array<double, 2> py_losses(const Packed& codes, const Labels& y, const std::opti
                            const Sizes& starts, const Ints& child, const Ints& parent, const Sizes& parent_start,
                            const Sizes& table, const std::optional<IntTable>& group, const Doubles& levels, double alpha,
                            const Strengths& strengths, const std::optional<Ints>& step,
-                           const std::optional<Factors>& factors) {
+                           const std::optional<RealLogs>& logs) {
   const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
   const double* a = strengths_or_null(strengths, parent);
   const std::size_t n = codes.shape(1);
   const double* weights = weights_or_null(w, n);
   expect(codes.shape(0) == sizes.shape(0), "codes must be (columns, rows)");
   expect(y.shape(0) == n && class_weight.shape(0) == m.counts.classes, "y: one per row; class_weight: one per class");
-  Ladder::Reals reals = make_steps(m, n, step, factors);
+  Ladder::Reals reals = make_steps(m, n, step, logs);
   std::size_t most = reals.most;
   for (std::size_t f = 0; f < m.families.count; ++f) most = std::max(most, m.families.parents(f));
   auto out = make_array<double, 2>({most + 1, reals.step.size()});
@@ -355,10 +355,10 @@ void bind_families(nb::module_& m) {
         "is left out.");
   m.def("family_losses", &py_losses, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
         nb::arg("class_weight").noconvert(), TB_COUNTED, nb::arg("strengths").noconvert().none(),
-        nb::arg("step").noconvert().none() = nb::none(), nb::arg("factors").noconvert().none() = nb::none(),
+        nb::arg("step").noconvert().none() = nb::none(), nb::arg("logs").noconvert().none() = nb::none(),
         "(most parents + 1, families): the leave-one-out log-loss of the network of the first families with at most so\n"
         "many parents each. With real columns step says of each column in order which of them it is (-1: the next\n"
-        "family), and factors (reals, most parents + 1, rows, classes) hold their densities without the row.");
+        "family), and logs (reals, most parents + 1, rows, classes) hold their log densities without the row.");
 #undef TB_COUNTED
 }
 

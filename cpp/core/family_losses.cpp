@@ -86,8 +86,10 @@ class Walk {
     const std::size_t K = l_.classes;
     for (std::size_t k = 0; k <= l_.most; ++k) {
       const std::size_t level = std::min(k, l_.reals.most);
-      const double* p = l_.reals.factor + ((j * (l_.reals.most + 1) + level) * n_ + r) * K;
-      for (std::size_t c = 0; c < K; ++c) post_[k * K + c] *= p[c];
+      const double* log = l_.reals.log + ((j * (l_.reals.most + 1) + level) * n_ + r) * K;
+      const double top = *std::max_element(log, log + K);
+      if (!std::isfinite(top)) continue;  // too far from every class to tell
+      for (std::size_t c = 0; c < K; ++c) post_[k * K + c] *= std::exp(log[c] - top);
     }
   }
 

@@ -20,8 +20,8 @@ struct Ladder {
   struct Reals {
     std::vector<std::int32_t> step;   // of each step: −1 for the next family, else which of the real columns
     std::size_t most = 0;             // parents
-    const double* factor = nullptr;   // (reals, most + 1, rows, classes): p(x | class, the first parents), up to a factor
-                                      // that the classes share; 1 where x is missing
+    const double* log = nullptr;      // (reals, most + 1, rows, classes): log p(x | class, the first parents); 0 where x
+                                      // is missing
   } reals;
   std::size_t most = 0;  // parents
   std::vector<std::vector<Level>> levels;

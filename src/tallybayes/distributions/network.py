@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.joint import GRID, Joint, packed
-from tallybayes.distributions.reals import cell_of, chain_strengths, left_out_factors, normals, terms, whole_of
+from tallybayes.distributions.reals import chain_strengths, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, TableError
 
@@ -141,20 +141,19 @@ class FamilyNetwork(Joint):
         step = np.array([-1 if j < d else j - d for j in order], dtype=np.int32) if self.reals else None
         total: Any = 0.0
         for span, codes, _ in packed(data, p["sizes"], p["exist"]):
-            for some, factors in self._left_out(p, data, codes, span, y, w):
-                here = np.ascontiguousarray(codes[:, some.start - span.start : some.stop - span.start])
+            for some, here, logs in self._left_out(p, data, codes, span, y, w):
                 part = None if w is None else w[some]
                 rows = (here, y[some], part, p["class_weight"])
-                total = total + _core.family_losses(*rows, **counted, strengths=strengths, step=step, factors=factors)
+                total = total + _core.family_losses(*rows, **counted, strengths=strengths, step=step, logs=logs)
         return np.asarray(total)
 
     def _left_out(
         self, p: Params, data: Coded, codes: Array, span: slice, y: NDArray[np.int32], w: Array | None
-    ) -> Iterator[tuple[slice, Array | None]]:
-        """Parts of a span of rows, and what the real columns say there (real columns, most parents + 1, rows, classes),
-        each row judged without itself."""
+    ) -> Iterator[tuple[slice, Array, Array | None]]:
+        """Parts of a span of rows, their codes, and what the real columns say there (real columns, most parents + 1,
+        rows, classes), each row judged without itself."""
         if not self.reals:
-            yield span, None
+            yield span, codes, None
             return
         d = len(p["sizes"])
         parents = self.real_parents(d)
@@ -167,16 +166,15 @@ class FamilyNetwork(Joint):
         step = max(1, FACTORS // (self.reals * (most + 1) * p["K"]))
         for first in range(span.start, span.stop, step):
             some = slice(first, min(first + step, span.stop))
-            here = codes[:, some.start - span.start : some.stop - span.start]
+            here = np.ascontiguousarray(codes[:, some.start - span.start : some.stop - span.start])
             values = self.real_values(data, some, d)
             assert values is not None
             unit = np.ones(values.shape[1]) if w is None else np.minimum(w[some], 1.0)
             out = np.empty((self.reals, most + 1, len(unit), p["K"]))
             for j, own in enumerate(parents):
-                cells = [cell_of(here, p["sizes"], own[:depth]) for depth in range(len(own) + 1)]
-                found = left_out_factors(chains[j], a[j], cells, values[j], y[some], unit)
+                found = left_out_logs(chains[j], a[j], own, here, p["sizes"], values[j], y[some], unit)
                 out[j, : len(found)], out[j, len(found) :] = found, found[-1]
-            yield some, out
+            yield some, here, out
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)

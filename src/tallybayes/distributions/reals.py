@@ -314,36 +314,41 @@ def terms(normal: Normal) -> Floats:
 # --- a row judged by the others -------------------------------------------------------------------------------------
 
 
-def left_out_factors(
+def left_out_logs(
     chain: Sequence[Moments],
     strengths: Sequence[Floats] | None,
-    cells: Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]],
+    parents: Sequence[int],
+    codes: Array,
+    sizes: NDArray[np.int64],
     x: Floats,
     y: NDArray[np.int32],
     unit: Floats,
 ) -> Floats:
-    """(levels, rows, classes): p(x | class, the first 0, 1, … parents) by the moments without the row itself, relative
-    to the class where it is largest; 1 where x is missing. Where a parent is missing the parents before it stand in.
+    """(levels, rows, classes): log p(x | class, the first 0, 1, … parents) by the moments without the row itself; 0
+    where x is missing. Where a parent is missing the parents before it stand in.
 
-    cells: of each level, each row's cell, and whether its parents are there. unit: how much of a row is left out.
+    unit: how much of a row is left out. A row is in the moments of its own class only; of the others the floor alone,
+    FLOOR of the column's variance, is with it.
     """
-    rows, K = len(x), chain[0].n.shape[1]
-    out = np.ones((len(chain), rows, K))
-    here = ~np.isnan(x) & (y >= 0)
-    x, taken = np.where(here, x, 0.0)[:, None], np.where(here, unit, 0.0)[:, None]
-    mine = np.arange(K) == y[:, None]
-    whole = chain[0].pooled(axis=1).without(x, taken)
-    found = plain(chain[0].without(x, np.where(mine, taken, 0.0)), whole)
+    out = np.zeros((len(chain), len(x), chain[0].n.shape[1]))
+    whole, here = whole_of(chain[0]), np.flatnonzero(~np.isnan(x) & (y >= 0))
+    if not whole.m2.item() > 0 or not len(here):
+        return out
+    seen, label, unit = x[here], y[here], unit[here]
+    less = whole[0].without(seen, unit)
+    own = plain(chain[0][0, label].without(seen, unit), less)
     for depth, m in enumerate(chain):
+        some = np.array(parents[:depth], dtype=np.int32), np.array([0, depth], dtype=np.int64)
+        table = terms(normals(chain[: depth + 1], whole, strengths))
+        out[depth] = _core.real_scores(codes, sizes, *some, table, x[None])
         if depth > 0:
-            cell, known = cells[depth]
-            new = _next(m[cell].without(x, np.where(mine, taken, 0.0)), found, whole, strengths, depth - 1)
-            found = np.where(known[:, None], new[0], found[0]), np.where(known[:, None], new[1], found[1])
-        mean, var = found
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            log = -0.5 * np.log(var) - (x - mean) ** 2 / (2 * var)
-            log = log - log.max(axis=1, keepdims=True)
-        out[depth] = np.where(here[:, None] & np.isfinite(log).any(axis=1, keepdims=True) & (var > 0), np.exp(log), 1.0)
+            cell, known = cell_of(codes, sizes, parents[:depth])
+            out[depth][~known] = out[depth - 1][~known]
+            new = _next(m[cell[here], label].without(seen, unit), own, less, strengths, depth - 1)
+            own = np.where(known[here], new[0], own[0]), np.where(known[here], new[1], own[1])
+        mean, scale, norm = terms((own[0][:, None], own[1][:, None]))[..., 0].T
+        out[depth][here, label] = norm - ((seen - mean) * scale) ** 2
+        out[depth][here[own[1] == 0]] = 0.0  # without the row the column does not vary
     return out
 
 
