@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     try:
-        for module in (".workloads", ".discriminants", ".networks"):  # for what they register
+        for module in (".workloads", ".discriminants", ".networks", ".commands"):  # for what they register
             importlib.import_module(module, __package__)
     except ModuleNotFoundError as error:
         print(f"{error}: `make bench` installs what the benchmark needs", file=sys.stderr)

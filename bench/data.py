@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,30 @@ def frame(library: str, X: Array, *, categorical: bool) -> Any:
 
         return pl.DataFrame(arrow)
     return arrow
+
+
+def mixed_csv(path: Path, n: int, copies: int = 1) -> None:
+    """10 columns of numbers, 10 of words with 8 levels, and `label` with 3 classes; `copies` times over."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    rng = np.random.default_rng(5)
+    y = rng.integers(3, size=n)
+    columns: dict[str, Any] = {}
+    for j in range(10):
+        columns[f"number {j}"] = np.round(rng.standard_normal(n) + 0.5 * (y == j % 3), 4)
+    for j in range(10):
+        v = np.where(rng.random(n) < 0.2, (y + j) % 8, rng.integers(8, size=n)).astype(np.int32)
+        words = pa.array([f"level {k}" for k in range(8)])
+        columns[f"word {j}"] = pa.DictionaryArray.from_arrays(pa.array(v), words).cast(pa.string())
+    labels = pa.array([f"class {k}" for k in range(3)])
+    columns["label"] = pa.DictionaryArray.from_arrays(pa.array(y.astype(np.int32)), labels).cast(pa.string())
+    table = pa.table(columns)
+    plain = csv.WriteOptions(include_header=False, quoting_style="none")
+    with path.open("wb") as file:
+        csv.write_csv(table.slice(0, 0), file, csv.WriteOptions(quoting_style="none"))
+        for _ in range(copies):
+            csv.write_csv(table, file, plain)
 
 
 def buffers(arrow: Any) -> list[Array]:

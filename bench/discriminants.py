@@ -61,7 +61,7 @@ def discriminant_proba(shrink: int, cls: str) -> Case:
     )
 
 
-@workload("leave-one-out grid, 11×11", of_limit=1.0)
+@workload("leave-one-out grid, 11×11", of_limit=1.0, megabytes=64.0)
 def leave_one_out(shrink: int) -> Case:
     n = 20_000 // shrink
     X, y = data.gaussians(n, 50, 5)

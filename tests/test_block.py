@@ -175,7 +175,8 @@ def test_samples_have_the_moments_of_the_model() -> None:
 @pytest.mark.parametrize(
     "bad",
     [{"alpha": 2.0}, {"alpha": "some"}, {"shrinkage": -0.1}, {"shrinkage": "much"}, {"ddof": 2}, {"tol": -1.0},
-     {"covariance": "round"}, {"covariance": "diagonal", "alpha": "auto"}, {"alpha": "auto", "shrinkage": "oas"}],
+     {"covariance": "round"}, {"covariance": "diagonal", "alpha": "auto"}, {"alpha": "auto", "shrinkage": "oas"},
+     {"covariance": "spherical", "shrinkage": 0.3}, {"covariance": "spherical", "shrinkage": "oas"}],
 )  # fmt: skip
 def test_options_that_are_refused(bad: Any) -> None:
     X, y, _ = rows(0)

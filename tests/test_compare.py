@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -21,7 +22,7 @@ from tallybayes.errors import LabelError, OptionError, TableError
 from tests.estimators import ESTIMATORS, labels
 
 
-@pytest.mark.parametrize("name", [n for n in ESTIMATORS if n != "KernelNB"])
+@pytest.mark.parametrize("name", [n for n in ESTIMATORS if not re.search("Kernel|AODE|A2DE|Network", n)])
 def test_the_log_odds_are_linear_in_the_features(name: str) -> None:
     make, data = ESTIMATORS[name]
     rng = np.random.default_rng(0)
@@ -246,3 +247,14 @@ def test_refusals_of_pairs_and_labels() -> None:
         tb.learning_curves(tb.GaussianNB(), X, np.zeros(40, dtype=int))
     with pytest.raises(LabelError, match="too few"):
         tb.learning_curves(tb.GaussianNB(), X, np.arange(40) == 3)
+
+
+def test_parameters_of_a_network_are_counted() -> None:
+    X = np.array([[0, 0, 0], [1, 1, 0], [0, 2, 1], [1, 0, 1]] * 3)
+    y = np.arange(12) % 2
+    model = tb.BayesNetwork("x0 -> x1", schema="categorical").fit(X, y)
+    assert tb.count_parameters(model) == 1 + 2 * (1 + 2 * 2 + 1)  # prior; x0, x1 given x0, x2 of each class
+    with pytest.raises(OptionError, match="no fixed number"):
+        tb.count_parameters(tb.AODE("categorical").fit(X, y))
+    with pytest.raises(OptionError, match="no logistic twin"):
+        tb.twin(tb.AODE("categorical")).fit(X, y)

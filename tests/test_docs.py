@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import os
 import pkgutil
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import warnings
@@ -14,20 +17,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import tallybayes
 from tallybayes import distributions, plots
+from tallybayes.cli.app import COMMANDS, app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
 
 
 def modules() -> list[str]:
     found = pkgutil.walk_packages(tallybayes.__path__, "tallybayes.")
-    return ["tallybayes", *(m.name for m in found if not m.name.endswith("_core"))]
+    return ["tallybayes", *(m.name for m in found if not m.name.endswith(("_core", "__main__")))]
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +72,37 @@ def test_links_point_to_files(page: Path) -> None:
 
 def test_there_are_pages_to_run() -> None:
     assert len(PAGES) > 7
-    assert all(BLOCK.search(p.read_text(encoding="utf-8")) for p in PAGES if p.name != "reference.md")
+    without = ("reference.md", "commands.md")
+    assert all(BLOCK.search(p.read_text(encoding="utf-8")) for p in PAGES if p.name not in without)
+
+
+def test_commands_of_a_page_answer_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines after `$ ` in console blocks, in order, in a folder with watermelon.csv."""
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    shutil.copy(ROOT / "src" / "tallybayes" / "datasets" / "watermelon.csv", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for block in CONSOLE.findall(text):
+        for step in block.removeprefix("$ ").split("\n$ "):
+            command, _, expected = step.partition("\n")
+            program, *args = shlex.split(command)
+            assert program == "tallybayes"
+            result = CliRunner().invoke(app, args)
+            assert result.exit_code == 0, result.stderr
+            assert doctest.OutputChecker().check_output(expected, result.stdout, FLAGS), result.stdout
+            ran += 1
+    assert ran > 8
+
+
+def test_the_page_of_commands_is_fresh() -> None:
+    """`make docs` writes it: a command or an option without a place there fails here."""
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate_commands.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert generate.PAGE.read_text(encoding="utf-8") == generate.page(), "run `make docs`"
+    assert all(f"\n## {name}\n" in generate.page() for name in COMMANDS)
 
 
 @pytest.mark.parametrize("name", modules())

@@ -269,7 +269,7 @@ def left_out_losses(rows: Any, y: Any, parents: Any, order: Any, strengths: Any)
     total = np.zeros(len(order))
     for i in range(len(y)):
         log = left_out_logs(rows, y, i, parents, order, strengths)
-        assume(np.ptp(log, axis=1).max() < 600)  # further apart than numbers can be
+        assume(np.ptp(log, axis=1).max() < 400)  # further apart than numbers can be
         total -= (log - np.logaddexp.reduce(log, axis=1, keepdims=True))[:, sorted(set(y)).index(y[i])]
     return total
 

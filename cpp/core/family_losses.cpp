@@ -3,151 +3,218 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/threads.hpp"
 
 namespace tb {
 namespace {
 
-constexpr std::size_t kSpan = 1024;   // rows whose losses are summed together
-constexpr double kTiny = 1e-200;
+constexpr std::size_t kSpan = 512;  // rows whose losses are summed together
+constexpr double kTiny = 1e-100;
 
 // log(product of many probabilities) without a logarithm each.
 class LogProduct {
  public:
   void multiply(double p) {
-    if (p < 1e-100) return add(std::log(p));  // two such would be zero
-    product_ *= p;
-    if (product_ < kTiny) flush();
-  }
-  double value() {
-    flush();
-    return sum_;
+    const double next = product_ * p;
+    if (__builtin_expect(next < kTiny, 0)) small(p);
+    else product_ = next;
   }
   void add(double log) { sum_ += log; }
+  double value() const { return sum_ + std::log(product_); }
 
  private:
-  void flush() {
-    sum_ += std::log(product_);
+  void small(double p) {  // each by itself: their product may vanish
+    sum_ += std::log(product_) + std::log(std::max(p, 1e-300));
     product_ = 1.0;
   }
   double product_ = 1.0;
   double sum_ = 0.0;
 };
 
-template <class T>
+// One level of one family, ready to be read.
+struct Rung {
+  const double* p;
+  const double* n;
+  const double* total;
+  std::vector<double> inverse;  // 1 / (total - 1 + a): no division for a row of weight 1
+  double a;     // strength of what stands in for a cell that is empty
+  double base;  // that, or below 0 for the estimate with one parent less
+  std::size_t parent;  // the column whose code leads here (not for the first)
+  std::size_t parents_size;
+};
+
+struct Step {
+  std::size_t child;
+  std::size_t size;
+  std::vector<Rung> rung;
+};
+
+std::vector<Step> steps_of(const Ladder& l) {
+  std::vector<Step> out;
+  for (std::size_t f = 0; f < l.levels.size(); ++f) {
+    const auto child = static_cast<std::size_t>(l.families.child[f]);
+    const double N = std::max(l.smoothing.levels[child], 1.0);
+    Step step{child, static_cast<std::size_t>(l.size[child]), {}};
+    for (std::size_t k = 0; k < l.levels[f].size(); ++k) {
+      const Level& level = l.levels[f][k];
+      Rung rung{level.p.data(), level.n.data(), level.total.data(), {}, l.smoothing.alpha * N, 1.0 / N, 0, 0};
+      if (k > 0) {
+        const std::int64_t i = l.families.parent_start[f] + static_cast<std::int64_t>(k) - 1;
+        rung.parent = static_cast<std::size_t>(l.families.parent[i]);
+        rung.parents_size = static_cast<std::size_t>(l.size[rung.parent]);
+        if (l.strength) {
+          rung.a = l.strength[i];
+          rung.base = -1.0;
+        }
+      }
+      for (const double total : level.total) rung.inverse.push_back(1.0 / (total - 1.0 + rung.a));
+      step.rung.push_back(std::move(rung));
+    }
+    out.push_back(std::move(step));
+  }
+  return out;
+}
+
+// The rows [first, first + count) of one span: all of them take a step before the next one, whose tables then lie in
+// cache. K classes, or any number if K is 0.
+template <class T, std::size_t K>
 class Walk {
  public:
-  Walk(const Ladder& ladder, const T* codes, std::size_t n)
-      : l_(ladder), codes_(codes), n_(n), post_((ladder.most + 1) * ladder.classes),
-        loss_((ladder.most + 1) * ladder.reals.step.size()) {}
-
-  void row(std::size_t r, std::size_t y, double w) {
-    const std::size_t K = l_.classes;
-    const double unit = std::min(w, 1.0);  // a row of weight 2 is two rows, of which one is left out
-    for (std::size_t k = 0; k <= l_.most; ++k) {
-      for (std::size_t c = 0; c < K; ++c) post_[k * K + c] = l_.class_weight[c] - (c == y ? unit : 0.0);
-    }
-    const std::size_t steps = l_.reals.step.size();
-    for (std::size_t s = 0, f = 0; s < steps; ++s) {
-      if (l_.reals.step[s] >= 0) {
-        real(static_cast<std::size_t>(l_.reals.step[s]), r);
-      } else {
-        if (codes_[static_cast<std::size_t>(l_.families.child[f]) * n_ + r] != kNoCode<T>) feature(f, r, y, unit);
-        ++f;
-      }
-      for (std::size_t k = 0; k <= l_.most; ++k) {
-        LogProduct& loss = loss_[k * steps + s];
-        const double p = normalise(post_.data() + k * K, y);
-        if (w == 1.0) loss.multiply(p);
-        else loss.add(w * std::log(p));
+  Walk(const Ladder& ladder, const T* codes, std::size_t n, const std::int32_t* y, const double* w, std::size_t first)
+      : codes_(codes), n_(n), classes_(ladder.classes), levels_(ladder.most + 1) {
+    for (std::size_t r = first; r < std::min(n, first + kSpan); ++r) {
+      const double weight = w ? w[r] : 1.0;
+      if (y[r] < 0 || !(weight > 0)) continue;
+      // a row of weight 2 is two rows, of which one is left out
+      const Row row{r, static_cast<std::size_t>(y[r]), weight, std::min(weight, 1.0)};
+      rows_.push_back(row);
+      for (std::size_t k = 0; k < levels_; ++k) {
+        for (std::size_t c = 0; c < classes(); ++c) post_.push_back(ladder.class_weight[c] - (c == row.y ? row.unit : 0.0));
+        share_.push_back(share(post_.data() + post_.size() - classes(), row.y));
       }
     }
   }
 
-  void write(double* out) {
-    for (LogProduct& l : loss_) *out++ = -l.value();
+  // out[k]: the loss of all rows after this step, with up to k parents.
+  void take(const Step& step, double* out, std::size_t stride) {
+    each_row(out, stride, [&](const Row& row, double* post, double* shares) {
+      const T x = codes_[step.child * n_ + row.r];
+      if (x != kNoCode<T>) feature(step, x, row, post, shares);
+    });
+  }
+
+  // The same for real column j.
+  void take(const Ladder::Reals& reals, std::size_t j, double* out, std::size_t stride) {
+    each_row(out, stride, [&](const Row& row, double* post, double* shares) {
+      for (std::size_t k = 0; k < levels_; ++k) {
+        const double* log = reals.log + ((j * (reals.most + 1) + std::min(k, reals.most)) * n_ + row.r) * classes();
+        const double top = *std::max_element(log, log + classes());
+        if (!std::isfinite(top)) continue;  // too far from every class to tell
+        for (std::size_t c = 0; c < classes(); ++c) post[k * classes() + c] *= std::exp(log[c] - top);
+        shares[k] = share(post + k * classes(), row.y);
+      }
+    });
   }
 
  private:
-  double normalise(double* post, std::size_t y) const {
-    double sum = 0;
-    for (std::size_t c = 0; c < l_.classes; ++c) sum += post[c];
-    if (!(sum > 0)) {  // every class impossible: nothing is known
-      for (std::size_t c = 0; c < l_.classes; ++c) post[c] = 1.0;
-      sum = static_cast<double>(l_.classes);
+  struct Row {
+    std::size_t r, y;
+    double weight, unit;
+  };
+
+  // f(row, its posteriors, its shares) multiplies what a column says into them.
+  template <class F>
+  void each_row(double* out, std::size_t stride, F&& f) {
+    std::vector<LogProduct> loss(levels_);
+    double* post = post_.data();
+    double* shares = share_.data();
+    for (const Row& row : rows_) {
+      f(row, post, shares);
+      for (std::size_t k = 0; k < levels_; ++k) {
+        if (row.weight == 1.0) loss[k].multiply(shares[k]);
+        else loss[k].add(row.weight * std::log(std::max(shares[k], 1e-300)));
+      }
+      post += levels_ * classes();
+      shares += levels_;
     }
-    const double scale = 1.0 / sum;
-    for (std::size_t c = 0; c < l_.classes; ++c) post[c] *= scale;
-    return std::max(post[y], 1e-300);
+    for (std::size_t k = 0; k < levels_; ++k) out[k * stride] = -loss[k].value();
   }
 
-  void real(std::size_t j, std::size_t r) {
-    const std::size_t K = l_.classes;
-    for (std::size_t k = 0; k <= l_.most; ++k) {
-      const std::size_t level = std::min(k, l_.reals.most);
-      const double* log = l_.reals.log + ((j * (l_.reals.most + 1) + level) * n_ + r) * K;
-      const double top = *std::max_element(log, log + K);
-      if (!std::isfinite(top)) continue;  // too far from every class to tell
-      for (std::size_t c = 0; c < K; ++c) post_[k * K + c] *= std::exp(log[c] - top);
+  std::size_t classes() const { return K ? K : classes_; }
+
+  // P(y) among the products of one level, which are kept away from 0.
+  double share(double* post, std::size_t y) const {
+    double sum = 0;
+    for (std::size_t c = 0; c < classes(); ++c) sum += post[c];
+    if (__builtin_expect(!(sum > kTiny), 0)) {
+      for (std::size_t c = 0; c < classes(); ++c) post[c] = sum > 0 ? post[c] / sum : 1.0;  // all 0: nothing is known
+      sum = sum > 0 ? 1.0 : static_cast<double>(classes());
     }
+    return post[y] / sum;
   }
 
   // Multiplies P(x | class, the first k parents) into each posterior, the row itself taken out of its class.
-  void feature(std::size_t f, std::size_t r, std::size_t y, double unit) {
-    const std::size_t K = l_.classes, child = static_cast<std::size_t>(l_.families.child[f]);
-    const std::vector<Level>& levels = l_.levels[f];
-    const auto size = static_cast<std::size_t>(l_.size[child]);
-    const std::size_t x = codes_[child * n_ + r];
-    std::size_t cell = 0;
+  void feature(const Step& step, std::size_t x, const Row& row, double* post, double* shares) const {
+    std::size_t cell = 0, k = 0;
     double own = 0;
-    const Level* level = nullptr;
-    for (std::size_t l = 0; l <= l_.most; ++l) {
-      if (l < levels.size() && (l == 0 || known(f, l - 1, r, cell))) {
-        level = &levels[l];
-        own = left_out(f, l, cell, x, y, unit, own, size);
+    const double* p = nullptr;
+    for (; k < step.rung.size(); ++k) {
+      const Rung& rung = step.rung[k];
+      if (k > 0) {
+        const T v = codes_[rung.parent * n_ + row.r];
+        if (v == kNoCode<T>) break;  // the estimate without this parent, and those after it, stands in
+        cell = cell * rung.parents_size + v;
       }
-      const double* p = level->p.data() + (cell * size + x) * K;  // a parent missing: the estimate without it
-      double* post = post_.data() + l * K;
-      for (std::size_t c = 0; c < K; ++c) post[c] *= c == y ? own : p[c];
+      const std::size_t at = (cell * step.size + x) * classes();
+      const double n = rung.n[at + row.y] - row.unit, base = rung.base < 0 ? own : rung.base;
+      const double total = rung.total[cell * classes() + row.y] - row.unit + rung.a;
+      const double up = std::max(n + rung.a * base, 0.0);
+      if (__builtin_expect(!(total > 0), 0)) own = base;
+      else if (row.unit == 1.0) own = up * rung.inverse[cell * classes() + row.y];
+      else own = up / total;
+      p = rung.p + at;
+      shares[k] = multiply(post + k * classes(), p, own, row.y);
     }
+    for (; k < levels_; ++k) shares[k] = multiply(post + k * classes(), p, own, row.y);
   }
 
-  bool known(std::size_t f, std::size_t i, std::size_t r, std::size_t& cell) const {
-    const auto j = static_cast<std::size_t>(l_.families.parent[l_.families.parent_start[f] + static_cast<std::int64_t>(i)]);
-    const T v = codes_[j * n_ + r];
-    if (v == kNoCode<T> || stopped(f, i, r)) return false;
-    cell = cell * static_cast<std::size_t>(l_.size[j]) + v;
-    return true;
-  }
-  // Parents after one that is missing are not looked at.
-  bool stopped(std::size_t f, std::size_t i, std::size_t r) const {
-    for (std::size_t e = 0; e < i; ++e) {
-      const auto j = static_cast<std::size_t>(l_.families.parent[l_.families.parent_start[f] + static_cast<std::int64_t>(e)]);
-      if (codes_[j * n_ + r] == kNoCode<T>) return true;
+  double multiply(double* post, const double* p, double own, std::size_t y) const {
+    if constexpr (K > 0) {  // in registers: what was just stored is not read back
+      double now[K], sum = 0, mine = 0;
+      for (std::size_t c = 0; c < K; ++c) {
+        now[c] = post[c] * (c == y ? own : p[c]);
+        sum += now[c];
+        mine = c == y ? now[c] : mine;
+      }
+      for (std::size_t c = 0; c < K; ++c) post[c] = now[c];
+      if (__builtin_expect(sum > kTiny, 1)) return mine / sum;
+    } else {
+      for (std::size_t c = 0; c < classes_; ++c) post[c] *= c == y ? own : p[c];
     }
-    return false;
+    return share(post, y);
   }
 
-  double left_out(std::size_t f, std::size_t l, std::size_t cell, std::size_t x, std::size_t y, double unit, double below,
-                  std::size_t size) const {
-    const Level& level = l_.levels[f][l];
-    const double n = level.n[(cell * size + x) * l_.classes + y] - unit, total = level.total[cell * l_.classes + y] - unit;
-    const double N = std::max(l_.smoothing.levels[l_.families.child[f]], 1.0);
-    double base = 1.0 / N, a = l_.smoothing.alpha * N;
-    if (l > 0 && l_.strength) {
-      base = below;
-      a = l_.strength[l_.families.parent_start[f] + static_cast<std::int64_t>(l) - 1];
-    }
-    return total + a > 0 ? std::max(n + a * base, 0.0) / (total + a) : base;
-  }
-
-  const Ladder& l_;
   const T* codes_;
   std::size_t n_;
-  std::vector<double> post_;
-  std::vector<LogProduct> loss_;
+  std::size_t classes_;
+  std::size_t levels_;
+  std::vector<Row> rows_;
+  std::vector<double> post_;   // (rows, levels, classes)
+  std::vector<double> share_;  // (rows, levels)
 };
+
+template <class T, std::size_t K>
+void walk_span(const Ladder& ladder, const std::vector<Step>& steps, const T* codes, const std::int32_t* y, const double* w,
+               std::size_t n, std::size_t first, double* out) {
+  Walk<T, K> walk(ladder, codes, n, y, w, first);
+  const std::vector<std::int32_t>& all = ladder.reals.step;
+  for (std::size_t s = 0, f = 0; s < all.size(); ++s) {
+    if (all[s] < 0) walk.take(steps[f++], out + s, all.size());
+    else walk.take(ladder.reals, static_cast<std::size_t>(all[s]), out + s, all.size());
+  }
+}
 
 }  // namespace
 
@@ -162,14 +229,14 @@ Ladder::Ladder(const Counts& counts, const Tables& tables, const Families& f, co
 template <class T>
 void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n, double* out) {
   const std::size_t spans = (n + kSpan - 1) / kSpan, cells = (ladder.most + 1) * ladder.reals.step.size();
+  const std::vector<Step> steps = steps_of(ladder);
   std::vector<double> each(spans * cells);
+  const auto walk = ladder.classes == 2   ? walk_span<T, 2>
+                    : ladder.classes == 3 ? walk_span<T, 3>
+                    : ladder.classes == 4 ? walk_span<T, 4>
+                                          : walk_span<T, 0>;
   parallel_for(spans, [&](std::size_t s, int) {
-    Walk<T> walk(ladder, codes, n);
-    for (std::size_t r = s * kSpan; r < std::min(n, (s + 1) * kSpan); ++r) {
-      const double weight = w ? w[r] : 1.0;
-      if (y[r] >= 0 && weight > 0) walk.row(r, static_cast<std::size_t>(y[r]), weight);
-    }
-    walk.write(each.data() + s * cells);
+    walk(ladder, steps, codes, y, w, n, s * kSpan, each.data() + s * cells);
   });
   std::fill_n(out, cells, 0.0);
   for (std::size_t s = 0; s < spans; ++s) {

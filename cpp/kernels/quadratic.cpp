@@ -3,22 +3,6 @@
 namespace tb::TB_ISA {
 namespace {
 
-// sums[m] += sum over j < count of a[m * step + j] * x_j.
-template <int forms>
-TB_INLINE void multiply(const double* a, std::size_t step, std::size_t count, const double* x, Vec (&sums)[forms][kVecs]) {
-  for (std::size_t j = 0; j < count; ++j, x += kGroup) {
-    Vec v[kVecs];
-#pragma GCC unroll 8
-    for (int q = 0; q < kVecs; ++q) v[q] = load(x + q * W);
-#pragma GCC unroll 8
-    for (int m = 0; m < forms; ++m) {
-      const Vec f = set(a[static_cast<std::size_t>(m) * step + j]);
-#pragma GCC unroll 8
-      for (int q = 0; q < kVecs; ++q) sums[m][q] += f * v[q];
-    }
-  }
-}
-
 // Rows i .. i + forms - 1 of a lower triangle.
 template <int forms>
 TB_INLINE void multiply_triangle(const double* factor, std::size_t d, std::size_t i, const double* x,
@@ -33,21 +17,6 @@ TB_INLINE void multiply_triangle(const double* factor, std::size_t d, std::size_
 #pragma GCC unroll 8
       for (int q = 0; q < kVecs; ++q) sums[m][q] += f * load(x + (i + static_cast<std::size_t>(t)) * kGroup + q * W);
     }
-  }
-}
-
-// body.template operator()<forms>(i): from 0 to count in steps of kForms and a rest.
-template <class F>
-TB_INLINE void by_forms(std::size_t count, F&& body) {
-  std::size_t i = 0;
-  for (; i + kForms <= count; i += kForms) body.template operator()<kForms>(i);
-  switch (count - i) {
-    case 5: return body.template operator()<5>(i);
-    case 4: return body.template operator()<4>(i);
-    case 3: return body.template operator()<3>(i);
-    case 2: return body.template operator()<2>(i);
-    case 1: return body.template operator()<1>(i);
-    default: return;
   }
 }
 

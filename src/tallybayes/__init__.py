@@ -1,25 +1,34 @@
-"""Generative Bayes classifiers that learn by adding."""
+"""Generative Bayes classifiers that learn by adding.
 
-from tallybayes.assumptions import AssumptionReport, check_assumptions
-from tallybayes.compare import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
-from tallybayes.decision import bayes_risk, conditional_risk
-from tallybayes.distributions import Distribution, SimpleDistribution, register
-from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from tallybayes.estimators.averaged import AODE, AnDE
-from tallybayes.estimators.bayes_network import BayesNetwork
-from tallybayes.estimators.decide import BayesDecision
-from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
-from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
-from tallybayes.estimators.kdb import KDB
-from tallybayes.estimators.naive import NaiveBayes
-from tallybayes.estimators.network import SPODE, TAN
-from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
-from tallybayes.estimators.priors import PriorShift
-from tallybayes.estimators.semi import SemiSupervised
-from tallybayes.explain import Explanation, FeatureRanking
-from tallybayes.novelty import NoveltyScore
-from tallybayes.persist import load, load_notes, save
-from tallybayes.schema import Schema
+Names are imported when they are first used: `tallybayes --help` need not wait for scikit-learn.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tallybayes.assumptions import AssumptionReport, check_assumptions
+    from tallybayes.compare import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
+    from tallybayes.comparison import Comparison, compare_models
+    from tallybayes.decision import bayes_risk, conditional_risk
+    from tallybayes.distributions import Distribution, SimpleDistribution, register
+    from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+    from tallybayes.estimators.averaged import AODE, AnDE
+    from tallybayes.estimators.bayes_network import BayesNetwork
+    from tallybayes.estimators.decide import BayesDecision
+    from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+    from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
+    from tallybayes.estimators.kdb import KDB
+    from tallybayes.estimators.naive import NaiveBayes
+    from tallybayes.estimators.network import SPODE, TAN
+    from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
+    from tallybayes.estimators.priors import PriorShift
+    from tallybayes.estimators.semi import SemiSupervised
+    from tallybayes.explain import Explanation, FeatureRanking
+    from tallybayes.novelty import NoveltyScore
+    from tallybayes.persist import load, load_notes, save
+    from tallybayes.schema import Schema
 
 __version__ = "0.1.0"
 
@@ -34,6 +43,7 @@ __all__ = [
     "BayesNetwork",
     "BernoulliNB",
     "CategoricalNB",
+    "Comparison",
     "ComplementNB",
     "Distribution",
     "Explanation",
@@ -56,6 +66,7 @@ __all__ = [
     "SimpleDistribution",
     "bayes_risk",
     "check_assumptions",
+    "compare_models",
     "conditional_risk",
     "count_parameters",
     "learning_curves",
@@ -65,3 +76,44 @@ __all__ = [
     "save",
     "twin",
 ]
+
+# Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
+_HOMES = {
+    "assumptions": ("AssumptionReport", "check_assumptions"),
+    "compare": ("LearningCurves", "MatchingFeatures", "count_parameters", "learning_curves", "twin"),
+    "comparison": ("Comparison", "compare_models"),
+    "decision": ("bayes_risk", "conditional_risk"),
+    "distributions": ("Distribution", "SimpleDistribution", "register"),
+    "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "estimators.averaged": ("AODE", "AnDE"),
+    "estimators.bayes_network": ("BayesNetwork",),
+    "estimators.decide": ("BayesDecision",),
+    "estimators.discrete": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),
+    "estimators.discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
+    "estimators.kdb": ("KDB",),
+    "estimators.naive": ("NaiveBayes",),
+    "estimators.network": ("SPODE", "TAN"),
+    "estimators.numeric": ("GaussianNB", "KernelNB", "PoissonNB"),
+    "estimators.priors": ("PriorShift",),
+    "estimators.semi": ("SemiSupervised",),
+    "explain": ("Explanation", "FeatureRanking"),
+    "novelty": ("NoveltyScore",),
+    "persist": ("load", "load_notes", "save"),
+    "schema": ("Schema",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        found: object = getattr(import_module(f"tallybayes.{_HOME[name]}"), name)
+    elif not name.startswith("__") and find_spec(f"tallybayes.{name}") is not None:
+        found = import_module(f"tallybayes.{name}")
+    else:
+        raise AttributeError(f"module 'tallybayes' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -117,7 +117,7 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
     ambiguous: list[int] = []
     if table.matrix is not None:
         kinds: list[Kind] = ["binary" if table.matrix.dtype == bool and default == "real" else default] * table.d
-        if table.matrix.dtype.kind in "iu" and default == "real":
+        if table.matrix.dtype.kind in "iu" and default == "real" and not isinstance(given, str):
             ambiguous = [j for j in range(table.d) if _few(table.matrix[:, j])]
     elif table.columns is None:
         kinds = [default] * table.d

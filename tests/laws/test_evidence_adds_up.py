@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,8 @@ def test_evidence_sums_to_the_log_joint_and_the_log_odds(name: str, seed: int) -
     np.testing.assert_allclose(found.probability, model.predict_proba(Z), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if "mixed" not in n])
+# A mean of networks is split by the chain rule, in the order of the columns; a graph names columns by their place.
+@pytest.mark.parametrize("name", [n for n in NAMES if not re.search("mixed|AODE|A2DE|Network", n)])
 def test_the_order_of_columns_does_not_matter(name: str) -> None:
     make, data = ESTIMATORS[name]
     rng = np.random.default_rng(3)

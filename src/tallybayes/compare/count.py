@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tallybayes.compare.features import MatchingFeatures
 from tallybayes.distributions import Categorical, Gaussian, Multinomial, Poisson, SimpleDistribution, Threshold
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 
@@ -33,6 +35,12 @@ def count_parameters(model: Any) -> int:
     )
 
 
+def _groups(network: FamilyNetwork, d: int, K: int) -> list[int]:
+    """How many groups of classes each column tells apart."""
+    given = [K] * d if network.groups is None else [len(set(g)) for g in network.groups]
+    return [1 if j in network.blind else n for j, n in enumerate(given)]
+
+
 def _factor(distribution: Any, p: Any, d: int, K: int) -> int:
     """Free parameters of P(x | class) of d columns."""
     if isinstance(distribution, GaussianBlock):
@@ -41,6 +49,12 @@ def _factor(distribution: Any, p: Any, d: int, K: int) -> int:
         return K * d + (1 if distribution.alpha == 0 else K) * (1 if distribution.spherical else d)
     if isinstance(distribution, Gaussian):
         return K * d + (d if distribution.shared else K * d)
+    if isinstance(distribution, FamilyNetwork):
+        groups = _groups(distribution, d, K)
+        free = [max(int(np.sum(e)) - 1, 0) for e in p["exist"]]
+        some = [max(int(np.sum(e)), 1) for e in p["exist"]]
+        parents = distribution.parents or ((),) * d
+        return sum(groups[j] * free[j] * math.prod(some[i] for i in own) for j, own in enumerate(parents))
     if isinstance(distribution, Categorical):
         return K * sum(max(int(np.sum(e)) - 1, 0) for e in p["exist"])
     if isinstance(distribution, Threshold | Poisson):

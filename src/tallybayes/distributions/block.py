@@ -56,7 +56,7 @@ class GaussianBlock(Distribution):
     @property
     def pooled(self) -> bool:
         """One scatter for all classes is enough."""
-        return self.alpha == 0 and is_number(self.gamma) and not self.separate
+        return bool(self.alpha == 0 and is_number(self.gamma) and not self.separate)
 
     @property
     def amount(self) -> float:
@@ -65,7 +65,7 @@ class GaussianBlock(Distribution):
 
     @property
     def linear(self) -> bool:
-        return self.alpha == 0
+        return bool(self.alpha == 0)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
         if isinstance(data, Sparse):

@@ -39,7 +39,8 @@ class GaussianDiscriminant(Preset):
         1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries).
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default=None
         A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance
-        towards its own variances by the amount those rules give; 'ledoit-wolf' needs all rows at once.
+        towards its own variances by the amount those rules give; 'ledoit-wolf' needs all rows at once. Not for
+        'spherical', where nothing is left to shrink.
         'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
         learned; it stays when more rows are added.
     priors : None, 'uniform', 'laplace', array or dict, default=None
@@ -104,6 +105,11 @@ class GaussianDiscriminant(Preset):
         if isinstance(o["shrinkage"], str) and o["shrinkage"] not in ("ledoit-wolf", "oas", "auto"):
             raise OptionError(
                 f"shrinkage must be None, between 0 and 1, 'ledoit-wolf', 'oas' or 'auto'; got {o['shrinkage']!r}."
+            )
+        if o["covariance"] == "spherical" and o["shrinkage"] is not None:
+            raise OptionError(
+                f"covariance='spherical' is where shrinkage ends: nothing is left to shrink; got shrinkage="
+                f"{o['shrinkage']!r}. Leave it out, or use covariance='full' or 'diagonal'."
             )
         if o["covariance"] != "full" and ("auto" in (o["alpha"], o["shrinkage"]) or o["shrinkage"] == "ledoit-wolf"):
             raise OptionError(
@@ -170,6 +176,10 @@ class GaussianDiscriminant(Preset):
                     "Fit both with the same alpha."
                 )
         return super().merge(other)
+
+    def decay(self, factor: float) -> Self:
+        self._refuse_if_it_needs_all_rows()
+        return super().decay(factor)
 
     def _refuse_if_it_needs_all_rows(self) -> None:
         if self._options()["shrinkage"] == "ledoit-wolf":

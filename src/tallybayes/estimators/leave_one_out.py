@@ -1,12 +1,8 @@
 """Exact leave-one-out log-loss of a Gaussian discriminant over a grid of α and γ, from one fit.
 
-Take a row x of class c, weight r, out of the sums: with e = x − μ_c,
-    S_c' = S_c − s e eᵀ,  s = r n_c / (n_c − r),   x − μ_c' = e n_c / (n_c − r),   n' = n − r.
-For every class l, Σ_l' = B_l − b e eᵀ: B_l is the same for all rows that are (or are not) of class l, only b and the
-trace depend on the row. In the eigenvectors of B_l, with G = (1 − γ) B_l + γ m I, m = tr Σ_l' / d, β = (1 − γ) b,
-    zᵀ Σ'⁻¹ z = zᵀ G⁻¹ z + β (zᵀ G⁻¹ e)² / h,   log|Σ'| = log|G| + log h,   h = 1 − β eᵀ G⁻¹ e.
-One rotation of the rows serves all γ. m moves little from row to row, so 1/G is a short series about its middle, and
-a matrix product gives it for all rows and γ at once; where m moves much (few rows) it is divided out directly.
+A row that leaves takes one outer product out of each covariance; cpp/core/left_out.hpp has the algebra. What is here:
+the rows that take part and what each takes with it, and for each α and class the two covariances that matter (for rows
+of the class and for all others), by their eigenvectors.
 
 A row of weight 2 is two rows, each left out once. Rows with missing values, and the only row of a class, take no
 part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
@@ -14,6 +10,7 @@ part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -24,22 +21,21 @@ from threadpoolctl import threadpool_limits
 from tallybayes import _core
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.block_tally import count, dense
 from tallybayes.encode import Data, Numbers
 from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 
-MOST_TERMS = 6
-CHUNK = 1 << 15  # rows whose scores are held at once
-ROWS = 2048  # at a time: what they need stays in the cache
+BYTES = 16 << 20  # of eigenvectors at once
+WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, each eighth of the rows has one divisor
 
 
 @dataclass(frozen=True)
-class _Sums:
-    """What the losses are computed from: complete rows, centred, and their sums."""
+class _Rows:
+    """The complete rows, and their sums."""
 
-    e: Array  # rows less the mean of their class, in the order of the classes
+    data: Numbers
+    size: Array  # |x − mean|², NaN: takes no part
     y: Array
     w: Array
     n: Array
@@ -48,171 +44,195 @@ class _Sums:
     outside: int  # columns beyond the span of the rows, where all variance is shrinkage
 
 
+@dataclass(frozen=True)
+class _Frames:
+    """Covariances that are the same for many rows."""
+
+    vector: Array  # (F, d, d): an eigenvector in each row
+    value: Array
+    share: Array  # b / s
+    place: Array  # (alphas, 2, K)
+    known: Array  # (alphas): whether all of them can be said at all
+
+
 def losses(
-    data: Data, y: Array, w: Array | None, total: Tally, alphas: Any, gammas: Any, block: GaussianBlock, priors: Any
+    data: Data,
+    y: Array,
+    w: Array | None,
+    total: Tally,
+    alphas: Sequence[float],
+    gammas: Sequence[float],
+    block: GaussianBlock,
+    priors: Any,
 ) -> Array:
     """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
-    sums = _sums(data, y, w, total.K)
-    K = total.K
-    units = np.minimum(sums.w, 1.0)
-    left_in = sums.n[sums.y] - units > 1e-9 * sums.n[sums.y]
-    if not left_in.any():
+    q = _rows(data, y, w, total)
+    unit = np.minimum(q.w, 1.0)
+    n = q.n[np.maximum(q.y, 0)]
+    part = ~np.isnan(q.size) & (n - unit > 1e-9 * n)
+    if not part.any():
         return np.zeros((len(alphas), len(gammas)))
-    parts = []
-    for r in np.unique(units[left_in]).tolist():
-        rows = np.flatnonzero(left_in & (units == r))
-        parts += [(r, rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)]
-
-    def loss_of(alpha: float) -> Array:
-        loss, weight = np.zeros(len(gammas)), 0.0
-        for r, rows in parts:
-            score = np.stack([_scores(sums, rows, r, k, alpha, gammas, block) for k in range(K)], axis=2)
-            score += _priors(total, priors, sums, rows, r)[:, None, :]
-            own = np.take_along_axis(score, sums.y[rows][:, None, None], axis=2)[:, :, 0]
-            top = score.max(axis=2)
-            with np.errstate(invalid="ignore", over="ignore"):
-                lost = top + np.log(np.exp(score - top[:, :, None]).sum(axis=2)) - own
-            loss += sums.w[rows] @ lost
-            weight += sums.w[rows].sum()
-        return np.where(np.isfinite(loss), loss / weight, np.inf)
-
-    # products of small matrices: each α on a thread of its own is faster than a BLAS that starts a team for each
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(_core.threads()) as pool:
-        return np.stack(list(pool.map(loss_of, alphas)))
+    loss = np.zeros((len(alphas), len(gammas)))
+    for r, rows in _by_weight(unit, np.flatnonzero(part)):
+        loss += _losses_of(q, rows, unit[rows], r, total, np.asarray(alphas), np.asarray(gammas), block, priors)
+    return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
 
 
-def _sums(data: Data, y: Array, w: Array | None, K: int) -> _Sums:
-    parts, labels, weights = [], [], []
-    for span, x in blocks(data):
-        used = (y[span] >= 0) & ~np.isnan(x).any(axis=1) & (True if w is None else w[span] > 0)
-        parts.append(x[used])
-        labels.append(y[span][used])
-        weights.append(np.ones(int(used.sum())) if w is None else w[span][used])
-    x, y, w = np.concatenate(parts), np.concatenate(labels), np.concatenate(weights)
-    outside = 0
-    if x.shape[1] > len(x) > 0:  # all that differs between rows lies in as many directions
-        centre = x.mean(axis=0)
-        _, size, basis = np.linalg.svd(x - centre, full_matrices=False)
-        basis = basis[size > 1e-12 * size.max(initial=0.0)]
-        outside = x.shape[1] - len(basis)
-        x = (x - centre) @ basis.T
-    order = np.argsort(y, kind="stable")
-    x, y, w = np.ascontiguousarray(x[order]), y[order], w[order]
-    s = dense(count(Numbers(x, None), np.asarray(y, np.int32), w, K, pooled=False), pooled=False)
-    return _Sums(x - s["mean"][y], y, w, s["n"], s["mean"], s["scatter"], outside)
+def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
+    """Rows that leave with the same weight (or, if there are many weights, nearly the same)."""
+    weights = np.unique(unit[rows])
+    if len(weights) <= WEIGHTS:
+        for r in weights.tolist():
+            yield r, rows[unit[rows] == r]
+        return
+    for some in np.array_split(rows[np.argsort(unit[rows], kind="stable")], WEIGHTS):
+        yield float(unit[some].mean()), some
 
 
-def _priors(total: Tally, priors: Any, sums: _Sums, rows: Array, r: float) -> Array:
-    """(rows, K): the log prior without the row."""
+def _rows(data: Data, y: Array, w: Array | None, total: Tally) -> _Rows:
+    s, outside = total.stats[0], 0
+    weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
+    if not isinstance(data, Numbers) or "scatter" not in s or s["n"].ndim == 3:
+        if not isinstance(data, Numbers) or data.d > data.n:
+            used = (y >= 0) & (weight > 0)
+            x = np.concatenate([x for _, x in blocks(data)])[used]
+            y, weight = y[used], weight[used]
+            x, outside = _in_their_span(x[~np.isnan(x).any(axis=1)], x)
+            data = Numbers(x, None)
+        code = np.ascontiguousarray(y, dtype=np.int32)
+        n, mean, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
+        s = {"n": n, "mean": mean, "scatter": scatter}
+    code = np.where(weight > 0, y, -1).astype(np.int32)
+    size = _core.class_distances(data.columns, code, s["mean"])
+    return _Rows(data, size, y, weight, s["n"], s["mean"], s["scatter"], outside)
+
+
+def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
+    """Fewer rows than columns: all that differs between them lies in as many directions."""
+    if not 0 < len(complete) < x.shape[1]:
+        return np.ascontiguousarray(x), 0
+    centre = complete.mean(axis=0)
+    _, size, basis = np.linalg.svd(complete - centre, full_matrices=False)
+    basis = basis[size > 1e-12 * size.max(initial=0.0)]
+    return np.ascontiguousarray((x - centre) @ basis.T), x.shape[1] - len(basis)
+
+
+def _losses_of(
+    q: _Rows,
+    rows: Array,
+    unit: Array,
+    r: float,
+    total: Tally,
+    alphas: Array,
+    gammas: Array,
+    block: GaussianBlock,
+    priors: Any,
+) -> Array:
+    """Sums over these rows; r: the weight they leave with."""
+    order = np.lexsort((q.size[rows], q.y[rows]))
+    rows, unit = rows[order], unit[order]
+    y, K, d = q.y[rows], len(q.n), q.data.d
+    n, size = q.n[y], q.size[rows]
+    step = unit * n / (n - unit)
+    prior, own = _priors(total, priors, y, unit)
+    about = np.stack([size, step, n / (n - unit), q.w[rows], own])
+    start = np.searchsorted(y, np.arange(K + 1))
+    scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(step * size, start[1:-1])])
+    out = []
+    at_once = max(1, int(BYTES / (16 * K * max(d, 1) ** 2)))
+    for i in range(0, len(alphas), at_once):
+        f = _frames(q, r, alphas[i : i + at_once], block)
+        trace = f.value.sum(axis=1)
+        level = _levels(f, trace, scale, d + q.outside)
+        full, log_det = _log_det(f.value, level, gammas, block.tol, q.outside)
+        found = _core.left_out_losses(
+            q.data.columns, q.mean, prior, rows.astype(np.uint32), start, about, f.vector, f.value,
+            np.stack([f.share, trace, level]), log_det, f.place, gammas, q.outside,
+        )  # fmt: skip
+        found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
+        out.append(found)
+    return np.concatenate(out)
+
+
+def _priors(total: Tally, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
+    """Log prior of the classes a row is not of (K), and of its own without it; up to what all classes share."""
     if priors is not None and not (isinstance(priors, str) and priors == "laplace"):
-        return np.broadcast_to(log_prior(total, priors), (len(rows), total.K))
-    more = 0.0 if priors is None else 1.0
-    weight = np.repeat(total.weight[None] + more, len(rows), axis=0)
-    weight[np.arange(len(rows)), sums.y[rows]] -= r
+        given = np.ascontiguousarray(log_prior(total, priors), dtype=np.float64)
+        return given, given[y]
+    weight = total.weight + (0.0 if priors is None else 1.0)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(weight) - np.log(weight.sum(axis=1, keepdims=True)))
+        return np.log(weight), np.log(weight[y] - unit)
 
 
-def _scores(q: _Sums, rows: Array, r: float, k: int, alpha: float, gammas: Any, block: GaussianBlock) -> Array:
-    """(rows, gammas): log p(x | class k), each row left out."""
-    out = np.full((len(rows), len(gammas)), np.nan)
+def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
+    """α S_l / n_l + (1 − α) S / n with the divisors as they are when a row of weight r is gone."""
+    K = len(q.n)
     down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
-    y = q.y[rows]
-    first, last = np.searchsorted(y, [k, k + 1]).tolist()
-    for part in (slice(0, first), slice(first, last), slice(last, len(rows))):
-        mine = part.start == first and part.stop == last
-        own_down = float(q.n[k] - (r if mine else 0.0) - block.ddof)
-        if part.start == part.stop or down <= 0 or (alpha > 0 and own_down <= 0):
+    pooled = q.scatter.sum(axis=0) / (down if down > 0 else 1.0)
+    share = (1 - alphas) / (down if down > 0 else 1.0)
+    matrices: list[Array] = []
+    shares: list[float] = []
+    place = np.zeros((len(alphas), 2, K), dtype=np.int32)
+    known = np.full(len(alphas), down > 0)
+    for a, alpha in enumerate(alphas.tolist()):
+        if alpha == 0:  # one for all
+            place[a] = len(matrices)
+            matrices.append(pooled)
+            shares.append(share[a])
             continue
-        own = alpha / own_down if alpha > 0 else 0.0
-        value, vector = np.linalg.eigh(own * q.scatter[k] + (1 - alpha) / down * q.scatter.sum(axis=0))
-        shift = (q.mean - q.mean[k]) @ vector
-        for i in range(part.start, part.stop, ROWS):
-            some = slice(i, min(part.stop, i + ROWS))
-            c = y[some]
-            b = r * q.n[c] / (q.n[c] - r) * ((own if mine else 0.0) + (1 - alpha) / down)
-            e = (q.e[some] if len(rows) == len(q.e) else q.e[rows[some]]) @ vector
-            if mine:
-                out[some] = _own(e, q.n[k] / (q.n[k] - r), b, value, gammas, block.tol, q.outside)
-            else:
-                out[some] = _other(e, e + shift[c], b, value, gammas, block.tol, q.outside)
-    return out
+        for mine in (0, 1):
+            for k in range(K):
+                own_down = float(q.n[k] - r * mine - block.ddof)
+                if own_down <= 0 and not (mine and q.n[k] - r <= 0):  # the only row of a class is not asked for
+                    known[a] = False
+                own = alpha / own_down if own_down > 0 else 0.0
+                place[a, mine, k] = len(matrices)
+                matrices.append(own * q.scatter[k] + (1 - alpha) * pooled)
+                shares.append(own * mine + share[a])
+    value, vector = _eigen(np.stack(matrices))
+    return _Frames(np.ascontiguousarray(vector.swapaxes(1, 2)), value, np.array(shares), place, known)
 
 
-def _own(e: Array, grow: Any, b: Array, value: Array, gammas: Any, tol: float, outside: int) -> Array:
-    g = _Levels(np.square(e).sum(axis=1), b, value, gammas, tol, outside)
-    (ee,) = g.quadratic([np.square(e)])
-    h = 1.0 - g.beta * ee
-    return g.log_density(grow**2 * ee / np.where(h > g.least, h, np.nan), h)
+def _eigen(matrices: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors. Small matrices: a BLAS that starts a team for each is slower than one thread."""
+    d = matrices.shape[1]
+    if d == 0:
+        return np.zeros((len(matrices), 0)), matrices
+    if d >= 200:
+        return tuple(np.linalg.eigh(matrices))  # type: ignore[return-value]
+    threads = min(_core.threads(), len(matrices))
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(np.linalg.eigh, np.array_split(matrices, threads)))
+    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
 
-def _other(e: Array, z: Array, b: Array, value: Array, gammas: Any, tol: float, outside: int) -> Array:
-    g = _Levels(np.square(e).sum(axis=1), b, value, gammas, tol, outside)
-    if not b.any():
-        (zz,) = g.quadratic([np.square(z)])
-        return g.log_density(zz, np.ones_like(zz))
-    zz, ze, ee = g.quadratic([np.square(z), z * e, np.square(e)])
-    h = 1.0 - g.beta * ee
-    return g.log_density(zz + g.beta * np.square(ze) / np.where(h > g.least, h, np.nan), h)
+def _levels(f: _Frames, trace: Array, scale: Array, d: int) -> Array:
+    """The middle of the levels tr Σ' / d of the rows of each frame. scale: least and largest s |e|² of a class."""
+    low, high = np.full(len(trace), np.inf), np.full(len(trace), -np.inf)
+    others = np.arange(len(scale))[:, None] != np.arange(len(scale))
+    for places in f.place:
+        for k in range(len(scale)):
+            for at, rows in ((places[0, k], scale[others[k]]), (places[1, k], scale[k : k + 1])):
+                low[at] = min(low[at], rows[:, 0].min(initial=np.inf))
+                high[at] = max(high[at], rows[:, 1].max(initial=-np.inf))
+    some = np.isfinite(low)
+    middle = np.where(some, low, 0.0) / 2 + np.where(some, high, 0.0) / 2
+    return np.asarray((trace - f.share * middle) / max(d, 1))
 
 
-class _Levels:
-    """G = (1 − γ) λ_j + γ m_i for all rows i, directions j and γ."""
-
-    def __init__(self, size: Array, b: Array, value: Array, gammas: Any, tol: float, outside: int) -> None:
-        d = len(value) + outside
-        m = (value.sum() - b * size) / d
-        self.gamma = np.asarray(gammas, dtype=np.float64)
-        self.beta = (1 - self.gamma) * b[:, None]
-        self.middle = float((m.min() + m.max()) / 2)
-        self.m, self.delta, self.outside = m, m - self.middle, outside
-        self.level = (1 - self.gamma) * np.maximum(value, 0.0)[:, None] + self.gamma * self.middle
-        self.least = 1e-12
-        swing = float(np.abs(self.delta).max()) / self.middle if self.middle > 0 else 1.0
-        self.terms = 1 if swing == 0 else int(np.ceil(np.log(1e-14) / np.log(min(swing, 0.999))))
-        floor = max(tol**2, 1e-13) * float(value.max(initial=0.0))
-        self.full = (self.level.min(axis=0) > floor * 1e-3) & ((self.gamma > 0) | (outside == 0))
-
-    def quadratic(self, products: list[Array]) -> list[Array]:
-        """Σ_j product_ij / G_ij for every γ."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            inverse = np.where(self.full, 1.0 / self.level, 0.0)
-        if self.terms > MOST_TERMS:
-            return self._direct(products)
-        turn = -self.gamma * self.delta[:, None]
-        table = np.concatenate([inverse ** (p + 1) for p in range(self.terms)], axis=1)
-        found = []
-        for product in products:
-            by_power = np.split(product @ table, self.terms, axis=1)
-            total = by_power[-1]
-            for term in by_power[-2::-1]:
-                total = term + turn * total
-            found.append(total)
-        return found
-
-    def _direct(self, products: list[Array]) -> list[Array]:
-        out = [np.zeros((len(self.m), len(self.gamma))) for _ in products]
-        for g, gamma in enumerate(self.gamma):
-            if self.full[g]:
-                inverse = 1.0 / (self.level[:, g] + gamma * self.delta[:, None])
-                for o, product in zip(out, products, strict=True):
-                    o[:, g] = (product * inverse).sum(axis=1)
-        return out
-
-    def log_density(self, distance: Array, h: Array) -> Array:
-        """−½ (log|Σ'| + distance), NaN without full rank; what all classes share is left out."""
-        log_det = np.log(np.where(h > self.least, h, np.nan))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.terms > MOST_TERMS:
-                for g, gamma in enumerate(self.gamma):
-                    log_det[:, g] += np.log(self.level[:, g] + gamma * self.delta[:, None]).sum(axis=1)
-            else:
-                log_det += np.log(self.level).sum(axis=0)
-                ratio, turn = self.gamma / self.level, -self.delta[:, None]
-                series = np.zeros_like(log_det)
-                for p in range(self.terms, 0, -1):
-                    series = (series + (ratio**p).sum(axis=0) / p) * turn
-                log_det -= series
-            if self.outside:
-                log_det += self.outside * np.log(self.gamma * self.m[:, None])
-        return np.where(self.full, -0.5 * (log_det + distance), np.nan)
+def _log_det(value: Array, level: Array, gammas: Array, tol: float, outside: int) -> tuple[Array, Array]:
+    """Which γ leave full rank (F, gammas), and log|(1 − γ) B + γ m I| as a polynomial in m / level − 1."""
+    value = np.maximum(value, 0.0)
+    unit = np.where(level > 0, level, 1.0)
+    inside = (1 - gammas) * (value / unit[:, None])[:, :, None] + gammas * (level > 0)[:, None, None]
+    floor = max(tol**2, 1e-13) * value.max(axis=1, initial=0.0) / unit
+    full = (inside.min(axis=1, initial=np.inf) > 1e-3 * floor[:, None]) & ((gammas > 0) | (outside == 0))
+    terms = np.zeros((len(value), _core.LOG_DET_TERMS, len(gammas)))
+    safe = np.where(inside > 0, inside, 1.0)
+    terms[:, 0] = np.log(safe).sum(axis=1) + value.shape[1] * np.log(unit)[:, None]
+    ratio = -gammas / safe
+    power = -np.ones_like(ratio)
+    for p in range(1, _core.LOG_DET_TERMS):
+        power = power * ratio
+        terms[:, p] = power.sum(axis=1) / p
+    return full, terms

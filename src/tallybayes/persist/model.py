@@ -38,16 +38,16 @@ NOT_STORED = frozenset(("_metadata_request",))  # scikit-learn's objects for rou
 HEAVY = 1e300  # of a class: sums of some of these are still finite
 
 
-def estimators() -> dict[str, type[TallyClassifier]]:
-    """The public estimators of the library by name. No other class is ever made from a file."""
-    found = {name: getattr(tallybayes, name) for name in tallybayes.__all__}
-    return {k: v for k, v in found.items() if isinstance(v, type) and issubclass(v, TallyClassifier)}
+def estimator(name: object) -> type[TallyClassifier] | None:
+    """The public estimator of this name. No other class is ever made from a file, and no other is imported for it."""
+    found = getattr(tallybayes, name) if isinstance(name, str) and name in tallybayes.__all__ else None
+    return found if isinstance(found, type) and issubclass(found, TallyClassifier) else None
 
 
 def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], list[Array]]:
     """Header and arrays of a model that a file can hold."""
     name = type(model).__name__
-    if not isinstance(model, TallyClassifier) or estimators().get(name) is not type(model):
+    if not isinstance(model, TallyClassifier) or estimator(name) is not type(model):
         raise OptionError(
             f"save takes an estimator of tallybayes; got {name}. Pipelines and classes of your own can be pickled, or "
             "saved with joblib or skops."
@@ -94,6 +94,8 @@ def from_document(header: dict[str, Json], arrays: list[Array]) -> tuple[TallyCl
     """The model, and the notes; whatever the document is, or ModelFileError."""
     with _all_its_fault():
         _, listed, document, notes = fields(header, "Its header", "tallybayes", "distributions", "model", "notes")
+        if isinstance(document, dict):
+            estimator(document.get("class"))  # imported first: its module brings the distributions that only it uses
         reader = Reader(arrays, listed)
         model = _read_model(document, reader)
         found = {k: reader.value(v, f"The note {k!r:.60}") for k, v in mapping(notes, "notes").items()}
@@ -106,7 +108,7 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
         document, "The model", "class", "parameters", "schema", "groups", "classes", "weight", "stats", "closed",
         "attributes",
     )  # fmt: skip
-    cls = estimators().get(name) if isinstance(name, str) else None
+    cls = estimator(name)
     if cls is None:
         raise ModelFileError(f"It holds a {name!r:.60}, which is no estimator of this version of tallybayes.")
     parameters = {k: reader.value(v, f"The parameter {k!r:.60}") for k, v in mapping(given, "parameters").items()}

@@ -1,0 +1,5 @@
+"""`python -m tallybayes`."""
+
+from tallybayes.cli import main
+
+main()

@@ -1,0 +1,81 @@
+"""What a model has to beat: the shares of the classes, and logistic regression. scikit-learn's, for any table."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tallybayes import encode
+from tallybayes.schema import Schema, align
+from tallybayes.source import read_table
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class LargestClass:
+    """Gives every row the shares of the classes, whatever it holds."""
+
+    classes_: Array
+
+    def __init__(self, _: Schema) -> None:
+        self.log_share = np.empty(0)
+
+    def fit(self, _: Any, y: Array) -> Self:
+        self.classes_, n = np.unique(y, return_counts=True)
+        self.log_share = np.log(n / n.sum())
+        return self
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        return np.tile(self.log_share, (read_table(X).n, 1))
+
+
+class Logistic:
+    """Logistic regression: words one-hot, numbers scaled, gaps filled by the mean and marked."""
+
+    classes_: Array
+
+    def __init__(self, schema: Schema) -> None:
+        from sklearn.impute import SimpleImputer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+        self.schema = schema
+        self.numeric = [j for j, kind in enumerate(schema.kinds) if kind in ("real", "count")]
+        self.words = [j for j in range(schema.d) if j not in self.numeric]
+        self.numbers = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
+        self.one_hot = OneHotEncoder(handle_unknown="ignore")
+        self.model = LogisticRegression(max_iter=1000)
+
+    def fit(self, X: Any, y: Array) -> Self:
+        self.model.fit(self._matrix(X, "fit_transform"), y)
+        self.classes_ = self.model.classes_
+        return self
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        return np.asarray(self.model.predict_log_proba(self._matrix(X, "transform")))
+
+    def _matrix(self, X: Any, how: str) -> Any:
+        table = align(read_table(X), self.schema)
+        if table.csr is not None:
+            return table.csr
+        parts = []
+        if self.numeric:
+            found = encode.numbers(table, self.schema, self.numeric)
+            numbers = np.column_stack([found.column(i) for i in range(len(self.numeric))])
+            parts.append(getattr(self.numbers, how)(numbers))
+        if self.words:
+            words = np.column_stack([_texts(table.values(j)) for j in self.words])
+            parts.append(getattr(self.one_hot, how)(words))
+        return sparse.hstack(parts).tocsr() if len(parts) > 1 else parts[0]
+
+
+def _texts(values: list[Any]) -> Array:
+    """Labels as strings; a missing value is a label of its own."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = ["" if v is None else str(v) for v in values]
+    return out

@@ -1,0 +1,22 @@
+"""The command line: thin faces of the library. `tallybayes --help`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """The program `tallybayes`."""
+    try:
+        from tallybayes.cli.app import app
+    except ModuleNotFoundError as e:
+        if e.name not in ("typer", "click"):
+            raise
+        print(
+            "tallybayes: the command line needs more than the library: pip install 'tallybayes[cli]'", file=sys.stderr
+        )
+        sys.exit(1)
+    from tallybayes.cli.start import own_process
+
+    own_process()
+    app()

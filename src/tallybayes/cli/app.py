@@ -1,0 +1,83 @@
+"""The commands, in the order in which the help shows them. To add one, add it to COMMANDS."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tallybayes.cli import asking, learning, looking
+from tallybayes.cli.say import one_line
+
+ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
+
+
+class OneLine(TyperGroup):
+    """A command that was not understood is answered in one line, with exit code 2."""
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> Any:
+        extra |= {"standalone_mode": False, "prog_name": "tallybayes"}
+        try:
+            code = super().main(args, **extra)
+        except ClickException as e:
+            context = getattr(e, "ctx", None)
+            help_ = f" Try: {context.command_path} --help" if context is not None else ""
+            typer.echo(f"tallybayes: {one_line(e.format_message())}{help_}", err=True)
+            sys.exit(e.exit_code)
+        except typer.Exit as e:
+            sys.exit(e.exit_code)
+        except (typer.Abort, KeyboardInterrupt):
+            typer.echo("tallybayes: stopped", err=True)
+            sys.exit(130)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    cls=OneLine,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: rich alone would take longer than all the rest of it
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "compare": looking.compare,
+    "check": looking.check,
+    "fit": learning.fit,
+    "predict": asking.predict,
+    "evaluate": asking.evaluate,
+    "explain": asking.explain,
+    "inspect": looking.inspect,
+    "learn": learning.learn,
+    "forget": learning.forget,
+    "merge": learning.merge,
+    "sample": asking.sample,
+}
+
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from tallybayes import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="The version, and nothing else.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Generative Bayes classifiers for tables: compare, fit, ask, look inside, learn more, forget.
+
+    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the data or the model says
+    no, 2 the command was not understood.
+    """

@@ -1,0 +1,192 @@
+"""Commands that ask a model: predict, evaluate, explain, sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli import options as o
+from tallybayes.cli import say
+
+
+@say.answering
+def predict(
+    model: o.ModelFile,
+    data: o.Data,
+    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            "--loss",
+            metavar="FILE",
+            help="A table of costs: a row for each answer (its first cell is the name), a column for each true class. "
+            "The answer is then the cheapest to expect, not the most probable.",
+        ),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option("--prior", help="Other shares of the classes: uniform, or no=0.9,yes=0.1, or 0.9,0.1."),
+    ] = None,
+    out: o.Out = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    batch_rows: o.BatchRows = None,
+    json: o.Json = False,
+) -> None:
+    """Says the class of each row, as a table with the column 'prediction'.
+
+    Columns are found by name; columns that the model does not know are left alone. With --json: a JSON object per line.
+    """
+    import pyarrow as pa
+
+    from tallybayes.cli.inputs import known_data
+    from tallybayes.cli.writing import write_tables
+
+    known = _under(prior, model)
+    answer = _answers(known, loss)
+
+    def ask(X: Any, _: Any) -> pa.Table:
+        P = known.predict_proba(X) if proba else None
+        columns = {"prediction": pa.array(answer(X).tolist())}
+        if P is not None:
+            columns |= {f"P({label})": pa.array(P[:, k]) for k, label in enumerate(known.classes_.tolist())}
+        return pa.table(columns)
+
+    with known_data(o.Reading(data, [], format, missing, batch_rows), known, None) as source:
+        write_tables(source.map("answering", ask), out, json)
+
+
+def _under(prior: str | None, path: str) -> Any:
+    """The model, under another prior if one is given."""
+    from tallybayes import load
+    from tallybayes.cli.settings import read_prior
+
+    model = load(path)
+    found = read_prior(prior, model.classes_.tolist())
+    return model if found is None else model.with_prior(found)
+
+
+def _answers(model: Any, loss: str | None) -> Any:
+    """What gives the answers: the model, or the cheapest answer under a table of costs."""
+    if loss is None:
+        return model.predict
+    from sklearn.frozen import FrozenEstimator
+
+    from tallybayes import BayesDecision
+    from tallybayes.cli.settings import read_loss
+
+    found = read_loss(loss, model.classes_.tolist())
+    return BayesDecision(FrozenEstimator(model), found).fit(None, None).predict
+
+
+@say.answering
+def evaluate(
+    model: o.ModelFile,
+    data: o.Data,
+    target: o.KnownTarget = None,
+    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    batch_rows: o.BatchRows = None,
+    json: o.Json = False,
+) -> None:
+    """Asks a model about rows whose class is known: accuracy, log-loss, Brier, calibration, and who is taken for whom.
+
+    Rows that the model has learned flatter it: take others.
+    """
+    from tallybayes import load_notes
+    from tallybayes.cli.inputs import known_data, target_of
+    from tallybayes.evaluation import Evaluation
+
+    known = _under(prior, model)
+    total = Evaluation.none(known.classes_)
+    target = target_of(target, load_notes(model))
+    with known_data(o.Reading(data, [], format, missing, batch_rows), known, target) as source:
+        for part in source.map("asking", lambda X, y: Evaluation.of(known, X, y)):
+            total = total + part
+    say.show(total.text(), total.to_dict(), json)
+
+
+@say.answering
+def explain(
+    model: o.ModelFile,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATA...]", help="Rows to explain. Without them the columns are ranked.", show_default=False
+        ),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="CLASS", help="Compare with this class.  [default: all others]")
+    ] = None,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="At most so many rows, the first.")] = 10,
+    most: Annotated[int, typer.Option("--most", min=1, help="At most so many columns for and against.")] = 5,
+    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    json: o.Json = False,
+) -> None:
+    """Says what each column of a row speaks for and against; without rows, which columns tell most of the class."""
+    from tallybayes.cli.inputs import known_data
+    from tallybayes.cli.settings import label_of
+
+    known = _under(prior, model)
+    if not data:
+        ranking = known.explain()
+        say.show(ranking.text(), _lines(ranking), json)
+        return
+    rival = None if against is None else label_of(against, known.classes_.tolist(), "--against")
+    with known_data(o.Reading(data, [], format, missing, rows), known, None) as source:
+        found = next(source.map("explaining", lambda X, _: known.explain(X, against=rival)))
+    text = "\n".join(f"Row {i}: {found.text(i, most=most)}" for i in range(len(found)))
+    say.show(text, _lines(found), json)
+
+
+def _lines(found: Any) -> list[dict[str, Any]]:
+    """A frame as a list of dicts, for JSON."""
+    columns = {name: say.plain(values) for name, values in found.frame("dict").items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@say.answering
+def sample(
+    model: o.ModelFile,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same rows.")] = 0,
+    given: Annotated[
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="Rows of this class only.  [default: as they are shared]"),
+    ] = None,
+    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    out: o.Out = None,
+    json: o.Json = False,
+) -> None:
+    """Draws rows from the model, as a table: its columns, and the target."""
+    from tallybayes import load_notes
+    from tallybayes.cli.settings import label_of
+    from tallybayes.cli.writing import write_tables
+
+    known = _under(prior, model)
+    label = None if given is None else label_of(given, known.classes_.tolist(), "--class")
+    target = load_notes(model).get("target", "class")
+    write_tables(_drawn(known, n, label, seed, str(target)), out, json)
+
+
+def _drawn(model: Any, n: int, label: Any, seed: int, target: str) -> Iterator[Any]:
+    """In batches, the first of which is what model.sample(n, random_state=seed) gives."""
+    from dataclasses import replace
+
+    import numpy as np
+    import pyarrow as pa
+
+    from tallybayes.cli.tables import batch_rows
+
+    model = model.copy()
+    names = tuple(model.schema_.name(j) for j in range(model.schema_.d))
+    model.schema_ = replace(model.schema_, container="pyarrow", names=names)
+    random, most = np.random.RandomState(seed), batch_rows(len(names))
+    for start in range(0, n, most):
+        X, y = model.sample(min(most, n - start), label, random)
+        yield X.append_column(target, pa.array(y.tolist()))

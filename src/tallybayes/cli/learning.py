@@ -1,0 +1,161 @@
+"""Commands that make and change model files: fit, learn, forget, merge."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli import options as o
+from tallybayes.cli import say
+
+
+@say.answering
+def fit(
+    data: o.Data,
+    target: o.Target,
+    out: o.OutModel,
+    model: Annotated[str, typer.Option("--model", "-m", help="The classifier, such as NaiveBayes.")] = "NaiveBayes",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the classifier. May be repeated."),
+    ] = None,
+    kind: o.Kinds = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema",
+            metavar="MODEL",
+            help="Take kinds, levels and cuts from this model file, so that the two can be merged.",
+        ),
+    ] = None,
+    drop: o.Drop = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    batch_rows: o.BatchRows = None,
+    json: o.Json = False,
+) -> None:
+    """Learns a model from a table and writes it into a file.
+
+    The rows are read in batches, so the table may be larger than memory. The first batch (65,536 rows) decides the kind
+    of each column and the cuts of 'mdl', 'frequency' and 'width'; later batches may bring new classes and categories.
+    """
+    from tallybayes import load, save
+    from tallybayes.cli.inputs import fresh_data, known_data
+    from tallybayes.cli.settings import make_model, read_kinds
+
+    if schema and kind:
+        raise typer.BadParameter("--schema says what the columns are; --kind cannot say it again.", param_hint="--kind")
+    kinds = read_kinds(kind or [])
+    like = load(schema) if schema else None
+    said = like.schema_ if like else {name: k for name, k in kinds.items() if name != target}
+    made = make_model(model, set_ or [], said)
+    reading = o.Reading(data, drop or [], format, missing, batch_rows)
+    with known_data(reading, like, target) if like else fresh_data(reading, target, kinds) as source:
+        for _ in source.map("learning", made.partial_fit):
+            pass
+        rows = source.seen
+    save(made, out, notes={"target": target, "history": [_done("fit", data, rows)]})
+    _report(made, out, f"Learned {rows:,} rows", {"rows": rows}, json)
+
+
+@say.answering
+def learn(
+    model: o.ModelFile,
+    data: o.Data,
+    target: o.KnownTarget = None,
+    out: o.InPlace = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    batch_rows: o.BatchRows = None,
+    json: o.Json = False,
+) -> None:
+    """Adds rows to what a model has learned.
+
+    All of the rows or none: if a row is refused the model file stays as it was.
+    """
+    _change("learn", model, data, target, out, o.Reading(data, [], format, missing, batch_rows), json)
+
+
+@say.answering
+def forget(
+    model: o.ModelFile,
+    data: o.Data,
+    target: o.KnownTarget = None,
+    out: o.InPlace = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    batch_rows: o.BatchRows = None,
+    json: o.Json = False,
+) -> None:
+    """Takes rows out of a model again: the exact inverse of learning them.
+
+    Rows that were never learned are refused where the counts show it, and then the model file stays as it was.
+    """
+    _change("forget", model, data, target, out, o.Reading(data, [], format, missing, batch_rows), json)
+
+
+def _change(
+    how: str, path: str, data: list[str], target: str | None, out: str | None, reading: o.Reading, json: bool
+) -> None:
+    from tallybayes import load, load_notes, save
+    from tallybayes.cli.inputs import known_data, target_of
+
+    model, notes = load(path), load_notes(path)
+    target = target_of(target, notes)
+    step = model.partial_fit if how == "learn" else model.forget
+    with known_data(reading, model, target) as source:
+        for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
+            pass
+        rows = source.seen
+    history = [*_history(notes), _done(how, data, rows)]
+    save(model, out or path, notes={**notes, "target": target, "history": history})
+    did = "Learned" if how == "learn" else "Forgot"
+    _report(model, out or path, f"{did} {rows:,} rows", {"rows": rows}, json)
+
+
+@say.answering
+def merge(
+    models: Annotated[
+        list[str], typer.Argument(metavar="MODEL...", help="Two or more model files.", show_default=False)
+    ],
+    out: o.OutModel,
+    json: o.Json = False,
+) -> None:
+    """Adds models: the result has learned what each of them has learned."""
+    from tallybayes import load, load_notes, save
+    from tallybayes.errors import MergeError
+
+    if len(models) < 2:
+        raise typer.BadParameter("two or more model files are needed.", param_hint="MODEL...")
+    total, notes = load(models[0]), load_notes(models[0])
+    history = _history(notes)
+    for path in models[1:]:
+        other = load_notes(path)
+        if notes.get("target") != other.get("target"):
+            raise MergeError(
+                f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: they do "
+                "not add."
+            )
+        total.merge(load(path))
+        history += _history(other)
+    save(total, out, notes={**notes, "history": history})
+    _report(total, out, f"Merged {len(models)} models", {"models": len(models)}, json)
+
+
+def _history(notes: dict[str, Any]) -> list[Any]:
+    found = notes.get("history")
+    return list(found) if isinstance(found, list) else []
+
+
+def _done(what: str, data: list[str], rows: int) -> dict[str, Any]:
+    return {"did": what, "files": list(data), "rows": rows}
+
+
+def _report(model: Any, path: str, what: str, facts: dict[str, Any], as_json: bool) -> None:
+    counts = dict(zip(map(str, model.classes_.tolist()), model.class_count_.tolist(), strict=True))
+    shown = ", ".join(f"{label}: {n:,.10g}" for label, n in list(counts.items())[:10])
+    more = f" and {len(counts) - 10} more" if len(counts) > 10 else ""
+    holds = f"{path} holds a {type(model).__name__} of {model.n_features_in_} columns"
+    text = f"{what}. {holds}; rows by class: {shown}{more}."
+    say.show(text, {"model": path, "estimator": type(model).__name__, **facts, "class_count": counts}, as_json)

@@ -1,0 +1,138 @@
+"""Commands that look at data and at models: compare, check, inspect."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli import options as o
+from tallybayes.cli import say
+
+
+@say.answering
+def compare(
+    data: o.Data,
+    target: o.Target,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the cross-validation.")] = 5,
+    rows: o.Sampled = 100_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the parts, and of the rows that are drawn.")] = 0,
+    kind: o.Kinds = None,
+    drop: o.Drop = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    json: o.Json = False,
+) -> None:
+    """Which model suits my table? Cross-validates the family beside two baselines and says which to use."""
+    from tallybayes import compare_models
+    from tallybayes.cli.inputs import fresh_data
+    from tallybayes.cli.settings import read_kinds
+
+    kinds = read_kinds(kind or [])
+    with fresh_data(o.Reading(data, drop or [], format, missing), target, kinds) as source:
+        X, y, seen = source.sample(rows, seed)
+    with say.watching("comparing") as watch:
+        found = compare_models(X, y, schema=_features(kinds, target), folds=folds, random_state=seed, watch=watch)
+    drawn = f"\n{X.num_rows:,} of {seen:,} rows, drawn at random (--rows)." if seen > X.num_rows else ""
+    say.show(found.text() + drawn, {"rows_in_data": seen, **found.to_dict()}, json)
+
+
+@say.answering
+def check(
+    data: o.Data,
+    target: o.Target,
+    rows: o.Sampled = 100_000,
+    kind: o.Kinds = None,
+    drop: o.Drop = None,
+    format: o.Format = None,
+    missing: o.Missing = None,
+    json: o.Json = False,
+) -> None:
+    """Are the assumptions of the models true of my table? Independence, normal columns, equal covariances: measured."""
+    from tallybayes import check_assumptions
+    from tallybayes.cli.inputs import fresh_data
+    from tallybayes.cli.settings import read_kinds
+
+    kinds = read_kinds(kind or [])
+    with fresh_data(o.Reading(data, drop or [], format, missing), target, kinds) as source:
+        X, y, seen = source.sample(rows)
+    found = check_assumptions(X, y, schema=_features(kinds, target))
+    drawn = f"\n{X.num_rows:,} of {seen:,} rows, drawn at random (--rows)." if seen > X.num_rows else ""
+    say.show(found.text() + drawn, {"rows_in_data": seen, **found.to_dict()}, json)
+
+
+def _features(kinds: dict[str, str], target: str) -> dict[str, str] | None:
+    return {name: kind for name, kind in kinds.items() if name != target} or None
+
+
+@say.answering
+def inspect(
+    model: o.ModelFile,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", "-c", help="What each class says of this column. May be repeated."),
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    """What is in a model file: the classifier, its columns and classes, what it was trained on."""
+    from tallybayes import load, load_notes
+
+    found, notes = load(model), load_notes(model)
+    if column:
+        told = {name: found.describe(name) for name in column}
+        say.show("\n\n".join(_described(name, told[name]) for name in column), told, json)
+        return
+    document = _contents(found, notes)
+    say.show(_sheet(found, document), document, json)
+
+
+def _contents(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
+    schema = model.schema_
+    columns = []
+    for j, kind in enumerate(schema.kinds):
+        facts: dict[str, Any] = {"name": schema.name(j), "kind": kind}
+        if j in schema.levels:
+            facts["levels"] = list(schema.levels[j].labels)
+        if j in schema.cuts:
+            facts["cuts"] = schema.cuts[j].points.tolist()
+        columns.append(facts)
+    document = {
+        "estimator": type(model).__name__,
+        "parameters": {key: say.plain(value) for key, value in model.get_params(deep=False).items()},
+        "target": notes.get("target"),
+        "class_count": dict(zip(map(str, model.classes_.tolist()), model.class_count_.tolist(), strict=True)),
+        "columns": columns,
+        "history": notes.get("history", []),
+    }
+    if hasattr(model, "graph_"):  # networks: which column depends on which
+        document["graph"] = {"parents": model.graph_.parents, "edges": model.graph_.edges}
+    return document
+
+
+def _sheet(model: Any, document: dict[str, Any]) -> str:
+    usual = {k: p.default for k, p in signature(type(model)).parameters.items()}
+    changed = {k: v for k, v in document["parameters"].items() if v != say.plain(usual[k])}
+    options = ", ".join(f"{key}={value!r}" for key, value in changed.items())
+    lines = [f"{document['estimator']}({options})"]
+    if document["target"] is not None:
+        lines.append(f"target: {document['target']}")
+    total = sum(document["class_count"].values())
+    lines.append("classes:")
+    for label, n in document["class_count"].items():
+        lines.append(f"  {label}: {n:,.10g} rows ({n / total:.1%})" if total else f"  {label}: no rows left")
+    lines += ["columns:", *(f"  {line}" for line in str(model.schema_).splitlines())]
+    if "graph" in document:
+        lines += ["graph:", *(f"  {line}" for line in str(model.graph_).splitlines())]
+    if document["history"]:
+        lines.append("trained on:")
+        lines += [f"  {h['did']}: {h['rows']:,} rows of {', '.join(h['files'])}" for h in document["history"]]
+    return "\n".join(lines)
+
+
+def _described(name: str, told: dict[Any, dict[str, float]]) -> str:
+    """One line per class; levels or parameters as they are called."""
+    lines = [f"{name}:"]
+    for label, facts in told.items():
+        lines.append(f"  {label}: " + ", ".join(f"{what} {value:.6g}" for what, value in facts.items()))
+    return "\n".join(lines)

@@ -1,0 +1,148 @@
+"""What a command says: results on standard output, everything else on standard error, errors in one line.
+
+Exit codes: 0 done, 1 the data or the model says no, 2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ParamSpec
+
+import typer
+
+from tallybayes.cli.start import quick_start
+from tallybayes.errors import TallybayesError
+
+P = ParamSpec("P")
+DEBUG = "TALLYBAYES_DEBUG"
+
+# The library's advice is for Python; here it is in the words of the command line.
+WORDS = (
+    (r"(?:NaiveBayes\()?schema=\{'(.+?)': '(\w+)'\}\)?", r"--kind \1=\2"),
+    (r"\b(unseen|shrinkage)='([\w-]+)'", r"--set \1=\2"),
+    (r", or leave it out\.", ", or leave it out with --drop."),
+)
+
+
+def answering(command: Callable[P, None]) -> Callable[P, None]:
+    """Makes a function a command: a quick start, warnings and errors as single lines, the right exit code."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        quick_start()
+        try:
+            with _notes():
+                command(*args, **kwargs)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as e:
+            if os.environ.get(DEBUG):
+                raise
+            typer.echo("tallybayes: " + one_line(_reason(e)), err=True)
+            raise typer.Exit(1) from None
+
+    return run
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        text = error.strerror[0].lower() + error.strerror[1:]
+        return f"{error.filename}: {text}" if error.filename else text
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error}. The command line needs more than the library: pip install 'tallybayes[cli]'."
+    if isinstance(error, TallybayesError | ValueError):  # the library's own, and scikit-learn's
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"not enough memory. {error}"
+    return f"unexpected {type(error).__name__}: {error}. {DEBUG}=1 shows where; please report it."
+
+
+def one_line(text: str) -> str:
+    """A sentence of the library as one line, with advice for the command line."""
+    for pattern, words in WORDS:
+        text = re.sub(pattern, words, text)
+    return printable(re.sub(r"\s*\n(?:- )?\s*", " ", text.strip()))
+
+
+def printable(text: str) -> str:
+    """Data may hold what a terminal would obey, such as codes for colours: they are shown as what they are, odd."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Each warning once, as a line on standard error."""
+    said: set[str] = set()
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        text = one_line(str(message))
+        if text not in said:
+            said.add(text)
+            typer.echo("note: " + text, err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", category=UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+def show(text: str, document: Any, as_json: bool) -> None:
+    """The result: text for people, or one JSON document."""
+    typer.echo(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) if as_json else printable(text))
+
+
+def plain(value: Any) -> Any:
+    """Values of NumPy and of the library as JSON can hold them: what is not finite is null."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int], None]]:
+    """Counts rows on standard error, if a person watches."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} rows"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda rows: bar.advance(task, rows)
+
+
+@contextmanager
+def watching(what: str) -> Iterator[Callable[[str], None]]:
+    """Says on standard error what is going on, if a person watches."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+        yield lambda now: status.update(f"{what}: {now}")

@@ -1,0 +1,177 @@
+"""What is written on the command line → what the library takes: models, parameters, kinds, priors, types of columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import typer
+
+from tallybayes.errors import OptionError
+from tallybayes.schema import KINDS
+
+
+def model_class(name: str) -> Any:
+    """A classifier of the library by its name, whatever its case and dashes."""
+    import tallybayes
+    from tallybayes.persist.model import estimator
+
+    key = name.lower().replace("-", "").replace("_", "")
+    found = next((estimator(public) for public in tallybayes.__all__ if public.lower() == key), None)
+    if found is None:
+        known = ", ".join(public for public in tallybayes.__all__ if estimator(public) is not None)
+        raise typer.BadParameter(f"there is no model {name!r}. Models: {known}.", param_hint="--model")
+    return found
+
+
+def make_model(name: str, given: Sequence[str], schema: Any) -> Any:
+    """schema: kinds by column, or another model's schema."""
+    model = model_class(name)()
+    allowed = model.get_params(deep=False)
+    options = pairs(given, "--set")
+    for key in options:
+        if key not in allowed:
+            known = ", ".join(sorted(allowed)) or "none"
+            raise typer.BadParameter(f"{name} has no parameter {key!r}. Parameters: {known}.", param_hint="--set")
+    if schema and "schema" not in allowed:
+        raise typer.BadParameter(f"{name} takes columns of one kind only; use NaiveBayes.", param_hint="--kind")
+    if schema:
+        options["schema"] = schema
+    return model.set_params(**options)
+
+
+def pairs(given: Sequence[str], option: str) -> dict[str, Any]:
+    """['alpha=0.5', 'distributions=mdl'] → {'alpha': 0.5, 'distributions': 'mdl'}: JSON where it is, else text."""
+    out = {}
+    for item in given:
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"expected key=value; got {item!r}.", param_hint=option)
+        out[key] = _value(value)
+    return out
+
+
+def _value(text: str) -> Any:
+    python = {"None": None, "True": True, "False": False}
+    if text in python:
+        return python[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def read_kinds(given: Sequence[str]) -> dict[str, str]:
+    """['zip=categorical'] → {'zip': 'categorical'}. The name may hold '=': the last one counts."""
+    out = {}
+    for item in given:
+        name, equals, kind = item.rpartition("=")
+        if not equals or kind not in KINDS:
+            allowed = ", ".join(KINDS)
+            raise typer.BadParameter(
+                f"expected column=kind with a kind of {allowed}; got {item!r}.", param_hint="--kind"
+            )
+        out[name] = kind
+    return out
+
+
+def read_prior(text: str | None, classes: Sequence[Any]) -> Any:
+    """'uniform', 'laplace', '0.2,0.8' in the order of the classes, or 'no=0.2,yes=0.8'."""
+    if text is None:
+        return None
+    if text in ("uniform", "laplace"):
+        return text
+    parts = text.split(",")
+    names = {str(label): label for label in classes}
+    try:
+        if not any("=" in part for part in parts):
+            return [float(part) for part in parts]
+        cut = [part.rpartition("=") for part in parts]
+        unknown = [name for name, _, _ in cut if name not in names]
+        if unknown:
+            known = ", ".join(names)
+            raise typer.BadParameter(f"{unknown[0]!r} is not a class. Classes: {known}.", param_hint="--prior")
+        return {names[name]: float(share) for name, _, share in cut}
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected 'uniform', shares such as 0.2,0.8, or no=0.2,yes=0.8; got {text!r}.", param_hint="--prior"
+        ) from None
+
+
+def label_of(text: str, classes: Sequence[Any], option: str) -> Any:
+    """The class that is written so."""
+    names = {str(label): label for label in classes}
+    if text not in names:
+        raise typer.BadParameter(f"{text!r} is not a class. Classes: {', '.join(names)}.", param_hint=option)
+    return names[text]
+
+
+def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]:
+    """A table of costs: the first column names the answers, the others are the true classes."""
+    import tempfile
+
+    from tallybayes.cli.tables import Text, open_rows
+
+    names = {str(label): label for label in classes}
+    with tempfile.TemporaryDirectory(prefix="tallybayes-") as scratch:
+        rows = open_rows([path], Text(), scratch)
+        first, *truths = rows.names
+        unknown = [name for name in truths if name not in names]
+        if unknown or not truths:
+            known = ", ".join(names)
+            raise OptionError(f"{path}: the columns after the first are the true classes ({known}); got {truths}.")
+        table = pa.concat_tables(rows.batches(rows.names)).to_pydict()
+    answers = [_as_text(v) for v in table[first]]
+    out = {}
+    for truth in truths:
+        for answer, cost in zip(answers, table[truth], strict=True):
+            if not isinstance(cost, int | float):
+                raise OptionError(
+                    f"{path}: the cost of {answer!r} when {truth!r} is true must be a number; got {cost!r}."
+                )
+            out[names.get(answer, answer), names[truth]] = float(cost)
+    return out
+
+
+def _as_text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+# --- types of columns in text --------------------------------------------------------------------------------------
+
+
+def types_of_kinds(kinds: Mapping[str, str]) -> dict[str, pa.DataType]:
+    """Categories as text, as they are written; numbers as numbers. What is binary shows by itself."""
+    by_kind = {"categorical": pa.string(), "real": pa.float64(), "count": pa.float64()}
+    return {name: by_kind[kind] for name, kind in kinds.items() if kind in by_kind}
+
+
+def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
+    """Columns as the model knows them, so that a file need not show again what they are."""
+    schema = model.schema_
+    out = {}
+    for j in range(schema.d if schema.names is not None else 0):
+        labels = schema.levels[j].labels if j in schema.levels else None
+        found = pa.float64() if labels is None else type_of_labels(labels)
+        if found is not None:
+            out[schema.names[j]] = found
+    if target is not None:
+        found = type_of_labels(model.classes_.tolist(), pa.int64())
+        if found is not None:
+            out[target] = found
+    return out
+
+
+def type_of_labels(labels: Sequence[Any], numbers: pa.DataType | None = None) -> pa.DataType | None:
+    """None: let the file say."""
+    if labels and all(isinstance(v, str) for v in labels):
+        return pa.string()
+    if labels and all(isinstance(v, bool) for v in labels):
+        return pa.bool_()
+    if labels and all(isinstance(v, int) and not isinstance(v, bool) for v in labels):
+        return numbers or pa.float64()
+    if labels and all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels):
+        return pa.float64()
+    return None

@@ -1,0 +1,119 @@
+"""The command line as a program of its own, and what it does not import."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tallybayes as tb
+from tests.cli import WATERMELON, run
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "melon.tb"
+    run("fit", WATERMELON, "--target", "ripe", "-o", path)
+    return path
+
+
+def python(*args: Any, **extra: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=ENVIRONMENT, **extra)
+
+
+def test_the_program(model: Path) -> None:
+    done = python("-m", "tallybayes", "predict", model, "-", "--proba", input=Path(WATERMELON).read_text())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("predict", model, WATERMELON, "--proba").stdout
+    done = python("-m", "tallybayes", "predict", model, "nothing.csv")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "tallybayes: There is no file 'nothing.csv'.\n"
+
+
+IMPORTED = """
+import sys
+from tallybayes.cli import main
+sys.argv[1:] = {args!r}
+try:
+    main()
+except SystemExit as e:
+    assert not e.code, e.code
+print("LOADED", *(m for m in {heavy!r} if m in sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "heavy"),
+    [
+        (["--help"], ["numpy", "scipy", "sklearn", "pyarrow", "pandas", "rich"]),
+        (
+            ["predict", "MODEL", WATERMELON],
+            ["pandas", "rich", "scipy.special._ufuncs", "scipy.stats._stats_py", "tallybayes.comparison"],
+        ),
+    ],
+    ids=["help", "predict"],
+)
+def test_the_start_is_quick_because_of_what_is_not_imported(model: Path, args: list[str], heavy: list[str]) -> None:
+    args = [str(model) if a == "MODEL" else a for a in args]
+    done = python("-c", IMPORTED.format(args=args, heavy=heavy))
+    assert done.stdout.splitlines()[-1:] == ["LOADED"], done.stdout + done.stderr
+
+
+STAND_INS = """
+from tallybayes.cli import start
+start.own_process()
+start.quick_start()
+import numpy, scipy.stats, scipy.special, sys
+assert "scipy.stats._stats_py" not in sys.modules
+assert scipy.stats.norm.cdf(0.0) == 0.5
+from scipy.stats import rankdata
+import scipy.stats._continuous_distns
+assert scipy.special.expit(0.0) == 0.5
+numpy.testing.assert_equal(1, 1)
+assert type(sys.modules["scipy.stats"]) is type(sys)
+import asyncio
+async def two(): return 2
+assert asyncio.run(two()) == 2
+from sklearn.linear_model import LogisticRegression
+LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+try:
+    import pandas
+except ModuleNotFoundError:
+    print("fine")
+"""
+
+
+def test_what_was_put_off_is_there_when_it_is_asked_for() -> None:
+    done = python("-c", STAND_INS)
+    assert done.stdout == "fine\n", done.stderr
+
+
+def test_a_file_brings_the_module_that_its_model_needs(tmp_path: Path) -> None:
+    """The distribution of a network is in a module that only networks import."""
+    path = tmp_path / "tan.tb"
+    run("fit", WATERMELON, "--target", "ripe", "-m", "TAN", "-o", path)
+    done = python("-c", f"import tallybayes; print(type(tallybayes.load({str(path)!r})).__name__)")
+    assert done.stdout == "TAN\n", done.stderr
+
+
+def test_names_are_found_when_they_are_first_used() -> None:
+    assert {name for names in tb._HOMES.values() for name in names} == set(tb.__all__)
+    typed = {
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(Path(tb.__file__).read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {(f"tallybayes.{home}", name) for home, names in tb._HOMES.items() for name in names} <= typed
+    assert set(tb.__all__) <= set(dir(tb))
+    assert tb.distributions.registered()
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = tb.nonsense

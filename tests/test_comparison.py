@@ -1,0 +1,123 @@
+"""compare_models: the leaderboard, its contestants and its advice."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+
+import tallybayes as tb
+from tallybayes.comparison import CONTESTANTS, Contestant
+from tallybayes.datasets import load_watermelon
+from tallybayes.errors import LabelError, OptionError, TallybayesError
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(2, size=200)
+X = RNG.standard_normal((200, 3)) + Y[:, None]
+
+
+def entry(found: tb.Comparison, name: str) -> dict[str, float]:
+    return next(e for e in found.to_dict()["models"] if e["name"] == name)
+
+
+def test_the_same_numbers_as_scikit_learn_gives() -> None:
+    found = tb.compare_models(X, Y, folds=4)
+    cv = StratifiedKFold(4, shuffle=True, random_state=0)
+    P = cross_val_predict(GaussianNB(), X, Y, cv=cv, method="predict_proba")
+    ours = entry(found, "NaiveBayes")
+    assert ours["accuracy"] == np.mean(P.argmax(axis=1) == Y)
+    assert ours["log_loss"] == pytest.approx(-np.log(P[np.arange(200), Y]).mean(), rel=1e-6)
+    share = -np.log(np.bincount(Y) / 200)[Y].mean()
+    assert entry(found, "largest class")["log_loss"] == pytest.approx(share, abs=0.01)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    P = cross_val_predict(LogisticRegression(), Z, Y, cv=cv, method="predict_proba")
+    assert entry(found, "logistic regression")["log_loss"] == pytest.approx(-np.log(P[np.arange(200), Y]).mean(), 0.01)
+
+
+def test_discriminants_enter_where_all_columns_are_numbers() -> None:
+    names = {e.name for e in tb.compare_models(X, Y, folds=2).entries}
+    assert names == {c.name for c in CONTESTANTS}
+    mixed = {e.name for e in tb.compare_models(*load_watermelon(), folds=2).entries}
+    assert "NaiveBayes, mdl cuts" in mixed
+    assert not any("Discriminant" in name for name in mixed)
+    words = {e.name for e in tb.compare_models([{"a": "x"}, {"a": "y"}] * 10, ["u", "v"] * 10, folds=2).entries}
+    assert words == {"NaiveBayes", "logistic regression", "largest class"}  # networks need two columns
+
+
+def test_every_kind_of_table_gives_the_same_board() -> None:
+    rows, y = load_watermelon()
+    frame = pd.DataFrame(rows)
+    boards = [
+        tb.compare_models(t, y, folds=3)
+        for t in (rows, frame, pl.from_pandas(frame), pa.Table.from_pandas(frame, preserve_index=False))
+    ]
+    for found in boards[1:]:
+        for e in boards[0].entries:
+            assert entry(found, e.name)["log_loss"] == pytest.approx(e.scores.log_loss.value, rel=1e-9)
+
+
+def test_missing_values_and_sparse_tables() -> None:
+    gaps = X.copy()
+    gaps[::7, 1] = np.nan
+    assert not any(e.error for e in tb.compare_models(gaps, Y, folds=2).entries)
+    found = tb.compare_models(sparse.csr_matrix(np.maximum(X, 0)), Y, folds=2)
+    assert entry(found, "logistic regression")["accuracy"] > 0.6
+
+
+def test_the_advice_names_the_best_of_the_family() -> None:
+    found = tb.compare_models(X, Y)
+    ours = [e for e in found.entries if not e.baseline]
+    assert found.advice.startswith(f"Use {ours[0].name}: ")
+    assert "Largest class is worse by" in found.advice
+    assert found.advice in found.text()
+    losses = [e.scores.log_loss.value for e in found.entries]
+    assert losses == sorted(losses)
+    assert json.loads(json.dumps(found.to_dict()))["best"] == found.best
+
+
+def test_noise_is_not_called_clear() -> None:
+    found = tb.compare_models(RNG.standard_normal((60, 2)), RNG.integers(2, size=60))
+    assert "Largest class is worse" not in found.advice
+
+
+def test_a_contestant_that_fails_is_shown_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: tb.Schema) -> object:
+        raise OptionError("no such luck")
+
+    monkeypatch.setattr("tallybayes.comparison.CONTESTANTS", [*CONTESTANTS, Contestant("broken", broken)])
+    found = tb.compare_models(X, Y, folds=2)
+    assert found.entries[-1].error == "no such luck"
+    assert "no such luck" in found.text()
+    monkeypatch.setattr("tallybayes.comparison.CONTESTANTS", [Contestant("broken", broken), CONTESTANTS[-1]])
+    with pytest.raises(TallybayesError, match="No model can be fitted: no such luck"):
+        tb.compare_models(X, Y, folds=2)
+
+
+def test_rare_classes_are_not_scored_where_they_were_not_learned() -> None:
+    y = np.array(["a", "b"] * 20 + ["rare"])
+    found = tb.compare_models(RNG.standard_normal((41, 2)), y)
+    assert found.unscored == 1
+    assert "1 row(s) of classes too rare" in found.text()
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(LabelError, match="all rows are of class 'a'"):
+        tb.compare_models([[1.0], [2.0]], ["a", "a"])
+    with pytest.raises(LabelError, match="one row only"):
+        tb.compare_models([[1.0], [2.0]], ["a", "b"])
+    with pytest.raises(OptionError, match="folds must be"):
+        tb.compare_models(X, Y, folds=1)
+
+
+def test_watch_hears_each_name() -> None:
+    heard: list[str] = []
+    tb.compare_models(X[:40], Y[:40], folds=2, watch=heard.append)
+    assert heard == [c.name for c in CONTESTANTS]
