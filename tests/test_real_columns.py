@@ -376,6 +376,14 @@ def test_samples_follow_the_network() -> None:
             assert abs(want.std() - got.std()) < 0.15
 
 
+def test_parameters_are_counted() -> None:
+    rows, y = mixed(0)
+    table = frame(rows)[["color", "shape", "length", "width"]]
+    model = tb.BayesNetwork({"length": ["color", "shape"], "shape": "color"}, cuts=None).fit(table, y)
+    # the prior; color, shape given color; length in 6 cells and width in one, of each class
+    assert tb.count_parameters(model) == 1 + 2 * (2 + 3 * 1 + 6 * 2 + 2)
+
+
 def test_one_row_at_a_time_and_pickles() -> None:
     rows, y = mixed(1)
     records = frame(rows).to_dict("records")
