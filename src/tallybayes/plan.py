@@ -100,7 +100,8 @@ def learn_cuts(
             cut = group.columns[: len(group.columns) - d.reals] if isinstance(d, Joint) else group.columns
             new = [j for j in cut if j not in schema.cuts and schema.kinds[j] in CUT]
             if new:
-                assert d.method is not None  # what is not cut stays real, and is not among these
+                if d.method is None:  # what is not cut stays real, and is not among these; a file may say otherwise
+                    raise OptionError(f"Column {schema.name(new[0])!r} is neither cut nor kept real. Fit again.")
                 with named(schema, new):
                     schema = encode.learn_cuts(table, schema, new, d.method, d.bins, y, w, K)
     return schema

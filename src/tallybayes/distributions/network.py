@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.joint import GRID, Joint, packed
-from tallybayes.distributions.reals import chain_strengths, left_out_logs, normals, terms, whole_of
+from tallybayes.distributions.reals import chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, TableError
 
@@ -101,8 +101,9 @@ class FamilyNetwork(Joint):
         for j, own in enumerate(parents):
             group = [0] * p["K"] if d + j in self.blind else None if self.groups is None else self.groups[d + j]
             chain = moments.chain(j, own, group)
-            whole = whole_of(chain[0], group)
-            a = chain_strengths(chain, whole, GRID) if self.smoothing == "backoff" else None
+            once = chain if group is None else [each_once(m, group) for m in chain]
+            whole = whole_of(once[0])
+            a = chain_strengths(once, whole, GRID) if self.smoothing == "backoff" else None
             p["normals"].append(normals(chain, whole, a))
             p["real_strengths"].append(a)
             p["plain_mean"][j], p["plain_var"][j] = (v[0] for v in normals(chain[:1], whole, None))

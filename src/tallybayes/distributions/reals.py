@@ -266,11 +266,14 @@ def repeated(below: Normal, cells: int) -> Normal:
     return np.repeat(below[0], times, axis=0), np.repeat(below[1], times, axis=0)
 
 
-def whole_of(m: Moments, group: Sequence[int] | None = None) -> Moments:
+def whole_of(m: Moments) -> Moments:
     """All classes together, from the level without parents."""
-    if group is not None:  # classes that share their moments count once
-        m = m[..., np.unique(np.asarray(group), return_index=True)[1]]
     return m.pooled(axis=-1)
+
+
+def each_once(m: Moments, group: Sequence[int]) -> Moments:
+    """Of classes that share their moments the first."""
+    return m[..., np.unique(np.asarray(group), return_index=True)[1]]
 
 
 def normals(chain: Sequence[Moments], whole: Moments, strengths: Sequence[Floats] | None) -> Normal:
