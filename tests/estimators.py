@@ -65,6 +65,12 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "AODE codes": (lambda: tb.AODE("categorical", smoothing="laplace", min_count=3, weighting="information"), codes),
     "A2DE": (lambda: tb.AnDE(2, "categorical"), codes),
     "BayesNetwork words": (lambda: tb.BayesNetwork("x0 -> x1 -> x2, x0 -> x2, x3 -> x2"), words),
+    "AODE mixed, real": (lambda: tb.AODE(cuts=None), mixed),
+    "A2DE mixed, real": (lambda: tb.AnDE(2, cuts=None, smoothing="laplace", weighting="information"), mixed),
+    "BayesNetwork mixed, real": (
+        lambda: tb.BayesNetwork({"length": ["color", "alive"], "visits": "alive", "alive": "color"}, cuts=None),
+        mixed,
+    ),
     "BayesNetwork mixed": (
         lambda: tb.BayesNetwork({"length": ["color", "alive"], "alive": "color"}, smoothing="laplace"),
         mixed,
@@ -77,6 +83,10 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "SPODE": (tb.SPODE, words),
     "TAN": (tb.TAN, words),
     "TAN real": (lambda: tb.TAN(cuts="frequency", bins=3, smoothing="laplace"), real),
+    "SPODE mixed, real": (lambda: tb.SPODE(cuts=None), mixed),
+    "TAN mixed, real": (lambda: tb.TAN(cuts=None, smoothing="laplace"), mixed),
+    "TAN only real": (lambda: tb.TAN(cuts=None), real),
+    "KDB mixed, real": (lambda: tb.KDB(2, cuts=None), mixed),
     "KDB": (lambda: tb.KDB(2), words),
     "KDB all": (lambda: tb.KDB(2, "categorical", select=False), codes),
 }

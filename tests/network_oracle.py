@@ -92,3 +92,103 @@ def conditional_information(rows: Any, y: Any, i: int, j: int) -> float:
         pc = sum(1 for t in both if t[2] == c) / n
         out += abc * math.log(abc * pc / (ac * bc))
     return out
+
+
+# --- columns that stay real: x | class, parents ~ Normal ------------------------------------------------------------
+
+
+def cell_values(rows: Any, y: Any, c: Any, j: int, given: Any) -> list[float]:
+    """The values of real column j in the rows of class c (None: of all) with these values of the parents."""
+    return [
+        r[j]
+        for r, k in zip(rows, y, strict=True)
+        if (c is None or k == c) and r[j] is not None and all(r[i] == v for i, v in given)
+    ]
+
+
+def mean_and_variance(values: Sequence[float]) -> tuple[float, float]:
+    mean = math.fsum(values) / len(values)
+    return mean, math.fsum((v - mean) ** 2 for v in values) / len(values)
+
+
+def normal(rows: Any, y: Any, c: Any, j: int, given: Any, a: Sequence[float] | None) -> tuple[float, float]:
+    """Mean and variance of real column j. given: [(column, value)] in the order of the parents; a: a strength for each,
+    or None: each cell speaks for itself if it can."""
+    everyone, spread = mean_and_variance(cell_values(rows, y, None, j, []))
+    values = cell_values(rows, y, c, j, given)
+    if not given:
+        mean, var = mean_and_variance(values) if values else (everyone, spread)
+        return mean, var + 1e-9 * spread
+    below = normal(rows, y, c, j, given[:-1], None if a is None else a[:-1])
+    if a is None:
+        if len(values) < 2 or mean_and_variance(values)[1] <= 1e-9 * spread:
+            return below
+        mean, var = mean_and_variance(values)
+        return mean, var + 1e-9 * spread
+    n, strength = len(values), a[-1]
+    mean = (math.fsum(values) + strength * below[0]) / (n + strength)
+    # the prior as `strength` rows of that mean and variance, all about the new mean
+    square = math.fsum((v - mean) ** 2 for v in values) + strength * (below[1] + (below[0] - mean) ** 2)
+    return mean, square / (n + strength)
+
+
+def log_density(x: float, mean: float, var: float) -> float:
+    return -((x - mean) ** 2) / (2 * var) - 0.5 * math.log(2 * math.pi * var)
+
+
+def log_sum(logs: Sequence[float]) -> float:
+    return max(logs) + math.log(math.fsum(math.exp(v - max(logs)) for v in logs))
+
+
+def mixed_joint(
+    rows: Any, y: Any, x: Row, c: Any, parents: Any, reals: Any, strengths: Any = None, alpha: float = 1.0
+) -> float:
+    """log p(c, x): missing discrete values are summed over, missing real ones left out."""
+    discrete = [j for j in range(len(parents)) if j not in reals]
+    holes = [j for j in discrete if x[j] is None]
+    each = []
+    for filled in itertools.product(*(levels(rows, j) for j in holes)):
+        full = list(x)
+        for j, v in zip(holes, filled, strict=True):
+            full[j] = v
+        log = 0.0
+        for j, own in enumerate(parents):
+            given = [(i, full[i]) for i in own]
+            a = None if strengths is None else strengths[j]
+            if j in reals:
+                log += 0.0 if x[j] is None else log_density(x[j], *normal(rows, y, c, j, given, a))
+            elif a is None:
+                log += math.log(laplace(rows, y, c, j, full[j], dict(given), alpha))
+            else:
+                log += math.log(backoff(rows, y, c, j, full[j], given, alpha, a))
+        each.append(log)
+    return math.log(sum(1 for k in y if k == c) / len(y)) + log_sum(each)
+
+
+def mixed_averaged(
+    rows: Any, y: Any, x: Row, c: Any, n: int, reals: Any, classes: Any, min_count: float = 1.0
+) -> float:
+    """As averaged, with Laplace's correction; real columns are children of every set."""
+    here = [j for j, v in enumerate(x) if v is not None]
+    discrete = [j for j in here if j not in reals]
+
+    def rest(given: dict[int, Any]) -> float:
+        log = 0.0
+        for j in here:
+            if j in reals:
+                log += log_density(x[j], *normal(rows, y, c, j, list(given.items()), None))
+            elif j not in given:
+                log += math.log(laplace(rows, y, c, j, x[j], given, 1.0))
+        return log
+
+    terms = []
+    for s in itertools.combinations(discrete, n):
+        given = {j: x[j] for j in s}
+        met = [r for r in rows if all(r[j] is not None for j in s)]
+        if sum(1 for r in met if all(r[j] == v for j, v in given.items())) < min_count:
+            continue
+        cells = math.prod(len(levels(rows, j)) for j in s)
+        terms.append(math.log((count(rows, y, c, given) + 1) / (len(met) + len(classes) * cells)) + rest(given))
+    if not terms:
+        return math.log(sum(1 for k in y if k == c) / len(y)) + rest({})
+    return log_sum(terms) - math.log(len(terms))

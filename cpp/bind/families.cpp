@@ -2,6 +2,8 @@
 #include "bind/bind.hpp"
 #include "bind/large.hpp"
 
+#include <algorithm>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
@@ -9,6 +11,7 @@
 #include "core/family_losses.hpp"
 #include "core/labels.hpp"
 #include "core/network.hpp"
+#include "core/threads.hpp"
 
 namespace tb::bind {
 namespace {
@@ -178,8 +181,64 @@ void check_topology(const Families& families, std::size_t d) {
   }
 }
 
+// The real columns of a network; parent, start, terms and value as in core/real_families.hpp.
+using Terms = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+RealFamilies make_reals(const Sizes& sizes, std::size_t n, const Ints& parent, const Sizes& start, const Terms& terms,
+                        const Matrix& value) {
+  RealFamilies out;
+  out.count = value.shape(0);
+  out.classes = terms.shape(2);
+  expect(start.shape(0) == out.count + 1 && start(0) == 0, "real_start: one more than there are real columns");
+  for (std::size_t f = 0; f < out.count; ++f) expect(start(f) <= start(f + 1), "real_start must not fall");
+  expect(static_cast<std::size_t>(start(out.count)) == parent.shape(0), "real_start must end with the parents");
+  for (std::size_t i = 0; i < parent.shape(0); ++i) {
+    expect(parent(i) >= 0 && static_cast<std::size_t>(parent(i)) < sizes.shape(0), "a parent is not a column");
+  }
+  out.offset.assign(out.count + 1, 0);
+  for (std::size_t f = 0; f < out.count; ++f) {
+    std::size_t cells = 1;
+    for (std::int64_t i = start(f); i < start(f + 1); ++i) {
+      if (__builtin_mul_overflow(cells, static_cast<std::size_t>(sizes(static_cast<std::size_t>(parent(static_cast<std::size_t>(i))))), &cells)) {
+        throw std::length_error("too many cells");
+      }
+    }
+    if (__builtin_add_overflow(out.offset[f], cells, &out.offset[f + 1])) throw std::length_error("too many cells");
+  }
+  expect(out.offset.back() == terms.shape(0) && terms.shape(1) == 3, "terms must be (cells, 3, classes)");
+  expect(value.shape(1) == n, "values must be (real columns, rows)");
+  out.parent = parent.data();
+  out.parent_start = start.data();
+  out.terms = terms.data();
+  out.value = value.data();
+  out.rows = n;
+  return out;
+}
+
+Array<double, 2> py_real_scores(const Packed& codes, const Sizes& sizes, const Ints& parent, const Sizes& start,
+                                const Terms& terms, const Matrix& value) {
+  const std::size_t n = codes.shape(1), K = terms.shape(2);
+  check_sizes(sizes);
+  expect(codes.shape(0) == sizes.shape(0), "codes must be (columns, rows)");
+  const RealFamilies reals = make_reals(sizes, n, parent, start, terms, value);
+  auto out = make_large<double, 2>({n, K});
+  const nb::gil_scoped_release release;
+  with_codes(codes, [&](const auto* p) {
+    check_codes(p, sizes, n);
+    constexpr std::size_t span = 4096;
+    parallel_for((n + span - 1) / span, [&](std::size_t s, int) {
+      const std::size_t from = s * span, rows = std::min(span, n - from);
+      std::fill_n(out.data() + from * K, rows * K, 0.0);
+      add_reals(reals, sizes.data(), p, n, from, rows, out.data() + from * K);
+    });
+  });
+  return out;
+}
+
 Array<double, 2> py_scores(const Packed& codes, const Sizes& sizes, const Ints& child, const Ints& parent,
-                           const Sizes& parent_start, const Matrix& logs) {
+                           const Sizes& parent_start, const Matrix& logs, const std::optional<Ints>& real_parent,
+                           const std::optional<Sizes>& real_start, const std::optional<Terms>& terms,
+                           const std::optional<Matrix>& value) {
   const std::size_t d = sizes.shape(0), K = logs.shape(1), n = codes.shape(1);
   check_sizes(sizes);
   expect(codes.shape(0) == d, "codes must be (columns, rows)");
@@ -192,12 +251,38 @@ Array<double, 2> py_scores(const Packed& codes, const Sizes& sizes, const Ints& 
     expect(offset[f + 1] - offset[f] < std::size_t{1} << 32, "a family has more than 2**32 cells");
   }
   check_topology(families, d);
+  RealFamilies reals;
+  if (value) {
+    expect(real_parent && real_start && terms, "values of real columns need their parents and terms");
+    reals = make_reals(sizes, n, *real_parent, *real_start, *terms, *value);
+    expect(reals.classes == K, "terms must be (cells, 3, classes)");
+  }
   auto out = make_large<double, 2>({n, K});
   const nb::gil_scoped_release release;
   with_codes(codes, [&](const auto* p) {
     check_codes(p, sizes, n);
-    network_scores(Network{d, K, sizes.data(), families, offset.data(), logs.data()}, p, n, out.data());
+    network_scores(Network{d, K, sizes.data(), families, offset.data(), logs.data(), reals}, p, n, out.data());
   });
+  return out;
+}
+
+using RealLogs = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+
+Ladder::Reals make_steps(const Model& m, std::size_t n, const std::optional<Ints>& step, const std::optional<RealLogs>& logs) {
+  Ladder::Reals out;
+  out.step.assign(m.families.count, -1);
+  if (!step) return out;
+  expect(logs && logs->shape(1) > 0, "steps of real columns need their logs");
+  expect(logs->shape(2) == n && logs->shape(3) == m.counts.classes, "logs must be (reals, parents + 1, rows, classes)");
+  out.step.assign(step->data(), step->data() + step->shape(0));
+  std::size_t discrete = 0;
+  for (const std::int32_t s : out.step) {
+    expect(s >= -1 && s < static_cast<std::int32_t>(logs->shape(0)), "a step is neither -1 nor a real column");
+    discrete += s < 0;
+  }
+  expect(discrete == m.families.count, "as many steps of -1 as there are families");
+  out.most = logs->shape(1) - 1;
+  out.log = logs->data();
   return out;
 }
 
@@ -205,22 +290,24 @@ Array<double, 2> py_losses(const Packed& codes, const Labels& y, const std::opti
                            const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns,
                            const Sizes& starts, const Ints& child, const Ints& parent, const Sizes& parent_start,
                            const Sizes& table, const std::optional<IntTable>& group, const Doubles& levels, double alpha,
-                           const Strengths& strengths) {
+                           const Strengths& strengths, const std::optional<Ints>& step,
+                           const std::optional<RealLogs>& logs) {
   const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
   const double* a = strengths_or_null(strengths, parent);
   const std::size_t n = codes.shape(1);
   const double* weights = weights_or_null(w, n);
   expect(codes.shape(0) == sizes.shape(0), "codes must be (columns, rows)");
   expect(y.shape(0) == n && class_weight.shape(0) == m.counts.classes, "y: one per row; class_weight: one per class");
-  std::size_t most = 0;
+  Ladder::Reals reals = make_steps(m, n, step, logs);
+  std::size_t most = reals.most;
   for (std::size_t f = 0; f < m.families.count; ++f) most = std::max(most, m.families.parents(f));
-  auto out = make_array<double, 2>({most + 1, m.families.count});
+  auto out = make_array<double, 2>({most + 1, reals.step.size()});
   const nb::gil_scoped_release release;
   for (std::size_t r = 0; r < n; ++r) {
     check_class(y.data()[r], m.counts.classes);
     if (weights) check_weight(weights[r]);
   }
-  const Ladder ladder(m.counts, m.tables, m.families, m.smoothing, a, class_weight.data());
+  const Ladder ladder(m.counts, m.tables, m.families, m.smoothing, a, class_weight.data(), std::move(reals));
   with_codes(codes, [&](const auto* p) {
     check_codes(p, sizes, n);
     family_losses(ladder, p, y.data(), weights, n, out.data());
@@ -255,13 +342,23 @@ void bind_families(nb::module_& m) {
         "of classes each. With strengths each parent's estimate backs off to the one without it, else Laplace.");
   m.def("network_scores", &py_scores, nb::arg("codes").noconvert(), nb::arg("sizes").noconvert(),
         nb::arg("child").noconvert(), nb::arg("parent").noconvert(), nb::arg("parent_start").noconvert(),
-        nb::arg("logs").noconvert(),
+        nb::arg("logs").noconvert(), nb::arg("real_parent").noconvert().none() = nb::none(),
+        nb::arg("real_start").noconvert().none() = nb::none(), nb::arg("terms").noconvert().none() = nb::none(),
+        nb::arg("values").noconvert().none() = nb::none(),
         "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. Parents\n"
-        "come before their children.");
+        "come before their children. Real columns: values (columns, rows), NaN missing, normal given their parents' cell;\n"
+        "terms (cells, 3, classes): mean, sqrt(1 / (2 variance)), log of the norm.");
+  m.def("real_scores", &py_real_scores, nb::arg("codes").noconvert(), nb::arg("sizes").noconvert(),
+        nb::arg("real_parent").noconvert(), nb::arg("real_start").noconvert(), nb::arg("terms").noconvert(),
+        nb::arg("values").noconvert(),
+        "(rows, classes): the sum of the log densities of real columns, see network_scores; a value with a missing parent\n"
+        "is left out.");
   m.def("family_losses", &py_losses, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
         nb::arg("class_weight").noconvert(), TB_COUNTED, nb::arg("strengths").noconvert().none(),
+        nb::arg("step").noconvert().none() = nb::none(), nb::arg("logs").noconvert().none() = nb::none(),
         "(most parents + 1, families): the leave-one-out log-loss of the network of the first families with at most so\n"
-        "many parents each.");
+        "many parents each. With real columns step says of each column in order which of them it is (-1: the next\n"
+        "family), and logs (reals, most parents + 1, rows, classes) hold their log densities without the row.");
 #undef TB_COUNTED
 }
 

@@ -36,6 +36,9 @@ class Elimination {
   void collect(double* out) {
     const Families& all = net_.families;
     std::vector<bool> wanted(net_.d, false);
+    for (std::size_t f = 0; f < net_.reals.count; ++f) {
+      if (!net_.reals.missing(f, row_)) take_real(f, wanted, out);
+    }
     for (std::size_t f = all.count; f-- > 0;) {  // children before parents
       if (missing(all.child[f]) && !wanted[static_cast<std::size_t>(all.child[f])]) continue;
       Factor factor;
@@ -45,6 +48,22 @@ class Elimination {
       if (factor.over.empty()) add(factor.log.data(), out);
       else factors_.push_back(std::move(factor));
     }
+  }
+  // The density of a real value, for every combination of its missing parents.
+  void take_real(std::size_t f, std::vector<bool>& wanted, double* out) {
+    const RealFamilies& reals = net_.reals;
+    Factor factor;
+    std::vector<std::size_t> at{0};
+    for (std::int64_t i = reals.parent_start[f]; i < reals.parent_start[f + 1]; ++i) {
+      const std::int32_t j = reals.parent[i];
+      take(j, factor, wanted);
+      check(factor.over);
+      spread(j, at, [&](std::size_t a, std::size_t v) { return a * size(j) + v; });
+    }
+    factor.log.assign(at.size() * net_.classes, 0.0);
+    for (std::size_t i = 0; i < at.size(); ++i) reals.add(f, at[i], row_, factor.log.data() + i * net_.classes);
+    if (factor.over.empty()) add(factor.log.data(), out);
+    else factors_.push_back(std::move(factor));
   }
   void take(std::int32_t j, Factor& factor, std::vector<bool>& wanted) const {
     if (!missing(j)) return;
@@ -64,6 +83,17 @@ class Elimination {
     if (cells(over) > kMost) throw TooManyMissing{row_, cells(over)};
   }
 
+  // Every place goes on to those of column j's value, or of all its levels where it is missing.
+  template <class F>
+  void spread(std::int32_t j, std::vector<std::size_t>& at, F&& next) const {
+    std::vector<std::size_t> more;
+    for (const std::size_t a : at) {
+      if (!missing(j)) more.push_back(next(a, static_cast<std::size_t>(code_[j])));
+      else for (std::size_t v = 0; v < size(j); ++v) more.push_back(next(a, v));
+    }
+    at = std::move(more);
+  }
+
   // The part of family f's table that agrees with the values that are there.
   void fill(std::size_t f, Factor& factor) const {
     const Families& all = net_.families;
@@ -72,12 +102,7 @@ class Elimination {
     std::size_t stride = net_.offset[f + 1] - net_.offset[f];
     const auto next = [&](std::int32_t j) {
       stride /= size(j);
-      std::vector<std::size_t> more;
-      for (const std::size_t a : at) {
-        if (!missing(j)) more.push_back(a + static_cast<std::size_t>(code_[j]) * stride);
-        else for (std::size_t v = 0; v < size(j); ++v) more.push_back(a + v * stride);
-      }
-      at = std::move(more);
+      spread(j, at, [&](std::size_t a, std::size_t v) { return a + v * stride; });
     };
     for (std::int64_t i = all.parent_start[f]; i < all.parent_start[f + 1]; ++i) next(all.parent[i]);
     next(all.child[f]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/threads.hpp"
 
@@ -98,12 +99,39 @@ class Walk {
 
   // out[k]: the loss of all rows after this step, with up to k parents.
   void take(const Step& step, double* out, std::size_t stride) {
+    each_row(out, stride, [&](const Row& row, double* post, double* shares) {
+      const T x = codes_[step.child * n_ + row.r];
+      if (x != kNoCode<T>) feature(step, x, row, post, shares);
+    });
+  }
+
+  // The same for real column j.
+  void take(const Ladder::Reals& reals, std::size_t j, double* out, std::size_t stride) {
+    each_row(out, stride, [&](const Row& row, double* post, double* shares) {
+      for (std::size_t k = 0; k < levels_; ++k) {
+        const double* log = reals.log + ((j * (reals.most + 1) + std::min(k, reals.most)) * n_ + row.r) * classes();
+        const double top = *std::max_element(log, log + classes());
+        if (!std::isfinite(top)) continue;  // too far from every class to tell
+        for (std::size_t c = 0; c < classes(); ++c) post[k * classes() + c] *= std::exp(log[c] - top);
+        shares[k] = share(post + k * classes(), row.y);
+      }
+    });
+  }
+
+ private:
+  struct Row {
+    std::size_t r, y;
+    double weight, unit;
+  };
+
+  // f(row, its posteriors, its shares) multiplies what a column says into them.
+  template <class F>
+  void each_row(double* out, std::size_t stride, F&& f) {
     std::vector<LogProduct> loss(levels_);
     double* post = post_.data();
     double* shares = share_.data();
     for (const Row& row : rows_) {
-      const T x = codes_[step.child * n_ + row.r];
-      if (x != kNoCode<T>) feature(step, x, row, post, shares);
+      f(row, post, shares);
       for (std::size_t k = 0; k < levels_; ++k) {
         if (row.weight == 1.0) loss[k].multiply(shares[k]);
         else loss[k].add(row.weight * std::log(std::max(shares[k], 1e-300)));
@@ -113,12 +141,6 @@ class Walk {
     }
     for (std::size_t k = 0; k < levels_; ++k) out[k * stride] = -loss[k].value();
   }
-
- private:
-  struct Row {
-    std::size_t r, y;
-    double weight, unit;
-  };
 
   std::size_t classes() const { return K ? K : classes_; }
 
@@ -187,21 +209,26 @@ template <class T, std::size_t K>
 void walk_span(const Ladder& ladder, const std::vector<Step>& steps, const T* codes, const std::int32_t* y, const double* w,
                std::size_t n, std::size_t first, double* out) {
   Walk<T, K> walk(ladder, codes, n, y, w, first);
-  for (std::size_t f = 0; f < steps.size(); ++f) walk.take(steps[f], out + f, steps.size());
+  const std::vector<std::int32_t>& all = ladder.reals.step;
+  for (std::size_t s = 0, f = 0; s < all.size(); ++s) {
+    if (all[s] < 0) walk.take(steps[f++], out + s, all.size());
+    else walk.take(ladder.reals, static_cast<std::size_t>(all[s]), out + s, all.size());
+  }
 }
 
 }  // namespace
 
 Ladder::Ladder(const Counts& counts, const Tables& tables, const Families& f, const Smoothing& s, const double* a,
-               const double* weight)
-    : classes(counts.classes), size(tables.size), families(f), smoothing(s), strength(a), class_weight(weight), levels(f.count) {
+               const double* weight, Reals r)
+    : classes(counts.classes), size(tables.size), families(f), smoothing(s), strength(a), class_weight(weight),
+      reals(std::move(r)), most(reals.most), levels(f.count) {
   for (std::size_t i = 0; i < f.count; ++i) most = std::max(most, f.parents(i));
   parallel_for(f.count, [&](std::size_t i, int) { levels[i] = family_levels(counts, tables, families, i, smoothing, strength); });
 }
 
 template <class T>
 void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n, double* out) {
-  const std::size_t spans = (n + kSpan - 1) / kSpan, cells = (ladder.most + 1) * ladder.levels.size();
+  const std::size_t spans = (n + kSpan - 1) / kSpan, cells = (ladder.most + 1) * ladder.reals.step.size();
   const std::vector<Step> steps = steps_of(ladder);
   std::vector<double> each(spans * cells);
   const auto walk = ladder.classes == 2   ? walk_span<T, 2>

@@ -35,6 +35,7 @@ class Block {
       }
     }
     TB_CALL(sum_families, FamilyCells{all.count, cell_.data(), log_.data(), net_.classes}, rows, out);
+    add_reals(net_.reals, net_.size, codes, n, r0, rows, out);
     for (std::size_t r = 0; holes >> r; ++r) {
       if (!(holes >> r & 1)) continue;
       for (std::size_t j = 0; j < net_.d; ++j) {
@@ -80,9 +81,10 @@ class Block {
 template <class T>
 void network_scores(const Network& network, const T* codes, std::size_t n, double* out) {
   const std::size_t spans = (n + kSpan - 1) / kSpan;
-  parallel_for(n * network.d < 1 << 14 ? (spans > 0) : spans, [&](std::size_t s, int) {
+  const bool few = n * (network.d + network.reals.count) < 1 << 14;
+  parallel_for(few ? (spans > 0) : spans, [&](std::size_t s, int) {
     Block<T> block(network);
-    const std::size_t end = n * network.d < 1 << 14 ? n : std::min(n, (s + 1) * kSpan);
+    const std::size_t end = few ? n : std::min(n, (s + 1) * kSpan);
     for (std::size_t r = s * kSpan; r < end; r += kRows) {
       block.score(codes, n, r, std::min(kRows, end - r), out + r * network.classes);
     }

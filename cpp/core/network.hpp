@@ -4,10 +4,12 @@
 #include <cstdint>
 
 #include "core/families.hpp"
+#include "core/real_families.hpp"
 
 namespace tb {
 
-// A network ready to score. Every column is the child of one family; families are in topological order.
+// A network ready to score. Every discrete column is the child of one family; families are in topological order. Real
+// columns are children only.
 struct Network {
   std::size_t d;
   std::size_t classes;
@@ -15,6 +17,7 @@ struct Network {
   Families families;
   const std::size_t* offset;  // of each family's cells in log
   const double* log;          // (cells, classes)
+  RealFamilies reals;
 };
 
 // Too many missing values hang together in one row: summing over them would take a table of this many cells.
@@ -27,7 +30,7 @@ struct TooManyMissing {
 template <class T>
 void network_scores(const Network& network, const T* codes, std::size_t n, double* out);
 
-// log P(the values of one row that are there | class): code[j] < 0 is missing. Exact, by eliminating one missing
+// log p(the values of one row that are there | class): code[j] < 0 is missing; row: where its real values are. Exact, by eliminating one missing
 // column after another. out: (classes).
 void eliminate(const Network& network, const std::int64_t* code, std::size_t row, double* out);
 

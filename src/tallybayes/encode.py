@@ -44,6 +44,13 @@ class Numbers:
     def d(self) -> int:
         return int(self.columns.d)
 
+    def block(self, span: slice) -> NDArray[np.float64]:
+        """(columns, rows) of some rows as float64."""
+        if self.matrix is None:
+            return np.stack([np.asarray(a[span], dtype=np.float64) for a in self.arrays])
+        part = self.matrix[span] if self.which is None else self.matrix[span][:, list(self.which)]
+        return np.ascontiguousarray(part.T, dtype=np.float64)
+
     def column(self, j: int) -> NDArray[np.float64]:
         """Column j as float64: for distributions written in NumPy."""
         if self.matrix is None:
@@ -100,12 +107,13 @@ class Coded:
     """Columns as codes from several sources, for distributions that look at combinations of levels.
 
     parts: codes, and which columns of the group they are. sizes: how many levels the schema knows of each column
-    (0: the table's own integers, as many as there are).
+    (0: the table's own integers, as many as there are). reals: the last columns of the group, where they stay numbers.
     """
 
     parts: tuple[tuple[Codes, tuple[int, ...]], ...]
     sizes: NDArray[np.int64]
     n: int
+    reals: Numbers | None = None
 
 
 Data = Numbers | Codes | Sparse | Coded
@@ -255,9 +263,11 @@ def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
 
 
 def coded(
-    table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int]
+    table: Table, schema: Schema, which: Sequence[int], grow: bool, sizes: Mapping[int, int], reals: int = 0
 ) -> tuple[Coded, Schema]:
-    """The given columns as codes: of their intervals where the schema cuts them, else of their levels."""
+    """The given columns as codes: of their intervals where the schema cuts them, else of their levels. The last `reals`
+    of them stay numbers."""
+    which, real = which[: len(which) - reals], which[len(which) - reals :]
     cut = [i for i, j in enumerate(which) if j in schema.cuts]
     rest = [i for i, j in enumerate(which) if j not in schema.cuts]
     parts: list[tuple[Codes, tuple[int, ...]]] = []
@@ -270,7 +280,8 @@ def coded(
         len(schema.cuts[j].points) + 1 if j in schema.cuts else len(schema.levels.get(j, ())) or sizes.get(j, 0)
         for j in which
     ]
-    return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n), schema
+    stay = _dense(table, schema, real) if reals else None
+    return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n, stay), schema
 
 
 def learn_cuts(

@@ -97,8 +97,11 @@ def learn_cuts(
     for group in groups:
         d = group.distribution
         if isinstance(d, Binned | Joint):
-            new = [j for j in group.columns if j not in schema.cuts and schema.kinds[j] in CUT]
+            cut = group.columns[: len(group.columns) - d.reals] if isinstance(d, Joint) else group.columns
+            new = [j for j in cut if j not in schema.cuts and schema.kinds[j] in CUT]
             if new:
+                if d.method is None:  # what is not cut stays real, and is not among these; a file may say otherwise
+                    raise OptionError(f"Column {schema.name(new[0])!r} is neither cut nor kept real. Fit again.")
                 with named(schema, new):
                     schema = encode.learn_cuts(table, schema, new, d.method, d.bins, y, w, K)
     return schema
@@ -115,8 +118,8 @@ def encode_batch(
     for group in groups:
         d, which = group.distribution, group.columns
         with named(schema, which):
-            if d.needs == "codes":
-                both, schema = encode.coded(table, schema, which, grow, sizes)
+            if isinstance(d, Joint):
+                both, schema = encode.coded(table, schema, which, grow, sizes, d.reals)
                 data.append(both)
                 if grow:
                     _check_two(schema, which)

@@ -77,7 +77,7 @@ def relevel(t: Tally, groups: Sequence[Group], own: Schema, union_schema: Schema
         if "sizes" in s:
             maps = [
                 None if j in own.cuts else _level_map(own.levels.get(j), union_schema.levels.get(j), s, i)
-                for i, j in enumerate(group.columns)
+                for i, j in enumerate(group.columns[: len(s["sizes"])])
             ]
             s = group.distribution.relevel(s, maps)
         stats.append(s)

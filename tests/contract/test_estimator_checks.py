@@ -30,8 +30,10 @@ ALL = [
     tb.QuadraticDiscriminantAnalysis(),
     tb.SPODE(),
     tb.TAN(),
+    tb.TAN(cuts=None),
     tb.KDB(),
     tb.AODE(),
+    tb.AODE(cuts=None),
     tb.AnDE(),
     tb.BayesNetwork(),
 ]

@@ -51,7 +51,7 @@ def _factor(distribution: Any, p: Any, d: int, K: int) -> int:
         return K * d + (d if distribution.shared else K * d)
     if isinstance(distribution, FamilyNetwork):
         groups = _groups(distribution, d, K)
-        free = [max(int(np.sum(e)) - 1, 0) for e in p["exist"]]
+        free = [max(int(np.sum(e)) - 1, 0) for e in p["exist"]] + [2] * distribution.reals  # mean and variance
         some = [max(int(np.sum(e)), 1) for e in p["exist"]]
         parents = distribution.parents or ((),) * d
         return sum(groups[j] * free[j] * math.prod(some[i] for i in own) for j, own in enumerate(parents))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,22 @@ from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.joint import GRID, Joint, information, packed
-from tallybayes.distributions.network import draw, families
-from tallybayes.distributions.tables import subsets
+from tallybayes.distributions.network import draw, draw_real, families
+from tallybayes.distributions.reals import (
+    Moments,
+    RealTables,
+    best_strengths,
+    cell_of,
+    normals,
+    one_less,
+    terms,
+    whole_of,
+)
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, is_number
 
 Floats = NDArray[np.float64]
+MOST_SETS = 64  # whose cells choose the strength of back-off of real columns
 SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
 
 
@@ -29,6 +41,8 @@ class AveragedNetwork(Joint):
     none. With Laplace's correction P(c, x_S) = (n(c, x_S) + α) / (n + α K N_S). Missing values are left out.
     weighting 'information': W_S = I(x_S; y), else 1. subsumption: a value that follows from another one of its row
     (every row with that one has it, and there are at least SUBSUMED of them) is left out.
+    Real columns are in no S; their P(x_j | c, x_S) is a normal density, see FamilyNetwork; all S share the strengths of
+    back-off.
     """
 
     n: int = 1
@@ -45,7 +59,7 @@ class AveragedNetwork(Joint):
 
     def check(self, s: Stats, context: Context) -> None:
         super().check(s, context)
-        if self.n not in (1, 2, 3) or self.order != min(self.n + 1, context.d):
+        if self.n not in (1, 2, 3) or self.order != min(self.n + 1, most_together(context.d, self.reals)):
             raise ValueError(f"n = {self.n} parents do not go with sets of {self.order} columns")
         if not is_number(self.min_count) or self.min_count <= 0:
             raise ValueError("'min_count' is not a number above 0")
@@ -54,8 +68,10 @@ class AveragedNetwork(Joint):
         p = self.base(s, context)
         d = len(p["sizes"])
         t = self.tables(d)
-        p.update(columns=t.columns, starts=t.starts, n=min(self.n, d - 1))
+        p.update(columns=t.columns, starts=t.starts, n=min(self.n, d if self.reals else d - 1))
         if p["n"] == 0:
+            if self.reals:
+                self._estimate_reals(p)
             return p
         p["W"] = self._weights(p)
         p["rank"], p["strengths"] = np.arange(d, dtype=np.int32), None
@@ -67,34 +83,66 @@ class AveragedNetwork(Joint):
             )
         if self.subsumption:
             p["follows"] = self._implications(p)
+        if self.reals:
+            self._estimate_reals(p)
         return p
 
+    def _sets(self, p: Params, n: int) -> list[tuple[int, ...]]:
+        """The sets of n parents, each in the order in which they are backed off from."""
+        found = combinations(range(len(p["sizes"])), n) if n else ()
+        return [tuple(sorted(s, key=lambda j: int(p["rank"][j]))) for s in found]
+
+    def _estimate_reals(self, p: Params) -> None:
+        """real_terms: without parents, and then of each set of them."""
+        moments, strengths = self.real_tables(p["moments"]), None
+        if self.smoothing == "backoff":
+            strengths = self._real_strengths(p, moments)
+        p["real_strengths"] = strengths
+        p["real_terms"] = [_real_terms(moments.all_chain(s), strengths) for s in [(), *self._sets(p, p["n"])]]
+
+    def _real_strengths(self, p: Params, moments: RealTables) -> list[Floats]:
+        out: list[Floats] = []
+        for depth in range(1, p["n"] + 1):
+            sets = self._sets(p, depth)
+            some = [sets[i * len(sets) // MOST_SETS] for i in range(MOST_SETS)] if len(sets) > MOST_SETS else sets
+            chains = [moments.all_chain(s) for s in some]
+            whole = whole_of(chains[0][0])
+            out.append(best_strengths([(c[-1], one_less(c, whole, out)) for c in chains], GRID))
+        return out
+
     def _weights(self, p: Params) -> Floats:
-        d = len(p["sizes"])
-        sets = subsets(d, p["n"]) if p["n"] > 1 else np.arange(d)[:, None]
+        sets = _subsets(p)
         if self.weighting is None:
             return np.ones(len(sets))
-        blocks = split(p["single"], p["sizes"])
-        if p["n"] > 1:
-            index, offsets = self.tables(d).index(), _offsets(p)
-            blocks = [p["joint"][:, slice(*offsets[index[tuple(s)]])] for s in sets.tolist()]
-        found = np.array([_shared_with_class(b) for b in blocks])
+        found = np.array([_shared_with_class(b) for b in self._blocks(p, sets)])
         return found if found.any() else np.ones(len(sets))
+
+    def _blocks(self, p: Params, sets: Sequence[tuple[int, ...]]) -> list[Array]:
+        """(classes, cells): the counts of each set of parents."""
+        if p["n"] == 1:
+            return split(p["single"], p["sizes"])
+        index, offsets = self.tables(len(p["sizes"])).index(), _offsets(p)
+        return [p["joint"][:, slice(*offsets[index[s]])] for s in sets]
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)
-        terms, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
+        out, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
         for span, codes, met in packed(data, p["sizes"], p["exist"]):
-            terms[span] = self.scores(codes, p)
+            out[span] = self.scores(codes, p, self.real_values(data, span, len(p["sizes"])))
             unseen |= met
-        scorer.added(terms, np.flatnonzero(unseen).tolist())
+        scorer.added(out, np.flatnonzero(unseen).tolist())
 
-    def scores(self, codes: Array, p: Params) -> Array:
+    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:
         if self.subsumption and p["n"]:
             codes = without_subsumed(codes, p["sizes"], p["follows"])
+        if values is not None:
+            return self._scores_with_reals(codes, values, p)
         if p["n"] == 0:
             none = np.empty(0, dtype=np.int32), np.zeros(len(p["sizes"]) + 1, dtype=np.int64)
             return _core.network_scores(codes, p["sizes"], p["child"], *none, p["log"])
+        return self._discrete_scores(codes, p, p["W"], float(self.min_count))
+
+    def _discrete_scores(self, codes: Array, p: Params, weights: Floats, min_count: float) -> Array:
         return _core.averaged_scores(
             codes,
             **_counted(p),
@@ -102,9 +150,42 @@ class AveragedNetwork(Joint):
             alpha=float(self.alpha),
             strengths=p["strengths"],
             rank=p["rank"],
-            weights=p["W"],
-            min_count=float(self.min_count),
+            weights=weights,
+            min_count=min_count,
         )
+
+    def _scores_with_reals(self, codes: Array, values: Array, p: Params) -> Floats:
+        """The network of each S by itself, and then their mean."""
+        real = self._real_scores(codes, values, p, (), p["real_terms"][0])
+        if p["n"] == 0:
+            return real
+        total, share = np.full(real.shape, -np.inf), np.zeros((len(real), 1))
+        sets = _subsets(p)
+        weights = [b.sum(axis=0, dtype=np.float64) for b in self._blocks(p, sets)]
+        for i, (columns, s) in enumerate(zip(sets, self._sets(p, p["n"]), strict=True)):
+            if not p["W"][i] > 0:
+                continue
+            cell, here = cell_of(codes, p["sizes"], columns)
+            here &= weights[i][cell] >= self.min_count
+            rows = np.flatnonzero(here)
+            if len(rows):
+                only = np.ascontiguousarray(codes[:, rows])
+                one = self._discrete_scores(only, p, np.eye(1, len(p["W"]), i)[0], 0.0) + np.log(p["W"][i])
+                one += self._real_scores(only, np.ascontiguousarray(values[:, rows]), p, s, p["real_terms"][1 + i])
+                total[rows] = np.logaddexp(total[rows], one)
+                share[rows] += p["W"][i]
+        alone = np.flatnonzero(share[:, 0] == 0)
+        share[alone] = 1.0
+        total -= np.log(share)
+        if len(alone):
+            naive = self._discrete_scores(np.ascontiguousarray(codes[:, alone]), p, np.zeros(len(p["W"])), 0.0)
+            total[alone] = naive + real[alone]
+        return total
+
+    def _real_scores(self, codes: Array, values: Array, p: Params, s: tuple[int, ...], found: Array) -> Floats:
+        parent = np.array(s * self.reals, dtype=np.int32)
+        start = np.arange(self.reals + 1, dtype=np.int64) * len(s)
+        return _core.real_scores(codes, p["sizes"], parent, start, found, values)
 
     def _implications(self, p: Params) -> NDArray[np.bool_]:
         """[a, b]: level a (of all columns' levels) is there in every row with level b."""
@@ -122,10 +203,10 @@ class AveragedNetwork(Joint):
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         d = len(p["sizes"])
-        sets = [()] if p["n"] == 0 else (subsets(d, p["n"]) if p["n"] > 1 else np.arange(d)[:, None]).tolist()
+        sets = [()] if p["n"] == 0 else _subsets(p)
         share = np.ones(1) if p["n"] == 0 else p["W"] / p["W"].sum()
         which = rng.choice(len(sets), size=len(y), p=share)
-        out = [np.full(len(y), -1) for _ in range(d)]
+        out: list[Array] = [np.full(len(y), -1) for _ in range(d)] + [np.empty(len(y)) for _ in range(self.reals)]
         for s in np.unique(which).tolist():
             rows = np.flatnonzero(which == s)
             for j, values in enumerate(self._sample_one(p, sets[s], y[rows], rng)):
@@ -154,12 +235,32 @@ class AveragedNetwork(Joint):
                 cell = cell * int(p["sizes"][up]) + drawn[up]
             block = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
             drawn[j] = draw(block, p["exist"][j], cell, y, rng)
+        if self.reals:
+            moments = self.real_tables(p["moments"]).all_chain(chain)
+            mean, var = normals(moments, whole_of(moments[0]), p.get("real_strengths"))
+            drawn += [draw_real((mean[:, j], var[:, j]), p["sizes"], chain, drawn, y, rng) for j in range(self.reals)]
         return drawn
 
 
 def _counted(p: Params) -> dict[str, Any]:
     names = ("single", "joint", "class_weight", "sizes", "columns", "starts")
     return {**{key: p[key] for key in names}, "levels": p["N"]}
+
+
+def most_together(d: int, reals: int) -> int:
+    """Columns of the largest set that is counted: parents and one more, which may be a real one."""
+    return d - reals + 1 if reals else d
+
+
+def _subsets(p: Params) -> list[tuple[int, ...]]:
+    """The sets of parents, in the order of the kernels."""
+    return list(combinations(range(len(p["sizes"])), p["n"]))
+
+
+def _real_terms(chain: Sequence[Moments], strengths: Sequence[Floats] | None) -> Floats:
+    """(real columns · cells, 3, classes), as the kernel reads them."""
+    found = terms(normals(chain, whole_of(chain[0]), strengths))
+    return np.ascontiguousarray(found.swapaxes(0, 1).reshape(-1, 3, found.shape[-1]))
 
 
 def _offsets(p: Params) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from tallybayes.distributions.base import Distribution, Params
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.covariance import LOG_2PI
 from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.distributions.joint import Joint
 from tallybayes.encode import Codes, Data, Numbers
 
 Array = NDArray[Any]
@@ -31,6 +32,7 @@ def information(d: Distribution, p: Params, columns: int, log_prior: Floats) -> 
     """Information and standard error (0: exact) of each column."""
     value, error = np.zeros(columns), np.zeros(columns)
     drawn: Data | None = None
+    rows: list[Array] | None = None
     normal = _normal(d, p)
     for j in range(columns):
         outcomes = d.outcomes(p, j)
@@ -38,6 +40,9 @@ def information(d: Distribution, p: Params, columns: int, log_prior: Floats) -> 
             value[j] = _exact(outcomes, log_prior)
         elif normal is not None:
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
+        elif isinstance(d, Joint):
+            rows = _rows(d, p, len(log_prior)) if rows is None else rows
+            value[j], error[j] = _mean(d.alone(p, j, rows[j]), log_prior)
         else:
             drawn = _draw(d, p, log_prior) if drawn is None else drawn
             value[j], error[j] = _mean(terms.marginal(d, drawn, p, j, len(log_prior)), log_prior)
@@ -85,12 +90,15 @@ def _quadrature(mean: Floats, var: Floats, log_prior: Floats) -> float:
 
 
 def _draw(d: Distribution, p: Params, log_prior: Floats) -> Data:
-    K = len(log_prior)
-    y = np.repeat(np.arange(K, dtype=np.int32), max(2, DRAWS // K))
-    columns = d.sample(p, y, np.random.default_rng(0))
+    columns = _rows(d, p, len(log_prior))
     if d.needs == "numbers":
         return Numbers(None, None, tuple(np.asarray(c, dtype=np.float64) for c in columns))
     return Codes(_core.Columns([np.asarray(c, dtype=np.int32) for c in columns]))
+
+
+def _rows(d: Distribution, p: Params, K: int) -> list[Array]:
+    y = np.repeat(np.arange(K, dtype=np.int32), max(2, DRAWS // K))
+    return d.sample(p, y, np.random.default_rng(0))
 
 
 def _mean(log_p: Floats, log_prior: Floats) -> tuple[float, float]:

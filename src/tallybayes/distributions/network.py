@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,20 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.joint import GRID, Joint, packed
+from tallybayes.distributions.reals import chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, TableError
+
+FACTORS = 1 << 22  # densities of real columns that are held at a time
 
 
 @dataclass(frozen=True)
 class FamilyNetwork(Joint):
     """log P(x | c) = Σ_j log P(x_j | c, parents of j); missing values are summed out exactly.
 
+    P(x_j | c, parents) of a real column is a normal density, whose mean and variance are those of the cell with
+    smoothing 'laplace' (where it has enough rows, see reals.own_or_below), and shrunk towards the estimate with one
+    parent less with 'backoff' (reals.back_off), as strongly as the marginal likelihood of the cells wants it.
     parents: of each column, in the order in which they are believed in: back-off drops the last one first.
     groups: (columns, classes), where a column depends on a part of the class only (several outputs): classes with the
     same number share their counts. blind: columns that do not depend on the class at all.
@@ -33,18 +39,27 @@ class FamilyNetwork(Joint):
 
     def check(self, s: Stats, context: Context) -> None:
         super().check(s, context)
-        d, K = context.d, context.K
-        if self.parents and (len(self.parents) != d or any(not 0 <= i < d for own in self.parents for i in own)):
+        every, K = context.d, context.K
+        d = every - self.reals
+        if self.parents and (len(self.parents) != every or any(not 0 <= i < d for own in self.parents for i in own)):
             raise ValueError("'parents' are not columns, one list for each")
         if any(len(set(own)) < len(own) for own in self.parents):
             raise ValueError("a parent is named twice")
         counted = set(self.tables(d).index())
         if not set(self.families(d).sets) <= counted:
             raise ValueError("a family is not among the sets that are counted")
-        if any(not 0 <= j < d for j in self.blind):
+        pairs = {(own, j) for own, reals in self.real_sets(d) for j in reals}
+        chains = [
+            (tuple(sorted(own[:m])), j) for j, own in enumerate(self.real_parents(d)) for m in range(len(own) + 1)
+        ]
+        if self.reals and not set(chains) <= pairs:
+            raise ValueError("the parents of a real column are not among the sets that are counted")
+        if any(not 0 <= j < every for j in self.blind):
             raise ValueError("'blind' does not name columns")
         groups = self.groups
-        if groups is not None and (len(groups) != d or any(len(g) != K or not set(g) <= set(range(K)) for g in groups)):
+        if groups is not None and (
+            len(groups) != every or any(len(g) != K or not set(g) <= set(range(K)) for g in groups)
+        ):
             raise ValueError("'groups' are not groups of the classes, for each column")
 
     def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
@@ -58,7 +73,11 @@ class FamilyNetwork(Joint):
         return self.alpha * total
 
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
-        return families(self.parents or ((),) * d, order)
+        """Of the d discrete columns."""
+        return families((self.parents or ((),) * d)[:d], order)
+
+    def real_parents(self, d: int) -> tuple[tuple[int, ...], ...]:
+        return self.parents[d:] or ((),) * self.reals
 
     def estimate(self, s: Stats, context: Context) -> Params:
         p = self.base(s, context)
@@ -66,9 +85,29 @@ class FamilyNetwork(Joint):
         f = self.families(d)
         p.update(child=f.child, parent=f.parent, parent_start=f.start)
         counted = self._counted(p, f)
+        if self.reals:
+            self._estimate_reals(p)
         p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
         p["logs"], p["offsets"] = _core.family_logs(**counted, strengths=p["strengths"])
         return p
+
+    def _estimate_reals(self, p: Params) -> None:
+        d = len(p["sizes"])
+        parents = self.real_parents(d)
+        p["real_parent"] = np.array([i for own in parents for i in own], dtype=np.int32)
+        p["real_start"] = np.cumsum([0, *map(len, parents)]).astype(np.int64)
+        p["normals"], p["real_strengths"] = [], []
+        moments = self.real_tables(p["moments"])
+        for j, own in enumerate(parents):
+            group = [0] * p["K"] if d + j in self.blind else None if self.groups is None else self.groups[d + j]
+            chain = moments.chain(j, own, group)
+            once = chain if group is None else [each_once(m, group) for m in chain]
+            whole = whole_of(once[0])
+            a = chain_strengths(once, whole, GRID) if self.smoothing == "backoff" else None
+            p["normals"].append(normals(chain, whole, a))
+            p["real_strengths"].append(a)
+            p["plain_mean"][j], p["plain_var"][j] = (v[0] for v in normals(chain[:1], whole, None))
+        p["terms"] = np.concatenate([terms(found) for found in p["normals"]])
 
     def _counted(self, p: Params, f: Families) -> dict[str, Any]:
         t = self.tables(len(p["sizes"]))
@@ -77,8 +116,8 @@ class FamilyNetwork(Joint):
         if self.groups is not None or self.blind:
             group = np.tile(np.arange(p["K"], dtype=np.int32), (len(p["sizes"]), 1))
             if self.groups is not None:
-                group[:] = self.groups
-            group[list(self.blind)] = 0
+                group[:] = self.groups[: len(group)]
+            group[[j for j in self.blind if j < len(group)]] = 0
             group = group[f.child]
         return {
             **{key: p[key] for key in ("single", "joint", "sizes")},
@@ -96,28 +135,59 @@ class FamilyNetwork(Joint):
     def losses(self, p: Params, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Array | None) -> Array:
         """(most parents + 1, columns): the leave-one-out log-loss of the first columns in the given order (parents
         before children) with at most so many parents each."""
-        f = self.families(len(p["sizes"]), order)
+        d = len(p["sizes"])
+        f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
         strengths = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
-        total = None
+        step = np.array([-1 if j < d else j - d for j in order], dtype=np.int32) if self.reals else None
+        total: Any = 0.0
         for span, codes, _ in packed(data, p["sizes"], p["exist"]):
-            part = None if w is None else w[span]
-            found = _core.family_losses(codes, y[span], part, p["class_weight"], **counted, strengths=strengths)
-            total = found if total is None else total + found
+            for some, here, logs in self._left_out(p, data, codes, span, y, w):
+                part = None if w is None else w[some]
+                rows = (here, y[some], part, p["class_weight"])
+                total = total + _core.family_losses(*rows, **counted, strengths=strengths, step=step, logs=logs)
         return np.asarray(total)
+
+    def _left_out(
+        self, p: Params, data: Coded, codes: Array, span: slice, y: NDArray[np.int32], w: Array | None
+    ) -> Iterator[tuple[slice, Array, Array | None]]:
+        """Parts of a span of rows, their codes, and what the real columns say there (real columns, most parents + 1,
+        rows, classes), each row judged without itself."""
+        if not self.reals:
+            yield span, codes, None
+            return
+        d = len(p["sizes"])
+        parents = self.real_parents(d)
+        most = max(map(len, parents))
+        moments = self.real_tables(p["moments"])
+        chains = [moments.chain(j, own) for j, own in enumerate(parents)]
+        a: list[Any] = [None] * self.reals
+        if self.smoothing == "backoff":
+            a = [chain_strengths(c, whole_of(c[0]), GRID) for c in chains]
+        step = max(1, FACTORS // (self.reals * (most + 1) * p["K"]))
+        for first in range(span.start, span.stop, step):
+            some = slice(first, min(first + step, span.stop))
+            here = np.ascontiguousarray(codes[:, some.start - span.start : some.stop - span.start])
+            values = self.real_values(data, some, d)
+            assert values is not None
+            unit = np.ones(values.shape[1]) if w is None else np.minimum(w[some], 1.0)
+            out = np.empty((self.reals, most + 1, len(unit), p["K"]))
+            for j, own in enumerate(parents):
+                found = left_out_logs(chains[j], a[j], own, here, p["sizes"], values[j], y[some], unit)
+                out[j, : len(found)], out[j, len(found) :] = found, found[-1]
+            yield some, here, out
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)
-        if (
-            len(data.parts) == 1 and not len(p["parent"]) and not self.blind and self.groups is None
-        ):  # naive Bayes, bit for bit
+        naive = not len(p["parent"]) and not self.reals and not self.blind and self.groups is None
+        if len(data.parts) == 1 and naive:  # naive Bayes, bit for bit
             codes, _ = data.parts[0]
             scorer.discrete(codes.columns, p["sizes"], p["log"], None, codes.raw)
             return
-        terms, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
+        found, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
         for span, packed_codes, met in packed(data, p["sizes"], p["exist"]):
             try:
-                terms[span] = self.scores(packed_codes, p)
+                found[span] = self.scores(packed_codes, p, self.real_values(data, span, len(p["sizes"])))
             except _core.TooManyMissing as e:
                 row, cells = e.args
                 raise TableError(
@@ -125,10 +195,13 @@ class FamilyNetwork(Joint):
                     f"takes a table of {cells:.2g} numbers. Fill some of them in, or use a model with fewer parents."
                 ) from None
             unseen |= met
-        scorer.added(terms, np.flatnonzero(unseen).tolist())
+        scorer.added(found, np.flatnonzero(unseen).tolist())
 
-    def scores(self, codes: Array, p: Params) -> Array:
-        return _core.network_scores(codes, p["sizes"], p["child"], p["parent"], p["parent_start"], p["logs"])
+    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:
+        network = (p["sizes"], p["child"], p["parent"], p["parent_start"], p["logs"])
+        if values is None:
+            return _core.network_scores(codes, *network)
+        return _core.network_scores(codes, *network, p["real_parent"], p["real_start"], p["terms"], values)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         drawn: list[Array] = [np.empty(0)] * len(p["sizes"])
@@ -139,6 +212,8 @@ class FamilyNetwork(Joint):
             size = int(p["sizes"][j])
             table = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, size, p["K"])
             drawn[j] = draw(table, p["exist"][j], cell, y, rng)
+        for j, own in enumerate(self.real_parents(len(p["sizes"])) if self.reals else ()):
+            drawn.append(draw_real(p["normals"][j], p["sizes"], own, drawn, y, rng))
         return drawn
 
 
@@ -175,6 +250,17 @@ def topological(parents: Sequence[Sequence[int]]) -> list[int]:
         done += ready
         waiting = [j for j in waiting if not placed[j]]
     return done
+
+
+def draw_real(
+    normal: tuple[Array, Array], sizes: Array, parents: Sequence[int], drawn: Sequence[Array], y: Array, rng: Any
+) -> Array:
+    """A number for each row, given the levels drawn for its parents."""
+    cell = np.zeros(len(y), dtype=np.intp)
+    for i in parents:
+        cell = cell * int(sizes[i]) + drawn[i]
+    mean, var = normal
+    return np.asarray(rng.normal(mean[cell, y], np.sqrt(var[cell, y])))
 
 
 def draw(table: Array, exist: Array, cell: Array, y: Array, rng: np.random.Generator) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.distributions.averaged import AveragedNetwork
+from tallybayes.distributions.averaged import AveragedNetwork, most_together
 from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.plan import Group
@@ -35,7 +35,7 @@ class AnDE(NetworkClassifier):
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
     smoothing, alpha, cuts, bins, priors, unseen
-        As for TAN.
+        As for TAN. With cuts=None only discrete columns are parents; real ones are children of all of them.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class AnDE(NetworkClassifier):
         subsumption: bool = False,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
@@ -83,8 +83,10 @@ class AnDE(NetworkClassifier):
 
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
         n = int(self._n())
-        network = AveragedNetwork(n=n, order=min(n + 1, schema.d), **self._options())
-        return (Group(network, tuple(range(schema.d))),)
+        columns, reals = self._columns(schema)
+        order = min(n + 1, most_together(schema.d, reals))
+        network = AveragedNetwork(n=n, order=order, reals=reals, **self._options())
+        return (Group(network, columns),)
 
     @property
     def graph_(self) -> Any:
@@ -124,7 +126,7 @@ class AODE(AnDE):
         subsumption: bool = False,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",

@@ -410,5 +410,5 @@ def _sizes(model: TallyClassifier) -> dict[int, int]:
     out: dict[int, int] = {}
     for group, s in zip(model._groups, model._tally.stats, strict=True):
         if "sizes" in s:
-            out.update(zip(group.columns, s["sizes"].tolist(), strict=True))
+            out.update(zip(group.columns, s["sizes"].tolist(), strict=False))  # real columns come last, and have none
     return {j: size for j, size in out.items() if j not in model.schema_.cuts}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.network import FamilyNetwork
+from tallybayes.distributions.reals import family_real_sets
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier
@@ -17,7 +18,7 @@ from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
 from tallybayes.plan import Group
 from tallybayes.schema import Schema
-from tallybayes.structures.graph import parents_of, read_edges
+from tallybayes.structures.graph import Parents, parents_of, read_edges
 from tallybayes.tally import Tally
 
 Array = NDArray[Any]
@@ -66,7 +67,7 @@ class BayesNetwork(NetworkClassifier):
         *,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
@@ -84,15 +85,26 @@ class BayesNetwork(NetworkClassifier):
     # --- structure ---------------------------------------------------------------------------------------------
 
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
-        names = [schema.name(j) for j in range(schema.d)]
+        columns, reals = self._columns(schema)
+        names = [schema.name(j) for j in columns]
         among, _, named = self._arrows(names)
-        parents = parents_of(among, schema.position, names)
+        parents = parents_of(among, lambda name: columns.index(schema.position(name)), names)
+        inner = schema.d - reals
+        _check_real(parents, inner, names)
         outputs = self._outputs
         groups = None if outputs is None else outputs.groups([named.get(name, ()) for name in names])
-        pairs = {(min(i, j), max(i, j)) for j, own in enumerate(parents) for i in own}
-        extra = tuple(sorted({*family_sets(parents), *pairs}, key=lambda s: (len(s), s)))
-        network = FamilyNetwork(order=1, extra=extra, parents=parents, groups=groups, **self._options())
-        return (Group(network, tuple(range(schema.d))),)
+        pairs = {(min(i, j), max(i, j)) for j, own in enumerate(parents[:inner]) for i in own}
+        extra = tuple(sorted({*family_sets(parents[:inner]), *pairs}, key=lambda s: (len(s), s)))
+        network = FamilyNetwork(
+            order=1,
+            extra=extra,
+            parents=parents,
+            groups=groups,
+            reals=reals,
+            real_extra=family_real_sets(parents[inner:]),
+            **self._options(),
+        )
+        return (Group(network, columns),)
 
     def _arrows(self, names: list[str]) -> tuple[list[Any], list[Any], dict[str, tuple[str, ...]]]:
         """Arrows among columns, arrows among targets, and the targets that each column names."""
@@ -271,6 +283,18 @@ class BayesNetwork(NetworkClassifier):
         joint = self.predict_joint_proba([row])[0].ravel()
         names = self._outputs.decode(np.arange(self._outputs.K)).tolist()
         return {tuple(label): float(p) for label, p in zip(names, joint, strict=True)}
+
+
+def _check_real(parents: Parents, inner: int, names: list[str]) -> None:
+    """Real columns, those from `inner` on, are children only."""
+    for j, own in enumerate(parents):
+        for i in own:
+            if i >= inner:
+                raise OptionError(
+                    f"The arrow {names[i]!r} -> {names[j]!r} starts at a column that stays real with cuts=None, and a "
+                    f"real column cannot be a parent. Cut the numbers (cuts='mdl'), turn the arrow round, or declare "
+                    f"schema={{{names[i]!r}: 'categorical'}}."
+                )
 
 
 def check_targets(targets: Any) -> tuple[str, ...]:

@@ -46,10 +46,11 @@ class Generates:
         columns: list[Any] = [None] * self.schema_.d
         for group, params in zip(self._groups, p.parts, strict=True):
             drawn = group.distribution.sample(params, codes, rng)
-            for j, values in zip(group.columns, drawn, strict=True):
+            for i, (j, values) in enumerate(zip(group.columns, drawn, strict=True)):
                 needs: str = group.distribution.needs
                 if needs == "codes":
-                    needs = "cuts" if j in self.schema_.cuts else "levels"
+                    real = i >= len(params["sizes"])
+                    needs = "numbers" if real else "cuts" if j in self.schema_.cuts else "levels"
                 columns[j] = (needs, values)
         return build_table(self.schema_, columns, rng), self.classes_[codes]
 
@@ -78,7 +79,7 @@ class Generates:
                     labels = [str(v) for v in self.schema_.levels[j].labels]
                 elif j in self.schema_.cuts:
                     labels = self.schema_.cuts[j].labels()
-                elif "sizes" in params:
+                elif "sizes" in params and i < len(params["sizes"]):
                     labels = [str(v) for v in range(int(params["sizes"][i]))]
                 return {
                     label: group.distribution.describe(params, i, k, labels)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.joint import information
 from tallybayes.distributions.network import FamilyNetwork
+from tallybayes.distributions.reals import Sets, family_real_sets
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError
-from tallybayes.estimators.network import LearnedNetwork, Rows
+from tallybayes.estimators.network import LearnedNetwork, Rows, _network
 from tallybayes.parameters import context_of
 from tallybayes.plan import Group
 from tallybayes.schema import Schema
@@ -28,7 +28,8 @@ class KDB(LearnedNetwork):
     Columns are taken in by falling I(x_j; y); each has as parents the k columns before it with the largest
     I(x_i; x_j | y). One pass counts all pairs, a second the chosen combinations. With `select` a third judges every
     number of columns and every number of parents up to k at once, by exact leave-one-out log-loss, and keeps the best
-    (Martínez, Webb, Chen and Zaidi 2016). A column that is not selected says nothing about the class.
+    (Martínez, Webb, Chen and Zaidi 2016). A column that is not selected says nothing about the class. Columns that stay
+    real (cuts=None) are nobody's parents, and have the best k of all discrete columns as theirs.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class KDB(LearnedNetwork):
         select: bool = True,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
@@ -80,36 +81,42 @@ class KDB(LearnedNetwork):
             raise OptionError(f"select must be True or False; got {self.select!r}.")
 
     def _learn_parents(
-        self, pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows | None
+        self, group: Group, schema: Schema, total: Tally, rows: Rows | None
     ) -> tuple[FamilyNetwork, Tally]:
-        (stats,) = total.stats
-        between, with_class = information(pairs.tables(schema.d), stats)
+        (stats,), pairs = total.stats, _network(group)
+        inner = schema.d - pairs.reals
+        between, with_class = pairs.information(stats)
         order = by_information(with_class)
-        parents = k_dependence(between, order, int(self.k))
-        network = replace(pairs, parents=parents, blind=(), extra=_beyond_pairs(parents))
-        counted = set(pairs.tables(schema.d).index())
-        if not set(network.extra) <= counted:
+        parents = k_dependence(between, order, int(self.k), inner)
+        network = replace(pairs, parents=parents, blind=(), extra=_beyond_pairs(parents[:inner]))
+        network = replace(network, real_extra=family_real_sets(parents[inner:], 2))
+        counted, real_counted = set(pairs.tables(inner).index()), _each(pairs.real_sets(inner))
+        if not (set(network.extra) <= counted and _each(network.real_extra) <= real_counted):
             if rows is None or self.__dict__.get("_tally") is total:
                 raise OptionError(
                     f"The network that is best now needs combinations of {int(self.k) + 1} columns that were not "
                     "counted: only those of the network chosen before were. Fit again on the rows."
                 )
             data, y, w = rows
-            more = replace(network, order=1).count_joint(data, stats["sizes"], y, w, total.K)
-            total = replace(total, stats=({**stats, "joint": np.concatenate([stats["joint"], more], axis=1)},))
+            sizes, K = stats["sizes"], total.K
+            more = {"joint": replace(network, order=1).count_joint(data, sizes, y, w, K)}
+            if network.real_extra:
+                more.update(network.count_reals(network.real_extra, data, sizes, y, w, K))
+            both = {key: np.concatenate([stats[key], new], axis=1) for key, new in more.items()}
+            total = replace(total, stats=({**stats, **both},))
         else:
-            network = replace(network, extra=pairs.extra)
+            network = replace(network, extra=pairs.extra, real_extra=pairs.real_extra)
         if not self.select:
             return network, total
         if rows is None:
             raise OptionError("select=True judges by leave-one-out on rows: relearn(X, y) needs them.")
-        return self._selected(network, schema, total, order, rows)
+        return self._selected(replace(group, distribution=network), schema, total, order, rows)
 
     def _selected(
-        self, network: FamilyNetwork, schema: Schema, total: Tally, order: list[int], rows: Rows
+        self, group: Group, schema: Schema, total: Tally, order: list[int], rows: Rows
     ) -> tuple[FamilyNetwork, Tally]:
-        data, y, w = rows
-        p = network.base(total.stats[0], context_of(total, schema, Group(network, tuple(range(schema.d)))))
+        network, (data, y, w) = _network(group), rows
+        p = network.base(total.stats[0], context_of(total, schema, group))
         losses = network.losses(p, order, data, y, w)
         k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
         if losses[k, columns] >= _prior_loss(total, y, w):
@@ -128,13 +135,18 @@ class KDB(LearnedNetwork):
     @property
     def selected_(self) -> list[str]:
         self._require_attribute("selected_")
-        network: Any = self._groups[0].distribution
-        _, with_class = information(network.tables(self.schema_.d), self._tally.stats[0])
-        return [self.schema_.name(j) for j in by_information(with_class) if j not in network.blind]
+        (group,) = self._groups
+        network = _network(group)
+        _, with_class = network.information(self._tally.stats[0])
+        return [self.schema_.name(group.columns[j]) for j in by_information(with_class) if j not in network.blind]
 
 
 def _beyond_pairs(parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(s for s in family_sets(parents) if len(s) > 2)
+
+
+def _each(sets: Sets) -> set[tuple[tuple[int, ...], int]]:
+    return {(s, j) for s, reals in sets for j in reals}
 
 
 def _prior_loss(total: Tally, y: NDArray[np.int32], w: Floats | None) -> float:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.joint import GRID, information, packed
+from tallybayes.distributions.base import Params
+from tallybayes.distributions.joint import GRID, packed
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import Coded
 from tallybayes.errors import OptionError
@@ -17,7 +18,7 @@ from tallybayes.estimators.base import TallyClassifier, _sizes
 from tallybayes.estimators.inputs import check_weights
 from tallybayes.labels import read_labels, recode
 from tallybayes.parameters import context_of
-from tallybayes.plan import Batch, Group, encode_batch
+from tallybayes.plan import CUT, Batch, Group, encode_batch
 from tallybayes.schema import Schema
 from tallybayes.source import read_table
 from tallybayes.structures.graph import Graph, shown
@@ -36,7 +37,7 @@ class NetworkClassifier(TallyClassifier):
     schema: Any
     smoothing: str
     alpha: float
-    cuts: str
+    cuts: str | None
     bins: int
     priors: Any
     unseen: str
@@ -44,8 +45,8 @@ class NetworkClassifier(TallyClassifier):
     def _check_options(self) -> None:
         if self.unseen not in ("ignore", "error"):
             raise OptionError(f"unseen must be 'ignore' or 'error'; got {self.unseen!r}.")
-        if self.cuts not in CUTS:
-            raise OptionError(f"cuts must be {', '.join(map(repr, CUTS))}; got {self.cuts!r}.")
+        if self.cuts is not None and self.cuts not in CUTS:
+            raise OptionError(f"cuts must be {', '.join(map(repr, CUTS))}, or None; got {self.cuts!r}.")
         if not isinstance(self.bins, int) or self.bins < 1:
             raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
 
@@ -62,8 +63,10 @@ class NetworkClassifier(TallyClassifier):
     def _unseen(self) -> str:  # type: ignore[override]
         return self.unseen
 
-    def _names(self) -> list[str]:
-        return [self.schema_.name(j) for j in range(self.schema_.d)]
+    def _columns(self, schema: Schema) -> tuple[tuple[int, ...], int]:
+        """The columns in the order of their group, and how many of them, the last ones, stay real."""
+        real = [j for j, kind in enumerate(schema.kinds) if self.cuts is None and kind in CUT and j not in schema.cuts]
+        return (*(j for j in range(schema.d) if j not in real), *real), len(real)
 
     @property
     def graph_(self) -> Graph:
@@ -71,15 +74,16 @@ class NetworkClassifier(TallyClassifier):
         self._require_attribute("graph_")
         (group,), (stats,) = self._groups, self._tally.stats
         network: Any = group.distribution
-        between, _ = information(network.tables(self.schema_.d), stats)
-        return shown(network.parents, self._names(), between)
+        between, _ = network.information(stats)
+        return shown(network.parents, [self.schema_.name(j) for j in group.columns], between)
 
 
 class LearnedNetwork(NetworkClassifier):
     """Networks whose parents are chosen from a count of all pairs of columns."""
 
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
-        return (Group(FamilyNetwork(order=2, **self._options()), tuple(range(schema.d))),)
+        columns, reals = self._columns(schema)
+        return (Group(FamilyNetwork(order=2, reals=reals, **self._options()), columns),)
 
     def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """The structure as it was chosen, with the smoothing as it is asked for now."""
@@ -94,14 +98,14 @@ class LearnedNetwork(NetworkClassifier):
         (group,), data = groups, batch.data[0]
         assert isinstance(group.distribution, FamilyNetwork)
         assert isinstance(data, Coded)
-        network, total = self._learn_parents(group.distribution, schema, total, (data, y, w))
+        network, total = self._learn_parents(group, schema, total, (data, y, w))
         return (replace(group, distribution=network),), total
 
     def _learn_parents(
-        self, pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows | None
+        self, group: Group, schema: Schema, total: Tally, rows: Rows | None
     ) -> tuple[FamilyNetwork, Tally]:
-        """The network with its parents, and a tally that holds what it needs. rows: those learned (or some of them),
-        None where only the tally is left."""
+        """The network with its parents, and a tally that holds what it needs. group: with a count of all pairs. rows:
+        those learned (or some of them), None where only the tally is left."""
         raise NotImplementedError
 
     def relearn(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
@@ -122,7 +126,7 @@ class LearnedNetwork(NetworkClassifier):
             batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
             assert isinstance(batch.data[0], Coded)
             rows = (batch.data[0], recode(codes, found, self.classes_), weights)
-        network, total = self._learn_parents(group.distribution, self.schema_, self._tally, rows)
+        network, total = self._learn_parents(group, self.schema_, self._tally, rows)
         self._keep(self.schema_, (replace(group, distribution=network),), total, self._closed)
         return self
 
@@ -144,8 +148,9 @@ class TAN(LearnedNetwork):
         estimate with one parent less, as strongly as leave-one-out finds best.
     alpha : float, default=1.0
         Laplace's correction; with back-off, where no parent is left.
-    cuts : {'mdl', 'frequency', 'width'}, default='mdl'
-        How numbers are cut into intervals, once, on the first rows. bins: how many, for the latter two.
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        How numbers are cut into intervals, once, on the first rows. bins: how many, for the latter two. None: numbers
+        stay numbers, normally distributed given the class and discrete parents; they are not parents themselves.
     priors : None, 'uniform', 'laplace', array or dict, default=None
         None counts the classes.
     unseen : {'ignore', 'error'}, default='ignore'
@@ -156,7 +161,7 @@ class TAN(LearnedNetwork):
     graph_ : Graph
         Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     root_ : str
-        The column that depends on the class alone.
+        The column that depends on the class alone; None where all columns stay real, which leaves no tree.
     """
 
     def __init__(
@@ -166,7 +171,7 @@ class TAN(LearnedNetwork):
         *,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
@@ -182,17 +187,21 @@ class TAN(LearnedNetwork):
 
     def _learn_parents(
         self,
-        pairs: FamilyNetwork,
+        group: Group,
         schema: Schema,
         total: Tally,
         rows: Rows | None,  # noqa: ARG002
     ) -> tuple[FamilyNetwork, Tally]:
-        between, with_class = information(pairs.tables(schema.d), total.stats[0])
-        root = by_information(with_class)[0] if _auto(self.root) else schema.position(self.root)
-        return replace(pairs, parents=best_tree(between, root)), total
+        pairs = _network(group)
+        between, with_class = pairs.information(total.stats[0])
+        inner = len(group.columns) - pairs.reals
+        root = _parent(group, schema, self.root, "root") if not _auto(self.root) else 0
+        if _auto(self.root) and inner:
+            root = by_information(with_class[:inner])[0]
+        return replace(pairs, parents=best_tree(between, root, inner)), total
 
     @property
-    def root_(self) -> str:
+    def root_(self) -> str | None:
         self._require_attribute("root_")
         return _without_parents(self)
 
@@ -214,7 +223,7 @@ class SPODE(LearnedNetwork):
     graph_ : Graph
         Who depends on whom.
     superparent_ : str
-        The column that all others depend on.
+        The column that all others depend on; None where all columns stay real, which leaves none.
     """
 
     def __init__(
@@ -224,7 +233,7 @@ class SPODE(LearnedNetwork):
         *,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        cuts: str = "mdl",
+        cuts: str | None = "mdl",
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
@@ -239,27 +248,33 @@ class SPODE(LearnedNetwork):
         self.unseen = unseen
 
     def _learn_parents(
-        self, pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows | None
+        self, group: Group, schema: Schema, total: Tally, rows: Rows | None
     ) -> tuple[FamilyNetwork, Tally]:
+        pairs = _network(group)
+        inner = len(group.columns) - pairs.reals
         if not _auto(self.superparent):
-            parent = schema.position(self.superparent)
-        elif rows is None or schema.d == 1:
-            between, _ = information(pairs.tables(schema.d), total.stats[0])
-            parent = int(np.argmax(between.sum(axis=0)))
+            parent = _parent(group, schema, self.superparent, "superparent")
+        elif not inner:
+            return replace(pairs, parents=((),) * schema.d), total
+        elif rows is None or inner == 1:
+            between, _ = pairs.information(total.stats[0])
+            parent = int(np.argmax(between[:, :inner].sum(axis=0)))
         else:
-            parent = int(np.argmin(superparent_losses(pairs, schema, total, rows)))
+            parent = int(np.argmin(superparent_losses(group, schema, total, rows)))
         return replace(pairs, parents=one_parent(schema.d, parent)), total
 
     @property
-    def superparent_(self) -> str:
+    def superparent_(self) -> str | None:
         self._require_attribute("superparent_")
         return _without_parents(self)
 
 
-def superparent_losses(pairs: FamilyNetwork, schema: Schema, total: Tally, rows: Rows) -> Floats:
-    """The leave-one-out log-loss of the SPODE of each column."""
-    data, y, w = rows
-    p = pairs.base(total.stats[0], context_of(total, schema, Group(pairs, tuple(range(schema.d)))))
+def superparent_losses(group: Group, schema: Schema, total: Tally, rows: Rows) -> Floats:
+    """The leave-one-out log-loss of the SPODE of each discrete column."""
+    pairs, (data, y, w) = _network(group), rows
+    p = pairs.base(total.stats[0], context_of(total, schema, group))
+    if pairs.reals:
+        return np.array([_one_loss(pairs, p, j, schema.d, rows) for j in range(schema.d - pairs.reals)])
     t = pairs.tables(schema.d)
     counted = (p["single"], p["joint"], p["class_weight"], p["sizes"], t.columns, t.starts, p["N"])
     strengths = None
@@ -273,10 +288,35 @@ def superparent_losses(pairs: FamilyNetwork, schema: Schema, total: Tally, rows:
     return losses
 
 
+def _one_loss(pairs: FamilyNetwork, p: Params, parent: int, d: int, rows: Rows) -> float:
+    spode = replace(pairs, parents=one_parent(d, parent))
+    losses = spode.losses(p, [parent, *(j for j in range(d) if j != parent)], *rows)
+    return float(losses[-1, -1])
+
+
+def _network(group: Group) -> FamilyNetwork:
+    assert isinstance(group.distribution, FamilyNetwork)
+    return group.distribution
+
+
+def _parent(group: Group, schema: Schema, column: Any, role: str) -> int:
+    """The place in the group of a column that is to have children."""
+    at = group.columns.index(schema.position(column))
+    if at >= len(group.columns) - _network(group).reals:
+        raise OptionError(
+            f"The {role} {column!r} stays real with cuts=None, and a real column cannot be a parent. Choose a discrete "
+            "column, or cut the numbers (cuts='mdl')."
+        )
+    return at
+
+
 def _auto(column: Any) -> bool:
     return isinstance(column, str) and column == "auto"
 
 
-def _without_parents(model: NetworkClassifier) -> str:
-    network: Any = model._groups[0].distribution
-    return model.schema_.name(next(j for j, own in enumerate(network.parents) if not own))
+def _without_parents(model: NetworkClassifier) -> str | None:
+    (group,) = model._groups
+    network = _network(group)
+    if network.reals == len(group.columns):
+        return None
+    return model.schema_.name(group.columns[next(j for j, own in enumerate(network.parents) if not own)])
