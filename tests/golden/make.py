@@ -54,6 +54,14 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
         "v1-quadratic-ledoit-wolf": (tb.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(X, y), numbers),
         "v1-discriminant-gaps": (tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.1).fit(gaps, y), numbers),
         "v1-discriminant-diagonal": (tb.GaussianDiscriminant("diagonal", alpha=1.0).fit(X, y), numbers),
+        "v1-tan-melons": (tb.TAN(cuts=None).fit(melons, ripe), melons[:6]),
+        "v1-kdb-mixed": (tb.KDB(2, schema={"visits": "count"}).fit(mixed, y), asked[:2]),
+        "v1-aode-melons": (tb.AODE(min_count=2, weighting="information").fit(melons, ripe), melons[:6]),
+        "v1-a2de-weighted": (tb.AnDE(2, "categorical").fit(counts, y, sample_weight=0.5 + y), whole),
+        "v1-network-targets": (
+            tb.BayesNetwork("x0 -> x1, a -> x2", ["a", "b"], "categorical").fit(counts, np.column_stack([y, y > 0])),
+            whole,
+        ),
         "v1-linear-wide": (
             tb.LinearDiscriminantAnalysis().fit(wide, list("abababab")),
             [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],

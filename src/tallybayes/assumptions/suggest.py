@@ -42,7 +42,9 @@ def _together(data: Data, odd: bool, unequal: bool) -> tuple[dict[str, str], ...
         first = _say("LinearDiscriminantAnalysis()", "columns go together in the same way in all classes")
     if not odd:
         return (first,)
-    network = _say("AODE()", "cuts the columns, which are not normal, into intervals, and lets them depend on each other")
+    network = _say(
+        "AODE()", "cuts the columns, which are not normal, into intervals, and lets them depend on each other"
+    )
     why = "a logistic regression; assumes no shape of the columns, some of which are not normal (see learning_curves)"
     return first, network, _say(f"twin({first['model']})", why)
 
@@ -53,7 +55,9 @@ def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
     if not dependent:
         return (_say(model, f"{shape}; nothing speaks against independence given the class"),)
     return (
-        _say("AODE()", "columns depend on each other: averages over what each of them may depend on; nothing to choose"),
+        _say(
+            "AODE()", "columns depend on each other: averages over what each of them may depend on; nothing to choose"
+        ),
         _say("KDB()", "the same for larger tables: finds out how many parents of a column the rows can bear"),
         _say(
             model,

@@ -92,6 +92,9 @@ class TallyClassifier(
         """The groups with the dependences between their columns chosen, and a tally that holds what they need."""
         return groups, total
 
+    def _check_held(self, total: Tally) -> None:
+        """Raises ValueError if what is held besides the tally (it comes from a file) does not suit it."""
+
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
 

@@ -144,11 +144,10 @@ class BayesNetwork(NetworkClassifier):
             found = Outputs(names, labels)
         return found
 
-    def _hold(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+    def _check_held(self, total: Tally) -> None:
         outputs = self._outputs
         if outputs is not None:
             outputs.check(total.K)
-        super()._hold(schema, groups, total, closed)
 
     @property
     def outputs_(self) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ class Outputs:
 
     @property
     def K(self) -> int:
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
     def check(self, K: int) -> None:
         """Raises ValueError unless these are names and labels whose combinations are K classes."""

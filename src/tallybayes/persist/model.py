@@ -128,11 +128,12 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     )
     if not isinstance(closed, bool):
         raise ModelFileError("'closed' is neither true nor false.")
-    check(model, schema, groups, total)
     for key, value in mapping(others, "attributes").items():
         if key in HELD or hasattr(cls, key) or key in vars(model) or not key.isidentifier() or key.startswith("__"):
             raise ModelFileError(f"{name} cannot have the attribute {key!r:.60}.")
         setattr(model, key, reader.value(value, f"The attribute {key!r}"))
+    model._check_held(total)
+    check(model, schema, groups, total)
     model._hold(schema, groups, total, closed)
     return model
 
