@@ -21,7 +21,7 @@ from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
 from tallybayes.estimators.evidence import Explains
 from tallybayes.estimators.generate import Generates
-from tallybayes.estimators.inputs import check_weights, drop_weightless, warn_ambiguous, warn_unseen
+from tallybayes.estimators.inputs import OTHER, check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
 from tallybayes.estimators.priors import Priors
@@ -54,6 +54,7 @@ class TallyClassifier(
     _tally: Tally
     _closed: bool  # classes were declared: another label is an error
     _unseen = "ignore"
+    _can_be_other = True  # unseen='other' is a choice
 
     # --- what a subclass decides -------------------------------------------------------------------------------
 
@@ -326,10 +327,10 @@ class TallyClassifier(
         if names and self._unseen == "error":
             raise TableError(
                 f"Categories that were not met while learning, in column(s) {listing(names)}. unseen='ignore' leaves "
-                "their factors out; unseen='other' gives them the smoothed probability of a level never seen."
+                f"their factors out{OTHER if self._can_be_other else ''}."
             )
         if names and self._unseen == "ignore":
-            warn_unseen(names)
+            warn_unseen(names, self._can_be_other)
 
     def _parameters(self) -> Parameters:
         if self._model is None:

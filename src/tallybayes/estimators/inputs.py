@@ -62,10 +62,13 @@ def warn_ambiguous(schema: Schema) -> None:
     )
 
 
-def warn_unseen(names: list[str]) -> None:
+OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
+
+
+def warn_unseen(names: list[str], can_be_other: bool) -> None:
     warnings.warn(
         f"Categories that were not met while learning, in column(s) {listing(names)}: their factors are left out. "
-        "unseen='other' gives them the smoothed probability of a level never seen; unseen='error' refuses them.",
+        f"unseen='error' refuses them{OTHER if can_be_other else ''}.",
         UnseenCategoryWarning,
         stacklevel=6,  # the line that asked
     )

@@ -41,6 +41,7 @@ class NetworkClassifier(TallyClassifier):
     bins: int
     priors: Any
     unseen: str
+    _can_be_other = False
 
     def _check_options(self) -> None:
         if self.unseen not in ("ignore", "error"):
