@@ -443,3 +443,82 @@ def test_bad_outputs_are_clear_errors() -> None:
         tb.BayesNetwork(targets=["a", "b"], schema="categorical", priors="uniform").fit(X, Y)
     with pytest.raises(OptionError, match="only one"):
         tb.BayesNetwork(schema="categorical").fit(X, [0, 1, 0, 1]).predict_proba(X, given={"a": 1})
+
+
+# --- what newcomers tried -------------------------------------------------------------------------------------------
+
+
+def test_a_parent_without_levels_does_not_move_samples() -> None:
+    k = np.random.default_rng(1).integers(0, 3, 300)
+    rows = [{"b": "BCD"[i], "a": None, "c": "pqr"[i]} for i in k]
+    y = [0, 1] * 150
+    for model in (tb.BayesNetwork({"c": ["b", "a"]}, schema="categorical"), tb.AnDE(2, "categorical")):
+        drawn, _ = model.fit(rows, y).sample(300, random_state=0)
+        right = [{"B": "p", "C": "q", "D": "r"}[r["b"]] == r["c"] for r in drawn]
+        assert np.mean(right) > 0.9
+    empty = [{"a": None, "b": None, "c": "u"}] * 2
+    tb.BayesNetwork("a -> c, b -> c", schema="categorical").fit(empty, [0, 1]).sample(2)
+
+
+@pytest.mark.parametrize("smoothing", ["laplace", "backoff"])
+def test_a_forgotten_level_has_no_share(smoothing: str) -> None:
+    X, y = [["a", "b"], ["b", "a"], ["a", "a"], ["c", "b"]], [0, 1, 0, 1]
+    forgot = tb.BayesNetwork("x0 -> x1", smoothing=smoothing).fit(X, y).forget(X[3:], y[3:])
+    fresh = tb.BayesNetwork("x0 -> x1", smoothing=smoothing).fit(X[:3], y[:3])
+    asked = np.array([[None, "b"], [None, "a"], ["a", None], [None, None]], dtype=object)
+    np.testing.assert_allclose(forgot.predict_joint_log_proba(asked), fresh.predict_joint_log_proba(asked), atol=1e-12)
+
+
+def test_a_column_is_described_by_the_targets_it_depends_on() -> None:
+    Y = {"u": [0, 0, 1, 1], "v": [0, 1, 0, 1]}
+    model = tb.BayesNetwork("u -> x0", ["u", "v"], "categorical", smoothing="laplace").fit([[0], [1], [0], [1]], Y)
+    for told in model.describe("x0").values():
+        assert told == pytest.approx({"0": 0.5, "1": 0.5})
+
+
+def test_targets_in_other_forms() -> None:
+    X, Y = [[0], [1]], {"u": [0, 1], "v": [0, 1]}
+    model = tb.BayesNetwork(None, ["u", "v"], "categorical")
+    model.partial_fit(X, Y, classes={"u": [0, 1], "v": [0, 1, 2]})
+    assert model.predict_joint_proba(X).shape == (2, 2, 3)
+    by_rows = tb.BayesNetwork(None, ["u", "v"], "categorical").fit(X, [{"u": 0, "v": 0}, {"u": 1, "v": 1}])
+    assert by_rows.predict(X).tolist() == [[0, 0], [1, 1]]
+    by_rows.learn_one({"x0": 1}, {"u": 1, "v": 0})
+    assert by_rows.sample(2, y={"u": 0, "v": 1}, random_state=0)[1].tolist() == [[0, 1], [0, 1]]
+    assert tb.BayesNetwork(None, "u", "categorical").fit(X, [0, 1]).predict(X).tolist() == [[0], [1]]
+    reals = np.random.default_rng(0).normal(size=(20, 2))
+    both = tb.BayesNetwork(None, ["u", "v"], cuts=None).fit(reals, {"u": [0, 1] * 10, "v": [0, 0, 1, 1] * 5})
+    assert np.isfinite(both.predict_joint_proba(reals)).all()
+    for given_wrong in (5, "u", [("u", 0)]):
+        with pytest.raises(OptionError, match="given must be a dict"):
+            by_rows.predict_proba(X, given=given_wrong)
+    with pytest.raises(LabelError, match="is not a label"):
+        by_rows.predict_proba(X, given={"u": [0, 0]})
+    with pytest.raises(LabelError, match="has 2 labels and 'v' has 3"):
+        by_rows.fit([[0], [1], [2]], {"u": [0, 1], "v": [0, 1, 1]})
+    with pytest.raises(LabelError, match="every sample weight is zero"):
+        by_rows.fit(X, Y, sample_weight=[0, 0])
+
+
+def test_relearn_takes_rows_that_were_learned() -> None:
+    rows, y = random_table(0)
+    model = tb.SPODE().fit(array(rows), y)
+    with pytest.raises(LabelError, match="among those learned"):
+        model.relearn(array(rows), ["other"] * len(y))
+    with pytest.raises(LabelError, match="among those learned"):
+        model.relearn(array(rows), y, np.zeros(len(y)))
+
+
+def test_weights_beyond_all_measure_are_refused() -> None:
+    rows, y = random_table(0)
+    for model in (tb.TAN(), tb.AODE(), tb.NaiveBayes()):
+        with pytest.raises(OptionError, match="add up to more than"):
+            model.fit(array(rows), y, sample_weight=np.full(len(y), 1e308))
+
+
+def test_graphs_that_are_nearly_right() -> None:
+    rows, y = random_table(0)
+    assert tb.BayesNetwork(["x0 -> x1", "x1 -> x2"]).fit(array(rows), y).graph_.parents["x2"] == ("x1",)
+    for graph in (nx.Graph([("x0", "x1")]), [("x0", "x1", "x2")]):
+        with pytest.raises(OptionError, match="DiGraph"):
+            tb.BayesNetwork(graph).fit(array(rows), y)

@@ -134,6 +134,8 @@ def _as_number(column: RawColumn, name: str) -> Array:
         return _truth(column)
     values = list(column.declared) if column.declared is not None else _list(column.values)
     bad = [(row, v) for row, v in enumerate(values) if isinstance(v, str | bytes)]
+    if not bad and all(v is None or v != v for v in values):  # nothing but missing values
+        return np.full(len(column.values), np.nan)
     row, value = bad[0] if bad else (0, values[0])
     raise TableError(
         f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). Declare it "

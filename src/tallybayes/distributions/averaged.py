@@ -232,7 +232,7 @@ class AveragedNetwork(Joint):
         for i, j in enumerate(f.child.tolist()):
             cell = np.zeros(len(y), dtype=np.intp)
             for up in parents[j]:
-                cell = cell * int(p["sizes"][up]) + drawn[up]
+                cell = cell * int(p["sizes"][up]) + np.maximum(drawn[up], 0)
             block = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
             drawn[j] = draw(block, p["exist"][j], cell, y, rng)
         if self.reals:

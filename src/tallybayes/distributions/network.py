@@ -89,6 +89,12 @@ class FamilyNetwork(Joint):
             self._estimate_reals(p)
         p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
         p["logs"], p["offsets"] = _core.family_logs(**counted, strengths=p["strengths"])
+        for i, j in enumerate(
+            p["child"].tolist()
+        ):  # a level that is gone has no share when missing values are summed out
+            here = p["exist"][j]
+            if here.any() and not here.all():
+                p["logs"][p["offsets"][i] : p["offsets"][i + 1]].reshape(-1, len(here), p["K"])[:, ~here] = -np.inf
         return p
 
     def _estimate_reals(self, p: Params) -> None:
@@ -116,7 +122,7 @@ class FamilyNetwork(Joint):
         if self.groups is not None or self.blind:
             group = np.tile(np.arange(p["K"], dtype=np.int32), (len(p["sizes"]), 1))
             if self.groups is not None:
-                group[:] = self.groups[: len(group)]
+                group[:] = np.reshape(self.groups[: len(group)], group.shape)
             group[[j for j in self.blind if j < len(group)]] = 0
             group = group[f.child]
         return {
@@ -203,12 +209,19 @@ class FamilyNetwork(Joint):
             return _core.network_scores(codes, *network)
         return _core.network_scores(codes, *network, p["real_parent"], p["real_start"], p["terms"], values)
 
+    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+        if j >= len(p["sizes"]) or (self.groups is None and j not in self.blind):
+            return super().describe(p, j, k, labels)
+        here = np.flatnonzero(p["exist"][j]).tolist()  # a column that does not tell all classes apart
+        marginal = np.exp(np.asarray(self.outcomes(p, j))[:, k])
+        return {str(labels[v]): float(x) for v, x in zip(here, marginal, strict=True)}
+
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         drawn: list[Array] = [np.empty(0)] * len(p["sizes"])
         for f, j in enumerate(p["child"].tolist()):
             cell = np.zeros(len(y), dtype=np.intp)
             for i in p["parent"][p["parent_start"][f] : p["parent_start"][f + 1]].tolist():
-                cell = cell * int(p["sizes"][i]) + drawn[i]
+                cell = cell * int(p["sizes"][i]) + np.maximum(drawn[i], 0)  # −1: a column without a level has one place
             size = int(p["sizes"][j])
             table = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, size, p["K"])
             drawn[j] = draw(table, p["exist"][j], cell, y, rng)
@@ -258,7 +271,7 @@ def draw_real(
     """A number for each row, given the levels drawn for its parents."""
     cell = np.zeros(len(y), dtype=np.intp)
     for i in parents:
-        cell = cell * int(sizes[i]) + drawn[i]
+        cell = cell * int(sizes[i]) + np.maximum(drawn[i], 0)  # −1: a column without a level has one place
     mean, var = normal
     return np.asarray(rng.normal(mean[cell, y], np.sqrt(var[cell, y])))
 

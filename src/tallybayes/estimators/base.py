@@ -148,7 +148,7 @@ class TallyClassifier(
                     f"{declared.tolist()}."
                 )
         labels = union(found, declared) if closed or not fresh else found
-        if len(labels) == 0:
+        if len(labels) == 0 or (fresh and len(found) == 0):
             raise LabelError("Nothing to learn from: every sample weight is zero.")
         codes = recode(codes, found, labels) if not np.array_equal(found, labels) else codes
         schema = learn_cuts(table, schema, groups, codes, weights, len(labels))

@@ -267,7 +267,8 @@ class BayesNetwork(NetworkClassifier):
         if self._outputs is None:
             return super().sample(n, y, random_state)
         if y is not None:
-            columns, rows = read_columns([y] if np.ndim(y) == 1 else y, self._outputs.names)
+            one = not isinstance(y, Mapping) and np.ndim(y) == 1
+            columns, rows = read_columns([y] if one else y, self._outputs.names)
             codes = self._outputs.codes(columns, rows)
             y = codes if rows > 1 else int(codes[0])
         X, codes = super().sample(n, y, random_state)

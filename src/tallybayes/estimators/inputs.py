@@ -13,6 +13,7 @@ from tallybayes.schema import Schema
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+HEAVY = 1e250  # all weights together: sums and products of a few such sums stay finite
 
 
 def check_weights(sample_weight: Any, n: int) -> Floats | None:
@@ -36,6 +37,8 @@ def check_weights(sample_weight: Any, n: int) -> Floats | None:
             f"Negative values in sample_weight, or not finite: row {row} has {w[row]:g}. Weights say how many times a "
             "row counts; to take rows out again use forget."
         )
+    if w.max(initial=0.0) > HEAVY / max(n, 1):
+        raise OptionError(f"The sample weights add up to more than {HEAVY:g}. Divide them all by the same number.")
     return w
 
 

@@ -13,10 +13,10 @@ from tallybayes.distributions.base import Params
 from tallybayes.distributions.joint import GRID, packed
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import Coded
-from tallybayes.errors import OptionError
+from tallybayes.errors import LabelError, OptionError
 from tallybayes.estimators.base import TallyClassifier, _sizes
-from tallybayes.estimators.inputs import check_weights
-from tallybayes.labels import read_labels, recode
+from tallybayes.estimators.inputs import check_weights, drop_weightless
+from tallybayes.labels import positions, read_labels, recode
 from tallybayes.parameters import context_of
 from tallybayes.plan import CUT, Batch, Group, encode_batch
 from tallybayes.schema import Schema
@@ -124,6 +124,11 @@ class LearnedNetwork(NetworkClassifier):
             table = self._aligned(read_table(X), self.schema_, fresh=False)
             codes, found = read_labels(y, table.n)
             weights = check_weights(sample_weight, table.n)
+            found, codes = drop_weightless(found, codes, weights)
+            if len(found) == 0 or (positions(found, self.classes_) < 0).any():
+                raise LabelError(
+                    "relearn takes rows among those learned: these have other labels, or no weight at all."
+                )
             batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
             assert isinstance(batch.data[0], Coded)
             rows = (batch.data[0], recode(codes, found, self.classes_), weights)

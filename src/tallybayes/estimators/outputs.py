@@ -93,8 +93,12 @@ class Outputs:
         """Which classes agree with the targets that are known."""
         fits = np.ones(self.K, dtype=bool)
         each = np.unravel_index(np.arange(self.K), self.shape)
+        if known is not None and not isinstance(known, Mapping):
+            raise OptionError(f"given must be a dict from target to label; got {known!r:.60}.")
         for name, label in (known or {}).items():
             t = self._target(name)
+            if isinstance(label, list | dict | set | np.ndarray):
+                raise LabelError(f"{label!r:.60} is not a label of {name!r}. Labels: {self.labels[t].tolist()}.")
             codes = positions(np.array([label], dtype=object), self.labels[t])
             if codes[0] < 0:
                 raise LabelError(f"{label!r} is not a label of {name!r}. Labels: {self.labels[t].tolist()}.")
@@ -113,8 +117,16 @@ def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Any], int]:
         absent = [t for t in targets if t not in Y]
         if absent:
             raise LabelError(f"y has no column {absent[0]!r}. Targets: {listing(list(targets))}.")
-        columns = [np.asarray(Y[t]) for t in targets]
+        columns = [np.atleast_1d(np.asarray(Y[t])) for t in targets]
+        for name, column in zip(targets, columns, strict=True):
+            if len(column) != len(columns[0]):
+                raise LabelError(
+                    f"Target {targets[0]!r} has {len(columns[0])} labels and {name!r} has {len(column)}: one for each "
+                    "row of X is needed."
+                )
         return columns, len(columns[0])
+    if isinstance(Y, list | tuple) and len(Y) and all(isinstance(row, Mapping) for row in Y):
+        return read_columns({t: [row.get(t) for row in Y] for t in targets}, targets)
     frame = nw.from_native(Y, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         absent = [t for t in targets if t not in frame.columns]
@@ -122,6 +134,8 @@ def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Any], int]:
             raise LabelError(f"y has no column {absent[0]!r}; its columns are {listing(frame.columns)}.")
         return [frame[t].to_numpy() for t in targets], len(frame)
     rows = np.asarray(Y, dtype=None if isinstance(Y, np.ndarray) else object)
+    if len(targets) == 1 and rows.ndim == 1:
+        rows = rows[:, None]
     if rows.ndim != 2 or rows.shape[1] != len(targets):
         raise LabelError(
             f"With {len(targets)} targets y needs {len(targets)} columns, one row per row of X; got the shape "
@@ -132,7 +146,9 @@ def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Any], int]:
 
 def find_outputs(targets: Any, columns: Sequence[Any], n: int, classes: Any = None) -> Outputs:
     """The labels of each target: those met, or those declared."""
-    if classes is not None and len(classes) != len(targets):
+    if isinstance(classes, Mapping) and set(classes) == set(targets):
+        classes = [classes[t] for t in targets]
+    if classes is not None and (isinstance(classes, str | Mapping) or len(classes) != len(targets)):
         raise LabelError(f"classes must list the labels of each of the {len(targets)} targets; got {len(classes)}.")
     labels = []
     for t, column in enumerate(columns):

@@ -75,11 +75,18 @@ def read_edges(graph: Any) -> list[tuple[str, str]]:
             some = [parents] if isinstance(parents, str) or not isinstance(parents, Iterable) else list(parents)
             out += [(p, child) for p in some]
         return out
+    if isinstance(graph, list | tuple | set) and graph and all(isinstance(e, str) for e in graph):
+        return _read_text(",".join(graph))
+    if hasattr(graph, "is_directed") and not graph.is_directed():
+        raise OptionError("The graph has no directions. Give a networkx.DiGraph: arrows go from parent to child.")
     edges = graph.edges if hasattr(graph, "edges") else graph
     if callable(edges):
         edges = edges()
     try:
-        return [(e[0], e[1]) for e in edges]
+        pairs = [tuple(e) for e in edges]
+        if any(len(e) < 2 or any(not isinstance(more, Mapping) for more in e[2:]) for e in pairs):
+            raise TypeError
+        return [(e[0], e[1]) for e in pairs]
     except (TypeError, IndexError, KeyError):
         raise OptionError(
             "graph must be a dict {column: its parents}, a networkx.DiGraph, pairs (parent, child), or text such as "
