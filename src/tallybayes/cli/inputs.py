@@ -87,6 +87,8 @@ def fresh_data(reading: Reading, target: str | None, kinds: Mapping[str, str]) -
 @contextmanager
 def known_data(reading: Reading, model: Any, target: str | None) -> Iterator[Source]:
     """Data for a model that is there: its columns, read as it knows them; others in the file are left alone."""
+    if target is not None and target in (model.schema_.names or ()):
+        raise OptionError(f"{target!r} is a column of the model, not its target.")
     with _opened(reading, types_of_model(model, target), target) as rows:
         _require(rows, [*([target] if target is not None else []), *reading.drop])
         if model.schema_.names is not None:

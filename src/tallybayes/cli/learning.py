@@ -100,6 +100,7 @@ def _change(
 ) -> None:
     from tallybayes import load, load_notes, save
     from tallybayes.cli.inputs import known_data, target_of
+    from tallybayes.errors import ForgetError
 
     model, notes = load(path), load_notes(path)
     target = target_of(target, notes)
@@ -108,6 +109,10 @@ def _change(
         for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
             pass
         rows = source.seen
+    if not model.class_count_.sum() > 0:
+        raise ForgetError(
+            f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
+        )
     history = [*_history(notes), _done(how, data, rows)]
     save(model, out or path, notes={**notes, "target": target, "history": history})
     did = "Learned" if how == "learn" else "Forgot"
