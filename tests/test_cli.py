@@ -422,6 +422,42 @@ def test_a_loss_that_has_an_answer_twice(model: Path, tmp_path: Path) -> None:
     assert "the answer 'no' is there twice" in run("predict", model, WATERMELON, "--loss", loss, code=1).stderr
 
 
+@pytest.mark.parametrize("command", ["predict", "evaluate", "learn", "forget"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_advice_on_a_model_does_not_name_kinds(model: Path, tmp_path: Path, command: str, ending: str) -> None:
+    data = tmp_path / f"data.{ending}"
+    words = TABLE.set_column(TABLE.column_names.index("sugar"), "sugar", pa.array(["sweet"] * len(TABLE)))
+    csv.write_csv(words, data) if ending == "csv" else parquet.write_table(words, data)
+    said = run(command, model, data, code=1).stderr
+    assert "'sweet'" in said
+    assert "he model learned numbers in this column" in said
+    assert "--kind" not in said
+
+
+def test_advice_on_classes_that_are_numbers(tmp_path: Path) -> None:
+    data, path = tmp_path / "data.csv", tmp_path / "m.tb"
+    data.write_text("a,y\n1.5,0\n2,1\n")
+    run("fit", data, "-t", "y", "-o", path)
+    data.write_text("a,y\n1.5,0\n2,x\n")
+    assert "column 'y' has 'x'; the classes of the model are whole numbers." in run("learn", path, data, code=1).stderr
+
+
+def test_advice_on_words_where_only_numbers_go(tmp_path: Path) -> None:
+    said = run("fit", WATERMELON, "-t", "ripe", "-m", "GaussianNB", "-o", tmp_path / "m.tb", code=1).stderr
+    assert "GaussianNB takes numbers only: use --model NaiveBayes, or leave it out with --drop color." in said
+
+
+def test_advice_on_categories_never_met(model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(Path(WATERMELON).read_text().replace("green", "purple"))
+    said = run("predict", model, data).stderr
+    assert "To refuse them, fit with --set unseen=error; to give them" in said
+    assert said.endswith("of a level never seen, fit with --set unseen=other.\n")
+    run("fit", WATERMELON, "-t", "ripe", "-o", model, "--set", "unseen=error")
+    said = run("predict", model, data, code=1).stderr
+    assert "To leave their factors out, fit with --set unseen=ignore; to give them" in said
+
+
 def test_without_a_command_there_is_help() -> None:
     result = CliRunner().invoke(app, [])
     assert (result.exit_code, result.stdout) == (2, "")

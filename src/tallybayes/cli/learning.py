@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -51,12 +54,26 @@ def fit(
     said = like.schema_ if like else {name: k for name, k in kinds.items() if name != target}
     made = make_model(model, set_ or [], said)
     reading = o.Reading(data, drop or [], format, missing, batch_rows)
-    with known_data(reading, like, target) if like else fresh_data(reading, target, kinds) as source:
+    with known_data(reading, like, target) if like else fresh_data(reading, target, kinds) as source, _advising(made):
         for _ in source.map("learning", made.partial_fit):
             pass
         rows = source.seen
     save(made, out, notes={"target": target, "history": [_done("fit", data, rows)]})
     _report(made, out, f"Learned {rows:,} rows", {"rows": rows}, json)
+
+
+@contextmanager
+def _advising(made: Any) -> Iterator[None]:
+    """A classifier for numbers alone has no --kind: what it cannot take is for another, or left out."""
+    from tallybayes.errors import TableError
+
+    try:
+        yield
+    except TableError as e:
+        if "schema" in made.get_params(deep=False):
+            raise
+        advice = rf"{type(made).__name__} takes numbers only: use --model NaiveBayes, or leave it out with --drop \1."
+        raise type(e)(re.sub(say.NOT_NUMBERS, advice, str(e))) from None
 
 
 @say.answering
