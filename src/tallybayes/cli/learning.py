@@ -72,7 +72,10 @@ def _advising(made: Any) -> Iterator[None]:
     except TableError as e:
         if "schema" in made.get_params(deep=False):
             raise
-        advice = rf"{type(made).__name__} takes numbers only: use --model NaiveBayes, or leave it out with --drop \1."
+        advice = (
+            rf"{type(made).__name__} takes numbers only: use --model NaiveBayes, or leave it out with --drop \1; if "
+            "they stand for gaps, say --missing."
+        )
         raise type(e)(re.sub(say.NOT_NUMBERS, advice, str(e))) from None
 
 
