@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
+from typer.testing import CliRunner
 
 import tallybayes as tb
-from tallybayes.cli.app import COMMANDS
+from tallybayes.cli.app import COMMANDS, app
 from tallybayes.datasets import load_watermelon
 from tests.cli import DATASETS, WATERMELON, answer, lines, run
 
@@ -373,6 +374,10 @@ def test_notes_go_to_standard_error_in_the_words_of_the_command_line(tmp_path: P
         (["predict", "nothing.tb", WATERMELON], 1, "nothing.tb"),
         (["merge", "one.tb", "-o", "x.tb"], 2, "two or more model files"),
         (["predict"], 2, "Missing argument"),
+        (["fit", WATERMELON, "-t", "ripe", "-o", "-"], 2, "not to standard output"),
+        (["learn", "m.tb", WATERMELON, "-o", "-"], 2, "not to standard output"),
+        (["merge", "one.tb", "two.tb", "-o", "-"], 2, "not to standard output"),
+        (["fit", WATERMELON, "-t", "ripe", "-o", "newfolder/"], 1, "add the name of a file"),
         (["melt"], 2, "No such command 'melt'"),
     ],
     ids=str,
@@ -396,6 +401,67 @@ def test_errors_about_a_model(model: Path, tmp_path: Path) -> None:
     extra.write_text(Path(WATERMELON).read_text().replace(",no", ",so"))
     assert "never met the class(es) 'so'" in run("evaluate", model, extra, code=1).stderr
     run("forget", model, WATERMELON, WATERMELON, code=1)
+
+
+def test_forgetting_every_row_is_refused(model: Path) -> None:
+    before = model.read_bytes()
+    said = run("forget", model, WATERMELON, code=1).stderr
+    assert "these 17 rows would leave no rows: delete the file, or learn other rows first." in said
+    assert model.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["evaluate", "learn", "forget"])
+def test_a_target_that_is_a_column_of_the_model(model: Path, command: str) -> None:
+    said = run(command, model, WATERMELON, "-t", "color", code=1).stderr
+    assert said == "tallybayes: 'color' is a column of the model, not its target.\n"
+
+
+def test_a_loss_that_has_an_answer_twice(model: Path, tmp_path: Path) -> None:
+    loss = tmp_path / "loss.csv"
+    loss.write_text("answer,no,yes\nno,0,1\nyes,1,0\nno,0,9\n")
+    assert "the answer 'no' is there twice" in run("predict", model, WATERMELON, "--loss", loss, code=1).stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "learn", "forget"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_advice_on_a_model_does_not_name_kinds(model: Path, tmp_path: Path, command: str, ending: str) -> None:
+    data = tmp_path / f"data.{ending}"
+    words = TABLE.set_column(TABLE.column_names.index("sugar"), "sugar", pa.array(["sweet"] * len(TABLE)))
+    csv.write_csv(words, data) if ending == "csv" else parquet.write_table(words, data)
+    said = run(command, model, data, code=1).stderr
+    assert "'sweet'" in said
+    assert "he model learned numbers in this column" in said
+    assert "--kind" not in said
+
+
+def test_advice_on_classes_that_are_numbers(tmp_path: Path) -> None:
+    data, path = tmp_path / "data.csv", tmp_path / "m.tb"
+    data.write_text("a,y\n1.5,0\n2,1\n")
+    run("fit", data, "-t", "y", "-o", path)
+    data.write_text("a,y\n1.5,0\n2,x\n")
+    assert "column 'y' has 'x'; the classes of the model are whole numbers." in run("learn", path, data, code=1).stderr
+
+
+def test_advice_on_words_where_only_numbers_go(tmp_path: Path) -> None:
+    said = run("fit", WATERMELON, "-t", "ripe", "-m", "GaussianNB", "-o", tmp_path / "m.tb", code=1).stderr
+    assert "GaussianNB takes numbers only: use --model NaiveBayes, or leave it out with --drop color; if" in said
+
+
+def test_advice_on_categories_never_met(model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text(Path(WATERMELON).read_text().replace("green", "purple"))
+    said = run("predict", model, data).stderr
+    assert "To refuse them, fit with --set unseen=error; to give them" in said
+    assert said.endswith("of a level never seen, fit with --set unseen=other.\n")
+    run("fit", WATERMELON, "-t", "ripe", "-o", model, "--set", "unseen=error")
+    said = run("predict", model, data, code=1).stderr
+    assert "To leave their factors out, fit with --set unseen=ignore; to give them" in said
+
+
+def test_without_a_command_there_is_help() -> None:
+    result = CliRunner().invoke(app, [])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == run("--help").stdout
 
 
 def test_every_command_has_help_and_json() -> None:

@@ -220,6 +220,16 @@ def test_losses_that_are_refused(options: Any, why: str) -> None:
     assert model.predict(P).tolist() == before  # the earlier fit is whole
 
 
+def test_what_is_no_estimator_is_refused() -> None:
+    for what, why in (
+        (None, "a classifier such as NaiveBayes(); got None"),
+        ("GaussianNB", "got 'GaussianNB'"),
+        (tb.GaussianNB, "not its class: write GaussianNB()"),
+    ):
+        with pytest.raises(OptionError, match=re.escape(why)):
+            tb.BayesDecision(what).fit(P, ["no", "yes", "no"])
+
+
 def test_probabilities_and_losses_of_rows_that_are_refused() -> None:
     for proba, why in (
         ([0.5, 0.5], "an array (rows, classes)"),

@@ -295,6 +295,21 @@ def test_declared_classes_stay_closed_and_forgotten_ones_stay_forgotten() -> Non
         twin.forget([[1.0], [1.0]], [2, 2])
 
 
+def test_a_model_that_forgot_every_row_and_class_says_so(tmp_path: Path) -> None:
+    model = tb.GaussianNB().fit([[1.0], [2.0]], [0, 1]).forget([[1.0], [2.0]], [0, 1])
+    with pytest.raises(ModelFileError, match=r"has forgotten every row.*nothing to save.*learn other rows first"):
+        tb.save(model, tmp_path / "m.tb")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_name_of_a_folder_is_refused(tmp_path: Path) -> None:
+    model = tb.GaussianNB().fit([[1.0], [2.0]], [0, 1])
+    for folder in (f"{tmp_path}/new/", f"{tmp_path}/"):
+        with pytest.raises(OSError, match="add the name of a file"):
+            tb.save(model, folder)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_scikit_learn_keeps_in_a_model() -> None:
     _, X, y = fitted("LinearDiscriminantAnalysis")
     model = tb.LinearDiscriminantAnalysis().set_output(transform="pandas").fit(X, y)

@@ -273,6 +273,16 @@ def test_a_prior_next_to_nothing() -> None:
         assert found.converged
 
 
+@pytest.mark.parametrize("options", [{"tol": v} for v in ("1e-6", -1e-6, np.nan, np.inf, None, True)])
+def test_a_tolerance_that_is_none_is_refused(options: dict[str, Any]) -> None:
+    model = tb.GaussianNB().fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
+    with pytest.raises(OptionError, match="tol must be a finite number"):
+        model.adapt_prior([[1.0]], **options)
+    for steps in (0, -1, 2.5, "9", True):
+        with pytest.raises(OptionError, match="max_iter must be a whole number"):
+            model.adapt_prior([[1.0]], max_iter=steps)
+
+
 def test_saying_when_it_did_not_end() -> None:
     rng = np.random.default_rng(0)
     model = tb.GaussianNB().fit(*two_gaussians(rng, 0.5, 200))

@@ -40,7 +40,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,  # plain help: rich alone would take longer than all the rest of it
     pretty_exceptions_enable=False,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
@@ -70,9 +69,10 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback answers
         bool, typer.Option("--version", help="The version, and nothing else.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
@@ -81,3 +81,6 @@ def root(
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the data or the model says
     no, 2 the command was not understood.
     """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)

@@ -87,7 +87,9 @@ def fresh_data(reading: Reading, target: str | None, kinds: Mapping[str, str]) -
 @contextmanager
 def known_data(reading: Reading, model: Any, target: str | None) -> Iterator[Source]:
     """Data for a model that is there: its columns, read as it knows them; others in the file are left alone."""
-    with _opened(reading, types_of_model(model, target), target) as rows:
+    if target is not None and target in (model.schema_.names or ()):
+        raise OptionError(f"{target!r} is a column of the model, not its target.")
+    with _opened(reading, types_of_model(model, target), target, learned=True) as rows:
         _require(rows, [*([target] if target is not None else []), *reading.drop])
         if model.schema_.names is not None:
             features = list(model.schema_.names)
@@ -98,14 +100,16 @@ def known_data(reading: Reading, model: Any, target: str | None) -> Iterator[Sou
 
 
 @contextmanager
-def _opened(reading: Reading, types: Mapping[str, pa.DataType], target: str | None) -> Iterator[Rows]:
+def _opened(
+    reading: Reading, types: Mapping[str, pa.DataType], target: str | None, learned: bool = False
+) -> Iterator[Rows]:
     if reading.format is not None and reading.format not in FORMATS:
         raise typer.BadParameter(
             f"expected one of {', '.join(FORMATS)}; got {reading.format!r}.", param_hint="--format"
         )
     gaps = GAPS if reading.missing is None else tuple(reading.missing)
     with tempfile.TemporaryDirectory(prefix="tallybayes-") as scratch:
-        yield open_rows(reading.paths, Text(reading.format, gaps, types, target), scratch)
+        yield open_rows(reading.paths, Text(reading.format, gaps, types, target, learned), scratch)
 
 
 def _require(rows: Rows, names: list[str]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -51,12 +54,29 @@ def fit(
     said = like.schema_ if like else {name: k for name, k in kinds.items() if name != target}
     made = make_model(model, set_ or [], said)
     reading = o.Reading(data, drop or [], format, missing, batch_rows)
-    with known_data(reading, like, target) if like else fresh_data(reading, target, kinds) as source:
+    with known_data(reading, like, target) if like else fresh_data(reading, target, kinds) as source, _advising(made):
         for _ in source.map("learning", made.partial_fit):
             pass
         rows = source.seen
     save(made, out, notes={"target": target, "history": [_done("fit", data, rows)]})
     _report(made, out, f"Learned {rows:,} rows", {"rows": rows}, json)
+
+
+@contextmanager
+def _advising(made: Any) -> Iterator[None]:
+    """A classifier for numbers alone has no --kind: what it cannot take is for another, or left out."""
+    from tallybayes.errors import TableError
+
+    try:
+        yield
+    except TableError as e:
+        if "schema" in made.get_params(deep=False):
+            raise
+        advice = (
+            rf"{type(made).__name__} takes numbers only: use --model NaiveBayes, or leave it out with --drop \1; if "
+            "they stand for gaps, say --missing."
+        )
+        raise type(e)(re.sub(say.NOT_NUMBERS, advice, str(e))) from None
 
 
 @say.answering
@@ -100,6 +120,7 @@ def _change(
 ) -> None:
     from tallybayes import load, load_notes, save
     from tallybayes.cli.inputs import known_data, target_of
+    from tallybayes.errors import ForgetError
 
     model, notes = load(path), load_notes(path)
     target = target_of(target, notes)
@@ -108,6 +129,10 @@ def _change(
         for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
             pass
         rows = source.seen
+    if not model.class_count_.sum() > 0:
+        raise ForgetError(
+            f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
+        )
     history = [*_history(notes), _done(how, data, rows)]
     save(model, out or path, notes={**notes, "target": target, "history": history})
     did = "Learned" if how == "learn" else "Forgot"

@@ -60,12 +60,23 @@ Out = Annotated[
     str | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write a file instead; its ending says the format."),
 ]
+
+
+def _a_file(path: str | None) -> str | None:
+    if path == "-":
+        raise typer.BadParameter("a model is written into a file, not to standard output. Give it a name.")
+    return path
+
+
 OutModel = Annotated[
-    str, typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.", show_default=False)
+    str,
+    typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.", show_default=False, callback=_a_file),
 ]
 InPlace = Annotated[
     str | None,
-    typer.Option("--out", "-o", metavar="MODEL", help="The model file to write.  [default: MODEL itself]"),
+    typer.Option(
+        "--out", "-o", metavar="MODEL", help="The model file to write.  [default: MODEL itself]", callback=_a_file
+    ),
 ]
 Sampled = Annotated[
     int, typer.Option("--rows", min=2, help="At most so many rows, drawn at random where there are more.")

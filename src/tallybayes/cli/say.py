@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 the data or the model says no, 2 the command was not under
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import math
 import os
@@ -25,21 +26,39 @@ P = ParamSpec("P")
 DEBUG = "TALLYBAYES_DEBUG"
 
 # The library's advice is for Python; here it is in the words of the command line.
-WORDS = (
-    (r"(?:NaiveBayes\()?schema=\{'(.+?)': '(\w+)'\}\)?", r"--kind \1=\2"),
+Words = tuple[tuple[str, str], ...]
+KIND = r"(?:NaiveBayes\()?schema=\{'(.+?)': '(\w+)'\}\)?"
+NOT_NUMBERS = rf"Declare it categorical with {KIND}, or mark them missing\."
+WORDS: Words = (
+    (KIND, r"--kind \1=\2"),
     (r"\b(unseen|shrinkage)='([\w-]+)'", r"--set \1=\2"),
     (r", or leave it out\.", ", or leave it out with --drop."),
+)
+
+# Of commands that ask or change a model: what its columns are, and its parameters, were said at the fit.
+WITHOUT_KIND: Words = (
+    (NOT_NUMBERS, "The model learned numbers in this column: correct these values, or mark them missing."),
+    (rf"Declare it categorical with {KIND}", r"Fit again with --kind \1=\2"),
+)
+WITHOUT_SET: Words = (
+    (r"unseen='error' refuses them", "To refuse them, fit with --set unseen=error"),
+    (r"unseen='ignore' leaves their factors out", "To leave their factors out, fit with --set unseen=ignore"),
+    (r"; unseen='other' gives them", "; to give them"),
+    (r"(to give them .*?of a level never seen)", r"\1, fit with --set unseen=other"),
 )
 
 
 def answering(command: Callable[P, None]) -> Callable[P, None]:
     """Makes a function a command: a quick start, warnings and errors as single lines, the right exit code."""
 
+    takes = inspect.signature(command).parameters
+    words = (() if "kind" in takes else WITHOUT_KIND) + (() if "set_" in takes else WITHOUT_SET) + WORDS
+
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         quick_start()
         try:
-            with _notes():
+            with _notes(words):
                 command(*args, **kwargs)
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -49,7 +68,7 @@ def answering(command: Callable[P, None]) -> Callable[P, None]:
         except Exception as e:
             if os.environ.get(DEBUG):
                 raise
-            typer.echo("tallybayes: " + one_line(_reason(e)), err=True)
+            typer.echo("tallybayes: " + one_line(_reason(e), words), err=True)
             raise typer.Exit(1) from None
 
     return run
@@ -68,10 +87,10 @@ def _reason(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error}. {DEBUG}=1 shows where; please report it."
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, words: Words = WORDS) -> str:
     """A sentence of the library as one line, with advice for the command line."""
-    for pattern, words in WORDS:
-        text = re.sub(pattern, words, text)
+    for pattern, instead in words:
+        text = re.sub(pattern, instead, text)
     return printable(re.sub(r"\s*\n(?:- )?\s*", " ", text.strip()))
 
 
@@ -81,12 +100,12 @@ def printable(text: str) -> str:
 
 
 @contextmanager
-def _notes() -> Iterator[None]:
+def _notes(words: Words) -> Iterator[None]:
     """Each warning once, as a line on standard error."""
     said: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        text = one_line(str(message))
+        text = one_line(str(message), words)
         if text not in said:
             said.add(text)
             typer.echo("note: " + text, err=True)

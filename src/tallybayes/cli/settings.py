@@ -124,6 +124,9 @@ def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]
             raise OptionError(f"{path}: the columns after the first are the true classes ({known}); got {truths}.")
         table = pa.concat_tables(rows.batches(rows.names)).to_pydict()
     answers = [_as_text(v) for v in table[first]]
+    twice = [answer for answer in answers if answers.count(answer) > 1]
+    if twice:
+        raise OptionError(f"{path}: the answer {twice[0]!r} is there twice. Each answer has one row.")
     out = {}
     for truth in truths:
         for answer, cost in zip(answers, table[truth], strict=True):

@@ -55,12 +55,16 @@ AHEAD = 4  # blocks that are read while somebody works on another
 
 @dataclass(frozen=True)
 class Text:
-    """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are."""
+    """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are.
+
+    learned: the types are those that a model has learned, so no --kind can change them.
+    """
 
     format: str | None = None
     gaps: tuple[str, ...] = GAPS
     types: Mapping[str, pa.DataType] | None = None
     target: str | None = None
+    learned: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Rows:
 
     def _read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for path in self.paths:
-            with _Speaking(path, self.names):
+            with _Speaking(path, self.names, self.text):
                 for batch in _stream(path, self.format, self.text, schema):
                     found = batch.select(schema.names)
                     yield found if found.schema == schema else found.cast(schema)
@@ -316,8 +320,8 @@ def as_whole(table: pa.Table, whole: frozenset[str]) -> pa.Table:
 class _Speaking:
     """Turns pyarrow's errors into a TableError of one line that names the file and the column."""
 
-    def __init__(self, path: str, names: Sequence[str] = ()) -> None:
-        self.where, self.names = _shown(path), names
+    def __init__(self, path: str, names: Sequence[str] = (), text: Text | None = None) -> None:
+        self.where, self.names, self.text = _shown(path), names, text or Text()
 
     def __enter__(self) -> None:
         return None
@@ -336,6 +340,13 @@ class _Speaking:
             shown = f"{value[1]!r:.60}" if value else bad[4]
             if "UTF8" in bad[4]:
                 return f"column {column!r} is not text in UTF-8. Convert the file, for example with iconv -t UTF-8."
+            if self.text.learned and column in (self.text.types or {}):
+                if column == self.text.target:
+                    return f"column {column!r} has {shown}; the classes of the model are {_plain(bad[3])}."
+                return (
+                    f"column {column!r} has {shown}; the model learned {_plain(bad[3])} in this column. Correct it, or "
+                    "if it stands for a gap, say --missing."
+                )
             return (
                 f"column {column!r} was taken for {_plain(bad[3])} and has {shown}. If it holds words, say --kind "
                 f"{column}=categorical; if that stands for a gap, say --missing."

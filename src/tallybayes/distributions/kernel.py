@@ -57,6 +57,7 @@ class Kernel(Distribution):
         return {"start": start, "value": value, "weight": weight, "K": np.array(K)}
 
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        a, b = _as_long(a, b), _as_long(b, a)
         try:
             start, value, weight = _core.kernel_combine(
                 a["start"], a["value"], a["weight"], b["start"], b["value"], b["weight"], sign
@@ -70,7 +71,7 @@ class Kernel(Distribution):
 
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
         old = int(s["K"])
-        d = (len(s["start"]) - 1) // old
+        d = (len(s["start"]) - 1) // max(old, 1)
         come = {c: i for i, c in enumerate(to) if c >= 0}
         return _gather(s, [[j * old + come[c]] if c in come else [] for j in range(d) for c in range(K)], K)
 
@@ -162,7 +163,7 @@ class Kernel(Distribution):
 
 def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:
     """A tally whose entries are the given ones of s, several of them joined."""
-    values, weights = [], []
+    values, weights = [np.empty(0)], [np.empty(0)]
     for group in entries:
         spans = [slice(s["start"][e], s["start"][e + 1]) for e in group]
         v = np.concatenate([s["value"][span] for span in spans]) if spans else np.empty(0)
@@ -172,8 +173,13 @@ def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:
             w = np.bincount(place, weights=w, minlength=len(v))
         values.append(v)
         weights.append(w)
-    start = np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64)
+    start = np.cumsum([len(v) for v in values], dtype=np.int64)
     return {"start": start, "value": np.concatenate(values), "weight": np.concatenate(weights), "K": np.array(K)}
+
+
+def _as_long(s: Stats, other: Stats) -> Stats:
+    """A tally without entries (of a model that has forgotten every row, and so its classes) with those of the other."""
+    return s if len(s["start"]) > 1 else {**s, "start": np.zeros_like(other["start"]), "K": other["K"]}
 
 
 def _deviation(s: Stats, j: int, K: int) -> float:

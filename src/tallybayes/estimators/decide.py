@@ -82,6 +82,7 @@ class BayesDecision(Wrapper):
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
         """Fits the estimator; params go to its fit (by scikit-learn's metadata routing where that is on)."""
+        self._check_estimator()
         inner = clone(self.estimator).fit(X, y, **self._routed("fit", params).fit)
         if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
             raise OptionError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from tallybayes import shift
-from tallybayes.errors import TableError
+from tallybayes.errors import OptionError, TableError, is_number
 from tallybayes.parameters import Parameters, log_prior
 
 if TYPE_CHECKING:
@@ -92,6 +93,10 @@ class Priors:
         the new prior, its standard errors, the test, and `model`, this model under the new prior.
         """
         self._require_fit()
+        if not is_number(tol) or tol < 0:
+            raise OptionError(f"tol must be a finite number of at least 0; got {tol!r:.80}.")
+        if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {max_iter!r:.80}.")
         p = self._parameters()
         start = self._start(p)
         old = np.exp(start - start.max())

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
+from tallybayes.errors import OptionError
+
 Array = NDArray[Any]
 
 
@@ -29,6 +31,14 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
     @property
     def feature_names_in_(self) -> Array:
         return np.asarray(self._of_inner("feature_names_in_"))
+
+    def _check_estimator(self) -> None:
+        """Raises an OptionError unless there is an estimator to clone and fit."""
+        given = self.estimator
+        if isinstance(given, type):
+            raise OptionError(f"estimator must be a classifier, not its class: write {given.__name__}().")
+        if not hasattr(given, "fit") or not hasattr(given, "get_params"):
+            raise OptionError(f"estimator must be a classifier such as NaiveBayes(); got {given!r:.80}.")
 
     def _of_inner(self, name: str) -> Any:
         """An attribute of the fitted estimator; before the fit there is none."""

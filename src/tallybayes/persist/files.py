@@ -19,6 +19,8 @@ def write(path: str, pieces: Pieces) -> None:
     """Writes beside, syncs, renames. A link is followed; a device or a pipe is written to as it is."""
     target = os.path.realpath(path)
     try:
+        if path.endswith(("/", os.sep)):
+            raise IsADirectoryError(errno.EISDIR, "that is the name of a folder; add the name of a file")
         try:
             mode = os.stat(target).st_mode
         except FileNotFoundError:

@@ -53,8 +53,13 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
             "saved with joblib or skops."
         )
     model._require_fit()
-    writer = Writer()
     t = model._tally
+    if t.K == 0:
+        raise ModelFileError(
+            f"This {name} has forgotten every row it learned, so there is nothing to save. Delete the file, or learn "
+            "other rows first."
+        )
+    writer = Writer()
     given = model.get_params(deep=False)
     others = {k: v for k, v in vars(model).items() if k not in given and k not in HELD | NOT_STORED}
     document = {
