@@ -146,7 +146,7 @@ def move_moments(
         for key in KEYS:
             block = out[key][:, after[t] : after[t + 1]].reshape(K, *new[list(parents)], len(reals))
             block[at] = s[key][:, before[t] : before[t + 1]].reshape(K, *old[list(parents)], len(reals))
-            out[key][:, after[t] : after[t + 1]] = block.reshape(K, -1)
+            out[key][:, after[t] : after[t + 1]] = block.reshape(K, int(after[t + 1] - after[t]))
     return out
 
 
