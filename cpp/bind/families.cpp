@@ -158,12 +158,11 @@ void with_codes(const Packed& codes, F&& f) {
 template <class T>
 void check_codes(const T* codes, const Sizes& sizes, std::size_t n) {
   for (std::size_t j = 0; j < sizes.shape(0); ++j) {
-    bool fine = true;
-    for (std::size_t r = 0; r < n; ++r) {
-      const T v = codes[j * n + r];
-      fine &= v == kNoCode<T> || static_cast<std::int64_t>(v) < sizes.data()[j];
-    }
-    if (!fine) throw std::invalid_argument("a code has no level");
+    if (static_cast<std::uint64_t>(sizes.data()[j]) >= kNoCode<T>) continue;  // any code has a level
+    const T most = static_cast<T>(sizes.data()[j]);
+    T wrong = 0;
+    for (std::size_t r = 0; r < n; ++r) wrong |= static_cast<T>(codes[j * n + r] + 1) > most;  // missing becomes 0
+    if (wrong) throw std::invalid_argument("a code has no level");
   }
 }
 
