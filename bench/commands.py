@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -48,14 +49,19 @@ def command(*args: object) -> list[str]:
     return [sys.executable, "-m", "tallybayes", *map(str, args)]
 
 
+def as_users() -> dict[str, str]:
+    """The environment without the memory pool that the benchmark sets for what it measures within its own process."""
+    return {key: value for key, value in os.environ.items() if key != "ARROW_DEFAULT_MEMORY_POOL"}
+
+
 def run(args: list[str]) -> None:
-    subprocess.run(args, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    subprocess.run(args, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=as_users())
 
 
 def peak(args: list[str]) -> float:
     """The largest resident memory of a process, in megabytes (Linux; a program that ends sooner than we look: 0)."""
     most = 0
-    with subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=as_users()) as process:
         status = Path(f"/proc/{process.pid}/status")
         while process.poll() is None:
             lines = [line for line in status.read_text().splitlines() if line.startswith("VmHWM")]
