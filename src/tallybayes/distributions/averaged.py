@@ -14,7 +14,7 @@ from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.joint import GRID, Joint, information, packed
-from tallybayes.distributions.network import draw, draw_real, families
+from tallybayes.distributions.network import draw_families, draw_real, families
 from tallybayes.distributions.reals import (
     Moments,
     RealTables,
@@ -228,13 +228,7 @@ class AveragedNetwork(Joint):
         t = self.tables(d)
         args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, None)
         logs, offsets = _core.family_logs(*args, p["N"], float(self.alpha), strengths)
-        drawn: list[Array] = [np.empty(0)] * d
-        for i, j in enumerate(f.child.tolist()):
-            cell = np.zeros(len(y), dtype=np.intp)
-            for up in parents[j]:
-                cell = cell * int(p["sizes"][up]) + np.maximum(drawn[up], 0)
-            block = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
-            drawn[j] = draw(block, p["exist"][j], cell, y, rng)
+        drawn = draw_families(f, logs, offsets, p, y, rng)
         if self.reals:
             moments = self.real_tables(p["moments"]).all_chain(chain)
             mean, var = normals(moments, whole_of(moments[0]), p.get("real_strengths"))

@@ -217,14 +217,7 @@ class FamilyNetwork(Joint):
         return {str(labels[v]): float(x) for v, x in zip(here, marginal, strict=True)}
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        drawn: list[Array] = [np.empty(0)] * len(p["sizes"])
-        for f, j in enumerate(p["child"].tolist()):
-            cell = np.zeros(len(y), dtype=np.intp)
-            for i in p["parent"][p["parent_start"][f] : p["parent_start"][f + 1]].tolist():
-                cell = cell * int(p["sizes"][i]) + np.maximum(drawn[i], 0)  # −1: a column without a level has one place
-            size = int(p["sizes"][j])
-            table = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, size, p["K"])
-            drawn[j] = draw(table, p["exist"][j], cell, y, rng)
+        drawn = draw_families(self.families(len(p["sizes"])), p["logs"], p["offsets"], p, y, rng)
         for j, own in enumerate(self.real_parents(len(p["sizes"])) if self.reals else ()):
             drawn.append(draw_real(p["normals"][j], p["sizes"], own, drawn, y, rng))
         return drawn
@@ -249,6 +242,26 @@ def families(parents: Sequence[Sequence[int]], order: Sequence[int] | None = Non
     return Families(child, parent, start.astype(np.int64), sets)
 
 
+def draw_families(
+    f: Families, logs: Array, offsets: Array, p: Params, y: Array, rng: np.random.Generator
+) -> list[Array]:
+    """A level of each discrete column for each row, parents first."""
+    drawn: list[Array] = [np.empty(0)] * len(p["sizes"])
+    for i, j in enumerate(f.child.tolist()):
+        table = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
+        cell = drawn_cell(f.parent[f.start[i] : f.start[i + 1]].tolist(), p["sizes"], drawn, len(y))
+        drawn[j] = draw(table, p["exist"][j], cell, y, rng)
+    return drawn
+
+
+def drawn_cell(parents: Sequence[int], sizes: Array, drawn: Sequence[Array], n: int) -> NDArray[np.intp]:
+    """The cell of the parents' values that were drawn. A column without a level (−1) has one place."""
+    cell = np.zeros(n, dtype=np.intp)
+    for i in parents:
+        cell = cell * int(sizes[i]) + np.maximum(drawn[i], 0)
+    return cell
+
+
 def topological(parents: Sequence[Sequence[int]]) -> list[int]:
     """The columns, parents before children, otherwise in their own order; a cycle is an error."""
     done: list[int] = []
@@ -269,9 +282,7 @@ def draw_real(
     normal: tuple[Array, Array], sizes: Array, parents: Sequence[int], drawn: Sequence[Array], y: Array, rng: Any
 ) -> Array:
     """A number for each row, given the levels drawn for its parents."""
-    cell = np.zeros(len(y), dtype=np.intp)
-    for i in parents:
-        cell = cell * int(sizes[i]) + np.maximum(drawn[i], 0)  # −1: a column without a level has one place
+    cell = drawn_cell(parents, sizes, drawn, len(y))
     mean, var = normal
     return np.asarray(rng.normal(mean[cell, y], np.sqrt(var[cell, y])))
 
