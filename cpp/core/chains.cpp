@@ -1,0 +1,349 @@
+#include "core/chains.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "core/threads.hpp"
+#include "kernels/averaged.hpp"
+#include "kernels/chains.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t kSpan = 4096;  // rows at a time
+
+// A view of codes of type T: what a code becomes.
+template <class T>
+class Reader {
+ public:
+  Reader(const Views& views, std::size_t v) : map_(views.map + views.start[v]), levels_(views.levels(v)) {
+    if constexpr (sizeof(T) == 1) {
+      for (std::size_t i = 0; i < 256; ++i) lut_[i] = map_[std::min(i, levels_)];
+    }
+  }
+  bool step(const T* code, std::uint32_t bins, std::uint32_t* cell, std::size_t n) const {
+    if constexpr (sizeof(T) == 1) return TB_CALL(step_cells8, code, lut_, bins, cell, n);
+    else if constexpr (sizeof(T) == 2) return TB_CALL(step_cells16, code, map_, levels_, bins, cell, n);
+    else return TB_CALL(step_cells32, code, map_, levels_, bins, cell, n);
+  }
+
+ private:
+  const std::uint8_t* map_;
+  std::size_t levels_;
+  std::uint8_t lut_[sizeof(T) == 1 ? 256 : 1];
+};
+
+// The readers of a chain: its parents, and last its child if it has one.
+template <class T>
+struct Readers {
+  std::vector<Reader<T>> reader;
+  std::vector<std::size_t> column;
+  std::vector<std::uint32_t> bins;
+
+  Readers(const Chains& chains, std::size_t i) {
+    for (std::int64_t p = chains.parent_start[i]; p < chains.parent_start[i + 1]; ++p) add(chains.views, chains.parent[p]);
+    if (chains.child[i] >= 0) add(chains.views, chains.child[i]);
+  }
+  bool step(std::size_t which, const T* codes, std::size_t n, std::size_t first, std::uint32_t* cell, std::size_t rows) const {
+    return reader[which].step(codes + column[which] * n + first, bins[which], cell, rows);
+  }
+
+ private:
+  void add(const Views& views, std::int32_t view) {
+    const auto v = static_cast<std::size_t>(view);
+    reader.emplace_back(views, v);
+    column.push_back(static_cast<std::size_t>(views.column[v]));
+    bins.push_back(static_cast<std::uint32_t>(views.bins[v]));
+  }
+};
+
+// One rung: the counts of a chain with some of its parents.
+struct Rung {
+  std::size_t contexts = 0;
+  std::vector<float> n;      // (contexts, bins, classes)
+  std::vector<float> total;  // (contexts, classes), or (contexts)
+  std::vector<float> share;  // 1 / (total + strength)
+};
+
+// What one thread needs for a chain.
+class Learner {
+ public:
+  Learner(const Chains& chains, std::size_t classes, const Smooth& smooth) : chains_(chains), K_(classes), smooth_(smooth) {}
+
+  template <class T, class Count>
+  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, double scale, double* strengths, float* logs, float* terms) {
+    begin(i, counts + chains_.counts[i] * K_);
+    read_rows(i, rows);
+    start_rows(rows);
+    std::vector<float> above = base_;
+    float* out = logs + chains_.rungs[i] * K_;
+    for (std::size_t l = 0; l <= parents_; ++l) {
+      Rung& rung = rungs_[l];
+      const std::uint32_t* context = context_.data() + l * rows.n;
+      if (l == 0 && !of_child_) {
+        strengths[0] = 0;
+        TB_CALL(logs_of, above.data(), out, K_);
+        out += K_;
+        continue;
+      }
+      const bool laplace = smooth_.grid_size == 0;
+      strengths[l] = laplace ? smooth_.alpha * static_cast<double>(bins_) : choose(rung, context, rows);
+      const float a = static_cast<float>(strengths[l]);
+      if (laplace) start_again(context, rows, above);
+      share(rung, a);
+      const LeaveOut out_of{rows.n, K_, bins_, context, child_.data(), rows.y, unit_.data(), rung.n.data(),
+                            rung.total.data(), rung.share.data(), a, p_.data()};
+      if (of_child_) TB_CALL(leave_out_child, out_of);
+      else TB_CALL(leave_out_class, out_of);
+      const std::size_t inner = l == 0 || laplace ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
+      std::vector<float> p(rung.n.size());
+      TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_, !of_child_, p.data());
+      TB_CALL(logs_of, p.data(), out, p.size());
+      out += p.size();
+      if (!laplace) above = std::move(p);
+    }
+    if (terms) TB_CALL(add_logs, p_.data(), static_cast<float>(scale), terms, p_.size());
+  }
+
+ private:
+  template <class Count>
+  void begin(std::size_t i, const Count* counts) {
+    parents_ = chains_.parents(i);
+    bins_ = chains_.bins(i);
+    of_child_ = chains_.child[i] >= 0;
+    rungs_.assign(parents_ + 1, Rung{});
+    std::size_t contexts = 1;
+    for (std::size_t l = 0; l <= parents_; ++l) {
+      if (l > 0) contexts *= static_cast<std::size_t>(chains_.views.bins[chains_.parent[chains_.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
+      rungs_[l].contexts = contexts;
+    }
+    const std::size_t row = bins_ * K_;
+    rungs_[parents_].n.assign(counts, counts + contexts * row);
+    for (std::size_t l = parents_; l-- > 0;) {
+      const std::vector<float>& from = rungs_[l + 1].n;
+      const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
+      rungs_[l].n.assign(rungs_[l].contexts * row, 0.0f);
+      for (std::size_t u = 0; u < rungs_[l + 1].contexts; ++u) {
+        float* to = rungs_[l].n.data() + u / inner * row;
+        for (std::size_t e = 0; e < row; ++e) to[e] += from[u * row + e];
+      }
+    }
+    for (Rung& rung : rungs_) {
+      rung.total.assign(rung.contexts * (of_child_ ? K_ : 1), 0.0f);
+      for (std::size_t u = 0; u < rung.contexts; ++u) {
+        for (std::size_t e = 0; e < row; ++e) rung.total[of_child_ ? u * K_ + e % K_ : u] += rung.n[u * row + e];
+      }
+    }
+    all_ = 0;
+    for (const float t : rungs_[0].total) all_ += t;
+    base_.assign(row, 0.0f);
+    for (std::size_t x = 0; x < bins_; ++x) {
+      double sum = 0;
+      for (std::size_t c = 0; c < K_; ++c) sum += rungs_[0].n[x * K_ + c];
+      for (std::size_t c = 0; c < K_; ++c) {
+        const double n = of_child_ ? sum : rungs_[0].n[c], even = 1.0 / static_cast<double>(of_child_ ? bins_ : K_);
+        base_[x * K_ + c] = smooth_.grid_size ? static_cast<float>((n + even) / (all_ + 1)) : static_cast<float>(even);
+      }
+    }
+  }
+
+  // The contexts of every row on every rung, its child, and what it has in the counts: nothing, if a parent is missing.
+  template <class T>
+  void read_rows(std::size_t i, const Rows<T>& rows) {
+    const Readers<T> read(chains_, i);
+    child_.assign(rows.n, 0);
+    if (of_child_) read.step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
+    context_.assign((parents_ + 1) * rows.n, 0);
+    for (std::size_t r = 0; r < rows.n; ++r) if (rows.y[r] < 0) context_[r] = kNoCell;
+    for (std::size_t l = 1; l <= parents_; ++l) {
+      std::uint32_t* here = context_.data() + l * rows.n;
+      std::copy(here - rows.n, here, here);
+      read.step(l - 1, rows.codes, rows.n, 0, here, rows.n);
+    }
+    const std::uint32_t* last = context_.data() + parents_ * rows.n;
+    unit_.resize(rows.n);
+    for (std::size_t r = 0; r < rows.n; ++r) {
+      unit_[r] = last[r] == kNoCell ? 0.0f : rows.w ? static_cast<float>(std::min(rows.w[r], 1.0)) : 1.0f;
+    }
+  }
+
+  // The estimates that do not look at the class, without the row.
+  template <class T>
+  void start_rows(const Rows<T>& rows) {
+    p_.assign(rows.n * K_, 1.0f);
+    for (std::size_t r = 0; r < rows.n; ++r) {
+      if (child_[r] == kNoCell || rows.y[r] < 0) continue;
+      float* p = p_.data() + r * K_;
+      const auto y = static_cast<std::size_t>(rows.y[r]);
+      for (std::size_t c = 0; c < K_; ++c) {
+        p[c] = base_[child_[r] * K_ + c];
+        if (smooth_.grid_size == 0) continue;
+        const double grown = static_cast<double>(p[c]) * (all_ + 1), u = static_cast<double>(unit_[r]);
+        const double less = of_child_ || c == y ? u : 0.0;
+        p[c] = static_cast<float>(std::max(grown - less, 0.0) + 1e-9) / static_cast<float>(std::max(all_ - u, 0.0) + 1);
+      }
+    }
+  }
+  template <class T>
+  void start_again(const std::uint32_t* context, const Rows<T>& rows, std::vector<float>& above) {  // Laplace: towards all bins alike
+    above = base_;
+    for (std::size_t r = 0; r < rows.n; ++r) {
+      if (child_[r] == kNoCell || context[r] == kNoCell) continue;
+      for (std::size_t c = 0; c < K_; ++c) p_[r * K_ + c] = base_[child_[r] * K_ + c];
+    }
+  }
+
+  // The strength of the grid with the largest leave-one-out log-likelihood.
+  template <class T>
+  double choose(const Rung& rung, const std::uint32_t* context, const Rows<T>& rows) {
+    const std::size_t some = std::min(rows.n, smooth_.rows);
+    weight_.clear(), above_.clear(), below_.clear(), prior_.clear();
+    for (std::size_t r = 0; r < some; ++r) {
+      if (context[r] == kNoCell || child_[r] == kNoCell) continue;
+      const auto y = static_cast<std::size_t>(rows.y[r]);
+      const std::size_t u = context[r];
+      const double total = static_cast<double>(rung.total[of_child_ ? u * K_ + y : u]) - static_cast<double>(unit_[r]);
+      if (!(total > 1e-6)) continue;
+      const float n = rung.n[(u * bins_ + child_[r]) * K_ + y];
+      weight_.push_back(rows.w ? rows.w[r] : 1.0);
+      above_.push_back(std::max(0.0, static_cast<double>(n - unit_[r])));
+      below_.push_back(total);
+      prior_.push_back(static_cast<double>(p_[r * K_ + y]));
+    }
+    while (weight_.size() % 8) {
+      weight_.push_back(0), above_.push_back(1), below_.push_back(1), prior_.push_back(1);
+    }
+    sum_.assign(smooth_.grid_size, 0.0);
+    TB_CALL(add_log_likelihoods, weight_.data(), above_.data(), below_.data(), prior_.data(), weight_.size(), smooth_.grid,
+            smooth_.grid_size, sum_.data());
+    std::size_t best = smooth_.grid_size - 1;  // nothing to say: the estimate above
+    for (std::size_t g = 0; g < smooth_.grid_size && !weight_.empty(); ++g) if (g == 0 || sum_[g] > sum_[best]) best = g;
+    return smooth_.grid[best];
+  }
+
+  void share(Rung& rung, float a) const {
+    rung.share.resize(rung.total.size());
+    for (std::size_t e = 0; e < rung.total.size(); ++e) {
+      const float below = rung.total[e] + a;
+      rung.share[e] = below > 0 ? 1.0f / below : 0.0f;
+    }
+  }
+
+  const Chains& chains_;
+  std::size_t K_;
+  const Smooth& smooth_;
+  std::size_t parents_ = 0, bins_ = 0;
+  bool of_child_ = true;
+  double all_ = 0;  // the weight of all rows
+  std::vector<Rung> rungs_;
+  std::vector<float> base_, unit_, p_;
+  std::vector<std::uint32_t> context_, child_;  // context_: (rungs, rows)
+  std::vector<double> weight_, above_, below_, prior_, sum_;
+};
+
+}  // namespace
+
+Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std::int32_t* p, const std::int64_t* p_start)
+    : views(v), count(n), child(of), parent(p), parent_start(p_start), counts(n + 1, 0), rungs(n + 1, 0) {
+  constexpr std::size_t most = std::size_t{1} << 31;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::size_t cells = bins(i), all = cells;
+    for (std::int64_t e = p_start[i]; e < p_start[i + 1]; ++e) {
+      cells *= static_cast<std::size_t>(views.bins[parent[e]]);
+      if (cells >= most) throw std::length_error("a chain has too many cells");
+      all += cells;
+    }
+    counts[i + 1] = counts[i] + cells;
+    rungs[i + 1] = rungs[i] + all;
+  }
+}
+
+template <class T, class Count>
+void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes, Count* counts) {
+  parallel_for(chains.count, [&](std::size_t i, int) {
+    const Readers<T> read(chains, i);
+    Count* to = counts + chains.counts[i] * classes;
+    std::vector<std::uint32_t> cell(kSpan);
+    for (std::size_t first = 0; first < rows.n; first += kSpan) {
+      const std::size_t some = std::min(kSpan, rows.n - first);
+      std::fill_n(cell.begin(), some, 0u);
+      for (std::size_t l = 0; l < read.reader.size(); ++l) read.step(l, rows.codes, rows.n, first, cell.data(), some);
+      const std::int32_t* y = rows.y + first;
+      for (std::size_t r = 0; r < some; ++r) {
+        if (cell[r] == kNoCell || y[r] < 0) continue;
+        to[cell[r] * classes + static_cast<std::size_t>(y[r])] += rows.w ? static_cast<Count>(rows.w[first + r]) : Count{1};
+      }
+    }
+  });
+}
+
+template <class T, class Count>
+void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows, const Smooth& smooth,
+                  const Planes& planes, double* strengths, float* logs, float* terms) {
+  std::vector<std::vector<std::size_t>> of(planes.count);  // a plane belongs to one thread, its chains come in order
+  for (std::size_t i = 0; i < chains.count; ++i) of[static_cast<std::size_t>(planes.of[i])].push_back(i);
+  parallel_for(planes.count, [&](std::size_t plane, int) {
+    Learner learner(chains, classes, smooth);
+    for (const std::size_t i : of[plane]) {
+      learner.learn(i, counts, rows, planes.scale[i], strengths + chains.parent_start[i] + static_cast<std::int64_t>(i), logs,
+                    terms ? terms + plane * rows.n * classes : nullptr);
+    }
+  });
+}
+
+template <class T>
+void add_chains(const Chains& chains, const float* logs, std::size_t classes, const T* codes, std::size_t n,
+                const Planes& planes, double* out) {
+  std::vector<Readers<T>> readers;
+  for (std::size_t i = 0; i < chains.count; ++i) readers.emplace_back(chains, i);
+  parallel_for((n + kSpan - 1) / kSpan, [&](std::size_t block, int) {
+    const std::size_t first = block * kSpan, some = std::min(kSpan, n - first);
+    std::vector<std::uint32_t> cell(some), before(some), child(some);
+    for (std::size_t i = 0; i < chains.count; ++i) {
+      const Readers<T>& read = readers[i];
+      const std::size_t k = chains.parents(i), bins = chains.bins(i);
+      std::fill(child.begin(), child.end(), 0u);
+      if (chains.child[i] >= 0) read.step(k, codes, n, first, child.data(), some);
+      // where a parent is missing the rung before it stands in: its cells come first, and `passed` skips them
+      std::fill(cell.begin(), cell.end(), 0u);
+      std::vector<std::uint32_t>& last = before;
+      std::fill(last.begin(), last.end(), kNoCell);  // the final cell of rows that stopped
+      std::size_t passed = 0, contexts = 1;
+      bool stopped = false;
+      for (std::size_t l = 0; l < k; ++l) {
+        std::vector<std::uint32_t> old = cell;
+        if (read.step(l, codes, n, first, cell.data(), some)) {
+          stopped = true;
+          for (std::size_t r = 0; r < some; ++r) {
+            if (cell[r] == kNoCell && old[r] != kNoCell) last[r] = static_cast<std::uint32_t>(passed + old[r] * bins);
+          }
+        }
+        passed += contexts * bins;
+        contexts *= read.bins[l];
+      }
+      for (std::size_t r = 0; r < some; ++r) {
+        const std::uint32_t at = stopped && cell[r] == kNoCell ? last[r] : static_cast<std::uint32_t>(passed + cell[r] * bins);
+        cell[r] = child[r] == kNoCell ? kNoCell : at + child[r];
+      }
+      double* to = out + (static_cast<std::size_t>(planes.of[i]) * n + first) * classes;
+      TB_CALL(add_cells, logs + chains.rungs[i] * classes, cell.data(), some, classes, planes.scale[i], to);
+    }
+  });
+}
+
+#define TB_CHAINS(T)                                                                                                        \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                                   \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                                          \
+  template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&, const Smooth&, const Planes&, \
+                             double*, float*, float*);                                                                      \
+  template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Planes&,        \
+                             double*, float*, float*);                                                                      \
+  template void add_chains(const Chains&, const float*, std::size_t, const T*, std::size_t, const Planes&, double*);
+TB_CHAINS(std::uint8_t)
+TB_CHAINS(std::uint16_t)
+TB_CHAINS(std::uint32_t)
+#undef TB_CHAINS
+
+}  // namespace tb

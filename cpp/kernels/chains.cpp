@@ -1,0 +1,154 @@
+#include "kernels/chains.hpp"
+
+#include "kernels/simd.hpp"
+
+namespace tb::TB_ISA {
+namespace {
+
+template <class Bin>
+TB_INLINE bool step(std::uint32_t bins, std::uint32_t* cell, std::size_t n, Bin&& bin_of) {
+  bool none = false;
+  for (std::size_t r = 0; r < n; ++r) {
+    const std::uint32_t b = bin_of(r);
+    const bool gone = (b == 255) | (cell[r] == kNoCell);
+    none |= gone;
+    cell[r] = gone ? kNoCell : cell[r] * bins + b;
+  }
+  return none;
+}
+
+// Cephes' logf: x = 2^e m, m in [sqrt(1/2), sqrt(2)).
+TB_INLINE float log_of(float x) {
+  x = x > 1e-37f ? x : 1e-37f;
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  const std::uint32_t shifted = bits - 0x3F3504F3u;
+  const float e = static_cast<float>(static_cast<std::int32_t>(shifted) >> 23);
+  const std::uint32_t low = (shifted & 0x007FFFFFu) + 0x3F3504F3u;
+  float m;
+  std::memcpy(&m, &low, 4);
+  const float f = m - 1.0f, z = f * f;
+  float q = 7.0376836292e-2f;
+  q = q * f - 1.1514610310e-1f;
+  q = q * f + 1.1676998740e-1f;
+  q = q * f - 1.2420140846e-1f;
+  q = q * f + 1.4249322787e-1f;
+  q = q * f - 1.6668057665e-1f;
+  q = q * f + 2.0000714765e-1f;
+  q = q * f - 2.4999993993e-1f;
+  q = q * f + 3.3333331174e-1f;
+  float y = q * f * z;
+  y += -2.12194440e-4f * e;
+  y += -0.5f * z;
+  return f + y + 0.693359375f * e;
+}
+
+TB_INLINE float less(float n, float unit) { return n > unit ? n - unit : 0.0f; }
+
+template <std::size_t fixed>
+TB_INLINE void child_out(const LeaveOut& t) {
+  const std::size_t K = fixed ? fixed : t.classes;
+  const float a = t.strength;
+  for (std::size_t r = 0; r < t.rows; ++r) {
+    if (t.context[r] == kNoCell || t.child[r] == kNoCell) continue;
+    const float* n = t.n + (t.context[r] * t.bins + t.child[r]) * K;
+    const float* share = t.share + t.context[r] * K;
+    float* p = t.p + r * K;
+    const std::size_t y = static_cast<std::size_t>(t.y[r]);
+    const float below = t.total[t.context[r] * K + y] - t.unit[r] + a, above = less(n[y], t.unit[r]) + a * p[y];
+    const float own = below > 0.0f ? above / below : p[y];
+    for (std::size_t c = 0; c < K; ++c) p[c] = (n[c] + a * p[c]) * share[c];
+    p[y] = own;
+  }
+}
+
+template <std::size_t fixed>
+TB_INLINE void class_out(const LeaveOut& t) {
+  const std::size_t K = fixed ? fixed : t.classes;
+  const float a = t.strength;
+  for (std::size_t r = 0; r < t.rows; ++r) {
+    if (t.context[r] == kNoCell) continue;
+    const float* n = t.n + t.context[r] * K;
+    float* p = t.p + r * K;
+    const std::size_t y = static_cast<std::size_t>(t.y[r]);
+    const float below = t.total[t.context[r]] - t.unit[r] + a;
+    if (!(below > 0.0f)) continue;
+    const float share = 1.0f / below, own = (less(n[y], t.unit[r]) + a * p[y]) * share;
+    for (std::size_t c = 0; c < K; ++c) p[c] = (n[c] + a * p[c]) * share;
+    p[y] = own;
+  }
+}
+
+}  // namespace
+
+bool step_cells8(const std::uint8_t* code, const std::uint8_t* lut, std::uint32_t bins, std::uint32_t* cell, std::size_t n) {
+  return step(bins, cell, n, [&](std::size_t r) { return lut[code[r]]; });
+}
+bool step_cells16(const std::uint16_t* code, const std::uint8_t* lut, std::size_t levels, std::uint32_t bins,
+                  std::uint32_t* cell, std::size_t n) {
+  return step(bins, cell, n, [&](std::size_t r) { return lut[code[r] < levels ? code[r] : levels]; });
+}
+bool step_cells32(const std::uint32_t* code, const std::uint8_t* lut, std::size_t levels, std::uint32_t bins,
+                  std::uint32_t* cell, std::size_t n) {
+  return step(bins, cell, n, [&](std::size_t r) { return lut[code[r] < levels ? code[r] : levels]; });
+}
+
+void leave_out_child(const LeaveOut& t) {
+  if (t.classes == 2) return child_out<2>(t);
+  if (t.classes == 3) return child_out<3>(t);
+  child_out<0>(t);
+}
+
+void leave_out_class(const LeaveOut& t) {
+  if (t.classes == 2) return class_out<2>(t);
+  if (t.classes == 3) return class_out<3>(t);
+  class_out<0>(t);
+}
+
+void fold_rung(const float* n, const float* above, const float* share, float strength, std::size_t contexts,
+               std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p) {
+  const std::size_t row = bins * classes;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row) {
+    if (alone) {
+      const float s = share[i];
+      for (std::size_t c = 0; c < row; ++c) p[c] = (n[c] + strength * above[c]) * s;
+    } else {
+      const float* s = share + i * classes;
+      for (std::size_t x = 0; x < row; x += classes) {
+        for (std::size_t c = 0; c < classes; ++c) p[x + c] = (n[x + c] + strength * above[x + c]) * s[c];
+      }
+    }
+    if (++next == inner) {
+      next = 0;
+      above += row;
+    }
+  }
+}
+
+void logs_of(const float* p, float* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = log_of(p[i]);
+}
+void add_logs(const float* p, float scale, float* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] += scale * log_of(p[i]);
+}
+
+void add_cells(const float* log, const std::uint32_t* cell, std::size_t rows, std::size_t classes, double scale, double* out) {
+  if (classes == 2) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      if (cell[r] == kNoCell) continue;
+      const float* from = log + std::size_t{cell[r]} * 2;
+      out[2 * r] += scale * static_cast<double>(from[0]);
+      out[2 * r + 1] += scale * static_cast<double>(from[1]);
+    }
+    return;
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    if (cell[r] == kNoCell) continue;
+    const float* from = log + cell[r] * classes;
+    double* to = out + r * classes;
+    for (std::size_t c = 0; c < classes; ++c) to[c] += scale * static_cast<double>(from[c]);
+  }
+}
+
+}  // namespace tb::TB_ISA
