@@ -39,4 +39,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_averaged(m);
   tb::bind::bind_left_out(m);
   tb::bind::bind_chains(m);
+  tb::bind::bind_ensemble_choices(m);
 }

@@ -1,0 +1,114 @@
+// What an ensemble of count tables chooses: the bins of its members, the weights of its terms.
+#include "bind/bind.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include "core/draw_bins.hpp"
+#include "core/labels.hpp"
+#include "core/weights.hpp"
+
+namespace tb::bind {
+namespace {
+
+using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+void expect(bool fits, const char* otherwise) {
+  if (!fits) throw nb::value_error(otherwise);
+}
+
+Array<double, 1> array_of(const std::vector<double>& v) {
+  auto out = make_array<double, 1>({v.size()});
+  std::copy(v.begin(), v.end(), out.data());
+  return out;
+}
+
+std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
+    const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start, const Doubles& centre,
+    const Doubles& ridge, double bias_ridge, std::int64_t steps) {
+  const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
+  constexpr double most = 1e100;  // beyond it products overflow
+  expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
+  expect(n < std::size_t{1} << 32, "terms has 2**32 rows or more");
+  expect(y.shape(0) == n, "y must be (rows,)");
+  expect(start.shape(0) == n && start.shape(1) == K, "start must be (rows, classes)");
+  expect(centre.shape(0) == D && ridge.shape(0) == D, "centre and ridge must be (terms,)");
+  for (std::size_t d = 0; d < D; ++d) {
+    expect(std::abs(centre(d)) <= most, "centre must be finite");
+    expect(ridge(d) >= 0 && ridge(d) <= most, "ridge must be finite and not negative");
+  }
+  expect(bias_ridge >= 0 && bias_ridge <= most, "bias_ridge must be finite and not negative");
+  expect(steps >= 0, "steps must not be negative");
+  const double* weight = weights_or_null(w, n);
+  Weights found;
+  {
+    const nb::gil_scoped_release release;
+    found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), bias_ridge},
+                        static_cast<std::size_t>(steps));
+  }
+  return {array_of(found.v), array_of(found.b), found.loss, found.taken};
+}
+
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(
+    const Matrix& count, const Sizes& sizes, const Flags& ordered, std::int64_t members, std::int64_t low, std::int64_t high,
+    double mdl_share, std::uint64_t seed) {
+  const std::size_t d = sizes.shape(0);
+  std::size_t all = 0;
+  for (std::size_t j = 0; j < d; ++j) {
+    expect(sizes(j) >= 0 && sizes(j) < std::int64_t{1} << 31, "sizes must lie between 0 and 2**31");
+    all += static_cast<std::size_t>(sizes(j));
+  }
+  expect(count.shape(1) == all, "count must be (classes, sum of sizes)");
+  expect(ordered.shape(0) == d, "ordered: one for each column");
+  expect(members >= 0 && members < std::int64_t{1} << 31, "members must lie between 0 and 2**31");
+  expect(1 <= low && low <= high && high <= static_cast<std::int64_t>(kMostBins), "1 <= low <= high <= 64 is wanted");
+  expect(mdl_share >= 0 && mdl_share <= 1, "mdl_share must lie between 0 and 1");
+  const auto E = static_cast<std::size_t>(members);
+  auto map = make_array<std::uint8_t, 2>({E, all});
+  auto bins = make_array<std::int32_t, 2>({E, d});
+  {
+    const nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < count.size(); ++i) check_weight(count.data()[i]);
+    const std::vector<std::uint8_t> flag(ordered.data(), ordered.data() + d);
+    draw_bins({count.shape(0), d, count.data(), sizes.data(), flag.data(), E, static_cast<std::size_t>(low),
+               static_cast<std::size_t>(high), mdl_share, seed},
+              map.data(), bins.data());
+  }
+  return {map, bins};
+}
+
+std::tuple<Array<std::uint8_t, 1>, std::size_t> py_mdl_bins(const Matrix& count, std::int64_t depth) {
+  expect(depth >= 0 && depth <= 6, "depth must lie between 0 and 6");  // 64 bins
+  for (std::size_t i = 0; i < count.size(); ++i) check_weight(count.data()[i]);
+  auto map = make_array<std::uint8_t, 1>({count.shape(1)});
+  const std::size_t bins =
+      mdl_bins(count.data(), count.shape(1), count.shape(0), count.shape(1), static_cast<std::size_t>(depth), map.data());
+  return {map, bins};
+}
+
+}  // namespace
+
+void bind_ensemble_choices(nb::module_& m) {
+  m.def("draw_bins", &py_draw_bins, nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
+        nb::arg("ordered").noconvert(), nb::arg("members"), nb::arg("low"), nb::arg("high"), nb::arg("mdl_share"),
+        nb::arg("seed"),
+        "(map (members, sum of sizes), bins (members, columns)): random coarse bins of fine levels for each member. count\n"
+        "(classes, sum of sizes) is their weight. About low to high bins; a share of the ordered columns is cut by class\n"
+        "entropy on half of the weight, the rest into equal weights. Empty levels of ordered columns join their left\n"
+        "neighbour; levels of others that are rare or empty share the last bin.");
+  m.def("mdl_bins", &py_mdl_bins, nb::arg("count").noconvert(), nb::arg("depth"),
+        "(map (levels,), bins): Fayyad and Irani's cuts of one column, count (classes, levels), at most depth in a row.");
+  m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("bias_ridge"),
+        nb::arg("steps") = 8,
+        "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes with\n"
+        "the least log-loss of softmax(start + b + sum of v times term), plus ridges towards centre and 0. loss is that of\n"
+        "the rows alone. Rows whose y is below 0, or has start -inf, take no part.");
+}
+
+}  // namespace tb::bind
