@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tallybayes.distributions import Distribution, SimpleDistribution, register
     from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
     from tallybayes.estimators.averaged import AODE, AnDE
+    from tallybayes.estimators.bayes import BayesClassifier
     from tallybayes.estimators.bayes_network import BayesNetwork
     from tallybayes.estimators.decide import BayesDecision
     from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
@@ -39,6 +40,7 @@ __all__ = [
     "TAN",
     "AnDE",
     "AssumptionReport",
+    "BayesClassifier",
     "BayesDecision",
     "BayesNetwork",
     "BernoulliNB",
@@ -86,6 +88,7 @@ _HOMES = {
     "distributions": ("Distribution", "SimpleDistribution", "register"),
     "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "estimators.averaged": ("AODE", "AnDE"),
+    "estimators.bayes": ("BayesClassifier",),
     "estimators.bayes_network": ("BayesNetwork",),
     "estimators.decide": ("BayesDecision",),
     "estimators.discrete": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),

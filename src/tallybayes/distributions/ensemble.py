@@ -243,6 +243,10 @@ class Ensemble(Joint):
         return out
 
 
+    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        raise NotImplementedError
+
+
 def smooth_prior(weight: Array) -> NDArray[np.float64]:
     """log (n_k + ½) / (n + K / 2)"""
     return np.asarray(np.log((weight + 0.5) / (weight.sum() + 0.5 * len(weight))))

@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 def temperature(terms: Floats, start: Floats, y: NDArray[Any], w: Floats | None = None) -> float:
     """β with the smallest log-loss of softmax(start + β terms), between 0.001 and 20, by Newton steps in log β.
 
+    ½ (log β)² is added to the loss: rows that are told apart without a mistake would want β to be infinite.
     terms, start: (rows, classes); terms should be leave-one-out.
     """
     at = np.arange(len(y))
@@ -24,8 +25,8 @@ def temperature(terms: Floats, start: Floats, y: NDArray[Any], w: Floats | None 
         p = np.exp(joint - joint.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         mean = (p * x).sum(axis=1)
-        slope = float(weight @ (x[at, y] - mean)) * b
-        curve = float(weight @ ((p * x * x).sum(axis=1) - mean**2)) * b * b - slope
+        slope = float(weight @ (x[at, y] - mean)) * b - np.log(b)
+        curve = float(weight @ ((p * x * x).sum(axis=1) - mean**2)) * b * b - slope + 1.0
         step = slope / curve if curve > 1e-12 else np.sign(slope) * 0.5
         step = float(np.clip(step, -0.7, 0.7))
         new = float(np.clip(b * np.exp(step), 1e-3, 20.0))
