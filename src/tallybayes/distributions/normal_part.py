@@ -12,12 +12,13 @@ Covariance of class k, with S_k its scatter and S the sum of all:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -26,6 +27,16 @@ CHOICES = (  # of λ and γ
     (1.0, 0.0), (1.0, 0.1), (1.0, 0.5), (0.5, 0.0), (0.5, 0.1), (0.1, 0.0), (0.1, 0.1), (0.02, 0.02), (0.02, 0.2),
     (0.3, 0.5), (0.1, 0.9),
 )  # fmt: skip
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # looking for the libraries takes milliseconds
+
+
+def one_thread() -> Any:
+    """The same bits for any number of threads."""
+    return _controller().limit(limits=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +106,7 @@ class Normals:
 
     def logs(self, z: Floats) -> Floats:
         out = np.empty((len(z), len(self.mean)))
-        with threadpool_limits(1):
+        with one_thread():
             for k in range(len(self.mean)):
                 turned = (z - self.mean[k]) @ self.root[k].T
                 out[:, k] = self.constant[k] - 0.5 * np.einsum("ij,ij->i", turned, turned)
@@ -124,7 +135,7 @@ def _covariance(s: Sums, k: int, lam: float, gam: float) -> tuple[Floats, float]
 
 def _root(m: Floats) -> tuple[Floats, float] | None:
     """The inverse of the Cholesky factor, and the log of the determinant."""
-    with threadpool_limits(1):
+    with one_thread():
         try:
             low = cholesky(m, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
@@ -148,7 +159,7 @@ def left_out(s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float)
         if found is None:
             return None
         root, logdet = found
-        with threadpool_limits(1):
+        with one_thread():
             own_z = (z - s.mean[k]) @ root.T
             shifts = s.mean @ root.T
         e = own_z + (shifts[k] - shifts[y])
