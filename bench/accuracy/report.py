@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from ..report import machine
@@ -68,10 +69,11 @@ def summary(figures: Figures) -> str:
         return "No figures yet."
     models = {record["model"]: bool(record["ours"]) for record in figures.values()}
     by_model = {name: _of(figures, name) for name in models}
-    overview = [["", "tables", "failed", *(f"mean {_head(m)}" for m in MEASURES)]]
+    shared = set.intersection(*(set(records) for records in by_model.values()))  # else means are of unlike tables
+    overview = [["", "tables", "failed", *(_head(m) for m in MEASURES)]]
     for name, records in by_model.items():
         failed = sum(record["model"] == name and "failed" in record for record in figures.values())
-        means = [_figure(m, math.fsum(r[m] for r in records.values()) / max(1, len(records))) for m in MEASURES]
+        means = [_figure(m, fmean(records[t][m] for t in shared)) if shared else "–" for m in MEASURES]
         overview.append([name, str(len(records)), str(failed), *means])
     duels = [["", "tables", "error w-d-l", "loss w-d-l", *(_head(m) for m in MEASURES)]]
     for one in (name for name, ours in models.items() if ours):
@@ -79,7 +81,7 @@ def summary(figures: Figures) -> str:
             duel = Duel(by_model[one], by_model[other])
             if duel.tables:
                 duels.append([f"{one} / {other}", str(len(duel.tables)), *duel.cells()])
-    text = _aligned(overview)
+    text = f"Means over the tables that all of them answered: {len(shared)}\n{_aligned(overview)}"
     if len(duels) == 1:
         return text + "\n\nNo table has figures of one of ours and of a peer."
     return f"""{text}
