@@ -94,9 +94,10 @@ void check_rows(const PyChains& self, const Codes& codes, const Labels& y, const
   }
 }
 
-Planes planes_of(const PyChains& self, std::size_t count, const Ints& of, const Doubles& scale) {
+Planes planes_of(const PyChains& self, std::size_t count, const Ints& of, const Doubles& scale, bool spread) {
   expect(of.shape(0) == self.get().count && scale.shape(0) == self.get().count, "plane and scale: one for each chain");
   for (std::size_t i = 0; i < of.shape(0); ++i) {
+    if (spread && of(i) == -1 && self.get().child[i] < 0 && count > self.columns()) continue;
     expect(of(i) >= 0 && static_cast<std::size_t>(of(i)) < count, "a plane is not there");
   }
   return {count, of.data(), scale.data()};
@@ -118,14 +119,20 @@ void py_count(const PyChains& self, const Codes& codes, const Labels& y, const s
 
 std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
     const PyChains& self, const AnyCounts& counts, const Codes& codes, const Labels& y, const std::optional<Doubles>& w,
-    const Doubles& grid, std::size_t rows, double alpha, std::size_t planes, const Ints& plane, const Doubles& scale) {
+    const Doubles& grid, std::size_t rows, double alpha, std::size_t planes, const Ints& plane, const Doubles& scale,
+    const std::optional<Doubles>& given) {
   const std::size_t K = counts.shape(1), n = codes.shape(1);
   const Chains& chains = self.get();
   check_rows(self, codes, y, w, K);
   expect(counts.shape(0) == chains.counts.back(), "counts must be (cells, classes)");
-  const Planes to = planes_of(self, planes, plane, scale);
-  const Smooth smooth{grid.data(), grid.shape(0), rows, alpha};
+  const Planes to = planes_of(self, planes, plane, scale, false);
+  const Smooth smooth{grid.data(), grid.shape(0), rows, alpha, given.has_value()};
   auto strengths = make_array<double, 1>({static_cast<std::size_t>(chains.parent_start[chains.count]) + chains.count});
+  if (given) {
+    expect(given->shape(0) == strengths.shape(0), "strengths: one for each rung");
+    for (std::size_t i = 0; i < given->shape(0); ++i) expect((*given)(i) >= 0, "strengths must not be negative");
+    std::copy_n(given->data(), given->shape(0), strengths.data());
+  }
   auto logs = make_large<float, 2>({chains.rungs.back(), K});
   auto terms = make_large<float, 3>({planes, n, K});
   {
@@ -146,7 +153,7 @@ Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Codes& c
   const std::size_t K = logs.shape(1), n = codes.shape(1);
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
   expect(logs.shape(0) == self.get().rungs.back(), "logs must be (rung cells, classes)");
-  const Planes to = planes_of(self, planes, plane, scale);
+  const Planes to = planes_of(self, planes, plane, scale, true);
   auto out = make_large<double, 3>({planes, n, K});
   const nb::gil_scoped_release release;
   std::fill_n(out.data(), planes * n * K, 0.0);
@@ -170,13 +177,14 @@ void bind_chains(nb::module_& m) {
            nb::arg("out").noconvert(), "Adds the rows to the counts (cells, classes), uint32 or float64.")
       .def("learn", &py_learn, nb::arg("counts").noconvert(), nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
            nb::arg("w").noconvert().none(), nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"), nb::arg("planes"),
-           nb::arg("plane").noconvert(), nb::arg("scale").noconvert(),
+           nb::arg("plane").noconvert(), nb::arg("scale").noconvert(), nb::arg("strengths").noconvert().none() = nb::none(),
            "(strengths, logs, terms): the strength of each rung by leave-one-out on the first rows, the logs of all\n"
            "estimates, and the leave-one-out terms (planes, rows, classes) of rows that have been counted. With an empty\n"
-           "grid alpha is added to each count instead.")
+           "grid alpha is added to each count instead. strengths: known ones, from which none is chosen again.")
       .def("terms", &py_terms, nb::arg("logs").noconvert(), nb::arg("codes").noconvert(), nb::arg("planes"),
            nb::arg("plane").noconvert(), nb::arg("scale").noconvert(),
-           "(planes, rows, classes): the sums of scale * log P of the chains of each plane.");
+           "(planes, rows, classes): the sums of scale * log P of the chains of each plane. Plane -1 of a chain of the class:\n"
+           "what each parent adds goes to the plane of its column, the rest to the last plane.");
 }
 
 }  // namespace tb::bind

@@ -89,7 +89,8 @@ class Learner {
         continue;
       }
       const bool laplace = smooth_.grid_size == 0;
-      strengths[l] = laplace ? smooth_.alpha * static_cast<double>(bins_) : choose(rung, context, rows);
+      if (laplace) strengths[l] = smooth_.alpha * static_cast<double>(bins_);
+      else if (!smooth_.given) strengths[l] = choose(rung, context, rows);
       const float a = static_cast<float>(strengths[l]);
       if (laplace) start_again(context, rows, above);
       share(rung, a);
@@ -293,6 +294,48 @@ void learn_chains(const Chains& chains, const Count* counts, std::size_t classes
   });
 }
 
+namespace {
+
+// The cells of some rows in the estimates of one chain. Where a parent is missing, the rung before it stands in.
+template <class T>
+struct Cells {
+  const Readers<T>& read;
+  std::size_t parents, bins;
+  std::vector<std::uint32_t> cell, child, last, old;
+
+  Cells(const Chains& chains, std::size_t i, const Readers<T>& reader, const T* codes, std::size_t n, std::size_t first,
+        std::size_t rows)
+      : read(reader), parents(chains.parents(i)), bins(chains.bins(i)), cell(rows), child(rows, 0), last(rows, kNoCell) {
+    if (chains.child[i] >= 0) read.step(parents, codes, n, first, child.data(), rows);
+  }
+  // each(l): cell holds where the rows are in rung l
+  template <class Each>
+  void climb(const T* codes, std::size_t n, std::size_t first, Each&& each) {
+    std::size_t passed = 0, contexts = 1;
+    std::vector<std::uint32_t> context(cell.size(), 0);
+    for (std::size_t l = 0; l <= parents; ++l) {
+      if (l > 0) {
+        old = context;
+        if (read.step(l - 1, codes, n, first, context.data(), cell.size())) {
+          for (std::size_t r = 0; r < cell.size(); ++r) {
+            if (context[r] == kNoCell && old[r] != kNoCell) last[r] = static_cast<std::uint32_t>(passed + old[r] * bins);
+          }
+        }
+        passed += contexts * bins;
+        contexts *= read.bins[l - 1];
+      }
+      if (!each.wants(l, parents)) continue;
+      for (std::size_t r = 0; r < cell.size(); ++r) {
+        const std::uint32_t at = context[r] == kNoCell ? last[r] : static_cast<std::uint32_t>(passed + context[r] * bins);
+        cell[r] = child[r] == kNoCell ? kNoCell : at + child[r];
+      }
+      each(l);
+    }
+  }
+};
+
+}  // namespace
+
 template <class T>
 void add_chains(const Chains& chains, const float* logs, std::size_t classes, const T* codes, std::size_t n,
                 const Planes& planes, double* out) {
@@ -300,35 +343,32 @@ void add_chains(const Chains& chains, const float* logs, std::size_t classes, co
   for (std::size_t i = 0; i < chains.count; ++i) readers.emplace_back(chains, i);
   parallel_for((n + kSpan - 1) / kSpan, [&](std::size_t block, int) {
     const std::size_t first = block * kSpan, some = std::min(kSpan, n - first);
-    std::vector<std::uint32_t> cell(some), before(some), child(some);
     for (std::size_t i = 0; i < chains.count; ++i) {
-      const Readers<T>& read = readers[i];
-      const std::size_t k = chains.parents(i), bins = chains.bins(i);
-      std::fill(child.begin(), child.end(), 0u);
-      if (chains.child[i] >= 0) read.step(k, codes, n, first, child.data(), some);
-      // where a parent is missing the rung before it stands in: its cells come first, and `passed` skips them
-      std::fill(cell.begin(), cell.end(), 0u);
-      std::vector<std::uint32_t>& last = before;
-      std::fill(last.begin(), last.end(), kNoCell);  // the final cell of rows that stopped
-      std::size_t passed = 0, contexts = 1;
-      bool stopped = false;
-      for (std::size_t l = 0; l < k; ++l) {
-        std::vector<std::uint32_t> old = cell;
-        if (read.step(l, codes, n, first, cell.data(), some)) {
-          stopped = true;
-          for (std::size_t r = 0; r < some; ++r) {
-            if (cell[r] == kNoCell && old[r] != kNoCell) last[r] = static_cast<std::uint32_t>(passed + old[r] * bins);
-          }
+      Cells<T> cells(chains, i, readers[i], codes, n, first, some);
+      const auto add = [&](std::size_t plane, double scale) {
+        TB_CALL(add_cells, logs + chains.rungs[i] * classes, cells.cell.data(), some, classes, scale,
+                out + (plane * n + first) * classes);
+      };
+      struct Whole {
+        decltype(add)& to;
+        std::size_t plane;
+        double scale;
+        static bool wants(std::size_t l, std::size_t k) { return l == k; }
+        void operator()(std::size_t) const { to(plane, scale); }
+      };
+      struct Steps {  // log P_l − log P_{l−1}
+        decltype(add)& to;
+        const std::size_t* column;
+        std::size_t parents, rest;
+        double scale;
+        static bool wants(std::size_t, std::size_t) { return true; }
+        void operator()(std::size_t l) const {
+          to(l == 0 ? rest : column[l - 1], scale);
+          if (l < parents) to(column[l], -scale);
         }
-        passed += contexts * bins;
-        contexts *= read.bins[l];
-      }
-      for (std::size_t r = 0; r < some; ++r) {
-        const std::uint32_t at = stopped && cell[r] == kNoCell ? last[r] : static_cast<std::uint32_t>(passed + cell[r] * bins);
-        cell[r] = child[r] == kNoCell ? kNoCell : at + child[r];
-      }
-      double* to = out + (static_cast<std::size_t>(planes.of[i]) * n + first) * classes;
-      TB_CALL(add_cells, logs + chains.rungs[i] * classes, cell.data(), some, classes, planes.scale[i], to);
+      };
+      if (planes.of[i] >= 0) cells.climb(codes, n, first, Whole{add, static_cast<std::size_t>(planes.of[i]), planes.scale[i]});
+      else cells.climb(codes, n, first, Steps{add, readers[i].column.data(), cells.parents, planes.count - 1, planes.scale[i]});
     }
   });
 }

@@ -61,9 +61,11 @@ struct Smooth {
   std::size_t grid_size;
   std::size_t rows;  // at most so many of the rows choose
   double alpha;
+  bool given;  // the strengths are known
 };
 
-// Into which plane each chain's term is added, and times what.
+// Into which plane each chain's term is added, and times what. Negative, for a chain without a child: what each parent
+// adds goes to the plane of its column, and what is known without parents to the last plane.
 struct Planes {
   std::size_t count;
   const std::int32_t* of;  // (chains)
@@ -71,7 +73,7 @@ struct Planes {
 };
 
 // Reads counts. strengths: (parents + 1 of each chain, one after another), by the leave-one-out log-likelihood of the
-// rows' own class. logs (rung cells, classes): log P. terms (planes, rows, classes): log P of the rows, each without
+// rows' own class; as they are, if smooth.given. logs (rung cells, classes): log P. terms (planes, rows, classes): log P of the rows, each without
 // itself (a unit of its weight at most), times scale, 0 where the child is missing. The rows must be among those counted.
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows, const Smooth& smooth,

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from threadpoolctl import ThreadpoolController
 
+from tallybayes import _core
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
@@ -66,17 +68,7 @@ class Sums:
 
 
 def sums(z: Floats, y: Array, w: Floats | None, K: int) -> Sums:
-    p = z.shape[1]
-    n, mean, scatter = np.zeros(K), np.zeros((K, p)), np.zeros((K, p, p))
-    for k in range(K):
-        own = y == k
-        x = z[own]
-        weight = np.ones(len(x)) if w is None else w[own]
-        n[k] = weight.sum()
-        if n[k] > 0:
-            mean[k] = weight @ x / n[k]
-            centred = x - mean[k]
-            scatter[k] = (centred * weight[:, None]).T @ centred
+    n, mean, scatter, _ = _core.scatter(_core.Columns(z), y, w, K, False)
     return Sums(n, mean, scatter)
 
 
@@ -105,12 +97,7 @@ class Normals:
     constant: Floats
 
     def logs(self, z: Floats) -> Floats:
-        out = np.empty((len(z), len(self.mean)))
-        with one_thread():
-            for k in range(len(self.mean)):
-                turned = (z - self.mean[k]) @ self.root[k].T
-                out[:, k] = self.constant[k] - 0.5 * np.einsum("ij,ij->i", turned, turned)
-        return out
+        return np.asarray(_core.quadratic_scores(_core.Columns(z), self.mean, self.root, self.constant))
 
 
 def normals(s: Sums, lam: float, gam: float) -> Normals | None:
@@ -118,7 +105,7 @@ def normals(s: Sums, lam: float, gam: float) -> Normals | None:
     found = [_root(_covariance(s, k, lam, gam)[0]) for k in range(len(s.n))]
     if any(f is None for f in found):
         return None
-    roots = np.stack([f[0] for f in found if f is not None])
+    roots = np.ascontiguousarray(np.stack([f[0] for f in found if f is not None]))
     return Normals(s.mean, roots, np.array([-0.5 * f[1] for f in found if f is not None]))
 
 

@@ -139,7 +139,7 @@ def choose(columns: Columns, plan: Plan, spans: Any, sample: dict[str, Array], s
             for j in range(d):
                 views.chain(views.view(j, maps[e][j], int(bins[e, j])), [], planes + j, 1 / plan.naive)
         planes += d
-    if plan.contexts and hasattr(_core, 'grow_contexts'):
+    if plan.contexts:
         grown = contexts(columns, plan, sample, seed)
         if grown:
             parts.append(("contexts", planes, 1, 1 / 3, True))
