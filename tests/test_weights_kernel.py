@@ -15,7 +15,7 @@ from tallybayes import _core
 # ---- slow and obvious --------------------------------------------------------------------------------------
 def parts(terms, y, w, start, centre, ridge, bias_ridge, v, b):
     """(loss of the rows, objective, gradient, Hessian) in v and then b."""
-    D, _, C = terms.shape
+    C = terms.shape[2]
     keep = (y >= 0) & (w > 0) & np.isfinite(start[np.arange(len(y)), np.maximum(y, 0)])
     T, y, w, start = terms[:, keep].astype(float), y[keep], w[keep], start[keep]
     J = start + b + np.einsum("d,dtc->tc", v, T)
@@ -32,14 +32,15 @@ def parts(terms, y, w, start, centre, ridge, bias_ridge, v, b):
     mask = np.concatenate([ridge, np.full(C, bias_ridge)])
     x = np.concatenate([v - centre, b])
     gradient = np.einsum("t,tc,tcd->d", w, R, G) + mask * x
-    hessian = np.einsum("t,tc,tcd,tce->de", w, P, G, G) + np.diag(mask)
+    flat = G.reshape(-1, len(mask))
+    hessian = flat.T @ (flat * (w[:, None] * P).reshape(-1, 1)) + np.diag(mask)
     return loss, loss + 0.5 * (mask * x * x).sum(), gradient, hessian
 
 
 def newton(terms, y, w, start, centre, ridge, bias_ridge):
     D, _, C = terms.shape
     v, b = centre.copy(), np.zeros(C)
-    for _ in range(60):
+    for _ in range(15):
         _, now, g, H = parts(terms, y, w, start, centre, ridge, bias_ridge, v, b)
         s = -np.linalg.lstsq(H, g, rcond=None)[0]
         size = 1.0
@@ -166,7 +167,7 @@ def test_without_ridges_flat_directions_stay_where_they_are():
     terms, y, w, start, centre, _, _ = problem(200, 2, 4)
     terms[1] = terms[0]  # the same term twice
     terms[2] = 7.0  # says nothing
-    v, b, loss, _ = fit(terms, y, w, start, centre, np.zeros(4), 0.0)
+    v, b, _, _ = fit(terms, y, w, start, centre, np.zeros(4), 0.0)
     assert v[2] == centre[2]
     assert np.isfinite(v).all()
     assert np.isfinite(b).all()
@@ -204,8 +205,8 @@ def test_a_huge_term_is_weighed_like_any_other():
 
 def test_same_bits_for_any_number_of_threads():
     code = (
-        "import sys; from tests.test_weights_kernel import fit, problem\n"
-        "for a in fit(*problem(3000, 3, 20)): sys.stdout.buffer.write(bytes(memoryview(a)) if hasattr(a, 'dtype') else repr(a).encode())"
+        "import sys; import numpy as np; from tests.test_weights_kernel import fit, problem\n"
+        "for a in fit(*problem(3000, 3, 20)): sys.stdout.buffer.write(np.asarray(a).tobytes())"
     )
 
     def run(threads):
@@ -233,8 +234,8 @@ def test_same_bits_for_any_number_of_threads():
         (4, lambda a: a * np.nan, "centre"),
         (5, lambda a: -a, "ridge"),
         (5, lambda a: a[:-1], "ridge"),
-        (6, lambda a: -1.0, "bias_ridge"),
-        (6, lambda a: np.nan, "bias_ridge"),
+        (6, lambda _: -1.0, "bias_ridge"),
+        (6, lambda _: np.nan, "bias_ridge"),
     ],
 )
 def test_wrong_arguments_are_named(place, change, message):
