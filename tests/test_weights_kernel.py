@@ -230,6 +230,7 @@ def test_same_bits_for_any_number_of_threads():
         (3, lambda a: a[:, :-1].copy(), "start"),
         (3, lambda a: a * np.nan, "start"),
         (3, lambda a: a - a + np.inf, "start"),
+        (3, lambda a: a - a - 1.5e308, "start"),
         (4, lambda a: a[:-1], "centre"),
         (4, lambda a: a * np.nan, "centre"),
         (5, lambda a: -a, "ridge"),

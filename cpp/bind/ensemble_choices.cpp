@@ -132,12 +132,15 @@ Array<std::int32_t, 2> py_grow_contexts(const Packed& codes, const Labels& y, co
     expect(s >= -1 && s < static_cast<std::int64_t>(column.shape(0)), "a candidate is neither -1 nor a split");
   }
   expect(grid.shape(0) > 0, "the grid is empty");
-  for (std::size_t i = 0; i < grid.shape(0); ++i) expect(grid(i) >= 1e-6 && grid(i) <= 1e6, "the grid must lie between 1e-6 and 1e6");
+  for (std::size_t i = 0; i < grid.shape(0); ++i) {
+    expect(grid(i) >= 1e-6 && grid(i) <= 1e6, "the grid must lie between 1e-6 and 1e6");
+  }
   expect(most_cells >= 0, "most_cells must not be negative");
   const double* weight = weights_or_null(w, n);
   auto chosen = make_array<std::int32_t, 2>({candidates.shape(0), candidates.shape(1)});
-  const ContextGrowth g{n,           static_cast<std::size_t>(classes), y.data(), weight, map.shape(1) - 1, column.data(), map.data(),
-                        bins.data(), candidates.shape(0), candidates.shape(1), candidates.shape(2), candidates.data(),
+  const ContextGrowth g{n, static_cast<std::size_t>(classes), y.data(), weight,
+                        map.shape(1) - 1, column.data(), map.data(), bins.data(),
+                        candidates.shape(0), candidates.shape(1), candidates.shape(2), candidates.data(),
                         grid.data(), grid.shape(0), most_cells};
   const auto run = [&](const auto* p) {
     const nb::gil_scoped_release release;

@@ -38,6 +38,7 @@ class SplitMix {
   }
 
  private:
+  // Of n random bits, how many are 1.
   std::size_t bits(std::size_t n) {
     std::size_t ones = 0;
     for (; n >= 64; n -= 64) ones += static_cast<std::size_t>(std::popcount(next()));
@@ -228,8 +229,8 @@ std::size_t frequent(std::vector<Level> level, std::size_t most, std::size_t lev
 }
 
 // count: of this column, classes `stride` apart
-std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, std::size_t j, const double* count, std::size_t stride,
-                        const std::vector<Level>& level, std::uint8_t* map) {
+std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, std::size_t j, const double* count,
+                        std::size_t stride, const std::vector<Level>& level, std::uint8_t* map) {
   const auto levels = static_cast<std::size_t>(d.size[j]);
   SplitMix random(d.seed, member, j);
   const std::size_t q = d.low + static_cast<std::size_t>(random.next() % (d.high - d.low + 1));

@@ -27,17 +27,19 @@ std::size_t rows_of_block(const WeightProblem& p) {
 
 // Does the row take part? Throws for what nobody can answer.
 bool takes_part(const WeightProblem& p, std::size_t t) {
-  constexpr double most = std::numeric_limits<double>::max();
+  constexpr double most = 1e300;  // differences must stay finite
   for (std::size_t c = 0; c < p.classes; ++c) {
     const double s = p.start[t * p.classes + c];
-    if (!(s <= most)) throw std::invalid_argument("start must be finite, or -inf for a class that cannot be");
+    if (!(std::abs(s) <= most || s == -std::numeric_limits<double>::infinity())) {
+      throw std::invalid_argument("start must be finite, or -inf for a class that cannot be");
+    }
   }
   if (p.w) check_weight(p.w[t]);
   check_class(p.y[t], p.classes);
   return p.y[t] >= 0 && !(p.w && p.w[t] == 0.0) && p.start[t * p.classes + static_cast<std::size_t>(p.y[t])] >= -most;
 }
 
-// The second derivatives of a block, in thread's memory until their turn comes.
+// What a thread finds about a block, until its turn comes to be added.
 struct Workspace {
   Workspace(const WeightProblem& p, std::size_t rows, std::size_t padded)
       : sums((p.terms + p.classes) + padded * padded + p.terms * p.classes + p.classes * p.classes),
@@ -134,7 +136,8 @@ class Newton {
  private:
   WeightBlock block(std::size_t b) {
     const std::size_t all = rows_ * p_.classes;
-    return {p_.terms, p_.classes, rows_, term_->data() + b * all * p_.terms, joint_.data() + b * all, &y_[b * rows_], &w_[b * rows_]};
+    return {p_.terms, p_.classes, rows_, term_->data() + b * all * p_.terms, joint_.data() + b * all, &y_[b * rows_],
+            &w_[b * rows_]};
   }
 
   // Copies a block's terms and sets J to where v and b begin.

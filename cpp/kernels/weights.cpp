@@ -13,7 +13,9 @@ typedef float HalfU __attribute__((vector_size(W * 4), aligned(4), may_alias));
 
 TB_INLINE Floats floats(const float* p) { return *reinterpret_cast<const FloatsU*>(p); }
 TB_INLINE void put(float* p, Floats v) { *reinterpret_cast<FloatsU*>(p) = v; }
-TB_INLINE Vec widen(const float* p) { return __builtin_convertvector(static_cast<Half>(*reinterpret_cast<const HalfU*>(p)), Vec); }
+TB_INLINE Vec widen(const float* p) {
+  return __builtin_convertvector(static_cast<Half>(*reinterpret_cast<const HalfU*>(p)), Vec);
+}
 
 TB_INLINE double sum(Vec v) {
   double s = 0;
@@ -26,7 +28,7 @@ TB_INLINE double sum(Floats v) {
   return s;
 }
 
-// The largest of W rows over the classes, of joint (+ step * move).
+// joint (+ step * move) of W rows, and the largest of it over the classes
 template <bool moved>
 TB_INLINE Vec at(const double* joint, const double* move, Vec step, std::size_t i) {
   return moved ? load(joint + i) + step * load(move + i) : load(joint + i);
@@ -186,8 +188,8 @@ double weight_loss(const WeightBlock& b, const double* move, double step) {
     const Vec top = largest<true>(b, move, s, r);
     Vec total{}, own;
     for (std::size_t i = r; i < all; i += b.rows) total += exp_nonpositive(at<true>(b.joint, move, s, i) - top);
-    for (int k = 0; k < W; ++k) {
-      const std::size_t i = static_cast<std::size_t>(b.y[r + static_cast<std::size_t>(k)]) * b.rows + r + static_cast<std::size_t>(k);
+    for (std::size_t k = 0; k < W; ++k) {
+      const std::size_t i = static_cast<std::size_t>(b.y[r + k]) * b.rows + r + k;
       own[k] = b.joint[i] + step * move[i];
     }
     loss += load(b.w + r) * ((top - own) + log_nonnegative(total));
