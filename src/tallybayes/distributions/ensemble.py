@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -181,7 +182,7 @@ class Ensemble(Joint):
         p = self.base(s, context)
         K = p["K"]
         first = [Part(*each) for each in self.parts]
-        planes = sum(part.planes for part in first if part.name != "gaussian")
+        planes = int(self.plane.max(initial=-1)) + 1
         m = min(s["rows"].shape[1], max(200, CELLS // max(1, (planes + 1) * K)))
         codes = np.ascontiguousarray(s["rows"][:, :m])
         y, w = s["row_label"][:m], s["row_weight"][:m]
@@ -189,6 +190,11 @@ class Ensemble(Joint):
         p["strengths"], p["chain_logs"], terms = self.chains.learn(
             s["chains"], codes, y, unit, GRID, CHOOSERS, self.alpha, planes, self.plane, self.share
         )
+        contexts = self.child < 0
+        if contexts.any():
+            at = int(self.plane[contexts].min())
+            terms[at] = outside(terms[at:], s["row_key"][:m])
+            terms = terms[: at + 1]
         start = np.tile(smooth_prior(p["class_weight"]), (m, 1))
         p["gaussian"] = None
         gauss = [part for part in first if part.name == "gaussian"]
@@ -207,7 +213,8 @@ class Ensemble(Joint):
             )
         else:
             p["weights"], p["biases"] = centre, np.zeros(K)
-        p["chain_scale"] = p["weights"][self.plane] * self.share
+        own = np.where(contexts, int(self.plane[contexts].min()) if contexts.any() else 0, self.plane)
+        p["chain_scale"] = p["weights"][own] * self.share
         p["parts"] = first
         return p
 
@@ -257,18 +264,29 @@ def choose_normals(
 ) -> tuple[tuple[float, float], normal_part.Normals, Array] | None:
     """λ and γ with the smallest leave-one-out log-loss at their temperature, the normals and their left-out terms."""
     few = slice(0, 1500)
-    best: tuple[float, tuple[float, float]] | None = None
-    for pair in normal_part.CHOICES:
+
+    def loss(pair: tuple[float, float]) -> float:
         found = normal_part.left_out(s, z[few], y[few], unit[few], *pair)
-        if found is not None:
-            b = temperature(found, start[few], y[few], w[few])
-            loss = log_loss(start[few] + b * found, y[few], w[few])
-            if best is None or loss < best[0]:
-                best = (loss, pair)
-    if best is None:
-        return None
-    fitted, left = normal_part.normals(s, *best[1]), normal_part.left_out(s, z, y, unit, *best[1])
-    return None if fitted is None or left is None else (best[1], fitted, left)
+        if found is None:
+            return np.inf
+        b = temperature(found, start[few], y[few], w[few])
+        return log_loss(start[few] + b * found, y[few], w[few])
+
+    with normal_part.one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
+        losses = list(pool.map(loss, normal_part.CHOICES))
+        if not np.isfinite(min(losses)):
+            return None
+        best = normal_part.CHOICES[int(np.argmin(losses))]
+        fitted, left = normal_part.normals(s, *best), normal_part.left_out(s, z, y, unit, *best)
+    return None if fitted is None or left is None else (best, fitted, left)
+
+
+def outside(terms: Array, key: Array) -> Array:
+    """The mean of the contexts (contexts, rows, classes) over those that a row did not help to grow."""
+    E = len(terms)
+    used = ((key[None, :] >> (np.arange(E, dtype=np.uint64) % np.uint64(64))[:, None]) & np.uint64(1)) == 0
+    share = used / np.maximum(used.sum(axis=0), 1)
+    return np.asarray(np.einsum("er,erc->rc", share.astype(np.float32), terms) * E, dtype=np.float32)
 
 
 def log_loss(joint: Array, y: Array, w: Array) -> float:

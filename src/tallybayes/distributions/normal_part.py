@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 from threadpoolctl import ThreadpoolController
 
 from tallybayes import _core
@@ -25,6 +24,7 @@ from tallybayes import _core
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
+BLOCK = 1 << 18  # numbers at a time
 CHOICES = (  # of λ and γ
     (1.0, 0.0), (1.0, 0.1), (1.0, 0.5), (0.5, 0.0), (0.5, 0.1), (0.1, 0.0), (0.1, 0.1), (0.02, 0.02), (0.02, 0.2),
     (0.3, 0.5), (0.1, 0.9),
@@ -102,60 +102,59 @@ class Normals:
 
 def normals(s: Sums, lam: float, gam: float) -> Normals | None:
     """None where a covariance has no inverse."""
-    found = [_root(_covariance(s, k, lam, gam)[0]) for k in range(len(s.n))]
-    if any(f is None for f in found):
-        return None
-    roots = np.ascontiguousarray(np.stack([f[0] for f in found if f is not None]))
-    return Normals(s.mean, roots, np.array([-0.5 * f[1] for f in found if f is not None]))
+    found = _roots(_covariances(s, lam, gam)[0])
+    return None if found is None else Normals(s.mean, found[0], -0.5 * found[1])
 
 
-def _covariance(s: Sums, k: int, lam: float, gam: float) -> tuple[Floats, float]:
-    """The covariance of class k, and what its scatter is divided by."""
+def _covariances(s: Sums, lam: float, gam: float) -> tuple[Floats, Floats]:
+    """The covariance of each class, and what its scatter is divided by."""
     N, K = s.n.sum(), (s.n > 0).sum()
     pooled = s.scatter.sum(axis=0)
-    below = max((1 - lam) * max(s.n[k] - 1, 0.0) + lam * (N - K), 1e-9)
-    out = (1 - gam) * ((1 - lam) * s.scatter[k] + lam * pooled) / below
-    at = np.arange(len(out))
-    out[at, at] += gam * (np.diag(pooled) / max(N - K, 1.0) + 1e-6) + 1e-8
+    below = np.maximum((1 - lam) * np.maximum(s.n - 1, 0.0) + lam * (N - K), 1e-9)
+    out = ((1 - lam) * s.scatter + lam * pooled) * ((1 - gam) / below)[:, None, None]
+    at = np.arange(len(pooled))
+    out[:, at, at] += gam * (np.diag(pooled) / max(N - K, 1.0) + 1e-6) + 1e-8
     return out, below
 
 
-def _root(m: Floats) -> tuple[Floats, float] | None:
-    """The inverse of the Cholesky factor, and the log of the determinant."""
-    with one_thread():
-        try:
-            low = cholesky(m, lower=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return None
-        root = solve_triangular(low, np.eye(len(m)), lower=True, check_finite=False)
-    logdet = 2 * float(np.log(np.diag(low)).sum())
-    return (root, logdet) if np.isfinite(root).all() and np.isfinite(logdet) else None
+def _roots(m: Floats) -> tuple[Floats, Floats] | None:
+    """The inverses of the Cholesky factors, and the logs of the determinants."""
+    try:
+        low = np.linalg.cholesky(m)
+        root = np.tril(np.linalg.inv(low))
+    except np.linalg.LinAlgError:
+        return None
+    log_det = 2 * np.log(np.einsum("kii->ki", low)).sum(axis=1)
+    return (root, log_det) if np.isfinite(root).all() and np.isfinite(log_det).all() else None
 
 
 def left_out(s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float) -> Floats | None:
     """(rows, classes): log p(z | class) without the row itself, by a rank-one step: with e = z − mean_y and its weight r,
     S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r)."""
     K, p = s.mean.shape
+    covariance, below = _covariances(s, lam, gam)
+    found = _roots(covariance)
+    if found is None:
+        return None
+    root, log_det = found
+    shifts = np.einsum("kij,lj->kli", root, s.mean)  # of the means of all classes, as class k sees them
     out = np.empty((len(z), K))
-    n = s.n[y]
-    rest = np.maximum(n - unit, 1e-9)
-    grow = n / rest
-    for k in range(K):
-        m, below = _covariance(s, k, lam, gam)
-        found = _root(m)
-        if found is None:
-            return None
-        root, logdet = found
-        with one_thread():
-            own_z = (z - s.mean[k]) @ root.T
-            shifts = s.mean @ root.T
-        e = own_z + (shifts[k] - shifts[y])
-        qz, qe, cross = (np.einsum("ij,ij->i", a, b) for a, b in ((own_z, own_z), (e, e), (own_z, e)))
-        own = y == k
-        less = np.maximum(below - unit * np.where(own, 1.0, lam), 1e-3 * below)
-        scale = (1 - gam) * below / less + gam  # the scatter's share of the covariance is divided by less
-        rho = (1 - gam) * np.where(own, 1.0, lam) * unit * grow / less
-        left = np.maximum(1 - rho * qe / scale, 1e-3)
-        far = np.where(own, grow**2 * qe / scale / left, qz / scale + rho * (cross / scale) ** 2 / left)
-        out[:, k] = -0.5 * (logdet + p * np.log(scale) + np.log(left) + far)
+    step = max(1, BLOCK // (K * p))
+    for first in range(0, len(z), step):
+        some = slice(first, first + step)
+        here, classes, r = z[some], y[some], unit[some]
+        n = s.n[classes]
+        grow = n / np.maximum(n - r, 1e-9)
+        own = classes[None, :] == np.arange(K)[:, None]
+        turned = np.matmul(here, root.transpose(0, 2, 1))  # (K, rows, p)
+        far = turned - np.einsum("kki->ki", shifts)[:, None, :]
+        e = turned - shifts[:, classes]
+        far2, e2, cross = (np.einsum("kri,kri->kr", a, b) for a, b in ((far, far), (e, e), (far, e)))
+        part = np.where(own, 1.0, lam)  # of the row's own product in the covariance
+        less = np.maximum(below[:, None] - r * part, 1e-3 * below[:, None])
+        scale = (1 - gam) * below[:, None] / less + gam  # the scatter's share of the covariance is divided by less
+        rho = (1 - gam) * part * r * grow / less
+        left = np.maximum(1 - rho * e2 / scale, 1e-3)
+        distance = np.where(own, grow**2 * e2 / scale / left, far2 / scale + rho * (cross / scale) ** 2 / left)
+        out[some] = -0.5 * (log_det[:, None] + p * np.log(scale) + np.log(left) + distance).T
     return out if np.isfinite(out).all() else None

@@ -143,9 +143,9 @@ def choose(columns: Columns, plan: Plan, spans: Any, sample: dict[str, Array], s
         grown = contexts(columns, plan, sample, seed)
         if grown:
             parts.append(("contexts", planes, 1, 1 / 3, True))
-            for splits in grown:
+            for e, splits in enumerate(grown):
                 own = [views.view(j, levels, bins) for j, levels, bins in splits]
-                views.chain(-1, own, planes, 1 / len(grown))
+                views.chain(-1, own, planes + e, 1 / len(grown))
             planes += 1
     fields = views.arrays()
     if plan.gaussian:
@@ -261,16 +261,21 @@ def contexts(columns: Columns, plan: Plan, sample: dict[str, Array], seed: int) 
     candidates = of_member + rng.integers(0, twice * d, size=(plan.contexts, plan.levels, plan.candidates))
     w = sample["row_weight"]
     column = np.tile(np.arange(d, dtype=np.int32), len(maps))
-    chosen = _core.grow_contexts(
-        sample["rows"], sample["row_label"], None if (w == 1).all() else w, K, column,
-        full.reshape(-1, width), np.ascontiguousarray(count.ravel()), candidates.astype(np.int32), GRID, 1 << 17,
-    )  # fmt: skip
-    grown = []
-    for own in np.asarray(chosen):
+    splits = (column, full.reshape(-1, width), np.ascontiguousarray(count.ravel()))
+    grown: list[list[tuple[int, Array, int]]] = []
+    for e in range(plan.contexts):
+        half = grows(sample["row_key"], e)
+        weight = None if (w == 1).all() else w[half]
+        rows = (np.ascontiguousarray(sample["rows"][:, half]), sample["row_label"][half], weight)
+        own = np.asarray(_core.grow_contexts(*rows, K, *splits, candidates[e : e + 1].astype(np.int32), GRID, 1 << 17))[0]
         taken = [s for s in own.tolist() if s >= 0]
-        if taken:
-            grown.append([(s % d, maps[s // d][s % d], int(bins[s // d, s % d])) for s in taken])
-    return grown
+        grown.append([(s % d, maps[s // d][s % d], int(bins[s // d, s % d])) for s in taken])
+    return grown if any(grown) else []
+
+
+def grows(key: NDArray[np.uint64], e: int) -> NDArray[np.bool_]:
+    """The rows on which context e is grown: half of them. The others judge it."""
+    return ((key >> np.uint64(e % 64)) & np.uint64(1)).astype(bool)
 
 
 def line(columns: Columns) -> dict[str, Array]:
