@@ -187,6 +187,7 @@ class Ensemble(Joint):
         codes = np.ascontiguousarray(s["rows"][:, :m])
         y, w = s["row_label"][:m], s["row_weight"][:m]
         unit = None if (w == 1).all() else w
+        judges = p["class_weight"][y] - np.minimum(w, 1.0) > 1e-9  # without the others there would be no such class
         p["strengths"], p["chain_logs"], terms = self.chains.learn(
             s["chains"], codes, y, unit, GRID, CHOOSERS, self.alpha, planes, self.plane, self.share
         )
@@ -199,17 +200,17 @@ class Ensemble(Joint):
         p["gaussian"] = None
         gauss = [part for part in first if part.name == "gaussian"]
         if gauss:
-            found = choose_normals(_z(s), self.scale_of.read(codes), y, np.minimum(w, 1.0), start, w)
+            found = choose_normals(_z(s), self.scale_of.read(codes), y, np.minimum(w, 1.0), start, w * judges)
             if found is None:
                 first = [part for part in first if part.name != "gaussian"]
             else:
                 p["lambda_gamma"], p["gaussian"], left = found
                 terms = np.concatenate([terms, left[None].astype(np.float32)])
-        centre = self._centres(first, terms, start, y, w)
+        centre = self._centres(first, terms, start, y, w * judges)
         if self.weighted:
             ridge = np.full(len(terms), 2.0 + 5000.0 / max(1.0, float(w.sum())))
             p["weights"], p["biases"], p["loss"], p["steps"] = _core.weights(
-                terms, y, unit, start, centre, ridge, float(ridge[0])
+                terms, np.where(judges, y, -1).astype(np.int32), unit, start, centre, ridge, float(ridge[0])
             )
         else:
             p["weights"], p["biases"] = centre, np.zeros(K)
@@ -261,24 +262,26 @@ def smooth_prior(weight: Array) -> NDArray[np.float64]:
 
 def choose_normals(
     s: normal_part.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array
-) -> tuple[tuple[float, float], normal_part.Normals, Array] | None:
-    """λ and γ with the smallest leave-one-out log-loss at their temperature, the normals and their left-out terms."""
+) -> tuple[tuple[float, float, float], normal_part.Normals, Array] | None:
+    """λ, γ and ν with the smallest leave-one-out log-loss at their temperature, the normals and their left-out terms."""
     few = slice(0, 1500)
 
-    def loss(pair: tuple[float, float]) -> float:
+    def losses(pair: tuple[float, float]) -> list[tuple[float, float]]:
         found = normal_part.left_out(s, z[few], y[few], unit[few], *pair)
         if found is None:
-            return np.inf
-        b = temperature(found, start[few], y[few], w[few])
-        return log_loss(start[few] + b * found, y[few], w[few])
+            return [(np.inf, 0.0)]
+        betas = [temperature(logs, start[few], y[few], w[few]) for logs in found]
+        return [
+            (log_loss(start[few] + b * logs, y[few], w[few]), nu)
+            for logs, b, nu in zip(found, betas, normal_part.FREEDOM, strict=True)
+        ]
 
     with normal_part.one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
-        losses = list(pool.map(loss, normal_part.CHOICES))
-        if not np.isfinite(min(losses)):
-            return None
-        best = normal_part.CHOICES[int(np.argmin(losses))]
-        fitted, left = normal_part.normals(s, *best), normal_part.left_out(s, z, y, unit, *best)
-    return None if fitted is None or left is None else (best, fitted, left)
+        tried = list(zip(pool.map(losses, normal_part.CHOICES), normal_part.CHOICES, strict=True))
+        loss, nu, pair = min((*each, pair) for some, pair in tried for each in some)
+        fitted = normal_part.normals(s, *pair, nu) if np.isfinite(loss) else None
+        left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
+    return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])
 
 
 def outside(terms: Array, key: Array) -> Array:
@@ -292,7 +295,7 @@ def outside(terms: Array, key: Array) -> Array:
 def log_loss(joint: Array, y: Array, w: Array) -> float:
     top = joint.max(axis=1)
     whole = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
-    return float(w @ (whole - joint[np.arange(len(y)), y]) / w.sum())
+    return float(w @ (whole - joint[np.arange(len(y)), y]) / max(float(w.sum()), 1e-300))
 
 
 # --- the sample ------------------------------------------------------------------------------------------------------

@@ -5,12 +5,14 @@ A level of a cut column stands for its place on the line (in units of the standa
 that the sums over rows (n, mean and centred scatter of each class) add up like all counts.
 
 Covariance of class k, with S_k its scatter and S the sum of all:
-    Σ_k = (1 − γ) [(1 − λ) S_k + λ S] / [(1 − λ) (n_k − 1) + λ (n − K)] + γ D,    D the diagonal of S / (n − K).
-λ and γ are chosen by leave-one-out.
+    Σ_k = (1 − γ) [(1 − λ) S_k + λ S] / m_k + γ D + T / (m_k + 1),    m_k = (1 − λ) (n_k − 1) + λ (n − K),
+D the diagonal of S / (n − K), T that of the variances of all rows together: one row's worth of it keeps a column that
+tells the classes apart without a mistake from having no variance at all. λ, γ and the tails are chosen by leave-one-out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -24,6 +26,7 @@ from tallybayes import _core
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
+FREEDOM = (np.inf, 10.0)  # ν of Student's t; the normal distribution has infinitely many
 BLOCK = 1 << 18  # numbers at a time
 CHOICES = (  # of λ and γ
     (1.0, 0.0), (1.0, 0.1), (1.0, 0.5), (0.5, 0.0), (0.5, 0.1), (0.1, 0.0), (0.1, 0.1), (0.02, 0.02), (0.02, 0.2),
@@ -90,30 +93,42 @@ def add(a: Sums, b: Sums, sign: int = 1) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class Normals:
-    """log p(z | class) = constant − ½ |root (z − mean)|²."""
+    """log p(z | class) = constant − tails(|root (z − mean)|²)."""
 
     mean: Floats
     root: Floats
     constant: Floats
+    freedom: float
 
     def logs(self, z: Floats) -> Floats:
-        return np.asarray(_core.quadratic_scores(_core.Columns(z), self.mean, self.root, self.constant))
+        nothing = np.zeros_like(self.constant)
+        distance = -2 * np.asarray(_core.quadratic_scores(_core.Columns(z), self.mean, self.root, nothing))
+        return self.constant - tails(distance, z.shape[1], self.freedom)
 
 
-def normals(s: Sums, lam: float, gam: float) -> Normals | None:
+def tails(distance: Floats, p: int, freedom: float) -> Floats:
+    """d² / 2 of the normal distribution, or (ν + p) / 2 · log(1 + d² / ν) of Student's t, which forgives far rows."""
+    if np.isinf(freedom):
+        return distance / 2
+    return (freedom + p) / 2 * np.log1p(distance / freedom)
+
+
+def normals(s: Sums, lam: float, gam: float, freedom: float) -> Normals | None:
     """None where a covariance has no inverse."""
     found = _roots(_covariances(s, lam, gam)[0])
-    return None if found is None else Normals(s.mean, found[0], -0.5 * found[1])
+    return None if found is None else Normals(s.mean, found[0], -0.5 * found[1], freedom)
 
 
 def _covariances(s: Sums, lam: float, gam: float) -> tuple[Floats, Floats]:
-    """The covariance of each class, and what its scatter is divided by."""
+    """The covariance of each class, and m_k."""
     N, K = s.n.sum(), (s.n > 0).sum()
     pooled = s.scatter.sum(axis=0)
-    below = np.maximum((1 - lam) * np.maximum(s.n - 1, 0.0) + lam * (N - K), 1e-9)
+    below = np.maximum((1 - lam) * np.maximum(s.n - 1, 0.0) + lam * (N - K), 1.0)
     out = ((1 - lam) * s.scatter + lam * pooled) * ((1 - gam) / below)[:, None, None]
+    centre = s.n @ s.mean / N
+    whole = (np.diag(pooled) + s.n @ (s.mean - centre) ** 2) / N + 1e-6
     at = np.arange(len(pooled))
-    out[:, at, at] += gam * (np.diag(pooled) / max(N - K, 1.0) + 1e-6) + 1e-8
+    out[:, at, at] += gam * np.diag(pooled) / max(N - K, 1.0) + whole / (below + 1)[:, None]
     return out, below
 
 
@@ -128,9 +143,12 @@ def _roots(m: Floats) -> tuple[Floats, Floats] | None:
     return (root, log_det) if np.isfinite(root).all() and np.isfinite(log_det).all() else None
 
 
-def left_out(s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float) -> Floats | None:
-    """(rows, classes): log p(z | class) without the row itself, by a rank-one step: with e = z − mean_y and its weight r,
-    S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r)."""
+def left_out(
+    s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float, freedom: Sequence[float] = FREEDOM
+) -> list[Floats] | None:
+    """(rows, classes) for each ν: log p(z | class) without the row itself, by a rank-one step: with e = z − mean_y and its weight r,
+    S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r). What the sums are divided by, D and T are
+    kept. Rows that are all of their class have no mean without themselves: they are taken to lie on it."""
     K, p = s.mean.shape
     covariance, below = _covariances(s, lam, gam)
     found = _roots(covariance)
@@ -138,7 +156,7 @@ def left_out(s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float)
         return None
     root, log_det = found
     shifts = np.einsum("kij,lj->kli", root, s.mean)  # of the means of all classes, as class k sees them
-    out = np.empty((len(z), K))
+    out = [np.empty((len(z), K)) for _ in freedom]
     step = max(1, BLOCK // (K * p))
     for first in range(0, len(z), step):
         some = slice(first, first + step)
@@ -151,10 +169,10 @@ def left_out(s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float)
         e = turned - shifts[:, classes]
         far2, e2, cross = (np.einsum("kri,kri->kr", a, b) for a, b in ((far, far), (e, e), (far, e)))
         part = np.where(own, 1.0, lam)  # of the row's own product in the covariance
-        less = np.maximum(below[:, None] - r * part, 1e-3 * below[:, None])
-        scale = (1 - gam) * below[:, None] / less + gam  # the scatter's share of the covariance is divided by less
-        rho = (1 - gam) * part * r * grow / less
-        left = np.maximum(1 - rho * e2 / scale, 1e-3)
-        distance = np.where(own, grow**2 * e2 / scale / left, far2 / scale + rho * (cross / scale) ** 2 / left)
-        out[some] = -0.5 * (log_det[:, None] + p * np.log(scale) + np.log(left) + distance).T
-    return out if np.isfinite(out).all() else None
+        rho = (1 - gam) * part * r * grow / below[:, None]
+        left = np.maximum(1 - rho * e2, 1e-9)
+        distance = np.where(own, grow**2 * e2 / left, far2 + rho * cross**2 / left)
+        constant = -0.5 * (log_det[:, None] + np.log(left))
+        for logs, nu in zip(out, freedom, strict=True):
+            logs[some] = (constant - tails(distance, p, nu)).T
+    return out if all(np.isfinite(logs).all() for logs in out) else None

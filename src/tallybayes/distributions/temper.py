@@ -25,8 +25,8 @@ def temperature(terms: Floats, start: Floats, y: NDArray[Any], w: Floats | None 
         p = np.exp(joint - joint.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         mean = (p * x).sum(axis=1)
-        slope = float(weight @ (x[at, y] - mean)) * b - np.log(b)
-        curve = float(weight @ ((p * x * x).sum(axis=1) - mean**2)) * b * b - slope + 1.0
+        slope = float(weight @ (x[at, y] - mean)) * b - 4 * np.log(b / 0.3)
+        curve = float(weight @ ((p * x * x).sum(axis=1) - mean**2)) * b * b - slope + 4.0
         step = slope / curve if curve > 1e-12 else np.sign(slope) * 0.5
         step = float(np.clip(step, -0.7, 0.7))
         new = float(np.clip(b * np.exp(step), 1e-3, 20.0))
