@@ -39,6 +39,7 @@ class Plan:
     levels: int = 16  # of a context
     candidates: int = 6  # for each of them
     cells: int = 1 << 26  # counts in all
+    per_row: int = 16  # counts of one chain for each row
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,7 @@ def choose(columns: Columns, plan: Plan, spans: Any, sample: dict[str, Array], s
     views, parts = Views(columns), []
     with_class, between = information(columns, spans, seed)
     narrow = d <= 64
-    limit = int(min(max(16 * n, 4096), 1 << 19, max(plan.cells // max(1, (plan.members + plan.even) * d), 64)))
+    limit = int(min(max(plan.per_row * n, 4096), 1 << 19, max(plan.cells // max(1, (plan.members + plan.even) * d), 64)))
     halves = [(plan.members, 1.0, 0.5), (plan.even, 10.0, 0.0)]
     planes = 0
     if not plan.weighted or not narrow or not plan.even:
