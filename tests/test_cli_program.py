@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import tallybayes as tb
-from tests.cli import WATERMELON, run
+from tallybayes.persist.model import estimator
+from tests.cli import WATERMELON, run, transcript
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -56,10 +57,11 @@ print("LOADED", *(m for m in {heavy!r} if m in sys.modules))
         (["--help"], ["numpy", "scipy", "sklearn", "pyarrow", "pandas", "rich"]),
         (
             ["predict", "MODEL", WATERMELON],
-            ["pandas", "rich", "scipy.special._ufuncs", "scipy.stats._stats_py", "tallybayes.comparison"],
+            ["sklearn", "joblib", "scipy.sparse", "scipy.linalg", "scipy.special", "pandas", "polars", "rich"],
         ),
+        (["check", WATERMELON, "--target", "ripe"], ["pandas", "rich", "tallybayes.comparison"]),
     ],
-    ids=["help", "predict"],
+    ids=["help", "predict", "check"],
 )
 def test_the_start_is_quick_because_of_what_is_not_imported(model: Path, args: list[str], heavy: list[str]) -> None:
     args = [str(model) if a == "MODEL" else a for a in args]
@@ -67,10 +69,32 @@ def test_the_start_is_quick_because_of_what_is_not_imported(model: Path, args: l
     assert done.stdout.splitlines()[-1:] == ["LOADED"], done.stdout + done.stderr
 
 
+ALONE = """
+import sys
+from pathlib import Path
+from tallybayes.cli import start
+from tests.cli import transcript
+start.own_process()
+for name in sys.argv[2:]:
+    print(transcript(Path(sys.argv[1]), name, name in {thorough!r}))
+print(*(name for name in ("sklearn", "pandas") if name in sys.modules), "fine")
+"""
+
+
+def test_without_sklearn_every_command_says_and_writes_the_same(tmp_path: Path) -> None:
+    names = [name for name in tb.__all__ if estimator(name) is not None]
+    thorough = ["NaiveBayes", "LinearDiscriminantAnalysis", "TAN"]
+    with_sklearn = "".join(transcript(tmp_path, name, name in thorough) + "\n" for name in names)
+    assert len(names) >= 12
+    assert with_sklearn.count("\n0\n") == 2 * len(names) + 11 * len(thorough)  # no command refuses these rows
+    done = python("-c", ALONE.format(thorough=thorough), tmp_path, *names)
+    assert done.stdout == with_sklearn + "fine\n", done.stderr
+
+
 STAND_INS = """
 from tallybayes.cli import start
 start.own_process()
-start.quick_start()
+start.with_sklearn()
 import numpy, scipy.stats, scipy.special, sys
 assert "scipy.stats._stats_py" not in sys.modules
 assert scipy.stats.norm.cdf(0.0) == 0.5

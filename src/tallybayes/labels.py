@@ -8,7 +8,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import DataConversionWarning
 
 from tallybayes import _core
 from tallybayes.errors import LabelError
@@ -30,6 +29,8 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
 def _column(values: Array, n: int) -> Array:
     """n labels, one below the other."""
     if values.ndim == 2 and values.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",

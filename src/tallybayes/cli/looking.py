@@ -11,7 +11,7 @@ from tallybayes.cli import options as o
 from tallybayes.cli import say
 
 
-@say.answering
+@say.answering_with_sklearn
 def compare(
     data: o.Data,
     target: o.Target,
@@ -38,7 +38,7 @@ def compare(
     say.show(found.text() + drawn, {"rows_in_data": seen, **found.to_dict()}, json)
 
 
-@say.answering
+@say.answering_with_sklearn
 def check(
     data: o.Data,
     target: o.Target,

@@ -28,18 +28,18 @@ def model_class(name: str) -> Any:
 
 def make_model(name: str, given: Sequence[str], schema: Any) -> Any:
     """schema: kinds by column, or another model's schema."""
-    model = model_class(name)()
-    allowed = model.get_params(deep=False)
+    model = model_class(name)
+    allowed = model._get_param_names()
     options = pairs(given, "--set")
     for key in options:
         if key not in allowed:
-            known = ", ".join(sorted(allowed)) or "none"
+            known = ", ".join(allowed) or "none"
             raise typer.BadParameter(f"{name} has no parameter {key!r}. Parameters: {known}.", param_hint="--set")
     if schema and "schema" not in allowed:
         raise typer.BadParameter(f"{name} takes columns of one kind only; use NaiveBayes.", param_hint="--kind")
     if schema:
         options["schema"] = schema
-    return model.set_params(**options)
+    return model(**options)
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, Any]:

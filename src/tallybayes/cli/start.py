@@ -1,8 +1,11 @@
-"""A quick start: what scikit-learn, scipy and pyarrow import but no command uses is left out, or waits until asked for.
+"""A quick start: a command imports what it uses.
 
-Importing scikit-learn takes more than a second, most of which goes to pandas, scipy.stats and two corners of NumPy:
-wanted by functions that a command never calls. A command lives for a second, so it matters. A library must not do such
-things to somebody else's process, so this happens only where the process is our own: `main` calls `own_process`.
+A command lives for a second, and importing scikit-learn takes longer than that wherever pandas is installed, or half of
+it where not. So most commands do without (`alone`), and those that cannot leave out, or put off until asked for, what
+scikit-learn, scipy and pyarrow import for functions that no command calls (`with_sklearn`).
+
+A library must not do such things to somebody else's process, so both happen only where the process is our own: `main`
+calls `own_process`.
 """
 
 from __future__ import annotations
@@ -26,15 +29,29 @@ def own_process() -> None:
     _own = True
 
 
-def quick_start() -> None:
-    """Imports numpy, scipy and scikit-learn without what is not needed here."""
+def alone() -> None:
+    """For a command that hands no model to scikit-learn."""
+    if _own and "sklearn" not in sys.modules:
+        from tallybayes import estimators
+
+        _hide_pandas()
+        estimators.standalone = True
+
+
+def with_sklearn() -> None:
+    """For a command that does: imports it without what is not needed here."""
     if not _own or "sklearn" in sys.modules:
         return
-    sys.meta_path.insert(0, _Without())
+    _hide_pandas()
     for name in LATER:
         if name not in sys.modules:
             _stand_in(name)
     import sklearn.base  # noqa: F401
+
+
+def _hide_pandas() -> None:
+    if not any(isinstance(finder, _Without) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Without())
 
 
 class _Without(MetaPathFinder):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from tallybayes.errors import LabelError, OptionError
 from tallybayes.labels import positions
@@ -41,7 +40,7 @@ class Generates:
         p = self._parameters()
         if not isinstance(n, int | np.integer) or n < 1:
             raise OptionError(f"n must be a whole number of at least 1; got {n!r}.")
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        rng = np.random.default_rng(_random(random_state).randint(2**31 - 1, size=4))
         codes = self._classes_to_draw(int(n), y, p, rng)
         columns: list[Any] = [None] * self.schema_.d
         for group, params in zip(self._groups, p.parts, strict=True):
@@ -86,3 +85,13 @@ class Generates:
                     for k, label in enumerate(self.classes_.tolist())
                 }
         raise OptionError(f"No distribution looks after column {column!r}.")  # pragma: no cover
+
+
+def _random(state: Any) -> np.random.RandomState:
+    """As scikit-learn reads random_state."""
+    if isinstance(state, np.random.RandomState):
+        return state
+    from sklearn.utils import check_random_state
+
+    found: np.random.RandomState = check_random_state(state)
+    return found
