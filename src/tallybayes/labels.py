@@ -88,8 +88,16 @@ def _texts(y: Any) -> tuple[Codes, list[Any]] | None:
     if series.null_count():
         row = int(np.argmax(series.is_null().to_numpy()))
         raise LabelError(_missing(row))
-    codes, labels, _ = _core.arrow_codes(native, [], True)
+    try:
+        codes, labels, _ = _core.arrow_codes(native, [], True)
+    except _core.BadRow as e:
+        raise LabelError(_not_text(e)) from None
     return np.asarray(codes, dtype=np.int32), list(labels)
+
+
+def _not_text(refused: Exception) -> str:
+    why, row, _ = refused.args
+    return f"The label of row {row} cannot be read: {why}. Correct it, or leave the row out."
 
 
 def _missing(row: int) -> str:
@@ -136,7 +144,10 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
             f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories."
         )
     if kind in "US":
-        codes, labels = _core.fixed_codes(values, [], True)
+        try:
+            codes, labels = _core.fixed_codes(values, [], True)
+        except _core.BadRow as e:
+            raise LabelError(_not_text(e)) from None
         return _sorted(np.asarray(codes, dtype=np.int32), labels, values.dtype)
     index: dict[Any, int] = {}
     codes = np.asarray(_core.object_codes(values.astype(object), index, True), dtype=np.int32)

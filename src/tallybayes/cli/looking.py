@@ -134,5 +134,6 @@ def _described(name: str, told: dict[Any, dict[str, float]]) -> str:
     """One line per class; levels or parameters as they are called."""
     lines = [f"{name}:"]
     for label, facts in told.items():
-        lines.append(f"  {label}: " + ", ".join(f"{what} {value:.6g}" for what, value in facts.items()))
+        said = ", ".join(f"{what} {value:.6g}" for what, value in facts.items())
+        lines.append(f"  {label}: {said or 'nothing, no row had a value'}")
     return "\n".join(lines)
