@@ -41,10 +41,12 @@ def test_the_program(model: Path) -> None:
 
 IMPORTED = """
 import sys
-from tallybayes.cli import main
+from tallybayes.cli import start
+start.own_process()
+from tallybayes.cli.app import app
 sys.argv[1:] = {args!r}
 try:
-    main()
+    app()
 except SystemExit as e:
     assert not e.code, e.code
 print("LOADED", *(m for m in {heavy!r} if m in sys.modules))
@@ -67,6 +69,32 @@ def test_the_start_is_quick_because_of_what_is_not_imported(model: Path, args: l
     args = [str(model) if a == "MODEL" else a for a in args]
     done = python("-c", IMPORTED.format(args=args, heavy=heavy))
     assert done.stdout.splitlines()[-1:] == ["LOADED"], done.stdout + done.stderr
+
+
+def test_the_end_is_as_if_it_were_waited_for(model: Path, tmp_path: Path) -> None:
+    """All that was said is there, also where the reader is a pipe that closes early."""
+    rows = tmp_path / "many.csv"
+    head, *lines = Path(WATERMELON).read_text().splitlines()
+    rows.write_text("\n".join([head, *(lines * 2000)]))
+    done = python("-m", "tallybayes", "predict", model, rows)
+    assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 1 + 2000 * len(lines))
+    command = [sys.executable, "-m", "tallybayes", "predict", str(model), str(rows)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b'"prediction"\n'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    done = python("-m", "tallybayes", "melt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "No such command 'melt'" in done.stderr
+
+
+def test_in_our_own_process_the_collector_looks_at_what_is_new() -> None:
+    code = "from tallybayes.cli import start; import gc; start.own_process(); assert not gc.isenabled(); start.alone()"
+    done = python("-c", code + "; print(gc.isenabled(), gc.get_freeze_count() > 10_000)")
+    assert done.stdout == "True True\n", done.stderr
 
 
 ALONE = """
