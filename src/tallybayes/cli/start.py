@@ -51,14 +51,15 @@ def run(command: Callable[[], Any]) -> None:
 
 def alone() -> None:
     """For a command that hands no model to scikit-learn."""
-    if _own and "sklearn" not in sys.modules:
-        from tallybayes import estimators
+    if not _own or "sklearn" in sys.modules:
+        return
+    from tallybayes import estimators
 
-        _hide_pandas()
-        estimators.standalone = True
-        import tallybayes.persist  # noqa: F401 - all commands use it
+    _hide_pandas()
+    estimators.standalone = True
+    import tallybayes.persist  # noqa: F401 - all commands use it
 
-        _started()
+    _started()
 
 
 def with_sklearn() -> None:

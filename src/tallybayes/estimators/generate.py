@@ -72,7 +72,7 @@ class Generates:
         """How column i of a group is read: as numbers, or as codes of cuts or levels."""
         if group.distribution.needs != "codes":
             return group.distribution.needs
-        real = i >= len(params["sizes"])
+        real = "sizes" in params and i >= len(params["sizes"])
         return "numbers" if real else "cuts" if group.columns[i] in self.schema_.cuts else "levels"
 
     def describe(self, column: str | int) -> dict[Any, dict[str, float]]:
