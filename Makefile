@@ -10,10 +10,10 @@ wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject
 
 CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
 
-.PHONY: help demo gallery docs test unit fuzz bench bench-quick lint sanitize clean
+.PHONY: help demo gallery docs test unit fuzz bench bench-quick bench-accuracy lint sanitize clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 demo: .venv/.package ## the tour: examples/demo.py, and the family compared on the census table
 	$(BIN)/python examples/demo.py
@@ -36,6 +36,9 @@ bench: .venv/.bench ## speed and memory beside peers; several minutes
 
 bench-quick: .venv/.bench ## the same on a tenth of the rows; under a minute
 	$(BIN)/python -m bench --quick
+
+bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=folder of *.parquet
+	$(BIN)/python -m bench.accuracy $(if $(DATA),--data "$(DATA)")
 
 docs: .venv/.package ## the page of the commands, from the commands: docs/commands.md
 	$(BIN)/python docs/generate_commands.py

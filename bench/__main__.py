@@ -13,12 +13,11 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
-from fnmatch import fnmatch
 from pathlib import Path
 
 from .harness import WORKLOADS, Result, Workload, named, run
 from .memory import Extra
-from .report import machine, table, write
+from .report import machine, matches, progress, table, write
 
 HERE = Path(__file__).parent
 
@@ -35,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         result = _guarded(named(options.only), quick=False)
         options.json.write_text(json.dumps(asdict(result)))
         return 0
-    chosen = [w for w in WORKLOADS if _matches(w.name, options.only)]
+    chosen = [w for w in WORKLOADS if matches(w.name, options.only)]
     if not chosen:
         names = "\n  ".join(work.name for work in WORKLOADS)
         print(f"no workload matches {options.only!r}; there are:\n  {names}", file=sys.stderr)
@@ -44,10 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(_header(options.quick), flush=True)
     results: list[Result] = []
     for k, work in enumerate(chosen):
-        _progress(f"[{k + 1}/{len(chosen)}] {work.name}")
+        progress(f"[{k + 1}/{len(chosen)}] {work.name}")
         results.append(_guarded(work, quick=True) if options.quick else _in_child(work))
         write(options.json, results, quick=options.quick)  # an interrupted run leaves what it has
-    _progress("")
+    progress("")
     print(table(results))
     print(_footer(options.quick, time.perf_counter() - started))
     print(f"written: {os.path.relpath(options.json)}")
@@ -63,11 +62,6 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     options.json = options.json or HERE / ("results-quick.json" if options.quick else "results.json")
     return options
-
-
-def _matches(name: str, pattern: str) -> bool:
-    name, pattern = name.lower(), pattern.lower()
-    return pattern in name or fnmatch(name, pattern)
 
 
 def _guarded(work: Workload, *, quick: bool) -> Result:
@@ -114,11 +108,6 @@ def _footer(quick: bool, seconds: float) -> str:
     if not quick:
         text += " memory: the peak beyond X and the answer; at most 64 MB unless a target says more."
     return text
-
-
-def _progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from .harness import Result, named
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "river", "pandas", "polars", "pyarrow")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "river", "pandas", "polars", "pyarrow", "lightgbm", "catboost")
 COLUMNS = ("workload", "data", "ours", "peer", "peer/ours", "limit", "ours/limit", "memory", "target", "met?")
 RIGHT = {"ours", "peer/ours", "ours/limit", "memory"}
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
@@ -147,3 +149,15 @@ def write(path: Path, results: Sequence[Result], *, quick: bool) -> None:
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"quick": quick, "machine": machine(), "results": rows}, indent=1) + "\n")
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name holds or matches what a person asked for."""
+    name, pattern = name.lower(), pattern.lower()
+    return pattern in name or fnmatch(name, pattern)
+
+
+def progress(text: str) -> None:
+    """One line that is written over, while a person watches; "" wipes it."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

@@ -78,5 +78,6 @@ void bind_discriminant_parts(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_averaged(nb::module_& m);
 void bind_left_out(nb::module_& m);
+void bind_ensemble_choices(nb::module_& m);
 
 }  // namespace tb::bind

@@ -38,4 +38,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_families(m);
   tb::bind::bind_averaged(m);
   tb::bind::bind_left_out(m);
+  tb::bind::bind_ensemble_choices(m);
 }

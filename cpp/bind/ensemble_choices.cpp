@@ -1,0 +1,183 @@
+// What an ensemble of count tables chooses: the bins of its members, the contexts they grow, the weights of its terms.
+#include "bind/bind.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include "core/draw_bins.hpp"
+#include "core/grow_contexts.hpp"
+#include "core/labels.hpp"
+#include "core/tables.hpp"
+#include "core/weights.hpp"
+
+namespace tb::bind {
+namespace {
+
+using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+void expect(bool fits, const char* otherwise) {
+  if (!fits) throw nb::value_error(otherwise);
+}
+
+Array<double, 1> array_of(const std::vector<double>& v) {
+  auto out = make_array<double, 1>({v.size()});
+  std::copy(v.begin(), v.end(), out.data());
+  return out;
+}
+
+std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
+    const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start, const Doubles& centre,
+    const Doubles& ridge, double bias_ridge, std::int64_t steps) {
+  const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
+  constexpr double most = 1e100;  // beyond it products overflow
+  expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
+  expect(n < std::size_t{1} << 32, "terms has 2**32 rows or more");
+  expect(y.shape(0) == n, "y must be (rows,)");
+  expect(start.shape(0) == n && start.shape(1) == K, "start must be (rows, classes)");
+  expect(centre.shape(0) == D && ridge.shape(0) == D, "centre and ridge must be (terms,)");
+  for (std::size_t d = 0; d < D; ++d) {
+    expect(std::abs(centre(d)) <= most, "centre must be finite");
+    expect(ridge(d) >= 0 && ridge(d) <= most, "ridge must be finite and not negative");
+  }
+  expect(bias_ridge >= 0 && bias_ridge <= most, "bias_ridge must be finite and not negative");
+  expect(steps >= 0, "steps must not be negative");
+  const double* weight = weights_or_null(w, n);
+  Weights found;
+  {
+    const nb::gil_scoped_release release;
+    found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), bias_ridge},
+                        static_cast<std::size_t>(steps));
+  }
+  return {array_of(found.v), array_of(found.b), found.loss, found.taken};
+}
+
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(
+    const Matrix& count, const Sizes& sizes, const Flags& ordered, std::int64_t members, std::int64_t low, std::int64_t high,
+    double mdl_share, std::uint64_t seed) {
+  const std::size_t d = sizes.shape(0);
+  std::size_t all = 0;
+  for (std::size_t j = 0; j < d; ++j) {
+    expect(sizes(j) >= 0 && sizes(j) < std::int64_t{1} << 31, "sizes must lie between 0 and 2**31");
+    all += static_cast<std::size_t>(sizes(j));
+  }
+  expect(count.shape(1) == all, "count must be (classes, sum of sizes)");
+  expect(ordered.shape(0) == d, "ordered: one for each column");
+  expect(members >= 0 && members < std::int64_t{1} << 31, "members must lie between 0 and 2**31");
+  expect(1 <= low && low <= high && high <= static_cast<std::int64_t>(kMostBins), "1 <= low <= high <= 64 is wanted");
+  expect(mdl_share >= 0 && mdl_share <= 1, "mdl_share must lie between 0 and 1");
+  const auto E = static_cast<std::size_t>(members);
+  auto map = make_array<std::uint8_t, 2>({E, all});
+  auto bins = make_array<std::int32_t, 2>({E, d});
+  {
+    const nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < count.size(); ++i) check_weight(count.data()[i]);
+    const std::vector<std::uint8_t> flag(ordered.data(), ordered.data() + d);
+    draw_bins({count.shape(0), d, count.data(), sizes.data(), flag.data(), E, static_cast<std::size_t>(low),
+               static_cast<std::size_t>(high), mdl_share, seed},
+              map.data(), bins.data());
+  }
+  return {map, bins};
+}
+
+std::tuple<Array<std::uint8_t, 1>, std::size_t> py_mdl_bins(const Matrix& count, std::int64_t depth) {
+  expect(depth >= 0 && depth <= 6, "depth must lie between 0 and 6");  // 64 bins
+  for (std::size_t i = 0; i < count.size(); ++i) check_weight(count.data()[i]);
+  auto map = make_array<std::uint8_t, 1>({count.shape(1)});
+  const std::size_t bins =
+      mdl_bins(count.data(), count.shape(1), count.shape(0), count.shape(1), static_cast<std::size_t>(depth), map.data());
+  return {map, bins};
+}
+
+using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Packed = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // uint8, uint16 or uint32
+using Maps = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Candidates = nb::ndarray<const std::int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+void check_splits(const Ints& column, const Maps& map, const Ints& bins, std::size_t columns) {
+  const std::size_t splits = column.shape(0);
+  expect(map.shape(0) == splits && map.shape(1) > 0, "map must be (splits, levels + 1)");
+  expect(bins.shape(0) == splits, "bins: one number for each split");
+  for (std::size_t s = 0; s < splits; ++s) {
+    expect(column(s) >= 0 && static_cast<std::size_t>(column(s)) < columns, "a split's column does not exist");
+    expect(bins(s) >= 1 && bins(s) <= kNoBin, "bins must lie between 1 and 255");
+    for (std::size_t v = 0; v < map.shape(1); ++v) {
+      expect(map(s, v) < bins(s) || map(s, v) == kNoBin, "map has a bin beyond the split's bins");
+    }
+  }
+}
+
+template <class T>
+void grow(const ContextGrowth& g, const T* codes, std::size_t columns, std::int32_t* chosen) {
+  for (std::size_t i = 0; i < columns * g.rows; ++i) {
+    if (codes[i] >= g.levels && codes[i] != kNoCode<T>) throw std::invalid_argument("a code has no level in map");
+  }
+  grow_contexts(g, codes, chosen);
+}
+
+Array<std::int32_t, 2> py_grow_contexts(const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
+                                        std::int64_t classes, const Ints& column, const Maps& map, const Ints& bins,
+                                        const Candidates& candidates, const Doubles& grid, double most_cells) {
+  const std::size_t n = codes.shape(1), columns = codes.shape(0);
+  expect(n < std::size_t{1} << 30, "codes has 2**30 rows or more");
+  expect(y.shape(0) == n, "y: one for each row");
+  expect(classes > 0 && classes < std::int64_t{1} << 31, "classes must lie between 1 and 2**31");
+  check_splits(column, map, bins, columns);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const std::int32_t s = candidates.data()[i];
+    expect(s >= -1 && s < static_cast<std::int64_t>(column.shape(0)), "a candidate is neither -1 nor a split");
+  }
+  expect(grid.shape(0) > 0, "the grid is empty");
+  for (std::size_t i = 0; i < grid.shape(0); ++i) {
+    expect(grid(i) >= 1e-6 && grid(i) <= 1e6, "the grid must lie between 1e-6 and 1e6");
+  }
+  expect(most_cells >= 0, "most_cells must not be negative");
+  const double* weight = weights_or_null(w, n);
+  auto chosen = make_array<std::int32_t, 2>({candidates.shape(0), candidates.shape(1)});
+  const ContextGrowth g{n, static_cast<std::size_t>(classes), y.data(), weight,
+                        map.shape(1) - 1, column.data(), map.data(), bins.data(),
+                        candidates.shape(0), candidates.shape(1), candidates.shape(2), candidates.data(),
+                        grid.data(), grid.shape(0), most_cells};
+  const auto run = [&](const auto* p) {
+    const nb::gil_scoped_release release;
+    grow(g, p, columns, chosen.data());
+  };
+  if (codes.dtype() == nb::dtype<std::uint8_t>()) run(static_cast<const std::uint8_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint16_t>()) run(static_cast<const std::uint16_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint32_t>()) run(static_cast<const std::uint32_t*>(codes.data()));
+  else throw nb::type_error("codes must be uint8, uint16 or uint32");
+  return chosen;
+}
+
+}  // namespace
+
+void bind_ensemble_choices(nb::module_& m) {
+  m.def("draw_bins", &py_draw_bins, nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
+        nb::arg("ordered").noconvert(), nb::arg("members"), nb::arg("low"), nb::arg("high"), nb::arg("mdl_share"),
+        nb::arg("seed"),
+        "(map (members, sum of sizes), bins (members, columns)): random coarse bins of fine levels for each member. count\n"
+        "(classes, sum of sizes) is their weight. About low to high bins; a share of the ordered columns is cut by class\n"
+        "entropy on half of the weight, the rest into equal weights. Empty levels of ordered columns join their left\n"
+        "neighbour; levels of others that are rare or empty share the last bin.");
+  m.def("mdl_bins", &py_mdl_bins, nb::arg("count").noconvert(), nb::arg("depth"),
+        "(map (levels,), bins): Fayyad and Irani's cuts of one column, count (classes, levels), at most depth in a row.");
+  m.def("grow_contexts", &py_grow_contexts, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
+        nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("column").noconvert(), nb::arg("map").noconvert(),
+        nb::arg("bins").noconvert(), nb::arg("candidates").noconvert(), nb::arg("grid").noconvert(), nb::arg("most_cells"),
+        "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the classes\n"
+        "by more than 1/2. Split s sends a row with code v of its column to bin map[s, v] of bins[s]; missing ones to the\n"
+        "last entry of map; 255 is no bin. candidates (members, levels, tries) names splits, or -1. The product of classes\n"
+        "and of the bins taken stays within most_cells.");
+  m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("bias_ridge"),
+        nb::arg("steps") = 8,
+        "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes with\n"
+        "the least log-loss of softmax(start + b + sum of v times term), plus ridges towards centre and 0. loss is that of\n"
+        "the rows alone. Rows whose y is below 0, or has start -inf, take no part.");
+}
+
+}  // namespace tb::bind

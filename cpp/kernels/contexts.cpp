@@ -1,0 +1,30 @@
+#include "kernels/contexts.hpp"
+
+#include "kernels/simd.hpp"
+
+namespace tb::TB_ISA {
+
+// Products instead of a logarithm each: four at a time are divided, and the exponent of what they give is put aside.
+void add_log_shares(const double* above, const double* below, const double* prior, std::size_t count, const double* grid,
+                    std::size_t grid_size, double* sum) {
+  for (std::size_t g = 0; g < grid_size; ++g) {
+    const Vec a = set(grid[g]);
+    Vec product = set(1.0);  // in [1, 2)
+    Mask exponent{};
+    for (std::size_t i = 0; i < count; i += 4 * W) {
+      Vec up = set(1.0), down = set(1.0);
+#pragma GCC unroll 4
+      for (std::size_t k = i; k < i + 4 * W; k += W) {
+        up *= load(above + k) + a * load(prior + k);
+        down *= load(below + k) + a;
+      }
+      const Mask bits = reinterpret_cast<Mask>(product * (up / down));
+      exponent += ((bits >> 52) & 0x7ff) - 1023;
+      product = reinterpret_cast<Vec>((bits & 0x000fffffffffffff) | 0x3ff0000000000000);
+    }
+    const Vec logs = log_nonnegative(product);
+    for (int k = 0; k < W; ++k) sum[g] += static_cast<double>(exponent[k]) * 0.69314718055994530942 + logs[k];
+  }
+}
+
+}  // namespace tb::TB_ISA

@@ -1,0 +1,210 @@
+#include "kernels/weights.hpp"
+
+#include "kernels/simd.hpp"
+
+namespace tb::TB_ISA {
+namespace {
+
+constexpr int F = 2 * W;  // floats in a vector
+typedef float Floats __attribute__((vector_size(F * 4)));
+typedef float FloatsU __attribute__((vector_size(F * 4), aligned(4), may_alias));
+typedef float Half __attribute__((vector_size(W * 4)));
+typedef float HalfU __attribute__((vector_size(W * 4), aligned(4), may_alias));
+
+TB_INLINE Floats floats(const float* p) { return *reinterpret_cast<const FloatsU*>(p); }
+TB_INLINE void put(float* p, Floats v) { *reinterpret_cast<FloatsU*>(p) = v; }
+TB_INLINE Vec widen(const float* p) {
+  return __builtin_convertvector(static_cast<Half>(*reinterpret_cast<const HalfU*>(p)), Vec);
+}
+
+TB_INLINE double sum(Vec v) {
+  double s = 0;
+  for (int i = 0; i < W; ++i) s += v[i];
+  return s;
+}
+TB_INLINE double sum(Floats v) {
+  double s = 0;
+  for (int i = 0; i < F; ++i) s += static_cast<double>(v[i]);
+  return s;
+}
+
+// joint (+ step * move) of W rows, and the largest of it over the classes
+template <bool moved>
+TB_INLINE Vec at(const double* joint, const double* move, Vec step, std::size_t i) {
+  return moved ? load(joint + i) + step * load(move + i) : load(joint + i);
+}
+template <bool moved>
+TB_INLINE Vec largest(const WeightBlock& b, const double* move, Vec step, std::size_t r) {
+  Vec top = at<moved>(b.joint, move, step, r);
+  for (std::size_t c = 1; c < b.classes; ++c) {
+    const Vec v = at<moved>(b.joint, move, step, c * b.rows + r);
+    top = pick(v > top, v, top);
+  }
+  return top;
+}
+
+// P, w (P - [y]) and sqrt(w P) of every row and class.
+void shares(const WeightBlock& b, const WeightSums& o) {
+  const std::size_t all = b.classes * b.rows;
+  for (std::size_t r = 0; r < b.rows; r += W) {
+    const Vec top = largest<false>(b, nullptr, Vec{}, r);
+    Vec total{};
+    for (std::size_t i = r; i < all; i += b.rows) {
+      const Vec e = exp_nonpositive(load(b.joint + i) - top);
+      store(o.share + i, e);
+      total += e;
+    }
+    const Vec one = 1.0 / total, w = load(b.w + r);
+    for (std::size_t i = r; i < all; i += b.rows) {
+      const Vec p = load(o.share + i) * one;
+      store(o.share + i, p);
+      store(o.surplus + i, w * p);
+    }
+  }
+  for (std::size_t i = 0; i < all; ++i) o.share32[i] = static_cast<float>(o.share[i]);
+  // what is too small to matter would only make floats that are not normal, which are slow
+  for (std::size_t i = 0; i < all; ++i) o.root[i] = static_cast<float>(__builtin_sqrt(o.surplus[i] < 1e-30 ? 0.0 : o.surplus[i]));
+}
+
+void class_sums(const WeightBlock& b, const WeightSums& o) {
+  for (std::size_t c = 0; c < b.classes; ++c) {
+    const double* wp = o.surplus + c * b.rows;  // not yet less [y]
+    for (std::size_t e = 0; e <= c; ++e) {
+      const double* p = o.share + e * b.rows;
+      Vec both{}, alone{};
+      for (std::size_t r = 0; r < b.rows; r += W) {
+        both += load(wp + r) * load(p + r);
+        alone += load(wp + r);
+      }
+      o.classes[c * b.classes + e] = (c == e ? sum(alone) : 0.0) - sum(both);
+    }
+  }
+  for (std::size_t r = 0; r < b.rows; ++r) o.surplus[static_cast<std::size_t>(b.y[r]) * b.rows + r] -= b.w[r];
+  for (std::size_t c = 0; c < b.classes; ++c) {
+    Vec s{};
+    for (std::size_t r = 0; r < b.rows; r += W) s += load(o.surplus + c * b.rows + r);
+    o.gradient[b.terms + c] = sum(s);
+  }
+}
+
+// The gradient of one term; its numbers less their mean, times sqrt(w P); the second derivatives with the classes.
+void term_sums(const WeightBlock& b, const WeightSums& o, std::size_t d) {
+  const std::size_t all = b.classes * b.rows;
+  const float* t = b.term + d * all;
+  float* x = o.x + d * all;
+  for (std::size_t r = 0; r < b.rows; r += F) put(o.mean + r, Floats{});
+  Vec even{}, odd{};
+  for (std::size_t i = 0; i < all; i += b.rows) {
+    for (std::size_t r = 0; r < b.rows; r += F) {
+      put(o.mean + r, floats(o.mean + r) + floats(o.share32 + i + r) * floats(t + i + r));
+      even += load(o.surplus + i + r) * widen(t + i + r);
+      odd += load(o.surplus + i + r + W) * widen(t + i + r + W);
+    }
+  }
+  o.gradient[d] = sum(even + odd);
+  for (std::size_t c = 0; c < b.classes; ++c) {
+    Floats s{};
+    for (std::size_t r = 0; r < b.rows; r += F) {
+      const Floats root = floats(o.root + c * b.rows + r);
+      const Floats v = root * (floats(t + c * b.rows + r) - floats(o.mean + r));
+      put(x + c * b.rows + r, v);
+      s += root * v;
+    }
+    o.across[d * b.classes + c] = sum(s);
+  }
+}
+
+// between[d + i][e + j] for a tile of kWeightTile x 2 terms.
+void tile(const WeightSums& o, std::size_t all, std::size_t padded, std::size_t d, std::size_t e) {
+  Floats s[kWeightTile][2] = {};
+  const float* a = o.x + d * all;
+  const float* b = o.x + e * all;
+  for (std::size_t i = 0; i < all; i += F) {
+    const Floats u = floats(b + i), v = floats(b + all + i);
+#pragma GCC unroll 4
+    for (std::size_t k = 0; k < kWeightTile; ++k) {
+      const Floats z = floats(a + k * all + i);
+      s[k][0] += z * u;
+      s[k][1] += z * v;
+    }
+  }
+  for (std::size_t k = 0; k < kWeightTile; ++k) {
+    o.between[(d + k) * padded + e] = sum(s[k][0]);
+    o.between[(d + k) * padded + e + 1] = sum(s[k][1]);
+  }
+}
+
+}  // namespace
+
+bool weight_pack(const float* from, std::size_t stride, const std::uint32_t* row, std::size_t count, const std::uint8_t* open,
+                 std::size_t terms, std::size_t classes, std::size_t rows, float* to) {
+  float wrong = 0.0f;  // becomes NaN when it meets one or an infinity
+  for (std::size_t d = 0; d < terms; ++d, to += classes * rows) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const float* t = from + d * stride + row[k] * classes;
+      const std::uint8_t* may = open ? open + k * classes : nullptr;
+      float top = -__builtin_inff();
+      for (std::size_t c = 0; c < classes; ++c) {
+        wrong += t[c] * 0.0f;
+        top = t[c] > top && (!may || may[c]) ? t[c] : top;
+      }
+      for (std::size_t c = 0; c < classes; ++c) {
+        const float less = t[c] - top;
+        to[c * rows + k] = may && !may[c] ? 0.0f : less > -kWeightMost ? less : -kWeightMost;
+      }
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+      for (std::size_t k = count; k < rows; ++k) to[c * rows + k] = 0.0f;
+    }
+  }
+  return wrong == 0.0f;
+}
+
+void weight_move(const WeightBlock& b, const double* v, const double* bias, double* out) {
+  const std::size_t all = b.classes * b.rows;
+  for (std::size_t c = 0; c < b.classes; ++c) {
+    for (std::size_t r = 0; r < b.rows; ++r) out[c * b.rows + r] = bias[c];
+  }
+  std::size_t d = 0;
+  for (; d + 4 <= b.terms; d += 4) {
+    const float* t = b.term + d * all;
+    const Vec v0 = set(v[d]), v1 = set(v[d + 1]), v2 = set(v[d + 2]), v3 = set(v[d + 3]);
+    for (std::size_t i = 0; i < all; i += W) {
+      const Vec first = v0 * widen(t + i) + v1 * widen(t + all + i);
+      const Vec second = v2 * widen(t + 2 * all + i) + v3 * widen(t + 3 * all + i);
+      store(out + i, load(out + i) + (first + second));
+    }
+  }
+  for (; d < b.terms; ++d) {
+    for (std::size_t i = 0; i < all; i += W) store(out + i, load(out + i) + v[d] * widen(b.term + d * all + i));
+  }
+}
+
+double weight_loss(const WeightBlock& b, const double* move, double step) {
+  const Vec s = set(step);
+  const std::size_t all = b.classes * b.rows;
+  Vec loss{};
+  for (std::size_t r = 0; r < b.rows; r += W) {
+    const Vec top = largest<true>(b, move, s, r);
+    Vec total{}, own;
+    for (std::size_t i = r; i < all; i += b.rows) total += exp_nonpositive(at<true>(b.joint, move, s, i) - top);
+    for (std::size_t k = 0; k < W; ++k) {
+      const std::size_t i = static_cast<std::size_t>(b.y[r + k]) * b.rows + r + k;
+      own[k] = b.joint[i] + step * move[i];
+    }
+    loss += load(b.w + r) * ((top - own) + log_nonnegative(total));
+  }
+  return sum(loss);
+}
+
+void weight_sums(const WeightBlock& b, const WeightSums& o) {
+  shares(b, o);
+  class_sums(b, o);
+  for (std::size_t d = 0; d < b.terms; ++d) term_sums(b, o, d);
+  const std::size_t padded = (b.terms + kWeightTile - 1) / kWeightTile * kWeightTile;
+  for (std::size_t d = 0; d < padded; d += kWeightTile) {
+    for (std::size_t e = 0; e < d + kWeightTile; e += 2) tile(o, b.classes * b.rows, padded, d, e);
+  }
+}
+
+}  // namespace tb::TB_ISA
