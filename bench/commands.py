@@ -50,8 +50,10 @@ def command(*args: object) -> list[str]:
 
 
 def as_users() -> dict[str, str]:
-    """The environment without the memory pool that the benchmark sets for what it measures within its own process."""
-    return {key: value for key, value in os.environ.items() if key != "ARROW_DEFAULT_MEMORY_POOL"}
+    """The environment without the memory pool that the benchmark sets for what it measures within its own process, and
+    with compiled modules kept, as they are where nobody said otherwise."""
+    without = ("ARROW_DEFAULT_MEMORY_POOL", "PYTHONDONTWRITEBYTECODE")
+    return {key: value for key, value in os.environ.items() if key not in without}
 
 
 def run(args: list[str]) -> None:

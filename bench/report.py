@@ -24,10 +24,10 @@ UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 def machine() -> dict[str, Any]:
     """What a reader of the figures must know."""
-    from tallybayes import _core
+    from tallybayes import __version__, _core
 
     return {
-        "tallybayes": _version("tallybayes"),
+        "tallybayes": __version__,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

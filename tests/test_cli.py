@@ -195,6 +195,14 @@ def test_inspect(model: Path) -> None:
     assert "fit: 17 rows of" in text
 
 
+def test_a_column_without_values(tmp_path: Path) -> None:
+    path, data = tmp_path / "m.tb", tmp_path / "gap.csv"
+    data.write_text("a,gap,y\n1.5,,u\n2.5,,v\n")
+    run("fit", data, "-t", "y", "-o", path)
+    assert "u: nothing, no row had a value" in run("inspect", path, "-c", "gap").stdout
+    assert [row["gap"] for row in lines("sample", path, "-n", 2)] == [None, None]
+
+
 def test_inspect_shows_a_graph(tmp_path: Path) -> None:
     path = tmp_path / "tan.tb"
     run("fit", WATERMELON, "-t", "ripe", "-m", "TAN", "-o", path)
@@ -362,6 +370,8 @@ def test_notes_go_to_standard_error_in_the_words_of_the_command_line(tmp_path: P
         (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", "--set", "alpha"], 2, "expected key=value"),
         (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", "--set", "beta=1"], 2, "no parameter 'beta'"),
         (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", "--set", "alpha=-1"], 1, "alpha must be"),
+        (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", *("--set", "alpha=1") * 2], 2, "'alpha' is said twice"),
+        (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", *("--kind", "sugar=real") * 2], 2, "'sugar' is said twice"),
         (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", "--kind", "color=red"], 2, "expected column=kind"),
         (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", "--format", "xls"], 2, "expected one of csv"),
         (["fit", WATERMELON, "-t", "ripe", "-o", "nowhere/x.tb"], 1, "No such file"),

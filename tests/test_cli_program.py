@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import tallybayes as tb
-from tests.cli import WATERMELON, run
+from tallybayes.persist.model import estimator
+from tests.cli import WATERMELON, run, transcript
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
@@ -40,10 +41,12 @@ def test_the_program(model: Path) -> None:
 
 IMPORTED = """
 import sys
-from tallybayes.cli import main
+from tallybayes.cli import start
+start.own_process()
+from tallybayes.cli.app import app
 sys.argv[1:] = {args!r}
 try:
-    main()
+    app()
 except SystemExit as e:
     assert not e.code, e.code
 print("LOADED", *(m for m in {heavy!r} if m in sys.modules))
@@ -56,10 +59,11 @@ print("LOADED", *(m for m in {heavy!r} if m in sys.modules))
         (["--help"], ["numpy", "scipy", "sklearn", "pyarrow", "pandas", "rich"]),
         (
             ["predict", "MODEL", WATERMELON],
-            ["pandas", "rich", "scipy.special._ufuncs", "scipy.stats._stats_py", "tallybayes.comparison"],
+            ["sklearn", "joblib", "scipy.sparse", "scipy.linalg", "scipy.special", "pandas", "polars", "rich"],
         ),
+        (["check", WATERMELON, "--target", "ripe"], ["pandas", "rich", "tallybayes.comparison"]),
     ],
-    ids=["help", "predict"],
+    ids=["help", "predict", "check"],
 )
 def test_the_start_is_quick_because_of_what_is_not_imported(model: Path, args: list[str], heavy: list[str]) -> None:
     args = [str(model) if a == "MODEL" else a for a in args]
@@ -67,10 +71,58 @@ def test_the_start_is_quick_because_of_what_is_not_imported(model: Path, args: l
     assert done.stdout.splitlines()[-1:] == ["LOADED"], done.stdout + done.stderr
 
 
+def test_the_end_is_as_if_it_were_waited_for(model: Path, tmp_path: Path) -> None:
+    """All that was said is there, also where the reader is a pipe that closes early."""
+    rows = tmp_path / "many.csv"
+    head, *lines = Path(WATERMELON).read_text().splitlines()
+    rows.write_text("\n".join([head, *(lines * 2000)]))
+    done = python("-m", "tallybayes", "predict", model, rows)
+    assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 1 + 2000 * len(lines))
+    command = [sys.executable, "-m", "tallybayes", "predict", str(model), str(rows)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b'"prediction"\n'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    done = python("-m", "tallybayes", "melt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "No such command 'melt'" in done.stderr
+
+
+def test_in_our_own_process_the_collector_looks_at_what_is_new() -> None:
+    code = "from tallybayes.cli import start; import gc; start.own_process(); assert not gc.isenabled(); start.alone()"
+    done = python("-c", code + "; print(gc.isenabled(), gc.get_freeze_count() > 10_000)")
+    assert done.stdout == "True True\n", done.stderr
+
+
+ALONE = """
+import sys
+from pathlib import Path
+from tallybayes.cli import start
+from tests.cli import transcript
+start.own_process()
+for name in sys.argv[2:]:
+    print(transcript(Path(sys.argv[1]), name, name in {thorough!r}))
+print(*(name for name in ("sklearn", "pandas") if name in sys.modules), "fine")
+"""
+
+
+def test_without_sklearn_every_command_says_and_writes_the_same(tmp_path: Path) -> None:
+    names = [name for name in tb.__all__ if estimator(name) is not None]
+    thorough = ["NaiveBayes", "LinearDiscriminantAnalysis", "TAN"]
+    with_sklearn = "".join(transcript(tmp_path, name, name in thorough) + "\n" for name in names)
+    assert len(names) >= 12
+    assert with_sklearn.count("\n0\n") == 2 * len(names) + 11 * len(thorough)  # no command refuses these rows
+    done = python("-c", ALONE.format(thorough=thorough), tmp_path, *names)
+    assert done.stdout == with_sklearn + "fine\n", done.stderr
+
+
 STAND_INS = """
 from tallybayes.cli import start
 start.own_process()
-start.quick_start()
+start.with_sklearn()
 import numpy, scipy.stats, scipy.special, sys
 assert "scipy.stats._stats_py" not in sys.modules
 assert scipy.stats.norm.cdf(0.0) == 0.5

@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning
 
 import tallybayes as tb
-from tallybayes.errors import LabelError
+from tallybayes.errors import LabelError, TableError
 from tallybayes.labels import encode_labels, positions, read_labels, recode, union
 
 WORDS = ["pear", "fig", "pear", "apple", "fig"]
@@ -158,3 +158,18 @@ def test_classes_that_are_refused(classes: Any) -> None:
     with pytest.raises(LabelError):
         model.partial_fit([[1.0]], ["b"], classes=classes)
     assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("make", [list, np.array], ids=["list", "array"])
+def test_a_label_with_half_a_surrogate_pair(make: Any) -> None:
+    with pytest.raises(LabelError, match="label of row 1 cannot be read: the text holds half of a surrogate"):
+        tb.GaussianNB().fit([[1.0], [2.0]], make(["x", "a\ud800"]))
+
+
+def test_text_that_is_not_utf8() -> None:
+    _, ends, data = pa.array([b"u", b"\xff\xfe"]).buffers()
+    broken = pa.StringArray.from_buffers(2, ends, data)
+    with pytest.raises(TableError, match=r"Column 'b' cannot be read: .*UTF-8 \(row 1\)"):
+        tb.NaiveBayes().fit(pa.table({"a": [1.0, 2.0], "w": ["u", "v"], "b": broken}), [0, 1])
+    with pytest.raises(LabelError, match=r"label of row 1 cannot be read: .*UTF-8"):
+        tb.GaussianNB().fit([[1.0], [2.0]], pa.chunked_array([broken]))

@@ -126,6 +126,29 @@ def test_a_column_of_nothing() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        tb.NaiveBayes(),
+        tb.NaiveBayes("mdl"),
+        tb.NaiveBayes(schema={"none": "count"}),
+        tb.KernelNB(),
+        tb.LinearDiscriminantAnalysis(),
+        tb.TAN(),
+        tb.TAN(cuts=None),
+    ],
+    ids=str,
+)
+def test_of_a_column_of_nothing_nothing_is_said_or_drawn(model: Any) -> None:
+    X = pd.DataFrame({"a": [1.0, 2.0, 9.0, 7.0], "none": [np.nan] * 4, "zero": [0.0] * 4})
+    model.fit(X, [0, 0, 1, 1])
+    drawn, _ = model.sample(5, random_state=0)
+    assert drawn["none"].isna().all()
+    assert drawn[["a", "zero"]].notna().all().all()
+    assert model.describe("none") in ({0: {}, 1: {}}, {0: {"any": 1.0}, 1: {"any": 1.0}})
+    assert model.describe("zero")[0]
+
+
 def test_missing_rows_are_forgotten_too() -> None:
     X, y = holes(5, 0.4)
     for make in MAKERS.values():

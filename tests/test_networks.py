@@ -267,6 +267,13 @@ def test_a_graph_can_be_given_in_several_ways() -> None:
     assert "x1 | class, x0 (" in str(text.graph_)
 
 
+def test_a_column_called_class_is_not_the_class() -> None:
+    graph = tb.TAN().fit([{"class": "p", "b": "q"}, {"class": "q", "b": "p"}], ["u", "v"]).graph_
+    assert set(graph.to_networkx().successors("class_")) == {"class", "b"}
+    assert '"class_" -> "class"' in graph.dot()
+    assert '"class" -> "class"' not in graph.dot()
+
+
 @pytest.mark.parametrize(
     ("graph", "says"),
     [

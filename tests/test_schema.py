@@ -115,6 +115,13 @@ def test_keys_of_rows_may_be_left_out_but_not_invented() -> None:
         align(read_table([{"c": 1, "d": 2, "a": 3.0}]), schema)
 
 
+def test_true_is_no_number_of_a_column() -> None:
+    schema = Schema(("real", "real"))
+    assert [schema.position(1), schema.position("x1"), schema.position(np.int64(1))] == [1, 1, 1]
+    with pytest.raises(OptionError, match="no column True"):
+        schema.position(True)
+
+
 def test_columns_without_names_go_by_position() -> None:
     model = tb.GaussianNB().fit(np.array([[1.0, 5.0], [2.0, 7.0]]), [0, 1])
     with pytest.raises(TableError, match="X has 3 features, but GaussianNB is expecting 2 features"):

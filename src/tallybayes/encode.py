@@ -189,7 +189,14 @@ def level_codes(
         some = in_arrow[first : first + ARROW_COLUMNS]
         streams = [columns[i].values.__arrow_c_stream__() for i in some]
         labels = [list(known[i].labels) for i in some]
-        found: Any = _core.arrow_codes_many(streams, labels, grow, [grow] * len(some))
+        try:
+            found: Any = _core.arrow_codes_many(streams, labels, grow, [grow] * len(some))
+        except _core.BadRow as e:
+            why, row, col = e.args
+            name = schema.name(which[some[col]])
+            raise TableError(
+                f"Column {name!r} cannot be read: {why} (row {row}). Correct it, or mark it missing."
+            ) from None
         for i, codes, new, declared in zip(some, *found, strict=True):
             arrays[i] = np.asarray(codes)
             known[i] = known[i].extend(new).extend((declared or ()) if grow else (), declared=True)

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from tallybayes.errors import LabelError, OptionError
 from tallybayes.source import Table
@@ -80,7 +80,7 @@ class Explanation:
     def probability(self) -> Floats:
         """P(class | x); the prior where every class is impossible."""
         joint = self._possible_joint
-        return np.asarray(np.exp(joint - special.logsumexp(joint, axis=1, keepdims=True)))
+        return np.asarray(np.exp(joint - scipy.special.logsumexp(joint, axis=1, keepdims=True)))
 
     @cached_property
     def values(self) -> Floats:
@@ -94,7 +94,7 @@ class Explanation:
         found = _minus(start, self._reference(start))[:, 0]
         if self.rival is None and len(self.classes) > 2:
             found += np.stack(
-                [special.xlogy(r, r).sum(axis=1) for r in map(self._rivals, range(len(self.classes)))], axis=1
+                [scipy.special.xlogy(r, r).sum(axis=1) for r in map(self._rivals, range(len(self.classes)))], axis=1
             )
         return found
 
@@ -123,7 +123,7 @@ class Explanation:
         for instead in (self.log_prior[others], np.zeros(len(self.classes) - 1)):
             rest = np.where(np.isneginf(rest).all(axis=1, keepdims=True), instead, rest)
         out = np.zeros(self.log_joint.shape)
-        out[:, others] = np.exp(rest - special.logsumexp(rest, axis=1, keepdims=True))
+        out[:, others] = np.exp(rest - scipy.special.logsumexp(rest, axis=1, keepdims=True))
         return out
 
     def _reference(self, a: Floats) -> Floats:

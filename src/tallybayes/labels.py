@@ -8,7 +8,6 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import DataConversionWarning
 
 from tallybayes import _core
 from tallybayes.errors import LabelError
@@ -30,6 +29,8 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
 def _column(values: Array, n: int) -> Array:
     """n labels, one below the other."""
     if values.ndim == 2 and values.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
@@ -87,8 +88,16 @@ def _texts(y: Any) -> tuple[Codes, list[Any]] | None:
     if series.null_count():
         row = int(np.argmax(series.is_null().to_numpy()))
         raise LabelError(_missing(row))
-    codes, labels, _ = _core.arrow_codes(native, [], True)
+    try:
+        codes, labels, _ = _core.arrow_codes(native, [], True)
+    except _core.BadRow as e:
+        raise LabelError(_not_text(e)) from None
     return np.asarray(codes, dtype=np.int32), list(labels)
+
+
+def _not_text(refused: Exception) -> str:
+    why, row, _ = refused.args
+    return f"The label of row {row} cannot be read: {why}. Correct it, or leave the row out."
 
 
 def _missing(row: int) -> str:
@@ -135,7 +144,10 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
             f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories."
         )
     if kind in "US":
-        codes, labels = _core.fixed_codes(values, [], True)
+        try:
+            codes, labels = _core.fixed_codes(values, [], True)
+        except _core.BadRow as e:
+            raise LabelError(_not_text(e)) from None
         return _sorted(np.asarray(codes, dtype=np.int32), labels, values.dtype)
     index: dict[Any, int] = {}
     codes = np.asarray(_core.object_codes(values.astype(object), index, True), dtype=np.int32)

@@ -81,7 +81,7 @@ class Schema:
                 return self.names.index(column)
             if self.names is None and column[:1] == "x" and column[1:].isdigit() and int(column[1:]) < self.d:
                 return int(column[1:])
-        elif isinstance(column, int | np.integer) and 0 <= column < self.d:
+        elif isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < self.d:
             return int(column)
         known = listing([self.name(j) for j in range(self.d)])
         raise OptionError(f"There is no column {column!r}. Columns: {known}.")

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 Floats = NDArray[np.float64]
 LEAST = 1e-200  # a share below this is one that EM cannot raise again
@@ -107,4 +107,4 @@ def moved(
         statistic = 2 * (apart - both.loglik[-1])
     statistic = max(float(statistic), 0.0)
     degrees = len(old) - 1
-    return statistic, float(special.chdtrc(degrees, statistic)) if degrees else 1.0
+    return statistic, float(scipy.special.chdtrc(degrees, statistic)) if degrees else 1.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +15,6 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tallybayes.errors import NestedValueError, TableError
 
@@ -76,7 +76,7 @@ def read_table(X: Any) -> Table:
         return X
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8):
         return _from_matrix(X)
-    if sparse.issparse(X):
+    if is_sparse(X):
         return _from_sparse(X)
     if isinstance(X, Mapping):
         raise TableError(
@@ -98,6 +98,12 @@ def read_table(X: Any) -> Table:
     if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
         return _from_rows(X)
     return _from_array(X)
+
+
+def is_sparse(X: Any) -> bool:
+    """A matrix of scipy.sparse: which must have been imported to make one, so this need not import it."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def _from_matrix(X: Array) -> Table:

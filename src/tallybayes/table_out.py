@@ -7,8 +7,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tallybayes.errors import OptionError
 from tallybayes.schema import Cuts, Schema
@@ -20,7 +20,7 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
     """columns: for each column what it is ('numbers', 'levels', 'cuts') and its values or codes."""
     values = [_decode(schema, j, needs, a, rng) for j, (needs, a) in enumerate(columns)]
     if schema.container == "sparse":
-        return sparse.csr_matrix(np.column_stack(values))
+        return scipy.sparse.csr_matrix(np.column_stack(values))
     if schema.container == "numpy":
         if any(v.dtype == object for v in values):
             out = np.empty((len(values[0]), len(values)), dtype=object)

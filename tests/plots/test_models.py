@@ -283,3 +283,12 @@ def test_stretches() -> None:
     assert stretches(np.array([0.0, 1, 1, 0])) == [(0, 2), (2, 3)]
     assert stretches(np.array([3.0])) == [(0, 0)]
     assert stretches(np.array([1.0, 1, 1])) == [(0, 2)]
+
+
+def test_a_column_that_no_row_had_a_value_in() -> None:
+    columns = {"a": [1.0, 2.0, 3.0, 4.0], "none": [np.nan] * 4, "c": ["p", "q", "p", "q"]}
+    frame, given = pd.DataFrame(columns), ["u", "u", "v", "v"]
+    for model in (tb.NaiveBayes(), tb.TAN(), tb.TAN(cuts=None)):
+        for known in ((), (frame, given)):
+            shown = ClassDensityDisplay.from_estimator(model.fit(frame, given), *known)
+            assert [panel.name for panel in shown.panels] == list(columns)

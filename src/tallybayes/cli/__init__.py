@@ -7,6 +7,9 @@ import sys
 
 def main() -> None:
     """The program `tallybayes`."""
+    from tallybayes.cli import start
+
+    start.own_process()
     try:
         from tallybayes.cli.app import app
     except ModuleNotFoundError as e:
@@ -16,7 +19,4 @@ def main() -> None:
             "tallybayes: the command line needs more than the library: pip install 'tallybayes[cli]'", file=sys.stderr
         )
         sys.exit(1)
-    from tallybayes.cli.start import own_process
-
-    own_process()
-    app()
+    start.run(app)

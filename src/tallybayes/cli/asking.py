@@ -72,13 +72,13 @@ def _answers(model: Any, loss: str | None) -> Any:
     """What gives the answers: the model, or the cheapest answer under a table of costs."""
     if loss is None:
         return model.predict
-    from sklearn.frozen import FrozenEstimator
-
-    from tallybayes import BayesDecision
     from tallybayes.cli.settings import read_loss
+    from tallybayes.decision import chosen, conditional_risk
+    from tallybayes.estimators import loss as losses
 
-    found = read_loss(loss, model.classes_.tolist())
-    return BayesDecision(FrozenEstimator(model), found).fit(None, None).predict
+    matrix, answers = losses.read_loss(read_loss(loss, model.classes_.tolist()), None, model.classes_)
+    labels = losses.label_array(answers, model.classes_)
+    return lambda X: labels[chosen(conditional_risk(model.predict_proba(X), matrix), None)]
 
 
 @say.answering

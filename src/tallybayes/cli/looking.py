@@ -11,7 +11,7 @@ from tallybayes.cli import options as o
 from tallybayes.cli import say
 
 
-@say.answering
+@say.answering_with_sklearn
 def compare(
     data: o.Data,
     target: o.Target,
@@ -38,7 +38,7 @@ def compare(
     say.show(found.text() + drawn, {"rows_in_data": seen, **found.to_dict()}, json)
 
 
-@say.answering
+@say.answering_with_sklearn
 def check(
     data: o.Data,
     target: o.Target,
@@ -134,5 +134,6 @@ def _described(name: str, told: dict[Any, dict[str, float]]) -> str:
     """One line per class; levels or parameters as they are called."""
     lines = [f"{name}:"]
     for label, facts in told.items():
-        lines.append(f"  {label}: " + ", ".join(f"{what} {value:.6g}" for what, value in facts.items()))
+        said = ", ".join(f"{what} {value:.6g}" for what, value in facts.items())
+        lines.append(f"  {label}: {said or 'nothing, no row had a value'}")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from typing import Any, ParamSpec
 
 import typer
 
-from tallybayes.cli.start import quick_start
+from tallybayes.cli import start
 from tallybayes.errors import TallybayesError
 
 P = ParamSpec("P")
@@ -50,13 +50,21 @@ WITHOUT_SET: Words = (
 
 def answering(command: Callable[P, None]) -> Callable[P, None]:
     """Makes a function a command: a quick start, warnings and errors as single lines, the right exit code."""
+    return _command(command, start.alone)
 
+
+def answering_with_sklearn(command: Callable[P, None]) -> Callable[P, None]:
+    """The same for a command that hands models to scikit-learn."""
+    return _command(command, start.with_sklearn)
+
+
+def _command(command: Callable[P, None], begin: Callable[[], None]) -> Callable[P, None]:
     takes = inspect.signature(command).parameters
     words = (() if "kind" in takes else WITHOUT_KIND) + (() if "set_" in takes else WITHOUT_SET) + WORDS
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        quick_start()
+        begin()
         try:
             with _notes(words):
                 command(*args, **kwargs)

@@ -28,27 +28,28 @@ def model_class(name: str) -> Any:
 
 def make_model(name: str, given: Sequence[str], schema: Any) -> Any:
     """schema: kinds by column, or another model's schema."""
-    model = model_class(name)()
-    allowed = model.get_params(deep=False)
+    model = model_class(name)
+    allowed = model._get_param_names()
     options = pairs(given, "--set")
     for key in options:
         if key not in allowed:
-            known = ", ".join(sorted(allowed)) or "none"
+            known = ", ".join(allowed) or "none"
             raise typer.BadParameter(f"{name} has no parameter {key!r}. Parameters: {known}.", param_hint="--set")
     if schema and "schema" not in allowed:
         raise typer.BadParameter(f"{name} takes columns of one kind only; use NaiveBayes.", param_hint="--kind")
     if schema:
         options["schema"] = schema
-    return model.set_params(**options)
+    return model(**options)
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, Any]:
     """['alpha=0.5', 'distributions=mdl'] → {'alpha': 0.5, 'distributions': 'mdl'}: JSON where it is, else text."""
-    out = {}
+    out: dict[str, Any] = {}
     for item in given:
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise typer.BadParameter(f"expected key=value; got {item!r}.", param_hint=option)
+        _once(key, out, option)
         out[key] = _value(value)
     return out
 
@@ -65,7 +66,7 @@ def _value(text: str) -> Any:
 
 def read_kinds(given: Sequence[str]) -> dict[str, str]:
     """['zip=categorical'] → {'zip': 'categorical'}. The name may hold '=': the last one counts."""
-    out = {}
+    out: dict[str, str] = {}
     for item in given:
         name, equals, kind = item.rpartition("=")
         if not equals or kind not in KINDS:
@@ -73,8 +74,14 @@ def read_kinds(given: Sequence[str]) -> dict[str, str]:
             raise typer.BadParameter(
                 f"expected column=kind with a kind of {allowed}; got {item!r}.", param_hint="--kind"
             )
+        _once(name, out, "--kind")
         out[name] = kind
     return out
+
+
+def _once(key: str, said: Mapping[str, Any], option: str) -> None:
+    if key in said:
+        raise typer.BadParameter(f"{key!r} is said twice. Say it once.", param_hint=option)
 
 
 def read_prior(text: str | None, classes: Sequence[Any]) -> Any:

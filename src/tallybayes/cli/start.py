@@ -1,14 +1,23 @@
-"""A quick start: what scikit-learn, scipy and pyarrow import but no command uses is left out, or waits until asked for.
+"""A quick start and a quick end: a command imports what it uses, and does not tidy up what the system clears anyway.
 
-Importing scikit-learn takes more than a second, most of which goes to pandas, scipy.stats and two corners of NumPy:
-wanted by functions that a command never calls. A command lives for a second, so it matters. A library must not do such
-things to somebody else's process, so this happens only where the process is our own: `main` calls `own_process`.
+A command lives for a second, and importing scikit-learn takes longer than that wherever pandas is installed, or half of
+it where not. So most commands do without (`alone`), and those that cannot leave out, or put off until asked for, what
+scikit-learn, scipy and pyarrow import for functions that no command calls (`with_sklearn`). Nothing that is imported is
+garbage, so the collector waits until then and never looks at it; and at the end nothing is taken apart (`run`), which
+would take another tenth of a second.
+
+A library must not do such things to somebody else's process, so all this happens only where the process is our own:
+`main` calls `own_process`.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
+import os
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from types import ModuleType
@@ -24,17 +33,57 @@ def own_process() -> None:
     """Says that this process runs one command and nothing else."""
     global _own
     _own = True
+    gc.disable()  # until `_started`
 
 
-def quick_start() -> None:
-    """Imports numpy, scipy and scikit-learn without what is not needed here."""
+def run(command: Callable[[], Any]) -> None:
+    """Runs a command and ends the process, there and then. Files are closed by then: each is written in a `with`."""
+    try:
+        command()
+    except SystemExit as e:
+        if not isinstance(e.code, int):
+            raise
+        with suppress(BrokenPipeError):  # the reader of our output has seen enough
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(e.code)
+
+
+def alone() -> None:
+    """For a command that hands no model to scikit-learn."""
     if not _own or "sklearn" in sys.modules:
         return
-    sys.meta_path.insert(0, _Without())
+    from tallybayes import estimators
+
+    _hide_pandas()
+    estimators.standalone = True
+    import tallybayes.persist  # noqa: F401 - all commands use it
+
+    _started()
+
+
+def with_sklearn() -> None:
+    """For a command that does: imports it without what is not needed here."""
+    if not _own or "sklearn" in sys.modules:
+        return
+    _hide_pandas()
     for name in LATER:
         if name not in sys.modules:
             _stand_in(name)
     import sklearn.base  # noqa: F401
+
+    _started()
+
+
+def _started() -> None:
+    """The collector goes to work, on what will be made from here on."""
+    gc.freeze()
+    gc.enable()
+
+
+def _hide_pandas() -> None:
+    if not any(isinstance(finder, _Without) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Without())
 
 
 class _Without(MetaPathFinder):

@@ -50,7 +50,7 @@ GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")  #
 BATCH_ROWS = 65_536  # rows learned or answered at a time,
 BATCH_CELLS = 1 << 21  # and fewer where they are wide
 BLOCK = 1 << 20  # bytes of text parsed at a time
-AHEAD = 4  # blocks that are read while somebody works on another
+AHEAD = 16  # blocks that are read while somebody works on a batch, which is of about 10
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,8 @@ def _stream(path: str, format: str, text: Text, schema: pa.Schema) -> Iterator[p
         from pyarrow import parquet
 
         with parquet.ParquetFile(path) as file:
-            yield from file.iter_batches(BATCH_ROWS, columns=schema.names)
+            rows = max(1000, BLOCK // (8 * len(schema.names)))  # a block of numbers
+            yield from file.iter_batches(min(BATCH_ROWS, rows), columns=schema.names)
     elif format == "arrow":
         with pa.memory_map(path) as source:
             reader = pa.ipc.open_file(source)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tallybayes.cli.say import plain
 from tallybayes.cli.tables import ENDINGS
 from tallybayes.errors import OptionError
 from tallybayes.persist import files
@@ -70,7 +71,7 @@ class _Pipe(io.RawIOBase):
 def _pieces(tables: Iterator[pa.Table], format: str) -> Iterator[bytes]:
     if format == "jsonl":
         for table in tables:
-            lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in table.to_pylist())
+            lines = (json.dumps(plain(row), ensure_ascii=False, allow_nan=False) for row in table.to_pylist())
             yield "".join(line + "\n" for line in lines).encode("utf-8")
         return
     pipe, writer = _Pipe(), None

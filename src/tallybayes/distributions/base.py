@@ -94,6 +94,10 @@ class Distribution(ABC):
             if key in self.cells and a.shape[:1] != (context.K,):
                 raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
 
+    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Which of the d columns had a value in some row, as far as the tally shows."""
+        return np.ones(d, dtype=bool)
+
     @abstractmethod
     def estimate(self, s: Stats, context: Context) -> Params:
         """The parameters that people read."""
@@ -161,6 +165,13 @@ def subtract(a: Array, b: Array) -> Array:
         raise ForgetError(NEVER_LEARNED)
     r[r <= DUST * scale] = 0.0
     return r
+
+
+def met_codes(count: Array, sizes: Array) -> NDArray[np.bool_]:
+    """Which columns were counted at all; count: of all columns side by side, sizes: how many codes each has."""
+    there = np.append(np.cumsum(count.any(axis=0)), 0)  # index −1: nothing before the first
+    ends = np.cumsum(sizes) - 1
+    return np.asarray(there[ends] > there[ends - sizes])
 
 
 def dense_sum(d: Distribution, data: Sparse, y: NDArray[np.int32], w: Weights, K: int) -> Stats:

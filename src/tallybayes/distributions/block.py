@@ -87,6 +87,9 @@ class GaussianBlock(Distribution):
         if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
             raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
 
+    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:
+        return np.diagonal(s["n"].sum(axis=0)) > 0 if s["n"].ndim == 3 else super().met(s, d)
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         if not all((np.abs(value) <= (ROOT if key == "rows" else MOST)).all() for key, value in s.items()):
             raise _core.BadValue("overflow", 0, 0, float(np.nanmax(np.abs(s["mean"]))))

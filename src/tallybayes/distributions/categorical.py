@@ -19,6 +19,7 @@ from tallybayes.distributions.base import (
     Stats,
     Weights,
     expect,
+    met_codes,
     spread,
     subtract,
 )
@@ -116,6 +117,9 @@ class Categorical(Distribution):
             exist.append(here)
             number.append(N + (1 if self.other else 0))
         return exist, np.array(number, dtype=np.float64)
+
+    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return met_codes(s["count"], s["sizes"])
 
     def estimate(self, s: Stats, context: Context) -> Params:
         # a level that is declared has a place of its own, met or not

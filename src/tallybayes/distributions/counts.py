@@ -125,6 +125,9 @@ class Poisson(Distribution):
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
+    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return np.asarray(s["n"].any(axis=0))
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         n, total = s["n"], s["sum"]
         overall = total.sum(axis=0) / np.maximum(n.sum(axis=0), np.finfo(float).tiny)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import lapack
+import scipy
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Params, Stats
@@ -139,14 +139,14 @@ def root_of(cov: Array, unit: Array, pooled: Array, tol: float) -> tuple[Array, 
     if d == 0:
         return np.zeros((0, 0)), 0.0
     scaled = cov / unit / unit[:, None]
-    lower, bad = lapack.dpotrf(scaled, lower=1)
+    lower, bad = scipy.linalg.lapack.dpotrf(scaled, lower=1)
     if not bad:
         norm = float(np.abs(scaled).sum(axis=0).max())
-        reciprocal, _ = lapack.dpocon(lower, norm, uplo="L")
+        reciprocal, _ = scipy.linalg.lapack.dpocon(lower, norm, uplo="L")
         bad = reciprocal * min(norm, 1.0) <= 4 * max(tol**2, 8 * d * EPS)
     if bad:
         lower = mended(scaled, pooled / unit / unit[:, None], tol)
-    inverse, _ = lapack.dtrtri(lower, lower=1)
+    inverse, _ = scipy.linalg.lapack.dtrtri(lower, lower=1)
     factor = np.tril(inverse) / unit
     return factor, 2.0 * float(np.log(np.abs(np.diag(lower))).sum() + np.log(unit).sum())
 
@@ -184,5 +184,5 @@ def colour(noise: Array, p: Params, k: int) -> Array:
 def root(p: Params, k: int) -> Array:
     """L with L Lᵀ = Σ_k over the columns that vary."""
     factor = p["factor"][k if len(p["factor"]) > 1 else 0][np.ix_(p["keep"], p["keep"])]
-    lower, _ = lapack.dtrtri(factor, lower=1) if len(factor) else (factor, 0)
+    lower, _ = scipy.linalg.lapack.dtrtri(factor, lower=1) if len(factor) else (factor, 0)
     return np.tril(lower)

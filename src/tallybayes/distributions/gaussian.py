@@ -93,6 +93,9 @@ class Gaussian(Distribution):
     def check(self, s: Stats, context: Context) -> None:
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=("n", "m2"))
 
+    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return np.asarray(s["n"].any(axis=0))
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         mean, var, epsilon = _core.gaussian_estimate(
             s["n"], s["mean"], s["m2"], self.ddof, self.shared, float(self.var_smoothing)

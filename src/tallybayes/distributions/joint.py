@@ -26,6 +26,7 @@ from tallybayes.distributions.base import (
     Stats,
     Weights,
     expect,
+    met_codes,
     spread,
     subtract,
 )
@@ -176,6 +177,11 @@ class Joint(Distribution):
             "joint": np.asarray(_core.move_tables(s["joint"], s["sizes"], sizes, t.columns, t.starts, maps)),
             **(move_moments(self.real_sets(len(sizes)), s, s["sizes"], sizes, maps) if self.reals else {}),
         }
+
+    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        """Of real columns the moments without a parent come first."""
+        discrete = met_codes(s["single"], s["sizes"])
+        return np.append(discrete, s["n"][:, : self.reals].any(axis=0)) if self.reals else discrete
 
     def check(self, s: Stats, context: Context) -> None:
         if not isinstance(self.reals, int) or not 0 <= self.reals <= context.d:

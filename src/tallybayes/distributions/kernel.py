@@ -92,6 +92,9 @@ class Kernel(Distribution):
         if not rises.all() or (len(first) and not (np.add.reduceat(s["weight"], first) > 0).all()):
             raise ValueError("the values of a column and class do not rise, or weigh nothing")
 
+    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:
+        return np.asarray(np.diff(s["start"]).reshape(d, -1).any(axis=1))
+
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         K = int(s["K"])
         d = (len(s["start"]) - 1) // K
@@ -110,6 +113,7 @@ class Kernel(Distribution):
             h = np.where(h > 0, h, alone)
         else:
             h = np.broadcast_to(self.bandwidth * deviation, (K, d))
+        mean = _means(s, K, d)
         if (deviation == 0).any():  # a column that never varies: no values, so no factor
             s = _gather(s, [[] if deviation[j] == 0 else [j * K + c] for j in range(d) for c in range(K)], K)
         h = np.ascontiguousarray(h)
@@ -123,7 +127,7 @@ class Kernel(Distribution):
             "bandwidth": h,
             "values": (s["start"], s["value"], s["weight"]),
             "tables": tables,
-            "mean": _means(s, K, d),
+            "mean": mean,
         }
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
@@ -138,7 +142,7 @@ class Kernel(Distribution):
         K, d = p["bandwidth"].shape
         out = []
         for j in range(d):
-            x = np.full(len(y), np.nan)
+            x = p["mean"][y, j]  # of a column that never varies: its value
             for c in np.unique(y):
                 here = y == c
                 a, b = start[j * K + c], start[j * K + c + 1]
@@ -197,6 +201,11 @@ def _deviation(s: Stats, j: int, K: int) -> float:
 
 
 def _means(s: Stats, K: int, d: int) -> Array:
+    """The mean of each class and column; of equal values exactly that value."""
     spans = zip(s["start"][:-1], s["start"][1:], strict=True)
-    found = [np.average(s["value"][a:b], weights=s["weight"][a:b]) if b > a else np.nan for a, b in spans]
+    found = [np.average(s["value"][a:b], weights=s["weight"][a:b]) if b > a + 1 else _only(s, a, b) for a, b in spans]
     return np.array(found).reshape(d, K).T
+
+
+def _only(s: Stats, a: int, b: int) -> float:
+    return float(s["value"][a]) if b > a else np.nan

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import solve_triangular
+import scipy
 
 from tallybayes.distributions import covariance, wide
 from tallybayes.distributions.base import Array, Params
@@ -36,7 +36,7 @@ def scores(x: Array, p: Params) -> Array:
                 # rows of L for these coordinates: Σ_oo = L_o L_oᵀ, and R of its QR is a root without squaring
                 r = np.linalg.qr(whole[k if own else 0][pattern].T, mode="r")
                 half = np.log(np.abs(np.diag(r))).sum() + 0.5 * len(columns) * covariance.LOG_2PI
-            z = solve_triangular(r, away.T, trans="T") if len(columns) else away.T
+            z = scipy.linalg.solve_triangular(r, away.T, trans="T") if len(columns) else away.T
             out[rows, k] = -half - 0.5 * np.square(z).sum(axis=0)
     return out
 

@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Stats, Weights
@@ -244,8 +244,8 @@ def marginal(m: Moments, below: Normal, a: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = (
             0.5 * np.log(a / total)
-            + special.gammaln(total / 2)
-            - special.gammaln(a / 2)
+            + scipy.special.gammaln(total / 2)
+            - scipy.special.gammaln(a / 2)
             + a / 2 * np.log(a * below[1])
             - total / 2 * np.log(total * var)
             - m.n / 2 * np.log(np.pi)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from tallybayes import _core
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number
+from tallybayes.estimators.contract import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.estimators.linear import precision_of

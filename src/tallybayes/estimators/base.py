@@ -14,11 +14,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
 
 from tallybayes import _core, tally
 from tallybayes.errors import LabelError, MergeError, OptionError, TableError, is_number, listing
+from tallybayes.estimators.contract import BaseEstimator, ClassifierMixin, not_fitted
 from tallybayes.estimators.evidence import Explains
 from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import OTHER, check_weights, drop_weightless, warn_ambiguous, warn_unseen
@@ -335,7 +334,7 @@ class TallyClassifier(
     def _parameters(self) -> Parameters:
         if self._model is None:
             if not self._tally.weight.sum() > 0:
-                raise NotFittedError(f"This {type(self).__name__} has forgotten every row it learned. Fit it again.")
+                raise not_fitted(f"This {type(self).__name__} has forgotten every row it learned. Fit it again.")
             self._model = estimate(self._tally, self.schema_, self._groups, self._prior())
         model: Parameters = self._model
         return model
@@ -356,7 +355,7 @@ class TallyClassifier(
 
     def _require_fit(self) -> None:
         if not self._fitted():
-            raise NotFittedError(
+            raise not_fitted(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
             )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from tallybayes import shift
 from tallybayes.errors import OptionError, TableError, is_number
@@ -107,6 +106,8 @@ class Priors:
         L, offset = _likelihoods(scores[:, alive])
         found = shift.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)
         if not found.converged:
+            from sklearn.exceptions import ConvergenceWarning
+
             warnings.warn(
                 f"The log-likelihood may rise by more than tol={tol:g} after {max_iter} steps. Raise max_iter or tol.",
                 ConvergenceWarning,

@@ -78,8 +78,10 @@ def _panel(model: Any, name: str, j: int, group: Any, column: Array) -> Panel:
     labels = model.classes_.tolist()
     found = model.describe(name)
     cut = j in model.schema_.cuts
-    # a network may hold numbers beside codes; of those it gives moments, not probabilities
-    coded = group.distribution.needs != "numbers" and not cut and not set(found[labels[0]]) >= MOMENTS
+    # a network may hold numbers beside codes; of those it gives moments (or nothing), not probabilities
+    facts = set(found[labels[0]])
+    real = group.distribution.needs == "numbers" or facts >= MOMENTS or (not facts and j not in model.schema_.levels)
+    coded = not real and not cut
     if coded or isinstance(group.distribution, Threshold):
         values = np.array(list(found[labels[0]]), dtype=object)
         return _few_levels(Panel(name, "levels", values, np.array([[found[c][v] for v in values] for c in labels])))

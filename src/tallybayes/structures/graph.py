@@ -146,7 +146,10 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 def shown(parents: Parents, names: Sequence[str], between: Any, target: str = "class") -> Graph:
-    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix."""
+    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix. A column may be called as the target is: then
+    the target gets an underscore."""
+    while target in names:
+        target += "_"
     edges = tuple(
         (names[i], names[j], {"mutual_information": float(between[i, j])}) for j, own in enumerate(parents) for i in own
     )
