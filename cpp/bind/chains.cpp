@@ -16,7 +16,7 @@ using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::dev
 using Codes = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using AnyCounts = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OwnCounts = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Logs = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Logs = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void expect(bool fits, const char* otherwise) {
   if (!fits) throw nb::value_error(otherwise);
@@ -157,8 +157,22 @@ Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Codes& c
   auto out = make_large<double, 3>({planes, n, K});
   const nb::gil_scoped_release release;
   std::fill_n(out.data(), planes * n * K, 0.0);
-  with_codes(codes, [&]<class T>(const T* p) { add_chains(self.get(), logs.data(), K, p, n, to, out.data()); });
+  with_codes(codes, [&]<class T>(const T* p) {
+    if (logs.dtype() == nb::dtype<float>()) add_chains(self.get(), static_cast<const float*>(logs.data()), K, p, n, to, out.data());
+    else if (logs.dtype() == nb::dtype<double>()) add_chains(self.get(), static_cast<const double*>(logs.data()), K, p, n, to, out.data());
+    else throw nb::type_error("logs must be float32 or float64");
+  });
   return out;
+}
+
+Array<double, 2> py_laplace(const PyChains& self, const AnyCounts& counts, double alpha) {
+  const std::size_t K = counts.shape(1);
+  expect(counts.shape(0) == self.get().counts.back(), "counts must be (cells, classes)");
+  expect(alpha >= 0 && alpha <= std::numeric_limits<double>::max(), "alpha must be a number of at least 0");
+  auto logs = make_large<double, 2>({self.get().rungs.back(), K});
+  const nb::gil_scoped_release release;
+  with_counts(counts.dtype(), counts.data(), [&](const auto* from) { laplace_chains(self.get(), from, K, alpha, logs.data()); });
+  return logs;
 }
 
 }  // namespace
@@ -173,6 +187,11 @@ void bind_chains(nb::module_& m) {
            "view, or -1 for the class; parents: views).")
       .def_prop_ro("cells", [](const PyChains& self) { return self.get().counts.back(); }, "How many counts per class.")
       .def_prop_ro("rungs", [](const PyChains& self) { return self.get().rungs.back(); }, "How many estimates per class.")
+      .def_prop_ro("ends", [](const PyChains& self) {
+             auto out = make_array<std::int64_t, 1>({self.get().rungs.size()});
+             std::copy(self.get().rungs.begin(), self.get().rungs.end(), out.data());
+             return out;
+           }, "Where the estimates of each chain begin, and after the last where they end.")
       .def("count", &py_count, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
            nb::arg("out").noconvert(), "Adds the rows to the counts (cells, classes), uint32 or float64.")
       .def("learn", &py_learn, nb::arg("counts").noconvert(), nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
@@ -181,6 +200,8 @@ void bind_chains(nb::module_& m) {
            "(strengths, logs, terms): the strength of each rung by leave-one-out on the first rows, the logs of all\n"
            "estimates, and the leave-one-out terms (planes, rows, classes) of rows that have been counted. With an empty\n"
            "grid alpha is added to each count instead. strengths: known ones, from which none is chosen again.")
+      .def("laplace", &py_laplace, nb::arg("counts").noconvert(), nb::arg("alpha"),
+           "The logs of all estimates with alpha added to each count, in float64.")
       .def("terms", &py_terms, nb::arg("logs").noconvert(), nb::arg("codes").noconvert(), nb::arg("planes"),
            nb::arg("plane").noconvert(), nb::arg("scale").noconvert(),
            "(planes, rows, classes): the sums of scale * log P of the chains of each plane. Plane -1 of a chain of the class:\n"

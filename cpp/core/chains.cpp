@@ -294,6 +294,35 @@ void learn_chains(const Chains& chains, const Count* counts, std::size_t classes
   });
 }
 
+template <class Count>
+void laplace_chains(const Chains& chains, const Count* counts, std::size_t classes, double alpha, double* logs) {
+  parallel_for(chains.count, [&](std::size_t i, int) {
+    const std::size_t k = chains.parents(i), row = chains.bins(i) * classes;
+    const double levels = static_cast<double>(chains.child[i] < 0 ? classes : chains.bins(i));
+    const Count* from = counts + chains.counts[i] * classes;
+    std::vector<double> n(from, from + (chains.counts[i + 1] - chains.counts[i]) * classes);
+    double* to = logs + chains.rungs[i + 1] * classes;
+    for (std::size_t l = k + 1; l-- > 0;) {  // the longest first: they come last
+      to -= n.size();
+      for (std::size_t u = 0; u < n.size(); u += row) {
+        for (std::size_t e = 0; e < row; ++e) {
+          double total = 0;
+          for (std::size_t x = chains.child[i] < 0 ? 0 : e % classes; x < row; x += chains.child[i] < 0 ? 1 : classes) total += n[u + x];
+          const double below = total + alpha * levels;
+          to[u + e] = std::log(below > 0 ? (n[u + e] + alpha * levels * (1.0 / levels)) / below : 1.0 / levels);
+        }
+      }
+      if (l == 0) break;
+      const auto inner = static_cast<std::size_t>(chains.views.bins[chains.parent[chains.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
+      std::vector<double> less(n.size() / inner, 0.0);
+      for (std::size_t e = 0; e < n.size(); ++e) less[e / (inner * row) * row + e % row] += n[e];
+      n = std::move(less);
+    }
+  });
+}
+template void laplace_chains(const Chains&, const std::uint32_t*, std::size_t, double, double*);
+template void laplace_chains(const Chains&, const double*, std::size_t, double, double*);
+
 namespace {
 
 // The cells of some rows in the estimates of one chain. Where a parent is missing, the rung before it stands in.
@@ -336,8 +365,8 @@ struct Cells {
 
 }  // namespace
 
-template <class T>
-void add_chains(const Chains& chains, const float* logs, std::size_t classes, const T* codes, std::size_t n,
+template <class T, class Log>
+void add_chains(const Chains& chains, const Log* logs, std::size_t classes, const T* codes, std::size_t n,
                 const Planes& planes, double* out) {
   std::vector<Readers<T>> readers;
   for (std::size_t i = 0; i < chains.count; ++i) readers.emplace_back(chains, i);
@@ -346,8 +375,15 @@ void add_chains(const Chains& chains, const float* logs, std::size_t classes, co
     for (std::size_t i = 0; i < chains.count; ++i) {
       Cells<T> cells(chains, i, readers[i], codes, n, first, some);
       const auto add = [&](std::size_t plane, double scale) {
-        TB_CALL(add_cells, logs + chains.rungs[i] * classes, cells.cell.data(), some, classes, scale,
-                out + (plane * n + first) * classes);
+        const Log* from = logs + chains.rungs[i] * classes;
+        double* to = out + (plane * n + first) * classes;
+        if constexpr (sizeof(Log) == 4) {
+          TB_CALL(add_cells, from, cells.cell.data(), some, classes, scale, to);
+        } else {
+          for (std::size_t r = 0; r < some; ++r) {
+            for (std::size_t c = 0; c < classes && cells.cell[r] != kNoCell; ++c) to[r * classes + c] += scale * from[cells.cell[r] * classes + c];
+          }
+        }
       };
       struct Whole {
         decltype(add)& to;
@@ -380,7 +416,8 @@ void add_chains(const Chains& chains, const float* logs, std::size_t classes, co
                              double*, float*, float*);                                                                      \
   template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Planes&,        \
                              double*, float*, float*);                                                                      \
-  template void add_chains(const Chains&, const float*, std::size_t, const T*, std::size_t, const Planes&, double*);
+  template void add_chains(const Chains&, const float*, std::size_t, const T*, std::size_t, const Planes&, double*);        \
+  template void add_chains(const Chains&, const double*, std::size_t, const T*, std::size_t, const Planes&, double*);
 TB_CHAINS(std::uint8_t)
 TB_CHAINS(std::uint16_t)
 TB_CHAINS(std::uint32_t)

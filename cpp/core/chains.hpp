@@ -79,9 +79,13 @@ template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows, const Smooth& smooth,
                   const Planes& planes, double* strengths, float* logs, float* terms);
 
-// out (planes, rows, classes) += scale * log P of the chains.
-template <class T>
-void add_chains(const Chains& chains, const float* logs, std::size_t classes, const T* codes, std::size_t n,
+// logs (rung cells, classes): log (n + alpha) / (total + alpha v), to the last bit what core/families.cpp says.
+template <class Count>
+void laplace_chains(const Chains& chains, const Count* counts, std::size_t classes, double alpha, double* logs);
+
+// out (planes, rows, classes) += scale * log P of the chains. Log: float, or double.
+template <class T, class Log>
+void add_chains(const Chains& chains, const Log* logs, std::size_t classes, const T* codes, std::size_t n,
                 const Planes& planes, double* out);
 
 }  // namespace tb

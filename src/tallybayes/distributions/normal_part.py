@@ -27,6 +27,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 FREEDOM = (np.inf, 10.0)  # ν of Student's t; the normal distribution has infinitely many
+JUDGES = 1500  # rows that choose λ, γ and ν
 BLOCK = 1 << 18  # numbers at a time
 CHOICES = (  # of λ and γ
     (1.0, 0.0), (1.0, 0.1), (1.0, 0.5), (0.5, 0.0), (0.5, 0.1), (0.1, 0.0), (0.1, 0.1), (0.02, 0.02), (0.02, 0.2),
@@ -59,6 +60,16 @@ class Scale:
             own = self.value[self.start[i] : self.start[i + 1]]
             out[:, i] = own[np.minimum(codes[j], len(own) - 1)]
         return out
+
+    def check(self, d: int) -> None:
+        """Raises ValueError if these are not numbers for levels of d columns: they may come from a file."""
+        n = len(self.column)
+        if self.start.shape != (n + 1,) or self.start[0] != 0 or self.start[-1] != len(self.value):
+            raise ValueError("the Gaussian part has no value for each level")
+        if n and ((np.diff(self.start) < 1).any() or self.column.min() < 0 or self.column.max() >= d):
+            raise ValueError("the Gaussian part is of other columns")
+        if not np.isfinite(self.value).all():
+            raise ValueError("the Gaussian part does not hold finite numbers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +110,28 @@ class Normals:
     root: Floats
     constant: Floats
     freedom: float
+    below: Floats  # m_k
+    floor: Floats  # γ D + T / (m_k + 1)
 
     def logs(self, z: Floats) -> Floats:
-        nothing = np.zeros_like(self.constant)
+        nothing = np.zeros_like(self.constant)  # the kernel has −½ of the distance
         distance = -2 * np.asarray(_core.quadratic_scores(_core.Columns(z), self.mean, self.root, nothing))
         return self.constant - tails(distance, z.shape[1], self.freedom)
+
+
+    def by_column(self, line: Scale, codes: Array, d: int) -> tuple[Floats, Floats]:
+        """(rows, d, classes) and (classes,): what each column adds, and what is the same for all rows. Of the distance
+        |root e|² = Σ_i e_i (root' root e)_i each dimension has its own summand; the tails scale all of them alike."""
+        z = line.read(codes)
+        out = np.zeros((len(z), d, len(self.mean)))
+        for k, (mean, root) in enumerate(zip(self.mean, self.root, strict=True)):
+            e = z - mean
+            own = e * ((e @ root.T) @ root)
+            distance = own.sum(axis=1)
+            whole = tails(distance, z.shape[1], self.freedom)
+            share = np.divide(whole, distance, out=np.zeros_like(whole), where=distance > 0)
+            np.add.at(out[:, :, k].T, line.column, -(own * share[:, None]).T)
+        return out, self.constant
 
 
 def tails(distance: Floats, p: int, freedom: float) -> Floats:
@@ -115,21 +143,33 @@ def tails(distance: Floats, p: int, freedom: float) -> Floats:
 
 def normals(s: Sums, lam: float, gam: float, freedom: float) -> Normals | None:
     """None where a covariance has no inverse."""
-    found = _roots(_covariances(s, lam, gam)[0])
-    return None if found is None else Normals(s.mean, found[0], -0.5 * found[1], freedom)
+    return _normals(s, lam, gam, freedom, *_bounds(s, lam, gam))
 
 
-def _covariances(s: Sums, lam: float, gam: float) -> tuple[Floats, Floats]:
-    """The covariance of each class, and m_k."""
+def kept(s: Sums, old: Normals, lam: float, gam: float, freedom: float) -> Normals | None:
+    """The same for other sums, with what `left_out` keeps as it was."""
+    return _normals(s, lam, gam, freedom, old.below, old.floor)
+
+
+def _normals(s: Sums, lam: float, gam: float, freedom: float, below: Floats, floor: Floats) -> Normals | None:
+    found = _roots(_covariances(s, lam, gam, below, floor))
+    return None if found is None else Normals(s.mean, found[0], -0.5 * found[1], freedom, below, floor)
+
+
+def _bounds(s: Sums, lam: float, gam: float) -> tuple[Floats, Floats]:
+    """m_k, and what is added to the diagonal."""
     N, K = s.n.sum(), (s.n > 0).sum()
-    pooled = s.scatter.sum(axis=0)
     below = np.maximum((1 - lam) * np.maximum(s.n - 1, 0.0) + lam * (N - K), 1.0)
-    out = ((1 - lam) * s.scatter + lam * pooled) * ((1 - gam) / below)[:, None, None]
-    centre = s.n @ s.mean / N
-    whole = (np.diag(pooled) + s.n @ (s.mean - centre) ** 2) / N + 1e-6
-    at = np.arange(len(pooled))
-    out[:, at, at] += gam * np.diag(pooled) / max(N - K, 1.0) + whole / (below + 1)[:, None]
-    return out, below
+    pooled = np.einsum("kii->i", s.scatter)
+    whole = (pooled + s.n @ (s.mean - s.n @ s.mean / N) ** 2) / N + 1e-6
+    return below, gam * pooled / max(N - K, 1.0) + whole / (below + 1)[:, None]
+
+
+def _covariances(s: Sums, lam: float, gam: float, below: Floats, floor: Floats) -> Floats:
+    out = ((1 - lam) * s.scatter + lam * s.scatter.sum(axis=0)) * ((1 - gam) / below)[:, None, None]
+    at = np.arange(out.shape[1])
+    out[:, at, at] += floor
+    return np.asarray(out)
 
 
 def _roots(m: Floats) -> tuple[Floats, Floats] | None:
@@ -150,8 +190,8 @@ def left_out(
     S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r). What the sums are divided by, D and T are
     kept. Rows that are all of their class have no mean without themselves: they are taken to lie on it."""
     K, p = s.mean.shape
-    covariance, below = _covariances(s, lam, gam)
-    found = _roots(covariance)
+    below, floor = _bounds(s, lam, gam)
+    found = _roots(_covariances(s, lam, gam, below, floor))
     if found is None:
         return None
     root, log_det = found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,34 +12,39 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tallybayes import _core
+from tallybayes.distributions.ensemble import Part
+from tallybayes.distributions.ensemble_fit import grows
 from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.tables import Tables
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Batches = Callable[[], Iterator[tuple[Array, NDArray[np.int32], Floats | None]]]  # codes, classes, weights
 
 NONE = 255
 PAIR_CELLS = 1 << 25  # counts of pairs of columns
+CELLS = 1 << 26  # counts of all chains
+PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
 DIMENSIONS = 200  # of the Gaussian part, at most
 INDICATORS = 30  # of one category
+CONTEXT_CELLS = 1 << 17
 
 
 @dataclass(frozen=True)
-class Plan:
+class Recipe:
     """How much of everything."""
 
-    members: int  # super-parents drawn by what they tell about the class
-    even: int  # … nearly all columns alike
-    naive: int  # without parents, on finer cuts
+    informed: int  # networks whose super-parents are drawn by what they tell about the class
+    even: int  # … drawn from nearly all columns alike
+    naive: int  # without parents, on finer bins
     contexts: int
     gaussian: bool
-    weighted: bool
+    weighting: str
     parents: int = 4
     bins: tuple[int, int] = (5, 12)
     naive_bins: tuple[int, int] = (10, 25)
-    levels: int = 16  # of a context
-    candidates: int = 6  # for each of them
-    cells: int = 1 << 26  # counts in all
+    depth: int = 16  # of a context
+    tries: int = 6  # columns that are tried for each step of it
     per_row: int = 16  # counts of one chain for each row
 
 
@@ -50,7 +56,7 @@ class Columns:
     sizes: NDArray[np.int64]
     ordered: NDArray[np.bool_]
     missing: NDArray[np.bool_]  # was a value ever missing?
-    middle: list[Floats]  # of the levels of ordered columns: where they are on the line
+    weight: Floats  # of each class
 
     @property
     def d(self) -> int:
@@ -63,8 +69,23 @@ class Columns:
     def split(self) -> list[Floats]:
         return np.split(self.single, np.cumsum(self.sizes)[:-1], axis=1)
 
+    def of(self, which: Array) -> Columns:
+        """Some of them."""
+        parts = self.split()
+        single = np.ascontiguousarray(np.concatenate([parts[j] for j in which.tolist()], axis=1))
+        return Columns(single, self.sizes[which], self.ordered[which], self.missing[which], self.weight)
 
-class Views:
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """In nats, less what chance alone would show. able: the columns that may be parents, in ascending order."""
+
+    with_class: Floats
+    able: NDArray[np.int64]
+    between: Floats  # (columns, able): I(x_i; x_j | y)
+
+
+class Chains:
     """Views and chains as they are gathered."""
 
     def __init__(self, columns: Columns) -> None:
@@ -79,7 +100,7 @@ class Views:
 
     def view(self, j: int, levels: Array, bins: int) -> int:
         """A view of column j; a missing value has a bin of its own where there ever was one."""
-        missing = bool(self.columns.missing[j]) and bins < NONE - 1
+        missing = bool(self.columns.missing[j])
         self.column.append(j)
         self.maps.append(np.append(levels, bins if missing else NONE).astype(np.uint8))
         self.bins.append(bins + missing)
@@ -92,7 +113,9 @@ class Views:
         self.share.append(share)
 
     def arrays(self) -> dict[str, Any]:
+        """Fields of an Ensemble."""
         return {
+            "columns": self.columns.d,
             "view_column": np.array(self.column, dtype=np.int32),
             "view_start": np.cumsum([0, *map(len, self.maps)]).astype(np.int64),
             "view_map": np.concatenate(self.maps) if self.maps else np.empty(0, dtype=np.uint8),
@@ -102,207 +125,225 @@ class Views:
             "parent_start": np.cumsum([0, *map(len, self.parents)]).astype(np.int64),
             "plane": np.array(self.plane, dtype=np.int32),
             "share": np.array(self.share, dtype=np.float64),
-            "columns": self.columns.d,
         }
 
 
-def choose(columns: Columns, plan: Plan, spans: Any, sample: dict[str, Array], seed: int) -> dict[str, Any]:
-    """The fields of an Ensemble. spans: () → iterator of (codes, y, w); sample: rows, row_label, row_weight."""
+def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: dict[str, Array], seed: int) -> dict[str, Any]:
+    """The fields of an Ensemble. kept: its sample of rows."""
     rng = np.random.default_rng(seed)
-    d, K, n = columns.d, columns.K, float(columns.single.sum() / max(1, columns.d))
-    n = max(n, float(sample["row_weight"].sum()))
-    views, parts = Views(columns), []
-    with_class, between = information(columns, spans, seed)
-    narrow = d <= 64
-    limit = int(min(max(plan.per_row * n, 4096), 1 << 19, max(plan.cells // max(1, (plan.members + plan.even) * d), 64)))
-    halves = [(plan.members, 1.0, 0.5), (plan.even, 10.0, 0.0)]
-    planes = 0
-    if not plan.weighted or not narrow or not plan.even:
-        parts.append(("members", 0, d, 1 / 3, True))
-        where, planes = [0, 0], d
-    else:
-        parts += [("members", 0, d, 1 / 6, True), ("even members", d, d, 1 / 6, True)]
-        where, planes = [0, d], 2 * d
-    for half, (count, noise, mdl) in enumerate(halves):
+    chains, parts = Chains(columns), list[Part]()
+    known = information(columns, batches, seed)
+    plane_of = planes(known.with_class)
+    width = int(plane_of.max()) + 1
+    apart = recipe.weighting == "features"  # a part's two halves have weights of their own
+    together = recipe.informed + recipe.even
+    limit = cells_of_one(columns, recipe)
+    for half, (count, noise, mdl) in enumerate(((recipe.informed, 1.0, 0.5), (recipe.even, 10.0, 0.0))):
         if not count:
             continue
-        maps, bins = draw(columns, count, plan.bins, mdl, seed + half)
-        together = count if where[0] != where[1] else plan.members + plan.even
+        if apart or not parts:
+            name = "even networks" if half and apart else "networks"
+            parts.append(Part(name, width * len(parts), width, 0.5 if apart and recipe.even else 1.0))
+        maps, bins = draw(columns, count, recipe.bins, mdl, seed + half)
         for e in range(count):
-            own = [views.view(j, maps[e][j], int(bins[e, j])) for j in range(d)]
-            for j, parents in enumerate(super_parents(with_class, between, plan.parents, noise, rng)):
-                kept = fitting([own[i] for i in parents], own[j], views.bins, K, limit)
-                views.chain(own[j], kept, where[half] + j, 1 / together)
-    if plan.naive:
-        maps, bins = draw(columns, plan.naive, plan.naive_bins, 0.5, seed + 2)
-        parts.append(("naive", planes, d, 0.0, False))
-        for e in range(plan.naive):
-            for j in range(d):
-                views.chain(views.view(j, maps[e][j], int(bins[e, j])), [], planes + j, 1 / plan.naive)
-        planes += d
-    if plan.contexts:
-        grown = contexts(columns, plan, sample, seed)
-        if grown:
-            parts.append(("contexts", planes, 1, 1 / 3, True))
-            for e, splits in enumerate(grown):
-                own = [views.view(j, levels, bins) for j, levels, bins in splits]
-                views.chain(-1, own, planes + e, 1 / len(grown))
-            planes += 1
-    fields = views.arrays()
-    if plan.gaussian:
-        scale = line(columns)
-        if 0 < len(scale["z_column"]) <= DIMENSIONS:
-            parts.append(("gaussian", planes, 1, 1 / 3, True))
-            fields.update(scale)
-    return {**fields, "parts": tuple(parts), "weighted": plan.weighted}
+            own = [chains.view(j, maps[e][j], int(bins[e, j])) for j in range(columns.d)]
+            for j, parents in enumerate(super_parents(known, recipe.parents, noise, rng)):
+                fit = fitting([own[i] for i in parents], own[j], chains.bins, columns.K, limit)
+                share = 1 / (count if apart else together)
+                chains.chain(own[j], fit, parts[-1].first + int(plane_of[j]), share)
+    if recipe.naive:
+        maps, bins = draw(columns, recipe.naive, recipe.naive_bins, 0.5, seed + 2)
+        parts.append(Part("naive", _end(parts), width, 0.0 if parts else 1.0))
+        for e in range(recipe.naive):
+            for j in range(columns.d):
+                view = chains.view(j, maps[e][j], int(bins[e, j]))
+                chains.chain(view, [], parts[-1].first + int(plane_of[j]), 1 / recipe.naive)
+    grown = contexts(columns, known.able, recipe, kept, seed) if recipe.contexts else []
+    if grown:
+        parts.append(Part("contexts", _end(parts), 1, 1.0))
+        for e, splits in enumerate(grown):
+            own = [chains.view(j, levels, bins) for j, levels, bins in splits]
+            chains.chain(-1, own, parts[-1].first + e, 1 / len(grown))
+    line = numbers(columns) if recipe.gaussian else {"z_column": ()}
+    fields = chains.arrays()
+    if 0 < len(line["z_column"]) <= DIMENSIONS:
+        parts.append(Part("gaussian", _end(parts), 1, 1.0))
+        fields.update(line)
+    plain = tuple(tuple(part) for part in parts)
+    return {**fields, "parts": plain, "plane_of": plane_of, "weighting": recipe.weighting}
 
 
-def draw(columns: Columns, members: int, bins: tuple[int, int], mdl: float, seed: int) -> tuple[list[list[Array]], Array]:
+def _end(parts: list[Part]) -> int:
+    return parts[-1].first + parts[-1].planes if parts else 0
+
+
+def cells_of_one(columns: Columns, recipe: Recipe) -> int:
+    """How many counts, over all classes, one chain may have: some for each row, and not too many in all."""
+    rows = recipe.per_row * float(columns.weight.sum())
+    chains = max(1, (recipe.informed + recipe.even) * columns.d)
+    return int(max(min(max(rows, 4096), 1 << 19, CELLS // chains), 64))
+
+
+def planes(with_class: Floats) -> NDArray[np.int32]:
+    """Which weight each column has."""
+    d = len(with_class)
+    if d <= PLANES:
+        return np.arange(d, dtype=np.int32)
+    out = np.empty(d, dtype=np.int32)
+    out[np.argsort(-with_class, kind="stable")] = np.arange(d) * PLANES // d
+    return out
+
+
+def draw(
+    columns: Columns, members: int, bins: tuple[int, int], mdl: float, seed: int
+) -> tuple[list[list[Array]], NDArray[np.int32]]:
     """Random bins of every column for every member."""
-    maps, count = _core.draw_bins(columns.single, columns.sizes, columns.ordered, members, *bins, mdl, seed)
+    found = _core.draw_bins(columns.single, columns.sizes, columns.ordered, members, *bins, mdl, seed)
     ends = np.cumsum(columns.sizes)[:-1]
-    return [np.split(m, ends) for m in maps], np.asarray(count)
+    return [np.split(m, ends) for m in np.asarray(found[0])], np.asarray(found[1])
 
 
 def fitting(parents: list[int], child: int, bins: list[int], K: int, limit: int) -> list[int]:
-    """As many of the parents, in order, as the limit on cells has room for."""
-    cells, kept = bins[child] * K, []
+    """As many of the parents, in order, as the limit on counts has room for."""
+    cells, kept = bins[child] * K, list[int]()
     for v in parents:
-        if cells * bins[v] > limit:
-            break
         cells *= bins[v]
+        if cells > limit:
+            break
         kept.append(v)
     return kept
 
 
-def super_parents(
-    with_class: Floats, between: Floats, most: int, noise: float, rng: np.random.Generator
-) -> list[list[int]]:
+def super_parents(known: Information, most: int, noise: float, rng: np.random.Generator) -> list[list[int]]:
     """The parents of each column: the super-parents before it that tell something of it beside the class."""
-    key = np.log(with_class) + noise * rng.gumbel(size=len(with_class))
-    order = np.argsort(-key, kind="stable")
-    chosen = order[:most].tolist()
-    rank = {j: r for r, j in enumerate(chosen)}
-    return [[i for i in chosen[: rank.get(j, most)] if between[j, i] > 0] for j in range(len(with_class))]
+    key = np.log(known.with_class[known.able]) + noise * rng.gumbel(size=len(known.able))
+    order = np.argsort(-key, kind="stable")[:most].tolist()
+    rank = {int(known.able[i]): r for r, i in enumerate(order)}
+    useful = known.between[:, order] > 0
+    parents = [int(known.able[i]) for i in order]
+    return [[parents[r] for r in range(rank.get(j, len(order))) if useful[j, r]] for j in range(len(useful))]
 
 
-def information(columns: Columns, spans: Any, seed: int) -> tuple[Floats, Floats]:
-    """I(x; y) and I(x_i; x_j | y) on about six bins, each less what chance alone would show (degrees of freedom / 2n).
+def information(columns: Columns, batches: Batches, seed: int) -> Information:
+    """Counted on about six bins of each column, each value less its expectation by chance: degrees of freedom / 2n.
 
-    Where there are too many pairs, only columns that tell much of the class are taken as parents: NaN stands for the
-    other pairs.
+    Where there would be too many pairs, only the columns that tell most about the class may be parents.
     """
     d, K = columns.d, columns.K
     maps, bins = draw(columns, 1, (6, 6), 0.0, seed)
-    sizes = (bins[0] + columns.missing).astype(np.int64)
-    luts = [np.append(m, b if miss else 255).astype(np.uint8) for m, b, miss in zip(maps[0], bins[0], columns.missing, strict=True)]
-    n_class = columns.single[:, : int(columns.sizes[0])].sum(axis=1) if d else np.zeros(K)
-    coarse = [np.stack([np.bincount(m, weights=c, minlength=b) for c in part]) for m, b, part in zip(maps[0], bins[0], columns.split(), strict=True)]
-    n_class = np.maximum.reduce([c.sum(axis=1) for c in coarse])
-    for j in np.flatnonzero(columns.missing).tolist():
-        coarse[j] = np.concatenate([coarse[j], (n_class - coarse[j].sum(axis=1))[:, None].clip(0)], axis=1)
-    with_class = np.array([_with_class(c) for c in coarse])
-    most = min(d, max(8, int(PAIR_CELLS // max(1, d * 36 * K))))
-    able = np.sort(np.argsort(-with_class, kind="stable")[:most])
+    counts, luts = list[Floats](), list[Array]()
+    for levels, b, part, missing in zip(maps[0], bins[0].tolist(), columns.split(), columns.missing, strict=True):
+        found = np.stack([np.bincount(levels, weights=c, minlength=b) for c in part])
+        rest = np.maximum(columns.weight - found.sum(axis=1), 0.0)[:, None]
+        counts.append(np.concatenate([found, rest], axis=1) if missing else found)
+        luts.append(np.append(levels, b if missing else NONE).astype(np.uint8))
+    sizes = np.array([c.shape[1] for c in counts], dtype=np.int64)
+    with_class = np.array([_with_class(c) for c in counts])
+    able = np.sort(np.argsort(-with_class, kind="stable")[: max(8, PAIR_CELLS // (d * 36 * K))])
     pairs = _pairs(d, able)
+    between = np.zeros((d, len(able)))
+    if not len(pairs):
+        return Information(with_class, able, between)
     tables = Tables(pairs.ravel().astype(np.int32), np.arange(0, 2 * len(pairs) + 1, 2, dtype=np.int64))
-    between = np.full((d, d), np.nan)
-    if len(pairs):
-        counts: Array | None = None
-        for codes, y, w in spans():
-            small = np.stack([lut[np.minimum(c, len(lut) - 1)] for lut, c in zip(luts, codes, strict=True)])
-            if counts is None:
-                counts = np.zeros((K, tables.cells(sizes)), dtype=np.uint32 if w is None else np.float64)
-            _core.count_tables(small, y, w, sizes, tables.columns, tables.starts, counts)
-        single = np.ascontiguousarray(np.concatenate(coarse, axis=1))
-        found, _ = _core.pair_information(single, counts, sizes, tables.columns, tables.starts)
-        full = np.stack([(c > 0).sum(axis=1) for c in coarse])  # (d, K)
-        free = ((full[pairs[:, 0]] - 1).clip(0) * (full[pairs[:, 1]] - 1).clip(0)).sum(axis=1)
-        value = np.asarray(found) - free / (2 * max(float(n_class.sum()), 1.0))
-        between[pairs[:, 0], pairs[:, 1]] = between[pairs[:, 1], pairs[:, 0]] = value
-    return with_class, between
+    joint: Array | None = None
+    for codes, y, w in batches():
+        coarse = np.stack([lut[np.minimum(c, len(lut) - 1)] for lut, c in zip(luts, codes, strict=True)])
+        if joint is None:
+            joint = np.zeros((K, tables.cells(sizes)), dtype=np.uint32 if w is None else np.float64)
+        _core.count_tables(coarse, y, w, sizes, tables.columns, tables.starts, joint)
+    assert joint is not None
+    single = np.ascontiguousarray(np.concatenate(counts, axis=1))
+    found, _ = _core.pair_information(single, joint, sizes, tables.columns, tables.starts)
+    full = np.stack([np.maximum((c > 0).sum(axis=1) - 1, 0) for c in counts])  # (columns, classes)
+    free = (full[pairs[:, 0]] * full[pairs[:, 1]]).sum(axis=1)
+    value = np.asarray(found) - free / (2 * max(float(columns.weight.sum()), 1.0))
+    place = np.full(d, -1)
+    place[able] = np.arange(len(able))
+    for a, b in ((0, 1), (1, 0)):
+        here = place[pairs[:, b]] >= 0
+        between[pairs[here, a], place[pairs[here, b]]] = value[here]
+    return Information(with_class, able, between)
 
 
-def _pairs(d: int, able: Array) -> NDArray[np.int64]:
-    i, j = np.triu_indices(d, 1)
-    if len(able) == d:
-        return np.stack([i, j], axis=1)
-    good = np.zeros(d, dtype=bool)
-    good[able] = True
-    keep = good[i] | good[j]
-    return np.stack([i[keep], j[keep]], axis=1)
+def _pairs(d: int, able: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All pairs i < j of columns of which one is able."""
+    i, j = np.repeat(np.arange(d), len(able)), np.tile(able, d)
+    parent = np.zeros(d, dtype=bool)
+    parent[able] = True
+    keep = (i < j) | ((i > j) & ~parent[i])
+    return np.stack([np.minimum(i, j)[keep], np.maximum(i, j)[keep]], axis=1)
 
 
 def _with_class(c: Floats) -> float:
     """I(x; y) of counts (classes, levels), corrected, and never zero."""
-    n = c.sum()
+    n = float(c.sum())
     if n <= 0:
         return 1e-9
     both = c.sum(axis=1, keepdims=True) * c.sum(axis=0, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(np.where(c > 0, c / n * np.log(c * n / both), 0.0).sum())
-    free = max((c.sum(axis=0) > 0).sum() - 1, 0) * max((c.sum(axis=1) > 0).sum() - 1, 0)
+    here = c > 0
+    value = float((c[here] / n * np.log(c[here] * n / both[here])).sum())
+    free = max(int((c.sum(axis=0) > 0).sum()) - 1, 0) * max(int((c.sum(axis=1) > 0).sum()) - 1, 0)
     return max(value - free / (2 * n), 1e-6 * max(value, 0.0) + 1e-9)
 
 
-def contexts(columns: Columns, plan: Plan, sample: dict[str, Array], seed: int) -> list[list[tuple[int, Array, int]]]:
-    """The splits of each context that was grown: (column, map, bins)."""
-    d, K = columns.d, columns.K
-    twice = 2 if columns.ordered.any() else 1
-    maps, bins = draw(columns, twice * plan.contexts, (2, 4), 0.0, seed + 3)
-    width = int(columns.sizes.max()) + 1
-    full = np.full((len(maps), d, width), NONE, dtype=np.uint8)
-    for e, own in enumerate(maps):
-        for j, levels in enumerate(own):
-            full[e, j, : len(levels)] = levels
-            full[e, j, len(levels) :] = bins[e, j] if columns.missing[j] else NONE
-    count = (bins + columns.missing).astype(np.int32)
-    rng = np.random.default_rng(seed + 4)
-    of_member = np.arange(plan.contexts)[:, None, None] * (twice * d)
-    candidates = of_member + rng.integers(0, twice * d, size=(plan.contexts, plan.levels, plan.candidates))
-    w = sample["row_weight"]
-    column = np.tile(np.arange(d, dtype=np.int32), len(maps))
-    splits = (column, full.reshape(-1, width), np.ascontiguousarray(count.ravel()))
-    grown: list[list[tuple[int, Array, int]]] = []
-    for e in range(plan.contexts):
-        half = grows(sample["row_key"], e)
-        weight = None if (w == 1).all() else w[half]
-        rows = (np.ascontiguousarray(sample["rows"][:, half]), sample["row_label"][half], weight)
-        own = np.asarray(_core.grow_contexts(*rows, K, *splits, candidates[e : e + 1].astype(np.int32), GRID, 1 << 17))[0]
-        taken = [s for s in own.tolist() if s >= 0]
-        grown.append([(s % d, maps[s // d][s % d], int(bins[s // d, s % d])) for s in taken])
+def contexts(
+    columns: Columns, able: Array, recipe: Recipe, kept: dict[str, Array], seed: int
+) -> list[list[tuple[int, Array, int]]]:
+    """The splits of each context, (column, map, bins): greedy, each grown on half of the kept rows."""
+    some = columns.of(able) if len(able) < columns.d else columns
+    twice = 2 if some.ordered.any() else 1  # two ways to cut each column, for each context
+    maps, bins = draw(some, twice * recipe.contexts, (2, 4), 0.0, seed + 3)
+    tried = np.random.default_rng(seed + 4).integers(
+        0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries)
+    )
+    width = int(some.sizes.max()) + 1
+    codes, label, weight = (kept[key] for key in ("rows", "row_label", "row_weight"))
+    plain = bool((weight == 1).all())
+
+    def grow(e: int) -> list[tuple[int, Array, int]]:
+        used, candidates = np.unique(tried[e], return_inverse=True)
+        versions, place = twice * e + used // some.d, used % some.d
+        table = np.full((len(used), width), NONE, dtype=np.uint8)
+        for i, (version, j) in enumerate(zip(versions.tolist(), place.tolist(), strict=True)):
+            levels = maps[version][j]
+            table[i, : len(levels)] = levels
+            if some.missing[j]:
+                table[i, len(levels) :] = bins[version, j]
+        half = grows(kept["row_key"], e)
+        rows = (np.ascontiguousarray(codes[:, half]), label[half], None if plain else weight[half])
+        count = (bins[versions, place] + some.missing[place]).astype(np.int32)
+        found = _core.grow_contexts(
+            *rows, columns.K, able[place].astype(np.int32), table, count,
+            np.ascontiguousarray(candidates.reshape(1, recipe.depth, recipe.tries), dtype=np.int32), GRID,
+            float(CONTEXT_CELLS),
+        )  # fmt: skip
+        taken = [i for i in np.asarray(found)[0].tolist() if i >= 0]
+        return [(int(able[place[i]]), maps[versions[i]][place[i]], int(bins[versions[i], place[i]])) for i in taken]
+
+    with ThreadPoolExecutor(_core.threads()) as pool:
+        grown = list(pool.map(grow, range(recipe.contexts)))
     return grown if any(grown) else []
 
 
-def grows(key: NDArray[np.uint64], e: int) -> NDArray[np.bool_]:
-    """The rows on which context e is grown: half of them. The others judge it."""
-    return ((key >> np.uint64(e % 64)) & np.uint64(1)).astype(bool)
-
-
-def line(columns: Columns) -> dict[str, Array]:
+def numbers(columns: Columns) -> dict[str, Any]:
     """What levels stand for in the Gaussian part: normal scores of ordered columns, indicators of frequent levels."""
-    column, values = [], []
+    column, values = list[int](), list[Array]()
     for j, counts in enumerate(columns.split()):
         n = counts.sum(axis=0)
+        total = float(n.sum())
+        if (n > 0).sum() < 2:
+            continue
         if columns.ordered[j]:
-            if (n > 0).sum() < 2:
-                continue
-            rank = (np.cumsum(n) - n / 2) / n.sum()
-            score = ndtri(np.clip(rank, 0.5 / n.sum(), 1 - 0.5 / n.sum()))
+            rank = (np.cumsum(n) - n / 2) / total
             column.append(j)
-            values.append(np.append(score, 0.0))
-        else:
-            frequent = [v for v in np.argsort(-n, kind="stable")[:INDICATORS].tolist() if n[v] >= 3]
-            for v in sorted(frequent)[1:]:
-                column.append(j)
-                values.append((np.arange(len(n) + 1) == v).astype(np.float64))
+            values.append(np.append(ndtri(np.clip(rank, 0.5 / total, 1 - 0.5 / total)), 0.0))
+            continue
+        frequent = [v for v in np.argsort(-n, kind="stable")[:INDICATORS].tolist() if n[v] >= 3]
+        for v in sorted(frequent)[1:]:
+            column.append(j)
+            values.append((np.arange(len(n) + 1) == v).astype(np.float64))
     return {
         "z_column": np.array(column, dtype=np.int32),
         "z_start": np.cumsum([0, *map(len, values)]).astype(np.int64),
         "z_value": np.concatenate(values) if values else np.empty(0),
     }
-
-
-def batches(packed: Iterator[tuple[slice, Array, Array]], y: Array, w: Array | None) -> Iterator[tuple[Array, Array, Array | None]]:
-    for span, codes, _ in packed:
-        yield codes, y[span], None if w is None else w[span]

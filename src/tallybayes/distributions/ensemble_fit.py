@@ -1,0 +1,234 @@
+"""What an ensemble chooses on its kept rows, each judged without itself: strengths, λ, γ, temperature, weights."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions import normal_part
+from tallybayes.distributions.base import Array, Params, Stats
+from tallybayes.distributions.joint import GRID
+from tallybayes.distributions.network import draw as draw_levels
+from tallybayes.distributions.temper import temperature
+
+if TYPE_CHECKING:
+    from tallybayes.distributions.ensemble import Ensemble
+
+Floats = NDArray[np.float64]
+
+CHOOSERS = 1000  # kept rows that choose the strengths
+CELLS = 1 << 26  # numbers in the terms of the kept rows
+WORK = 1.2e9  # products in one step of the weights
+FEW = 2000  # rows for a temperature
+NO_GRID = np.empty(0)
+
+
+def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
+    """The parameters of a tally, with everything chosen."""
+    K, parts = base["K"], ensemble.named_parts
+    planes = sum(part.planes for part in parts)
+    m = min(s["rows"].shape[1], max(200, CELLS // ((planes + 1) * K)))
+    if ensemble.weighting == "features":
+        m = min(m, max(2000, int(WORK / (K * planes**2))))
+    codes, y, w = np.ascontiguousarray(s["rows"][:, :m]), s["row_label"][:m], s["row_weight"][:m]
+    unit = np.minimum(w, 1.0)
+    judges = base["class_weight"][y] - unit > 1e-9  # without the others there would be no such class
+    weight = None if (w == 1).all() else w
+    most = int(ensemble.plane.max(initial=-1)) + 1
+    strengths, logs, terms = ensemble.chains.learn(
+        s["chains"], codes, y, weight, _grid(ensemble), CHOOSERS, float(ensemble.alpha), most, ensemble.plane,
+        ensemble.share,
+    )  # fmt: skip
+    p: Params = {"strengths": strengths, "logs": _logs(ensemble, s, logs), "gaussian": None, "normal": None}
+    terms = _contexts_outside(ensemble, terms, s["row_key"][:m])
+    start = np.tile(smooth_prior(base["class_weight"]), (m, 1))
+    if parts and parts[-1].name == "gaussian":
+        found = choose_normals(_z(s), ensemble.line.read(codes), y, unit, start, w * judges)
+        p["normal"], p["gaussian"], left = found if found is not None else (None, None, np.zeros((m, K)))
+        terms = np.concatenate([terms, left[None].astype(np.float32)])
+    centre = _centres(ensemble, terms, start, y, w * judges)
+    p.update(weights=centre, biases=np.zeros(K), steps=0)
+    if ensemble.weighting == "features":
+        ridge = np.full(len(terms), 2.0 + 5000.0 / max(1.0, float(w.sum())))
+        judged = np.where(judges, y, -1).astype(np.int32)
+        p["weights"], p["biases"], _, p["steps"] = _core.weights(
+            terms, judged, weight, start, centre, ridge, float(ridge[0])
+        )
+    p["scale"] = p["weights"][_weight_of(ensemble)] * ensemble.share
+    joint = start + p["biases"] + np.tensordot(p["weights"], terms, axes=1)
+    p["loss"], p["judges"] = log_loss(joint, y, w * judges), int(judges.sum())
+    return p
+
+
+def again(ensemble: Ensemble, s: Stats, base: Params, p: Params) -> Params:  # noqa: ARG001
+    """The parameters of another tally, with everything that was chosen in p."""
+    nobody = (s["rows"][:, :0], s["row_label"][:0], None)
+    planes = int(ensemble.plane.max(initial=-1)) + 1
+    _, logs, _ = ensemble.chains.learn(
+        s["chains"], np.ascontiguousarray(nobody[0]), *nobody[1:], _grid(ensemble), 0, float(ensemble.alpha), planes,
+        ensemble.plane, ensemble.share, p["strengths"],
+    )  # fmt: skip
+    kept = {key: p[key] for key in ("strengths", "weights", "biases", "scale", "normal", "steps", "loss", "judges")}
+    gaussian = None if p["normal"] is None else normal_part.kept(_z(s), p["gaussian"], *p["normal"])
+    return {**kept, "logs": _logs(ensemble, s, logs), "gaussian": gaussian}
+
+
+def left_out(ensemble: Ensemble, s: Stats, p: Params, codes: Array, y: Array, unit: Floats) -> Array:
+    """(rows, classes): the score of rows that are in the tally, each without itself; what was chosen is kept."""
+    one = np.zeros(len(ensemble.plane), dtype=np.int32)
+    _, _, terms = ensemble.chains.learn(
+        s["chains"], codes, y, unit, _grid(ensemble), 0, float(ensemble.alpha), 1, one, p["scale"], p["strengths"]
+    )
+    out = terms[0].astype(np.float64) + p["biases"]
+    if p["normal"] is not None:
+        lam, gam, nu = p["normal"]
+        left = normal_part.left_out(_z(s), ensemble.line.read(codes), y, unit, lam, gam, (nu,))
+        assert left is not None
+        out += p["weights"][-1] * left[0]
+    return np.asarray(out)
+
+
+def smooth_prior(weight: Array) -> Floats:
+    """log (n_k + ½) / (n + K / 2)"""
+    return np.asarray(np.log((weight + 0.5) / (weight.sum() + 0.5 * len(weight))))
+
+
+def _grid(ensemble: Ensemble) -> Floats:
+    return GRID if ensemble.smoothing == "backoff" else NO_GRID
+
+
+def _logs(ensemble: Ensemble, s: Stats, logs: Array) -> Array:
+    """Laplace's estimates to the last bit, as every other network has them."""
+    return logs if ensemble.smoothing == "backoff" else np.asarray(ensemble.chains.laplace(s["chains"], ensemble.alpha))
+
+
+def _z(s: Stats) -> normal_part.Sums:
+    return normal_part.Sums(s["z_n"], s["z_mean"], s["z_scatter"])
+
+
+def _weight_of(ensemble: Ensemble) -> Array:
+    """The plane whose weight each chain has: that of all contexts is one."""
+    contexts = ensemble.child < 0
+    first = int(ensemble.plane[contexts].min()) if contexts.any() else 0
+    return np.where(contexts, first, ensemble.plane)
+
+
+def _contexts_outside(ensemble: Ensemble, terms: Array, key: Array) -> Array:
+    """The planes of the contexts become one: for each row the mean over those that it did not help to grow."""
+    contexts = ensemble.child < 0
+    if not contexts.any():
+        return terms
+    at = int(ensemble.plane[contexts].min())
+    count = len(terms) - at
+    judges = ~np.stack([grows(key, e) for e in range(count)])
+    share = (judges / np.maximum(judges.sum(axis=0), 1) * count).astype(np.float32)
+    terms[at] = np.einsum("er,erc->rc", share, terms[at:])
+    return terms[: at + 1]
+
+
+def grows(key: NDArray[np.uint64], e: int) -> NDArray[np.bool_]:
+    """The rows on which context e is grown: half of them. The others judge it."""
+    return ((key >> np.uint64(e % 64)) & np.uint64(1)).astype(bool)
+
+
+def _centres(ensemble: Ensemble, terms: Array, start: Array, y: Array, w: Array) -> Floats:
+    """What the weights start from and are drawn to: for each part its own temperature, times its share."""
+    few = slice(0, FEW)
+    if ensemble.weighting == "none":
+        return np.ones(len(terms))
+    parts = [part for part in ensemble.named_parts if part.centre > 0]
+    centre, whole = np.zeros(len(terms)), sum(part.centre for part in parts)
+    for part in parts:
+        own = slice(part.first, part.first + part.planes)
+        total = terms[own, few].sum(axis=0, dtype=np.float64)
+        centre[own] = temperature(total, start[few], y[few], w[few]) * part.centre / whole
+    if ensemble.weighting == "temperature" and len(parts) > 1:
+        total = np.tensordot(centre, terms[:, few], axes=1)
+        centre *= temperature(total, start[few], y[few], w[few])
+    return centre
+
+
+def choose_normals(
+    s: normal_part.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array
+) -> tuple[tuple[float, float, float], normal_part.Normals, Array] | None:
+    """λ, γ and ν with the smallest leave-one-out log-loss at their temperature, the normals, and their left-out terms."""
+    few = slice(0, normal_part.JUDGES)
+
+    def losses(pair: tuple[float, float]) -> list[tuple[float, float]]:
+        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair)
+        if found is None:
+            return [(np.inf, 0.0)]
+        betas = [temperature(logs, start[few], y[few], w[few]) for logs in found]
+        return [
+            (log_loss(start[few] + b * logs, y[few], w[few]), nu)
+            for logs, b, nu in zip(found, betas, normal_part.FREEDOM, strict=True)
+        ]
+
+    with normal_part.one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
+        tried = list(zip(pool.map(losses, normal_part.CHOICES), normal_part.CHOICES, strict=True))
+        loss, nu, pair = min((*each, pair) for some, pair in tried for each in some)
+        fitted = normal_part.normals(s, *pair, nu) if np.isfinite(loss) else None
+        left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
+    return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])
+
+
+def log_loss(joint: Array, y: Array, w: Array) -> float:
+    top = joint.max(axis=1)
+    whole = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
+    return float(w @ (whole - joint[np.arange(len(y)), y]) / max(float(w.sum()), 1e-300))
+
+
+def draw(ensemble: Ensemble, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Any]:
+    """A level of each column for each row, drawn along the first network: a bin given class and parents, then one of its
+    levels as the class has them."""
+    d = ensemble.columns
+    first = [i for i in range(d) if ensemble.child[i] >= 0]
+    of_column = {int(ensemble.view_column[ensemble.child[i]]): i for i in first}
+    if len(of_column) < d:
+        raise NotImplementedError
+    drawn: list[Any] = [None] * d
+    bins: dict[int, Array] = {}
+    waiting = list(range(d))
+    while waiting:
+        for j in list(waiting):
+            i = of_column[j]
+            parents = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]].tolist()
+            if all(v in bins for v in parents):
+                bins[int(ensemble.child[i])] = _draw_bin(ensemble, p, i, parents, bins, y, rng)
+                drawn[j] = _draw_level(ensemble, p, j, int(ensemble.child[i]), bins, y, rng)
+                waiting.remove(j)
+    return drawn
+
+
+def _draw_bin(
+    ensemble: Ensemble, p: Params, i: int, parents: list[int], bins: dict[int, Array], y: Array, rng: Any
+) -> Array:
+    v = int(ensemble.view_bins[ensemble.child[i]])
+    cell, cells = np.zeros(len(y), dtype=np.intp), 1
+    for view in parents:
+        cell = cell * int(ensemble.view_bins[view]) + bins[view]
+        cells *= int(ensemble.view_bins[view])
+    end = int(ensemble.chains.ends[i + 1])
+    table = p["logs"][end - cells * v : end].reshape(cells, v, -1).astype(np.float64)
+    return draw_levels(table, np.ones(v, dtype=bool), cell, y, rng)
+
+
+def _draw_level(ensemble: Ensemble, p: Params, j: int, view: int, bins: dict[int, Array], y: Array, rng: Any) -> Array:
+    """One of the levels of a bin; −1, missing, if the bin is that of missing values."""
+    sizes = p["sizes"]
+    first = int(sizes[:j].sum())
+    counts = p["single"][:, first : first + int(sizes[j])] + 1e-9 * p["exist"][j]  # (K, levels)
+    of_bin = ensemble.view_map[ensemble.view_start[view] : ensemble.view_start[view + 1]]
+    of_bin = np.pad(of_bin[:-1], (0, max(0, int(sizes[j]) - len(of_bin) + 1)), constant_values=255)[: int(sizes[j])]
+    out = np.full(len(y), -1, dtype=np.int64)
+    for b in range(int(ensemble.view_bins[view])):
+        rows = np.flatnonzero(bins[view] == b)
+        share = counts * (of_bin == b)
+        if len(rows) and share.sum() > 0:
+            steps = np.cumsum(share, axis=1)[y[rows]]
+            out[rows] = (rng.random(len(rows))[:, None] * steps[:, -1:] >= steps).sum(axis=1)
+    return np.minimum(out, int(sizes[j]) - 1)
