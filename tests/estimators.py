@@ -89,6 +89,9 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "KDB mixed, real": (lambda: tb.KDB(2, cuts=None), mixed),
     "KDB": (lambda: tb.KDB(2), words),
     "KDB all": (lambda: tb.KDB(2, "categorical", select=False), codes),
+    "BayesClassifier": (lambda: tb.BayesClassifier(members=4), mixed),
+    "BayesClassifier fast": (lambda: tb.BayesClassifier("fast", members=3), words),
+    "BayesClassifier real": (lambda: tb.BayesClassifier(members=4, random_state=3), real),
 }
 
 

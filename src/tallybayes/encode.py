@@ -108,12 +108,14 @@ class Coded:
 
     parts: codes, and which columns of the group they are. sizes: how many levels the schema knows of each column
     (0: the table's own integers, as many as there are). reals: the last columns of the group, where they stay numbers.
+    known: the labels behind the codes, None for intervals and for the table's own integers.
     """
 
     parts: tuple[tuple[Codes, tuple[int, ...]], ...]
     sizes: NDArray[np.int64]
     n: int
     reals: Numbers | None = None
+    known: tuple[Levels | None, ...] = ()
 
 
 Data = Numbers | Codes | Sparse | Coded
@@ -290,7 +292,8 @@ def coded(
         for j in which
     ]
     stay = _dense(table, schema, real) if reals else None
-    return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n, stay), schema
+    labels = tuple(None if j in schema.cuts else schema.levels.get(j) for j in which)
+    return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n, stay, labels), schema
 
 
 def learn_cuts(

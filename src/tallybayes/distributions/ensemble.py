@@ -70,6 +70,10 @@ class Ensemble(Joint):
 
     name = "ensemble"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays and plain values; what was made of them is made again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def layout(self) -> tuple[Any, ...]:
         return (type(self), self.columns, self._digest, tuple(self.parts))
 
@@ -108,11 +112,12 @@ class Ensemble(Joint):
         assert isinstance(data, Coded)
         single, sizes = _count_single(data, y, w, K)
         out: Stats = {"single": single, "sizes": sizes, **kept_rows.no_rows(sizes)}
+        tokens = kept_rows.tokens_of(data.known, sizes)
         if self.chosen:
             out.update(self.nothing(K, w is not None))
         for span, codes, _ in packed(data, sizes):
             here, part = y[span], None if w is None else w[span]
-            out = {**out, **kept_rows.joined(out, kept_rows.rows_of(codes, sizes, here, part))}
+            out = {**out, **kept_rows.joined(out, kept_rows.rows_of(codes, sizes, tokens, here, part))}
             if self.chosen:
                 out = self.count(out, codes, here, part, K)
         return out

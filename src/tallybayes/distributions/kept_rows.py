@@ -1,6 +1,6 @@
 """A bounded sample of the rows that were learned, which adds up like a count.
 
-Kept are the rows with the smallest hashes of their codes and class; equal rows are one, with the sum of their weights.
+Kept are the rows with the smallest hashes of their values; equal rows of a class are one, with the sum of their weights.
 So the sample does not depend on the order of the rows, a row of weight 2 is the row twice, and the sample of two sets of
 rows together is that of their samples. While no more than KEEP different rows were learned it is all of them, and
 forgetting is exact too; beyond, rows that had no place are not remembered when others leave.
@@ -8,10 +8,14 @@ forgetting is exact too; beyond, rows that had no place are not remembered when 
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tallybayes.schema import Levels
 
 Array = NDArray[Any]
 Stats = dict[str, Array]
@@ -35,25 +39,28 @@ def no_rows(sizes: Array) -> Stats:
     }
 
 
-def rows_of(codes: Array, sizes: Array, y: Array, w: Array | None) -> Stats:
+def rows_of(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Array, w: Array | None) -> Stats:
     """The sample of packed codes (columns, rows); rows without a class or a weight are in none."""
     at = np.flatnonzero(y >= 0 if w is None else (y >= 0) & (w > 0))
-    key = hashes(codes, y)[at]
-    if len(at) > KEEP:
+    key = hashes(codes, tokens)[at]
+    if len(at) > 4 * KEEP:  # no more than KEEP different hashes can stay
         different = np.unique(key)
         if len(different) > KEEP:
             at, key = at[key <= different[KEEP - 1]], key[key <= different[KEEP - 1]]
+    rows = retyped(codes[:, at], code_type(sizes))
     weight = np.ones(len(at)) if w is None else w[at]
-    found = {"rows": codes[:, at], "row_label": y[at], "row_weight": weight, "row_key": key}
-    return merged({**found, "rows": retyped(found["rows"], code_type(sizes))})
+    return merged({"rows": rows, "row_label": y[at], "row_weight": weight, "row_key": key})
 
 
 def merged(s: Stats) -> Stats:
-    """Equal rows as one, in the order of their hashes; those whose weights cancel are gone; no more than KEEP."""
-    key, first, where = np.unique(s["row_key"], return_index=True, return_inverse=True)
-    weight = np.bincount(where, weights=s["row_weight"], minlength=len(key)) if len(key) else np.zeros(0)
+    """Equal rows as one, by hash and class; those whose weights cancel are gone; no more than KEEP."""
+    order = np.lexsort((s["row_label"], s["row_key"]))
+    key, label = s["row_key"][order], s["row_label"][order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (key[1:] != key[:-1]) | (label[1:] != label[:-1])
+    weight = np.bincount(np.cumsum(new) - 1, weights=s["row_weight"][order]) if len(order) else np.zeros(0)
     left = np.flatnonzero(weight > 1e-9)[:KEEP]
-    return {**picked(s, first[left]), "row_weight": weight[left]}
+    return {**picked(s, order[new][left]), "row_weight": weight[left]}
 
 
 def joined(a: Stats, b: Stats, sign: int = 1) -> Stats:
@@ -79,20 +86,18 @@ def picked(s: Stats, which: Array) -> Stats:
 def relabelled(s: Stats, to: Array) -> Stats:
     """Class c is class to[c] now, or is gone."""
     label = to[s["row_label"]].astype(np.int32)
-    found = picked({**s, "row_label": label}, np.flatnonzero(label >= 0))
-    return merged({**found, "row_key": hashes(found["rows"], found["row_label"])})
+    return merged(picked({**s, "row_label": label}, np.flatnonzero(label >= 0)))
 
 
 def recoded(s: Stats, sizes: Array, maps: list[NDArray[np.int64] | None]) -> Stats:
-    """Level v of column j is level maps[j][v] now."""
+    """Level v of column j is level maps[j][v] now; its label, and so the hash, is the same."""
     kind = code_type(sizes)
     rows = retyped(s["rows"], kind)
     for j, m in enumerate(maps):
         if m is not None:
             here = rows[j] != np.iinfo(kind).max
             rows[j, here] = m[rows[j, here].astype(np.intp)]
-    found = {**{key: s[key] for key in KEYS}, "rows": rows}
-    return merged({**found, "row_key": hashes(rows, s["row_label"])})
+    return {**{key: s[key] for key in KEYS}, "rows": rows}
 
 
 def check(s: Stats, sizes: Array, K: int) -> None:
@@ -107,8 +112,8 @@ def check(s: Stats, sizes: Array, K: int) -> None:
         raise ValueError("'row_weight' does not hold weights")
     if ((rows >= sizes[:, None]) & (rows != np.iinfo(rows.dtype).max)).any():
         raise ValueError("'rows' hold codes without a level")
-    if key.dtype != np.uint64 or not np.array_equal(key, hashes(rows, label)) or (np.diff(key) <= 0).any():
-        raise ValueError("'row_key' are not the hashes of the rows")
+    if key.dtype != np.uint64 or key.shape != (m,) or (key[1:] < key[:-1]).any():
+        raise ValueError("'row_key' are not the hashes of the rows in ascending order")
 
 
 def retyped(rows: Array, kind: Any) -> Array:
@@ -118,16 +123,30 @@ def retyped(rows: Array, kind: Any) -> Array:
     return out
 
 
-def hashes(codes: Array, y: Array) -> NDArray[np.uint64]:
-    """A hash of each row's codes and class, the same for every type of the codes."""
-    out = _mix(y.astype(np.int64).astype(np.uint64) + np.uint64(1 << 60))
-    none = np.iinfo(codes.dtype).max
-    for j, column in enumerate(codes):
-        top = int(column[column != none].max(initial=0)) + 1
-        table = _mix((np.uint64(j) << np.uint64(32)) + np.arange(top + 1, dtype=np.uint64))
-        table[top] = _mix(np.array([(j << 32) + (1 << 31)], dtype=np.uint64))[0]  # missing, whatever the levels
-        out ^= table[np.minimum(column, np.array(top).astype(column.dtype))]
+def hashes(codes: Array, tokens: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """A hash of each row, from the tokens of its levels."""
+    out = np.zeros(codes.shape[1], dtype=np.uint64)
+    for column, own in zip(codes, tokens, strict=True):
+        out ^= own[np.minimum(column, np.array(len(own) - 1).astype(column.dtype))]
     return np.asarray(_mix(out))
+
+
+def tokens_of(known: Sequence[Levels | None], sizes: Array) -> list[NDArray[np.uint64]]:
+    """A number for each level of each column, and last one for what is missing, that goes by the level's label and not by
+    the order in which labels were met. Integers and intervals go by their number."""
+    out = []
+    for j, size in enumerate(sizes.tolist()):
+        labels = known[j].labels[:size] if j < len(known) and (known[j] is not None) else range(size)  # type: ignore[union-attr]
+        own = np.arange(size + 1, dtype=np.uint64)
+        for v, label in enumerate(labels):
+            if isinstance(label, int) and not isinstance(label, bool) and 0 <= label < 1 << 31:
+                own[v] = label
+            else:
+                text = f"{type(label).__name__}:{label!r}".encode("utf-8", "backslashreplace")
+                own[v] = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+        own[size] = 1 << 62
+        out.append(_mix(_mix(own) + np.uint64(j + 1)))
+    return out
 
 
 def _mix(x: Array) -> Array:

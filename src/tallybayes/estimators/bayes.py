@@ -9,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.distributions.base import Stats
 from tallybayes.distributions.ensemble import WEIGHTING, Ensemble
 from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.joint import packed
+from tallybayes.distributions.kept_rows import tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
@@ -185,10 +187,7 @@ class BayesClassifier(TallyClassifier):
             for span, codes, _ in packed(data, sizes):
                 yield codes, y[span], None if w is None else w[span]
 
-        ordered = np.array([j in schema.cuts for j in group.columns])
-        met = np.add.reduceat(s["single"].sum(axis=0), np.concatenate([[0], np.cumsum(sizes)[:-1]]))
-        missing = met < total.weight.sum() * (1 - 1e-9)
-        columns = Columns(s["single"], sizes, ordered, missing, total.weight)
+        columns = _columns(s, total, data, np.array([j in schema.cuts for j in group.columns]))
         chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s, self._seed()))
         stats = {**s, **chosen.nothing(total.K, w is not None)}
         for codes, labels, weights in batches():
@@ -208,6 +207,19 @@ class BayesClassifier(TallyClassifier):
         stats = {**s, "single": np.zeros_like(s["single"]), **rows, **ensemble.nothing(K, s["chains"].dtype == np.float64)}
         twin._keep(self.schema_, self._groups, Tally(self.classes_, np.zeros(K), (stats,)), self._closed)
         return twin
+
+
+def _columns(s: Stats, total: Tally, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
+    """What the tally tells of the columns; levels of categories go by their tokens."""
+    sizes, first = s["sizes"], np.concatenate([[0], np.cumsum(s["sizes"])[:-1]])
+    order = tuple(
+        np.arange(n) if is_ordered else np.argsort(own[:n], kind="stable")
+        for own, n, is_ordered in zip(tokens_of(data.known, sizes), sizes.tolist(), ordered, strict=True)
+    )
+    single = s["single"][:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
+    met = np.add.reduceat(single.sum(axis=0), first)
+    missing = met < total.weight.sum() * (1 - 1e-9)
+    return Columns(np.ascontiguousarray(single), sizes, ordered, missing, total.weight, order)
 
 
 def _smoothed(t: Tally) -> Floats:

@@ -50,13 +50,21 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What is known of the columns before anything is chosen."""
+    """What is known of the columns before anything is chosen. The levels of categories are in the order of `canonical`,
+    which does not depend on the order of the rows; `actual` of a map leads back."""
 
     single: Floats  # (classes, all levels)
     sizes: NDArray[np.int64]
     ordered: NDArray[np.bool_]
     missing: NDArray[np.bool_]  # was a value ever missing?
     weight: Floats  # of each class
+    canonical: tuple[NDArray[np.intp], ...]  # of each column: which level is the first, the second, …
+
+    def actual(self, j: int, values: Array) -> Array:
+        """Values of the levels of column j in canonical order, in their own order."""
+        out = np.empty_like(values)
+        out[self.canonical[j]] = values
+        return out
 
     @property
     def d(self) -> int:
@@ -73,7 +81,8 @@ class Columns:
         """Some of them."""
         parts = self.split()
         single = np.ascontiguousarray(np.concatenate([parts[j] for j in which.tolist()], axis=1))
-        return Columns(single, self.sizes[which], self.ordered[which], self.missing[which], self.weight)
+        canonical = tuple(self.canonical[j] for j in which.tolist())
+        return Columns(single, self.sizes[which], self.ordered[which], self.missing[which], self.weight, canonical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,10 +206,12 @@ def planes(with_class: Floats) -> NDArray[np.int32]:
 def draw(
     columns: Columns, members: int, bins: tuple[int, int], mdl: float, seed: int
 ) -> tuple[list[list[Array]], NDArray[np.int32]]:
-    """Random bins of every column for every member."""
+    """Random bins of every column for every member: maps of the levels in their own order."""
     found = _core.draw_bins(columns.single, columns.sizes, columns.ordered, members, *bins, mdl, seed)
-    ends = np.cumsum(columns.sizes)[:-1]
-    return [np.split(m, ends) for m in np.asarray(found[0])], np.asarray(found[1])
+    ends = np.cumsum(columns.sizes)
+    whole = np.empty_like(found[0])
+    whole[:, np.concatenate([c + (e - n) for c, e, n in zip(columns.canonical, ends, columns.sizes, strict=True)])] = found[0]
+    return [np.split(m, ends[:-1]) for m in whole], np.asarray(found[1])
 
 
 def fitting(parents: list[int], child: int, bins: list[int], K: int, limit: int) -> list[int]:
@@ -232,8 +243,10 @@ def information(columns: Columns, batches: Batches, seed: int) -> Information:
     d, K = columns.d, columns.K
     maps, bins = draw(columns, 1, (6, 6), 0.0, seed)
     counts, luts = list[Floats](), list[Array]()
-    for levels, b, part, missing in zip(maps[0], bins[0].tolist(), columns.split(), columns.missing, strict=True):
-        found = np.stack([np.bincount(levels, weights=c, minlength=b) for c in part])
+    for levels, b, part, missing, order in zip(
+        maps[0], bins[0].tolist(), columns.split(), columns.missing, columns.canonical, strict=True
+    ):
+        found = np.stack([np.bincount(levels[order], weights=c, minlength=b) for c in part])
         rest = np.maximum(columns.weight - found.sum(axis=1), 0.0)[:, None]
         counts.append(np.concatenate([found, rest], axis=1) if missing else found)
         luts.append(np.append(levels, b if missing else NONE).astype(np.uint8))
@@ -341,7 +354,7 @@ def numbers(columns: Columns) -> dict[str, Any]:
         frequent = [v for v in np.argsort(-n, kind="stable")[:INDICATORS].tolist() if n[v] >= 3]
         for v in sorted(frequent)[1:]:
             column.append(j)
-            values.append((np.arange(len(n) + 1) == v).astype(np.float64))
+            values.append(np.append(columns.actual(j, (np.arange(len(n)) == v).astype(np.float64)), 0.0))
     return {
         "z_column": np.array(column, dtype=np.int32),
         "z_start": np.cumsum([0, *map(len, values)]).astype(np.int64),
