@@ -1,12 +1,14 @@
 #include "bind/bind.hpp"
 
 #include "core/left_out.hpp"
+#include "core/left_out_axes.hpp"
 
 namespace tb::bind {
 namespace {
 
 using Rows = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const std::int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 void require(bool right, const char* what) {
@@ -50,6 +52,23 @@ Array<double, 2> py_left_out_losses(const PyColumns& cols, const Matrix& mean, c
   return out;
 }
 
+Array<double, 2> py_left_out_axes(const Cube& away, const Cube& own, const Matrix& shared, const Matrix& level,
+                                  const Bytes& there, const Matrix& prior, const Labels& y, const Doubles& weight,
+                                  const Doubles& alpha, const Doubles& gamma) {
+  const std::size_t n = away.shape(0), K = away.shape(1), d = away.shape(2), A = alpha.shape(0), G = gamma.shape(0);
+  const auto is = [](const auto& a, std::size_t rows, std::size_t columns) { return a.shape(0) == rows && a.shape(1) == columns; };
+  require(is(own, n, K) && own.shape(2) == d, "away and own must be (rows, classes, columns)");
+  require(is(shared, n, d) && is(there, n, d), "shared and there must be (rows, columns)");
+  require(is(level, n, K + 1) && is(prior, n, K), "level must be (rows, classes + 1), prior (rows, classes)");
+  require(y.shape(0) == n && weight.shape(0) == n, "y and weight must be (rows)");
+  const LeftOutAxes job{n, K, d, A, G, away.data(), own.data(), shared.data(), level.data(), there.data(), prior.data(),
+                        y.data(), weight.data(), alpha.data(), gamma.data()};
+  auto out = make_array<double, 2>({A, G});
+  const nb::gil_scoped_release release;
+  left_out_axes(job, out.data());
+  return out;
+}
+
 }  // namespace
 
 void bind_left_out(nb::module_& m) {
@@ -62,6 +81,10 @@ void bind_left_out(nb::module_& m) {
         nb::arg("gamma").noconvert(), nb::arg("outside"),
         "(alphas, gammas): the weighted sum of -log P(class | x), each row left out; see core/left_out.hpp.\n"
         "about: size, step, grow, weight and prior of the rows; frames: share, trace and level of the frames.");
+  m.def("left_out_axes", &py_left_out_axes, nb::arg("away").noconvert(), nb::arg("own").noconvert(), nb::arg("shared").noconvert(),
+        nb::arg("level").noconvert(), nb::arg("there").noconvert(), nb::arg("prior").noconvert(), nb::arg("y").noconvert(),
+        nb::arg("weight").noconvert(), nb::arg("alpha").noconvert(), nb::arg("gamma").noconvert(),
+        "(alphas, gammas): the same for covariances along the axes; see core/left_out_axes.hpp.");
 }
 
 }  // namespace tb::bind

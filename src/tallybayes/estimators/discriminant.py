@@ -15,7 +15,7 @@ from tallybayes.distributions.block import GaussianBlock, finite_rows
 from tallybayes.distributions.block_tally import dense
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators import leave_one_out, ledoit_wolf
+from tallybayes.estimators import leave_one_out, ledoit_wolf, left_out_axes
 from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
@@ -111,11 +111,8 @@ class GaussianDiscriminant(Preset):
                 f"covariance='spherical' is where shrinkage ends: nothing is left to shrink; got shrinkage="
                 f"{o['shrinkage']!r}. Leave it out, or use covariance='full' or 'diagonal'."
             )
-        if o["covariance"] != "full" and ("auto" in (o["alpha"], o["shrinkage"]) or o["shrinkage"] == "ledoit-wolf"):
-            raise OptionError(
-                f"covariance={o['covariance']!r} takes a number for alpha, and a number or 'oas' for shrinkage: 'auto' "
-                "and 'ledoit-wolf' are for covariance='full'."
-            )
+        if o["covariance"] == "diagonal" and o["shrinkage"] == "ledoit-wolf":
+            raise OptionError("covariance='diagonal' takes a number, 'oas' or 'auto' for shrinkage.")
         if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
             raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
         self._distribution(1)
@@ -123,38 +120,44 @@ class GaussianDiscriminant(Preset):
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         o = self._options()
         gamma = 0.0 if o["shrinkage"] is None else o["shrinkage"]
-        if o["covariance"] != "full":
-            return GaussianAxes(
-                ddof=o["ddof"], alpha=o["alpha"], gamma=gamma, spherical=o["covariance"] == "spherical", tol=o["tol"]
-            )
         auto = "auto" in (o["alpha"], gamma) or gamma == "ledoit-wolf"
         alpha = 0.5 if o["alpha"] == "auto" else o["alpha"]
         gamma = 0.5 if gamma in ("auto", "ledoit-wolf") else gamma
+        if o["covariance"] != "full":
+            sphere = o["covariance"] == "spherical"
+            return GaussianAxes(ddof=o["ddof"], alpha=alpha, gamma=gamma, spherical=sphere, tol=o["tol"])
         return GaussianBlock(alpha, gamma, o["ridge"], o["ddof"], o["tol"], separate=auto)
 
     # --- learning ----------------------------------------------------------------------------------------------
 
     def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """What was chosen on the first rows stays."""
-        block = groups[0].distribution
+        block, o = groups[0].distribution, self._options()
         if isinstance(block, GaussianBlock) and block.separate:
             return groups
-        return super()._choose_again(schema, groups)
+        again = super()._choose_again(schema, groups)
+        axes = again[0].distribution
+        if isinstance(block, GaussianAxes) and isinstance(axes, GaussianAxes):
+            alpha = block.alpha if o["alpha"] == "auto" else axes.alpha
+            gamma = block.gamma if o["shrinkage"] == "auto" else axes.gamma
+            return (Group(replace(axes, alpha=alpha, gamma=gamma), again[0].columns),)
+        return again
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:
         o = self._options()
-        block = groups[0].distribution
-        if not isinstance(block, GaussianBlock) or not block.separate:
-            return groups
+        given: Any = groups[0].distribution
         if o["shrinkage"] == "ledoit-wolf":
-            chosen = replace(block, gamma=ledoit_wolf.amounts(batch.data[0], y, w, total.stats[0]))
-        else:
+            chosen = replace(given, gamma=ledoit_wolf.amounts(batch.data[0], y, w, total.stats[0]))
+        elif "auto" in (o["alpha"], o["shrinkage"]):
             grid = tuple(np.linspace(0, 1, 11).tolist())
-            alphas = grid if o["alpha"] == "auto" else (float(o["alpha"]),)
-            gammas = grid if o["shrinkage"] == "auto" else (float(block.gamma),)  # type: ignore[arg-type]
-            loss = leave_one_out.losses(batch.data[0], y, w, total, alphas, gammas, block, self._prior())
+            alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
+            gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
+            losses = left_out_axes.losses if isinstance(given, GaussianAxes) else leave_one_out.losses
+            loss = losses(batch.data[0], y, w, total, alphas, gammas, given, self._prior())
             a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
-            chosen = replace(block, alpha=alphas[a], gamma=gammas[g])
+            chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
+        else:
+            return groups
         return (Group(chosen, groups[0].columns),)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -134,7 +134,7 @@ def _losses_of(
     y, K, d = q.y[rows], len(q.n), q.data.d
     n, size = q.n[y], q.size[rows]
     step = unit * n / (n - unit)
-    prior, own = _priors(total, priors, y, unit)
+    prior, own = left_priors(total, priors, y, unit)
     about = np.stack([size, step, n / (n - unit), q.w[rows], own])
     start = np.searchsorted(y, np.arange(K + 1))
     scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(step * size, start[1:-1])])
@@ -154,7 +154,7 @@ def _losses_of(
     return np.concatenate(out)
 
 
-def _priors(total: Tally, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
+def left_priors(total: Tally, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
     """Log prior of the classes a row is not of (K), and of its own without it; up to what all classes share."""
     if priors is not None and not (isinstance(priors, str) and priors == "laplace"):
         given = np.ascontiguousarray(log_prior(total, priors), dtype=np.float64)
