@@ -458,15 +458,6 @@ def test_parameters_of_scikit_learn() -> None:
         "lineardiscriminantanalysis0",
         "lineardiscriminantanalysis1",
     ]
-    shrunk = LDA(shrinkage="auto").fit(X, y)
-    for change in (
-        lambda m: m.partial_fit(X, y),
-        lambda m: m.forget(X, y),
-        lambda m: m.merge(m.copy()),
-        lambda m: m.decay(0.5),
-    ):
-        with pytest.raises(OptionError, match="'oas'"):
-            change(shrunk)
     with pytest.raises(TableError, match="infinity"):
         LDA().fit(X, y).predict(X * np.inf)
 

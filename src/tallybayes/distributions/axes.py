@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Params, Stats
+from tallybayes.distributions import ledoit_wolf
+from tallybayes.distributions.base import Array, Context, Params, Stats, Weights, expect
 from tallybayes.distributions.covariance import EPS, check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.encode import Data, Numbers
 from tallybayes.errors import OptionError, is_number
 
 
@@ -17,13 +21,13 @@ from tallybayes.errors import OptionError, is_number
 class GaussianAxes(Gaussian):
     """σ²_cj(α) = α own + (1 − α) shared;  then (1 − γ) σ²_cj + γ mean_j σ²_cj;  spherical: mean_j only.
 
-    gamma 'oas' shrinks each class's own variances, by its own amount, before they are shared.
+    gamma 'oas' and 'ledoit-wolf' shrink each class's own variances, by its own amount, before they are shared.
     A class without variance in a column (below 1e-12 tol² of the shared one) takes the shared variance; a shared
     variance is tol² of the column's overall variance at least if it is 0. A column that never varies is left out.
     """
 
     alpha: float = 0.0
-    gamma: float | str = 0.0  # or 'oas'
+    gamma: float | str = 0.0  # or 'oas', 'ledoit-wolf'
     spherical: bool = False
     tol: float = 1e-4
 
@@ -45,23 +49,51 @@ class GaussianAxes(Gaussian):
         if is_number(self.gamma):
             gamma = float(self.gamma)
         else:
-            found = self._shrunk(found, s["n"])
+            found = _shrunk(found, s["n"], self._amounts(found, s))
         var, level = found.mixed(self.alpha)
         var = np.broadcast_to(level, var.shape).copy() if self.spherical else (1 - gamma) * var + gamma * level
         _check_finite(var, mean)
         var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
 
-    def _shrunk(self, found: Spread, n: Array) -> Spread:
-        """Each class's own variances by its own amount; shared: their mean, weighted by rows."""
-        own, level = found.mixed(1.0)
-        varies = found.varies
-        gamma = np.array([self._gamma(v[varies], float(m)) for v, m in zip(own, n.max(axis=1), strict=True)])[:, None]
-        own = (1 - gamma) * own + gamma * level
-        return replace(found, own=own, shared=divided((n * own).sum(axis=0), n.sum(axis=0)))
+    def class_amounts(self, s: Stats) -> tuple[float, ...]:
+        """γ of each class, where it is not one number for all."""
+        mean, _, epsilon = _core.gaussian_estimate(s["n"], s["mean"], s["m2"], 0, True, 1.0)
+        found = spread(s["n"], s["m2"], np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
+        return tuple(self._amounts(found, s).tolist())
 
-    def _gamma(self, var: Array, n: float) -> float:
-        return oas(float(var @ var), float(var.sum()), len(var), n) if len(var) else 0.0
+    def _amounts(self, found: Spread, s: Stats) -> Array:
+        if self.fourth:
+            return ledoit_wolf.column_amounts(s, found.varies)
+        own, rows = found.own[:, found.varies], s["n"].max(axis=1)
+        return np.array(
+            [oas(float(v @ v), float(v.sum()), max(len(v), 1), float(n)) for v, n in zip(own, rows, strict=True)]
+        )
+
+    # --- Ledoit-Wolf needs two sums more -----------------------------------------------------------------------
+
+    @property
+    def fourth(self) -> bool:
+        """Fourth moments are kept."""
+        return self.gamma == "ledoit-wolf"
+
+    def layout(self) -> tuple[Any, ...]:
+        return (type(self), self.fourth)
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        s = super().add(data, y, w, K)
+        return ledoit_wolf.count_columns(data, y, w, s) if self.fourth and isinstance(data, Numbers) else s
+
+    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        total = super().combine(a, b, sign)
+        return ledoit_wolf.combine_columns(a, b, total, sign) if self.fourth else total
+
+    def scale(self, s: Stats, factor: float) -> Stats:
+        return {**super().scale(s, factor), **{key: s[key] * factor for key in ("m3", "m4") if key in s}}
+
+    def check(self, s: Stats, context: Context) -> None:
+        keys = (*self.cells, "m3", "m4") if self.fourth else self.cells
+        expect(s, dict.fromkeys(keys, (context.K, context.d)), at_least_0=("n", "m2", "m4"))
 
 
 @dataclass(frozen=True)
@@ -77,6 +109,14 @@ class Spread:
         var = alpha * self.own + (1 - alpha) * self.shared[..., None, :]
         count = np.maximum(self.varies.sum(axis=-1), 1)[..., None, None]
         return var, (var * self.varies[..., None, :]).sum(axis=-1, keepdims=True) / count
+
+
+def _shrunk(found: Spread, n: Array, amounts: Array) -> Spread:
+    """Each class's own variances by its own amount; shared: their mean, weighted by rows."""
+    own, level = found.mixed(1.0)
+    gamma = amounts[:, None]
+    own = (1 - gamma) * own + gamma * level
+    return replace(found, own=own, shared=divided((n * own).sum(axis=0), n.sum(axis=0)))
 
 
 def spread(n: Array, m2: Array, size: Array, epsilon: Array, options: GaussianAxes) -> Spread:

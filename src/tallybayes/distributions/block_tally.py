@@ -7,12 +7,15 @@ paired   n, mean (K, d, d): entry [c, i, j] over the rows of class c that have b
          The form of data with missing values: every covariance comes from all rows that can speak of it.
 wide     rows (R, d) and the class of each (owner), scatter_c = Σ rows rowsᵀ: fewer rows than columns, no d×d matrix.
 
+For Ledoit-Wolf shrinkage a compact tally has third and fourth moments too, a wide one the weight of each row: see
+ledoit_wolf.py.
+
     S(A ∪ B) = S(A) + S(B) + (n_A n_B / n) δ δᵀ,   δ = mean(B) − mean(A);   and backwards for A − B.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,16 +23,17 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Stats, Weights, expect, spread, subtract
-from tallybayes.encode import Numbers
+from tallybayes.encode import Data, Numbers, Sparse
 
 WIDE = 256  # columns from which the wide form is worth its trouble
 
 
-def count(data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool) -> Stats:
+def count(data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool, fourth: bool = False) -> Stats:
+    """fourth: a wide tally keeps the weight of each row."""
     if data.d >= WIDE and data.n <= data.d:
         found = _count_wide(data, y, w, K)
         if found is not None:
-            return found
+            return found if fourth else {key: value for key, value in found.items() if key != "weight"}
     n, mean, scatter, skipped = _core.scatter(data.columns, y, w, K, pooled)
     if skipped > 0:
         n, mean, scatter = _core.pairwise_scatter(data.columns, y, w, K, pooled)
@@ -50,13 +54,8 @@ def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> Stat
         n[k] = weight[here].sum()
         mean[k] = first + weight[here] @ (x[here] - first) / n[k]
     rows = (x - mean[owner]) * np.sqrt(weight)[:, None]
-    rows, owner = _without_lone(rows, owner, n)
-    return {"n": n, "mean": mean, "rows": rows, "owner": owner.astype(np.int64)}
-
-
-def _without_lone(rows: Array, owner: Array, n: Array) -> tuple[Array, Array]:
-    keep = rows.any(axis=1) & (n[owner] > 0)
-    return rows[keep], owner[keep]
+    keep = rows.any(axis=1)
+    return {"n": n, "mean": mean, "rows": rows[keep], "owner": owner[keep].astype(np.int64), "weight": weight[keep]}
 
 
 def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
@@ -134,8 +133,8 @@ def _signed(rows: Array, owner: Array, signs: Array, n: Array) -> tuple[Array, A
 
 
 def dense(s: Stats, pooled: bool) -> Stats:
-    """A wide tally with its scatter written out; the others as they are."""
-    if "rows" not in s:
+    """A wide tally with its scatter written out too; the others as they are."""
+    if "scatter" in s:
         return s
     K, d = s["mean"].shape
     if pooled:
@@ -145,7 +144,7 @@ def dense(s: Stats, pooled: bool) -> Stats:
         for k in range(K):
             mine = s["rows"][s["owner"] == k]
             scatter[k] = mine.T @ mine
-    return {"n": s["n"], "mean": s["mean"], "scatter": scatter}
+    return {**s, "scatter": scatter}
 
 
 def paired(s: Stats) -> Stats:
@@ -160,31 +159,44 @@ def paired(s: Stats) -> Stats:
 def scale(s: Stats, factor: float) -> Stats:
     out = {**s, "n": s["n"] * factor}
     if "rows" in s:
-        return {**out, "rows": s["rows"] * np.sqrt(factor)}
-    return {**out, "scatter": s["scatter"] * factor}
+        out["rows"] = s["rows"] * np.sqrt(factor)
+    for key in ("scatter", "third", "fourth", "weight"):
+        if key in s:
+            out[key] = s[key] * factor
+    return out
 
 
 def reclass(s: Stats, to: Sequence[int], K: int, pooled: bool) -> Stats:
     out = {"n": spread(s["n"], to, K), "mean": spread(s["mean"], to, K)}
     if "rows" in s:
         owner: Any = np.asarray(to, dtype=np.int64)[s["owner"]]
-        return {**out, "rows": s["rows"][owner >= 0], "owner": owner[owner >= 0]}
-    return {**out, "scatter": s["scatter"] if pooled else spread(s["scatter"], to, K)}
+        of_rows = {key: s[key][owner >= 0] for key in ("rows", "weight") if key in s}
+        return {**out, **of_rows, "owner": owner[owner >= 0]}
+    for key in ("scatter", "third", "fourth"):
+        if key in s:
+            out[key] = s[key] if pooled else spread(s[key], to, K)
+    return out
 
 
-def check(s: Stats, K: int, d: int, pooled: bool) -> None:
-    """Raises ValueError if s is in none of the three forms."""
+def check(s: Stats, K: int, d: int, pooled: bool, fourth: bool) -> None:
+    """Raises ValueError if s is in none of the three forms; fourth: with what Ledoit-Wolf shrinkage needs."""
     shapes: dict[str, tuple[int, ...]] = {"n": (K,), "mean": (K, d)}
     if "rows" in s:
         owner = s.get("owner", np.empty(0))
         rest = {key: value for key, value in s.items() if key != "owner"}
-        expect(rest, {**shapes, "rows": (len(owner), d)}, at_least_0=("n",))
+        shapes["rows"] = (len(owner), d)
+        if fourth:
+            shapes["weight"] = owner.shape
+        expect(rest, shapes, at_least_0=("n",))
+        if fourth and not (s["weight"] > 0).all():
+            raise ValueError("'weight' is not that of rows that count")
         if owner.dtype != np.int64 or owner.ndim != 1 or ((owner < 0) | (owner >= K)).any():
             raise ValueError("'owner' is not the class of each row")
         return
     if "n" in s and s["n"].ndim == 3:
         shapes = {"n": (K, d, d), "mean": (K, d, d)}
-    expect(s, {**shapes, "scatter": (1 if pooled else K, d, d)}, at_least_0=("n",))
+    matrices = ("scatter", "third", "fourth") if fourth else ("scatter",)
+    expect(s, {**shapes, **dict.fromkeys(matrices, (1 if pooled else K, d, d))}, at_least_0=("n", "fourth"))
     if (np.einsum("kii->ki", s["scatter"]) < 0).any():
         raise ValueError("'scatter' has a negative sum of squares")
 
@@ -195,6 +207,19 @@ def rows_of(data: Numbers, rows: NDArray[Any]) -> Array:
         return np.column_stack([np.asarray(a)[rows].astype(np.float64) for a in data.arrays])
     picked = data.matrix[rows] if data.which is None else data.matrix[np.ix_(rows, np.asarray(data.which))]
     return np.asarray(picked, dtype=np.float64)
+
+
+def blocks(data: Data, cells: int = 1 << 20) -> Iterator[tuple[slice, Array]]:
+    """Row ranges and their values as dense matrices."""
+    if isinstance(data, Sparse):
+        for span, block in data.dense_blocks(cells):
+            yield span, rows_of(block, np.arange(block.n))
+        return
+    assert isinstance(data, Numbers)
+    step = max(1, cells // max(1, data.d))
+    for i in range(0, data.n, step):
+        span = slice(i, min(data.n, i + step))
+        yield span, rows_of(data, np.arange(span.start, span.stop))
 
 
 def diagonal(s: Stats) -> tuple[Array, Array]:

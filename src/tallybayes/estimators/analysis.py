@@ -12,10 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes import _core
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number
 from tallybayes.estimators.discriminant import GaussianDiscriminant
-from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.estimators.linear import precision_of
 from tallybayes.plan import encode_batch, named
 from tallybayes.source import read_table

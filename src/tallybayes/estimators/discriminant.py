@@ -15,7 +15,7 @@ from tallybayes.distributions.block import GaussianBlock, finite_rows
 from tallybayes.distributions.block_tally import dense
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators import leave_one_out, ledoit_wolf, left_out_axes
+from tallybayes.estimators import leave_one_out, left_out_axes
 from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
@@ -39,7 +39,7 @@ class GaussianDiscriminant(Preset):
         1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries).
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default=None
         A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance
-        towards its own variances by the amount those rules give; 'ledoit-wolf' needs all rows at once. Not for
+        towards its own variances (a diagonal one: towards their mean) by the amount those rules give. Not for
         'spherical', where nothing is left to shrink.
         'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
         learned; it stays when more rows are added.
@@ -111,8 +111,6 @@ class GaussianDiscriminant(Preset):
                 f"covariance='spherical' is where shrinkage ends: nothing is left to shrink; got shrinkage="
                 f"{o['shrinkage']!r}. Leave it out, or use covariance='full' or 'diagonal'."
             )
-        if o["covariance"] == "diagonal" and o["shrinkage"] == "ledoit-wolf":
-            raise OptionError("covariance='diagonal' takes a number, 'oas' or 'auto' for shrinkage.")
         if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
             raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
         self._distribution(1)
@@ -120,9 +118,9 @@ class GaussianDiscriminant(Preset):
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         o = self._options()
         gamma = 0.0 if o["shrinkage"] is None else o["shrinkage"]
-        auto = "auto" in (o["alpha"], gamma) or gamma == "ledoit-wolf"
+        auto = "auto" in (o["alpha"], gamma)
         alpha = 0.5 if o["alpha"] == "auto" else o["alpha"]
-        gamma = 0.5 if gamma in ("auto", "ledoit-wolf") else gamma
+        gamma = 0.5 if gamma == "auto" else gamma
         if o["covariance"] != "full":
             sphere = o["covariance"] == "spherical"
             return GaussianAxes(ddof=o["ddof"], alpha=alpha, gamma=gamma, spherical=sphere, tol=o["tol"])
@@ -133,7 +131,7 @@ class GaussianDiscriminant(Preset):
     def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """What was chosen on the first rows stays."""
         block, o = groups[0].distribution, self._options()
-        if isinstance(block, GaussianBlock) and block.separate:
+        if isinstance(block, GaussianBlock) and (block.separate or isinstance(block.gamma, tuple)):
             return groups
         again = super()._choose_again(schema, groups)
         axes = again[0].distribution
@@ -146,19 +144,15 @@ class GaussianDiscriminant(Preset):
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:
         o = self._options()
         given: Any = groups[0].distribution
-        if o["shrinkage"] == "ledoit-wolf":
-            chosen = replace(given, gamma=ledoit_wolf.amounts(batch.data[0], y, w, total.stats[0]))
-        elif "auto" in (o["alpha"], o["shrinkage"]):
-            grid = tuple(np.linspace(0, 1, 11).tolist())
-            alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
-            gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
-            losses = left_out_axes.losses if isinstance(given, GaussianAxes) else leave_one_out.losses
-            loss = losses(batch.data[0], y, w, total, alphas, gammas, given, self._prior())
-            a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
-            chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
-        else:
+        if "auto" not in (o["alpha"], o["shrinkage"]):
             return groups
-        return (Group(chosen, groups[0].columns),)
+        grid = tuple(np.linspace(0, 1, 11).tolist())
+        alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
+        gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
+        losses = left_out_axes.losses if isinstance(given, GaussianAxes) else leave_one_out.losses
+        loss = losses(batch.data[0], y, w, total, alphas, gammas, given, self._prior())
+        a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
+        return (Group(replace(given, alpha=alphas[a], gamma=gammas[g]), groups[0].columns),)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         if self._fitted():
@@ -185,9 +179,10 @@ class GaussianDiscriminant(Preset):
         return super().decay(factor)
 
     def _refuse_if_it_needs_all_rows(self) -> None:
-        if self._options()["shrinkage"] == "ledoit-wolf":
+        if self._fitted() and isinstance(getattr(self._groups[0].distribution, "gamma", None), tuple):
             raise OptionError(
-                "Ledoit-Wolf shrinkage needs all rows at once. shrinkage='oas' needs sums only: it can add and forget."
+                "This model comes from a file of an earlier version, which kept of Ledoit-Wolf shrinkage only the amounts: "
+                "it can predict, but not add or forget. Fit it again."
             )
 
     # --- asking ------------------------------------------------------------------------------------------------
@@ -245,9 +240,13 @@ class GaussianDiscriminant(Preset):
 
     @property
     def shrinkage_(self) -> Any:
-        """γ as given or chosen; one for each class with 'ledoit-wolf'."""
+        """γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'."""
         self._require_attribute("shrinkage_")
-        return self._groups[0].distribution.gamma  # type: ignore[attr-defined]
+        d: Any = self._groups[0].distribution
+        if not isinstance(d.gamma, str):
+            return d.gamma
+        s = self._tally.stats[0]
+        return d.class_amounts(s) if isinstance(d, GaussianAxes) else cov.class_amounts(dense(s, d.pooled), d)
 
     @property
     def covariance_(self) -> Any:
@@ -259,10 +258,11 @@ class GaussianDiscriminant(Preset):
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
         s = dense(self._tally.stats[0], block.pooled)
-        pooled = cov.pooled_covariance(s, block)
+        gamma = cov.class_amounts(s, block)
+        pooled = cov.pooled_covariance(s, block, gamma)
         if block.linear:
-            return cov.class_covariance(s, block, 0, pooled)
-        return [cov.class_covariance(s, block, k, pooled) for k in range(len(self.classes_))]
+            return cov.class_covariance(s, block, 0, pooled, gamma)
+        return [cov.class_covariance(s, block, k, pooled, gamma) for k in range(len(self.classes_))]
 
     @property
     def n_parameters_(self) -> int:

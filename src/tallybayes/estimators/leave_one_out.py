@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from tallybayes import _core
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Data, Numbers
-from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 

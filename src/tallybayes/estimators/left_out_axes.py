@@ -21,10 +21,10 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.distributions.axes import GaussianAxes, Spread, spread
 from tallybayes.distributions.base import Array, Stats
+from tallybayes.distributions.block_tally import blocks
 from tallybayes.distributions.covariance import EPS
 from tallybayes.encode import Data
 from tallybayes.estimators.leave_one_out import left_priors
-from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.tally import Tally
 
 CELLS = 1 << 18  # rows × classes × columns at once
