@@ -170,8 +170,11 @@ def reclass(s: Stats, to: Sequence[int], K: int, pooled: bool) -> Stats:
     out = {"n": spread(s["n"], to, K), "mean": spread(s["mean"], to, K)}
     if "rows" in s:
         owner: Any = np.asarray(to, dtype=np.int64)[s["owner"]]
-        of_rows = {key: s[key][owner >= 0] for key in ("rows", "weight") if key in s}
-        return {**out, **of_rows, "owner": owner[owner >= 0]}
+        out["owner"] = owner[owner >= 0]
+        for key in ("rows", "weight"):
+            if key in s:
+                out[key] = s[key][owner >= 0]
+        return out
     for key in ("scatter", "third", "fourth"):
         if key in s:
             out[key] = s[key] if pooled else spread(s[key], to, K)

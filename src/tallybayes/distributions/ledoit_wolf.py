@@ -2,14 +2,13 @@
 
     γ = min(β, δ) / δ,   δ = |S|² − (tr S)² / d,   β = (Σ_i |z_i|⁴ / n − |S|²) / n,   S = Σ_i z_i z_iᵀ / n
 
-Full covariances: z are the rows of the class in units of its own standard deviations. Those change with every row added,
-but |z|⁴ = Σ_jl (e_j² / σ_j²) (e_l² / σ_l²), e = x − mean: a matrix of sums is enough. Diagonal covariances: only the
-terms j = l, in the units of the data. What is kept, with weights,
+Full covariances: z are the rows of the class in units of its own standard deviations. Those change with every row
+added, but |z|⁴ = Σ_jl (e_j² / σ_j²) (e_l² / σ_l²), e = x − mean: a matrix of sums is enough. Diagonal covariances: only
+the terms j = l, in the units of the data. What is kept, with weights,
 
     third_jl = Σ e_j² e_l,     fourth_jl = Σ e_j² e_l²        ((K, d, d); of axes the diagonal: (K, d))
 
-is exact under adding and taking away, for about another centre both follow from these sums alone (see `_about`). A wide
-tally keeps the weight of each of its rows instead, as long as it holds the rows themselves.
+adds and subtracts exactly, since about another centre both follow from these sums alone (see `_about`). A wide tally keeps the weight of each of its rows instead, as long as it holds the rows themselves.
 """
 
 from __future__ import annotations
@@ -74,9 +73,7 @@ def combine(a: Stats, b: Stats, total: Stats, sign: int) -> Stats:
                 t, f = _about(s["n"][k], *pair, more, more.T, s["fourth"][k])
                 third[k] += way * t
                 fourth[k] += way * f
-    varies = (
-        np.einsum("kii->ki", total["scatter"]) > 0
-    )  # what rounding leaves of a column that went is not swept up here
+    varies = np.einsum("kii->ki", total["scatter"]) > 0  # of a column that no longer does, rounding leaves something
     some = varies[:, :, None] & varies[:, None, :]
     return {**total, "third": np.where(some, third, 0.0), "fourth": np.where(some, np.maximum(fourth, 0.0), 0.0)}
 
@@ -116,8 +113,9 @@ def _units(variance: Array) -> Array:
     some = unit[unit > 0]
     if not ((some > LEAST) & (some < MOST)).all():
         raise TableError(
-            f"Ledoit-Wolf shrinkage sums fourth powers: columns must have standard deviations from {LEAST:g} to {MOST:g}; "
-            f"got {some[(some <= LEAST) | ~(some < MOST)][0]:g}. Give the column in other units, or use shrinkage='oas'."
+            f"Ledoit-Wolf shrinkage sums fourth powers: standard deviations of columns must be from {LEAST:g} to "
+            f"{MOST:g}; got {some[(some <= LEAST) | ~(some < MOST)][0]:g}. Give the column in other units, or use "
+            "shrinkage='oas'."
         )
     return np.where(unit > 0, unit, 1.0)
 

@@ -181,8 +181,8 @@ class GaussianDiscriminant(Preset):
     def _refuse_if_it_needs_all_rows(self) -> None:
         if self._fitted() and isinstance(getattr(self._groups[0].distribution, "gamma", None), tuple):
             raise OptionError(
-                "This model comes from a file of an earlier version, which kept of Ledoit-Wolf shrinkage only the amounts: "
-                "it can predict, but not add or forget. Fit it again."
+                "This model comes from a file of an earlier version, which kept of Ledoit-Wolf shrinkage only the "
+                "amounts: it can predict, but not add or forget. Fit it again."
             )
 
     # --- asking ------------------------------------------------------------------------------------------------
