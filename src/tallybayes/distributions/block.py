@@ -38,6 +38,7 @@ class GaussianBlock(Distribution):
     ddof: int = 0
     tol: float = 1e-4
     separate: bool = False  # keep a scatter per class even if the estimate needs none
+    given: bool = False  # the scatter was made from covariances that do not add
 
     name = "gaussian block"
     kinds = ("real", "count", "binary")
@@ -64,7 +65,7 @@ class GaussianBlock(Distribution):
         return self.gamma == "ledoit-wolf"
 
     def layout(self) -> tuple[Any, ...]:
-        return (type(self), self.pooled, self.fourth)
+        return (type(self), self.pooled, self.fourth, self.given)
 
     @property
     def amount(self) -> float:

@@ -8,7 +8,8 @@ the terms j = l, in the units of the data. What is kept, with weights,
 
     third_jl = Σ e_j² e_l,     fourth_jl = Σ e_j² e_l²        ((K, d, d); of axes the diagonal: (K, d))
 
-adds and subtracts exactly, since about another centre both follow from these sums alone (see `_about`). A wide tally keeps the weight of each of its rows instead, as long as it holds the rows themselves.
+adds and subtracts exactly, since about another centre both follow from these sums alone (see `_about`). A wide tally
+keeps the weight of each of its rows instead, as long as it holds the rows themselves.
 """
 
 from __future__ import annotations

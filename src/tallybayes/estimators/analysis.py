@@ -15,10 +15,13 @@ from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number
+from tallybayes.estimators import given_covariance
 from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.estimators.linear import precision_of
-from tallybayes.plan import encode_batch, named
+from tallybayes.plan import Batch, Group, encode_batch, named
+from tallybayes.schema import Schema
 from tallybayes.source import read_table
+from tallybayes.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -35,17 +38,24 @@ class _Analysis(GaussianDiscriminant):
         if self.solver not in self._solvers:
             raise OptionError(f"solver must be one of {self._solvers} (all give the same answer); got {self.solver!r}.")
         if self.covariance_estimator is not None:
-            raise OptionError(
-                "covariance_estimator is not supported: covariances are read from sums, not from rows. Use shrinkage= "
-                "(a number, 'auto' or 'oas')."
-            )
+            given_covariance.check(self.covariance_estimator, self.shrinkage)
         if not isinstance(self.shrinkage, str | None) and not is_number(self.shrinkage):
             raise OptionError(f"shrinkage must be None, 'auto', 'oas' or between 0 and 1; got {self.shrinkage!r}.")
         super()._check_options()
 
     def _common(self) -> dict[str, Any]:
         shrinkage = "ledoit-wolf" if self.shrinkage == "auto" else self.shrinkage
-        return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol}
+        given = self.covariance_estimator is not None
+        return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol, "given": given}
+
+    def _structure(
+        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
+    ) -> tuple[tuple[Group, ...], Tally]:
+        groups, total = super()._structure(groups, batch, schema, total, y, w)
+        if self.covariance_estimator is None:
+            return groups, total
+        block: Any = groups[0].distribution
+        return groups, given_covariance.put(self.covariance_estimator, block, batch.data[0], y, w, total)
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
@@ -65,6 +75,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Whether covariance_ is there with solver='svd', as in scikit-learn.
     tol : float, default=1e-4
         See GaussianDiscriminant.
+    covariance_estimator : object with fit and covariance_, default=None
+        As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
+        mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
 
     Attributes
     ----------
@@ -100,7 +113,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.covariance_estimator = covariance_estimator
 
     def _options(self) -> dict[str, Any]:
-        return {**self._common(), "alpha": 0.0, "ridge": 0.0}
+        return {**self._common(), "alpha": 0.0}
 
     def _prior(self) -> Any:
         if self.priors is None or isinstance(self.priors, str | dict):
@@ -258,6 +271,9 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         Whether covariance_ is there, as in scikit-learn.
     tol : float, default=1e-4
         See GaussianDiscriminant.
+    covariance_estimator : object with fit and covariance_, default=None
+        As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
+        mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
 
     Attributes
     ----------

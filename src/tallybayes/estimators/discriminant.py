@@ -88,7 +88,6 @@ class GaussianDiscriminant(Preset):
             "covariance": self.covariance,
             "alpha": self.alpha,
             "shrinkage": self.shrinkage,
-            "ridge": 0.0,
             "ddof": self.ddof,
             "tol": self.tol,
         }
@@ -124,7 +123,8 @@ class GaussianDiscriminant(Preset):
         if o["covariance"] != "full":
             sphere = o["covariance"] == "spherical"
             return GaussianAxes(ddof=o["ddof"], alpha=alpha, gamma=gamma, spherical=sphere, tol=o["tol"])
-        return GaussianBlock(alpha, gamma, o["ridge"], o["ddof"], o["tol"], separate=auto)
+        more = {"ridge": o.get("ridge", 0.0), "given": o.get("given", False)}
+        return GaussianBlock(alpha, gamma, ddof=o["ddof"], tol=o["tol"], separate=auto, **more)
 
     # --- learning ----------------------------------------------------------------------------------------------
 
@@ -155,8 +155,7 @@ class GaussianDiscriminant(Preset):
         return (Group(replace(given, alpha=alphas[a], gamma=gammas[g]), groups[0].columns),)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        if self._fitted():
-            self._refuse_if_it_needs_all_rows()
+        self._refuse_if_it_needs_all_rows()
         return super().partial_fit(X, y, classes, sample_weight)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -179,7 +178,13 @@ class GaussianDiscriminant(Preset):
         return super().decay(factor)
 
     def _refuse_if_it_needs_all_rows(self) -> None:
-        if self._fitted() and isinstance(getattr(self._groups[0].distribution, "gamma", None), tuple):
+        block = self._groups[0].distribution if self._fitted() else None
+        if getattr(block, "given", False):
+            raise OptionError(
+                "The covariances of this model come from covariance_estimator, which needs all rows at once: it cannot "
+                "add, forget, merge or decay. shrinkage='auto', 'oas' or a number can."
+            )
+        if isinstance(getattr(block, "gamma", None), tuple):
             raise OptionError(
                 "This model comes from a file of an earlier version, which kept of Ledoit-Wolf shrinkage only the "
                 "amounts: it can predict, but not add or forget. Fit it again."
@@ -309,4 +314,4 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
 
     def _options(self) -> dict[str, Any]:
         given = {"alpha": self.alpha, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}
-        return {**given, "covariance": "full", "ridge": 0.0}
+        return {**given, "covariance": "full"}
