@@ -102,8 +102,8 @@ def test_the_wide_form_is_the_same_tally(seed: int) -> None:
 def _core_scatter(X: Any, y: Any, w: Any) -> Any:
     from tallybayes import _core
 
-    n, mean, scatter, _ = _core.scatter(_core.Columns(X), y, w, 3, False)
-    return {"n": n, "mean": mean, "scatter": scatter}
+    n, mean, low, scatter, _ = _core.scatter(_core.Columns(X), y, w, 3, False)
+    return {"n": n, "mean": mean, "low": low, "scatter": scatter}
 
 
 @pytest.mark.parametrize("ddof", [0, 1])

@@ -116,7 +116,7 @@ class GaussianBlock(Distribution):
         if relative and self.linear:
             scorer.affine(data.columns, p["weight"], p["bias"], p["centre"], missing)
         else:
-            scorer.quadratic(data.columns, p["mean"], p["factor"], p["constant"], missing)
+            scorer.quadratic(data.columns, p["mean"], p["low"], p["factor"], p["constant"], missing)
         return missing
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
@@ -136,7 +136,7 @@ class GaussianBlock(Distribution):
                 x = finite_rows(data, np.arange(rows.start, rows.stop))
                 out[rows] = wide.scores(x, p)
         else:
-            out = _core.quadratic_scores(data.columns, p["mean"], p["factor"], p["constant"])
+            out = _core.quadratic_scores(data.columns, p["mean"], p["low"], p["factor"], p["constant"])
         gaps = np.flatnonzero(np.isnan(out[:, 0])) if K else np.empty(0, np.int64)
         if len(gaps):
             out[gaps] = marginal.scores(finite_rows(data, gaps), p)

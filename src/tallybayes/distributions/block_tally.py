@@ -11,6 +11,9 @@ For Ledoit-Wolf shrinkage a compact tally has third and fourth moments too, a wi
 ledoit_wolf.py.
 
     S(A ∪ B) = S(A) + S(B) + (n_A n_B / n) δ δᵀ,   δ = mean(B) − mean(A);   and backwards for A − B.
+
+Means are sums of two float64, mean + low, in any form: a column around 1e10 keeps its digits (files of earlier versions
+have no low: it is 0).
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from tallybayes import _core
 from tallybayes.distributions.base import Array, Stats, Weights, expect, spread, subtract
 from tallybayes.encode import Data, Numbers, Sparse
 
+EPS = float(np.finfo(np.float64).eps)
 WIDE = 256  # columns from which the wide form is worth its trouble
 
 
@@ -34,10 +38,10 @@ def count(data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool,
         found = _count_wide(data, y, w, K)
         if found is not None:
             return found if fourth else {key: value for key, value in found.items() if key != "weight"}
-    n, mean, scatter, skipped = _core.scatter(data.columns, y, w, K, pooled)
+    n, mean, low, scatter, skipped = _core.scatter(data.columns, y, w, K, pooled)
     if skipped > 0:
-        n, mean, scatter = _core.pairwise_scatter(data.columns, y, w, K, pooled)
-    return {"n": n, "mean": mean, "scatter": scatter}
+        n, mean, low, scatter = _core.pairwise_scatter(data.columns, y, w, K, pooled)
+    return {"n": n, "mean": mean, "low": low, "scatter": scatter}
 
 
 def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> Stats | None:
@@ -47,15 +51,16 @@ def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> Stat
     if not np.isfinite(x).all():
         return None
     owner, weight = y[used], np.ones(len(used)) if w is None else w[used]
-    n, mean = np.zeros(K), np.zeros((K, data.d))
+    n, mean, low = np.zeros(K), np.zeros((K, data.d)), np.zeros((K, data.d))
     for k in np.unique(owner):
         here = owner == k
         first = x[here][0]
         n[k] = weight[here].sum()
-        mean[k] = first + weight[here] @ (x[here] - first) / n[k]
-    rows = (x - mean[owner]) * np.sqrt(weight)[:, None]
+        mean[k], low[k] = exact_sum(first, weight[here] @ (x[here] - first) / n[k])
+    rows = (x - mean[owner] - low[owner]) * np.sqrt(weight)[:, None]
     keep = rows.any(axis=1)
-    return {"n": n, "mean": mean, "rows": rows[keep], "owner": owner[keep].astype(np.int64), "weight": weight[keep]}
+    owner = owner.astype(np.int64)
+    return {"n": n, "mean": mean, "low": low, "rows": rows[keep], "owner": owner[keep], "weight": weight[keep]}
 
 
 def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
@@ -64,7 +69,7 @@ def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
     a, b = dense(a, pooled), dense(b, pooled)
     if a["n"].ndim != b["n"].ndim:
         a, b = paired(a), paired(b)
-    n, mean, delta, part = _means(a, b, sign)
+    n, mean, low, delta, part = _means(a, b, sign)
     other = delta.swapaxes(1, 2) if delta.ndim == 3 else delta
     weight = a["n"] * part
     if delta.ndim == 3:
@@ -75,20 +80,40 @@ def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
     else:
         cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
     scatter = a["scatter"] + sign * (b["scatter"] + cross)
-    return {"n": n, "mean": mean, "scatter": scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)}
+    scatter = scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)
+    return {"n": n, "mean": mean, "low": low, "scatter": scatter}
 
 
-def _means(a: Stats, b: Stats, sign: int) -> tuple[Array, Array, Array, Array]:
-    """n and mean of a ± b; δ; and what δ δᵀ counts, divided by n_A."""
+def low_of(s: Stats) -> Array:
+    """What the means lack as float64."""
+    return s["low"] if "low" in s else np.zeros_like(s["mean"])
+
+
+def exact_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b as a float64, and what is left (Knuth)."""
+    high = a + b
+    with np.errstate(invalid="ignore"):
+        back = high - a
+        return high, (a - (high - back)) + (b - back)
+
+
+def away(s: Stats, centre: Array, rest: Array | float = 0.0) -> Array:
+    """mean + low − centre − rest, with the digits that only the difference has; s: a tally, or parameters."""
+    return np.asarray((s["mean"] - centre) + (low_of(s) - rest))
+
+
+def _means(a: Stats, b: Stats, sign: int) -> tuple[Array, Array, Array, Array, Array]:
+    """n, mean and low of a ± b; δ; and what δ δᵀ counts, divided by n_A."""
     n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
     part = np.divide(b["n"], n, out=np.zeros_like(n), where=n > 0)
     lift = part if part.ndim == 3 else part[:, None]
     none_a, none_b = (a["n"] == 0).reshape(lift.shape), (b["n"] == 0).reshape(lift.shape)
-    delta = np.where(none_b | (none_a if sign > 0 else False), 0.0, b["mean"] - a["mean"])
-    mean = a["mean"] + sign * delta * lift
+    delta = np.where(none_b | (none_a if sign > 0 else False), 0.0, away(b, a["mean"], low_of(a)))
+    mean, low = exact_sum(a["mean"], low_of(a) + sign * delta * lift)
     if sign > 0:
-        mean = np.where(none_a, b["mean"], mean)
-    return n, np.where((n == 0).reshape(lift.shape), 0.0, mean), delta, part
+        mean, low = np.where(none_a, b["mean"], mean), np.where(none_a, low_of(b), low)
+    gone = (n == 0).reshape(lift.shape)
+    return n, np.where(gone, 0.0, mean), np.where(gone, 0.0, low), delta, part
 
 
 def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
@@ -99,12 +124,12 @@ def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
         scatter = np.where((n > 0).any(axis=0) if pooled else n > 0, scatter, 0.0)
     old = np.einsum("kii->ki", before)
     new = np.einsum("kii->ki", scatter)
-    still = new > 8 * np.finfo(np.float64).eps * old
+    still = new > 8 * EPS * old
     return np.asarray(scatter * still[:, :, None] * still[:, None, :])
 
 
 def _combine_wide(a: Stats, b: Stats, sign: int) -> Stats:
-    n, mean, delta, part = _means(a, b, sign)
+    n, mean, low, delta, part = _means(a, b, sign)
     step = np.sqrt(a["n"] * part)[:, None] * delta
     moved = np.flatnonzero(step.any(axis=1))
     rows = np.concatenate([a["rows"], b["rows"], step[moved]])
@@ -113,7 +138,7 @@ def _combine_wide(a: Stats, b: Stats, sign: int) -> Stats:
         signs = np.ones(len(rows))
         signs[len(a["rows"]) :] = -1.0
         rows, owner = _signed(rows, owner, signs, n)
-    return {"n": n, "mean": mean, "rows": rows, "owner": owner}
+    return {"n": n, "mean": mean, "low": low, "rows": rows, "owner": owner}
 
 
 def _signed(rows: Array, owner: Array, signs: Array, n: Array) -> tuple[Array, Array]:
@@ -153,7 +178,8 @@ def paired(s: Stats) -> Stats:
         return s
     K, d = s["mean"].shape
     n = np.broadcast_to(s["n"][:, None, None], (K, d, d)).copy()
-    return {"n": n, "mean": np.repeat(s["mean"][:, :, None], d, axis=2), "scatter": s["scatter"]}
+    mean, low = (np.repeat(a[:, :, None], d, axis=2) for a in (s["mean"], low_of(s)))
+    return {"n": n, "mean": mean, "low": low, "scatter": s["scatter"]}
 
 
 def scale(s: Stats, factor: float) -> Stats:
@@ -167,7 +193,7 @@ def scale(s: Stats, factor: float) -> Stats:
 
 
 def reclass(s: Stats, to: Sequence[int], K: int, pooled: bool) -> Stats:
-    out = {"n": spread(s["n"], to, K), "mean": spread(s["mean"], to, K)}
+    out = {"n": spread(s["n"], to, K), "mean": spread(s["mean"], to, K), "low": spread(low_of(s), to, K)}
     if "rows" in s:
         owner: Any = np.asarray(to, dtype=np.int64)[s["owner"]]
         out["owner"] = owner[owner >= 0]
@@ -184,6 +210,12 @@ def reclass(s: Stats, to: Sequence[int], K: int, pooled: bool) -> Stats:
 def check(s: Stats, K: int, d: int, pooled: bool, fourth: bool) -> None:
     """Raises ValueError if s is in none of the three forms; fourth: with what Ledoit-Wolf shrinkage needs."""
     shapes: dict[str, tuple[int, ...]] = {"n": (K,), "mean": (K, d)}
+    if "n" in s and s["n"].ndim == 3:
+        shapes = {"n": (K, d, d), "mean": (K, d, d)}
+    if "low" in s:
+        shapes["low"] = shapes["mean"]
+        if s["low"].shape == s["mean"].shape and (np.abs(s["low"]) > EPS * np.abs(s["mean"])).any():
+            raise ValueError("'low' is more than the last digit of 'mean'")
     if "rows" in s:
         owner = s.get("owner", np.empty(0))
         rest = {key: value for key, value in s.items() if key != "owner"}
@@ -196,8 +228,6 @@ def check(s: Stats, K: int, d: int, pooled: bool, fourth: bool) -> None:
         if owner.dtype != np.int64 or owner.ndim != 1 or ((owner < 0) | (owner >= K)).any():
             raise ValueError("'owner' is not the class of each row")
         return
-    if "n" in s and s["n"].ndim == 3:
-        shapes = {"n": (K, d, d), "mean": (K, d, d)}
     matrices = ("scatter", "third", "fourth") if fourth else ("scatter",)
     expect(s, {**shapes, **dict.fromkeys(matrices, (1 if pooled else K, d, d))}, at_least_0=("n", "fourth"))
     if (np.einsum("kii->ki", s["scatter"]) < 0).any():
@@ -225,9 +255,9 @@ def blocks(data: Data, cells: int = 1 << 20) -> Iterator[tuple[slice, Array]]:
         yield span, rows_of(data, np.arange(span.start, span.stop))
 
 
-def diagonal(s: Stats) -> tuple[Array, Array]:
-    """n (K, d) and mean (K, d): of each column by itself."""
+def diagonal(s: Stats) -> tuple[Array, Array, Array]:
+    """n, mean and low (K, d): of each column by itself."""
     K, d = s["mean"].shape[:2]
     if s["n"].ndim == 3:
-        return np.einsum("kii->ki", s["n"]).copy(), np.einsum("kii->ki", s["mean"]).copy()
-    return np.broadcast_to(s["n"][:, None], (K, d)).copy(), s["mean"]
+        return tuple(np.einsum("kii->ki", a).copy() for a in (s["n"], s["mean"], low_of(s)))
+    return np.broadcast_to(s["n"][:, None], (K, d)).copy(), s["mean"], low_of(s)

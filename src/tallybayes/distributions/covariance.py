@@ -20,7 +20,7 @@ from scipy.linalg import lapack
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
 from tallybayes.distributions.base import Array, Params, Stats
-from tallybayes.distributions.block_tally import diagonal
+from tallybayes.distributions.block_tally import away, diagonal, exact_sum
 from tallybayes.errors import OptionError, is_number
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 def estimate(s: Stats, b: GaussianBlock) -> Params:
     """Means, roots and constants of a tally with written-out scatter."""
-    n, mean = class_means(s)
+    n, mean, low = class_means(s)
     gamma = class_amounts(s, b)
     pooled = pooled_covariance(s, b, gamma)
     unit = units(np.diag(pooled), mean, n)
@@ -50,17 +50,18 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
         root, log_det = root_of(cov[picked], scale[keep], pooled[picked], b.tol)
         factor[k][picked] = root
         constant[k] = -0.5 * (log_det + len(keep) * LOG_2PI)
-    p = {"mean": mean, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
+    p = {"mean": mean, "low": low, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
     return {**p, **linear_form(p, n)} if b.linear else p
 
 
-def class_means(s: Stats) -> tuple[Array, Array]:
-    """Weight (K, d) and mean (K, d); a class that never saw a column takes the mean of the others."""
-    n, mean = diagonal(s)
+def class_means(s: Stats) -> tuple[Array, Array, Array]:
+    """Weight, mean and low (K, d); a class that never saw a column takes the mean of the others."""
+    n, mean, low = diagonal(s)
     total = n.sum(axis=0)
     centre = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
-    overall = centre + np.where(total > 0, (n * (mean - centre)).sum(axis=0) / np.where(total > 0, total, 1), 0.0)
-    return n, np.where(n > 0, mean, overall)
+    gap = (n * ((mean - centre) + low)).sum(axis=0) / np.where(total > 0, total, 1)
+    overall, rest = exact_sum(centre, np.where(total > 0, gap, 0.0))
+    return n, np.where(n > 0, mean, overall), np.where(n > 0, low, rest)
 
 
 def divided(scatter: Array, n: Array) -> Array:
@@ -189,9 +190,9 @@ def linear_form(p: Params, n: Array) -> Params:
     mean = p["mean"]
     total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
-    away = (mean - centre) @ p["factor"][0].T
-    weight = away @ p["factor"][0]
-    return {"weight": weight, "bias": -0.5 * np.square(away).sum(axis=1), "centre": centre}
+    white = away(p, centre) @ p["factor"][0].T  # centre is a float64, and near: x − centre loses nothing
+    weight = white @ p["factor"][0]
+    return {"weight": weight, "bias": -0.5 * np.square(white).sum(axis=1), "centre": centre}
 
 
 def colour(noise: Array, p: Params, k: int) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.base import Array, Stats, Weights
-from tallybayes.distributions.block_tally import blocks, dense
+from tallybayes.distributions.block_tally import away, blocks, dense, low_of
 from tallybayes.encode import Numbers
 from tallybayes.errors import TableError
 
@@ -38,14 +38,14 @@ def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> Stats:
             code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
             for k in np.unique(code[(code >= 0) & (weight > 0)]):
                 mine = (code == k) & (weight > 0)
-                _add_rows(x[mine] - s["mean"][k], weight[mine], third[k], fourth[k])
+                _add_rows(x[mine] - s["mean"][k] - s["low"][k], weight[mine], third[k], fourth[k])
     return {**s, "third": third, "fourth": fourth}
 
 
-def _add_rows(away: Array, weight: Array, third: Array, fourth: Array) -> None:
-    square = np.square(away)
+def _add_rows(centred: Array, weight: Array, third: Array, fourth: Array) -> None:
+    square = np.square(centred)
     weighted = (square * weight[:, None]).T
-    third += weighted @ away
+    third += weighted @ centred
     fourth += weighted @ square
 
 
@@ -58,16 +58,16 @@ def written(s: Stats) -> Stats:
     for k in range(len(s["n"])):
         mine = s["owner"] == k
         _add_rows(s["rows"][mine] / np.sqrt(s["weight"][mine])[:, None], s["weight"][mine], third[k], fourth[k])
-    return {"n": s["n"], "mean": s["mean"], "scatter": scatter, "third": third, "fourth": fourth}
+    return {"n": s["n"], "mean": s["mean"], "low": low_of(s), "scatter": scatter, "third": third, "fourth": fourth}
 
 
 def combine(a: Stats, b: Stats, total: Stats, sign: int) -> Stats:
     """The moments of a ± b, whose other sums are `total`; all three written out."""
     third, fourth = np.zeros((2, *total["scatter"].shape))
+    shifts = [away(s, total["mean"], total["low"]) for s in (a, b)]
     for k in np.flatnonzero(total["n"] > 0):
-        for s, way in ((a, 1), (b, sign)):
+        for s, way, shift in ((a, 1, shifts[0][k]), (b, sign, shifts[1][k])):
             if s["n"][k] > 0:
-                shift = s["mean"][k] - total["mean"][k]
                 scatter, more = s["scatter"][k], s["third"][k]
                 square = np.diag(scatter)
                 pair = shift[:, None], shift, square[:, None], square, scatter
@@ -140,10 +140,10 @@ def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> 
             code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
             for k in np.unique(code[(code >= 0) & (weight > 0)]):
                 mine = (code == k) & (weight > 0)
-                away = x[mine] - s["mean"][k]
-                away = np.where(np.isnan(away), 0.0, away)
-                m3[k] += weight[mine] @ away**3
-                m4[k] += weight[mine] @ away**4
+                centred = x[mine] - s["mean"][k]
+                centred = np.where(np.isnan(centred), 0.0, centred)
+                m3[k] += weight[mine] @ centred**3
+                m4[k] += weight[mine] @ centred**4
     return {**s, "m3": m3, "m4": m4}
 
 

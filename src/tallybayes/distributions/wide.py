@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def estimate(s: Stats, b: GaussianBlock) -> Params:
-    n, mean = covariance.class_means(s)
+    n, mean, low = covariance.class_means(s)
     weight = s["n"]
     K, d = mean.shape
     gamma = b.amount
@@ -30,13 +30,19 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     keep = unit > 0
     scale = np.divide(1.0, unit, out=np.zeros(d), where=keep)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / n.sum(axis=0)
-    rows, means = s["rows"] * scale, (mean - centre) * scale
+    rows, means = s["rows"] * scale, (mean - centre + low) * scale
     basis, _ = np.linalg.qr(np.concatenate([rows, means]).T)  # a direction too many does no harm: it has the floor
     thin, place = rows @ basis, means @ basis
     outside, factor, constant = _roots(s, b, thin, gamma, int(keep.sum()))
     constant -= 0.5 * (keep.sum() * covariance.LOG_2PI) + np.log(unit[keep]).sum()
-    p: Params = {"mean": mean, "centre": centre, "basis": basis, "unit": unit, "scale": scale, "place": place}
-    p |= {"factor": factor, "outside": np.broadcast_to(outside, K).copy(), "keep": np.flatnonzero(keep)}
+    p: Params = {"mean": mean, "low": low, "centre": centre, "unit": unit, "scale": scale}
+    p |= {
+        "basis": basis,
+        "place": place,
+        "factor": factor,
+        "outside": np.broadcast_to(outside, K).copy(),
+        "keep": np.flatnonzero(keep),
+    }
     p["constant"] = np.broadcast_to(constant, K).copy()
     if b.linear:
         away = place @ factor[0].T

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes import _core
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.block_tally import blocks
+from tallybayes.distributions.block_tally import away, blocks
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number
 from tallybayes.estimators import given_covariance
@@ -147,12 +147,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._require_attribute("xbar_")
         return np.asarray(self.priors_ @ self.means_)
 
+    def _from_xbar(self) -> tuple[Floats, Floats]:
+        """The means from their mean, and what xbar_ lacks of that as float64."""
+        gaps = away(self._parameters().parts[0], self.xbar_)
+        rest = self.priors_ @ gaps
+        return gaps - rest, rest
+
     def _lines(self) -> tuple[Floats, Floats]:
-        """weight and bias of (x − xbar): log joint up to a common term."""
+        """weight and bias of (x − xbar_): log joint up to a common term."""
         p = self._parameters()
         white = _whitener(p.parts[0])
-        away = (self.means_ - self.xbar_) @ white.T
-        return away @ white, p.log_prior - 0.5 * np.square(away).sum(axis=1)
+        gaps, rest = self._from_xbar()
+        whitened = gaps @ white.T
+        weight = whitened @ white
+        return weight, p.log_prior - 0.5 * np.square(whitened).sum(axis=1) - weight @ rest
 
     @property
     def coef_(self) -> Floats:
@@ -180,7 +188,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         K, priors = len(self.classes_), self.priors_
         white = _whitener(self._parameters().parts[0])
         fac = self._tally.weight.sum() / max(K - 1, 1)
-        spread = np.sqrt(fac * priors)[:, None] * ((self.means_ - self.xbar_) @ white.T)
+        spread = np.sqrt(fac * priors)[:, None] * (self._from_xbar()[0] @ white.T)
         _, size, turn = np.linalg.svd(spread, full_matrices=False)
         rank = int((size > self.tol * size[:1]).sum()) if len(size) and size[0] > 0 else 0
         return white.T @ turn[:rank].T, size
@@ -213,27 +221,26 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         with self._speaking():
             table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
-        scalings, xbar = self.scalings_[:, : self._max_components()], self.xbar_
+        scalings, xbar, rest = self.scalings_[:, : self._max_components()], self.xbar_, self._from_xbar()[1]
         out = np.empty((batch.n, scalings.shape[1]))
         for span, x in blocks(batch.data[0]):
             if np.isinf(x).any():
                 raise TableError("Input X contains infinity: transform needs finite numbers (NaN where missing).")
-            away = x - xbar
-            if np.isnan(away).any():
-                self._expect(away)
-            out[span] = away @ scalings
+            centred = x - xbar - rest
+            if np.isnan(centred).any():
+                self._expect(centred)
+            out[span] = centred @ scalings
         return out
 
-    def _expect(self, away: Floats) -> None:
+    def _expect(self, centred: Floats) -> None:
         """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: written into the gaps, pattern by pattern."""
         precision = precision_of(self._parameters().parts[0], 0)
-        gaps = np.isnan(away)
+        gaps = np.isnan(centred)
         for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
             rows = np.flatnonzero((gaps == pattern).all(axis=1))
-            known = away[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
-            away[np.ix_(rows, pattern)] = -np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[
-                0
-            ].T
+            known = centred[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
+            found = np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[0]
+            centred[np.ix_(rows, pattern)] = -found.T
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log P(second | x) / P(first | x). More: xᵀ coef_k + intercept_k."""

@@ -50,7 +50,7 @@ def put(estimator: Any, block: GaussianBlock, data: Data, y: Array, w: Array | N
         scatter[k] = s["n"][k] * _covariance(estimator, np.repeat(x[mine], times[mine], axis=0))
     if block.pooled:
         scatter = scatter.sum(axis=0, keepdims=True)
-    return replace(total, stats=({"n": s["n"], "mean": s["mean"], "scatter": scatter},))
+    return replace(total, stats=({"n": s["n"], "mean": s["mean"], "low": s["low"], "scatter": scatter},))
 
 
 def _covariance(estimator: Any, x: Array) -> Array:

@@ -100,7 +100,7 @@ def _rows(data: Data, y: Array, w: Array | None, total: Tally) -> _Rows:
             x, outside = _in_their_span(x[~np.isnan(x).any(axis=1)], x)
             data = Numbers(x, None)
         code = np.ascontiguousarray(y, dtype=np.int32)
-        n, mean, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
+        n, mean, _, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
         s = {"n": n, "mean": mean, "scatter": scatter}
     code = np.where(weight > 0, y, -1).astype(np.int32)
     size = _core.class_distances(data.columns, code, s["mean"])
