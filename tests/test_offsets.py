@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
+from tallybayes.encode import Numbers
+from tallybayes.estimators import leave_one_out
 
 GDA, LDA, QDA = tb.GaussianDiscriminant, tb.LinearDiscriminantAnalysis, tb.QuadraticDiscriminantAnalysis
 OFFSETS = {"1e10": 1e10, "-1e10": -1e10, "1e13": 1e13, "one each": np.array([1e10, -3e11, 0.0])}
@@ -142,6 +144,18 @@ def test_everything_else_that_reads_the_means() -> None:
     c, d = QDA(shrinkage="auto").fit(far, y), QDA(shrinkage="auto").fit(near, y)
     same(c.shrinkage_, d.shrinkage_)
     same(c.explain(far[:4]).values, d.explain(near[:4]).values)
+
+
+def test_leave_one_out() -> None:
+    X, y = table(n=90)
+    far, near = shifted(X)
+    grid, found = (0.0, 0.5, 1.0), []
+    for x in (far, near):
+        model = GDA(alpha=0.5).fit(x, y)
+        block: Any = model._groups[0].distribution
+        codes = y.astype(np.int32)
+        found.append(leave_one_out.losses(Numbers(x, None), codes, None, model._tally, grid, grid, block, None))
+    same(*found)
 
 
 def test_a_file_keeps_every_digit(tmp_path: Path) -> None:

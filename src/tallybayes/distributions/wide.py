@@ -36,14 +36,8 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     outside, factor, constant = _roots(s, b, thin, gamma, int(keep.sum()))
     constant -= 0.5 * (keep.sum() * covariance.LOG_2PI) + np.log(unit[keep]).sum()
     p: Params = {"mean": mean, "low": low, "centre": centre, "unit": unit, "scale": scale}
-    p |= {
-        "basis": basis,
-        "place": place,
-        "factor": factor,
-        "outside": np.broadcast_to(outside, K).copy(),
-        "keep": np.flatnonzero(keep),
-    }
-    p["constant"] = np.broadcast_to(constant, K).copy()
+    p |= {"basis": basis, "place": place, "factor": factor, "keep": np.flatnonzero(keep)}
+    p |= {"outside": np.broadcast_to(outside, K).copy(), "constant": np.broadcast_to(constant, K).copy()}
     if b.linear:
         away = place @ factor[0].T
         p |= {"weight": (away @ factor[0]) @ basis.T * scale, "bias": -0.5 * np.square(away).sum(axis=1)}

@@ -40,6 +40,7 @@ class _Rows:
     w: Array
     n: Array
     mean: Array
+    low: Array
     scatter: Array
     outside: int  # columns beyond the span of the rows, where all variance is shrinkage
 
@@ -100,11 +101,11 @@ def _rows(data: Data, y: Array, w: Array | None, total: Tally) -> _Rows:
             x, outside = _in_their_span(x[~np.isnan(x).any(axis=1)], x)
             data = Numbers(x, None)
         code = np.ascontiguousarray(y, dtype=np.int32)
-        n, mean, _, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
-        s = {"n": n, "mean": mean, "scatter": scatter}
+        n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
+        s = {"n": n, "mean": mean, "low": low, "scatter": scatter}
     code = np.where(weight > 0, y, -1).astype(np.int32)
-    size = _core.class_distances(data.columns, code, s["mean"])
-    return _Rows(data, size, y, weight, s["n"], s["mean"], s["scatter"], outside)
+    size = _core.class_distances(data.columns, code, s["mean"], s["low"])
+    return _Rows(data, size, y, weight, s["n"], s["mean"], s["low"], s["scatter"], outside)
 
 
 def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
@@ -146,7 +147,7 @@ def _losses_of(
         level = _levels(f, trace, scale, d + q.outside)
         full, log_det = _log_det(f.value, level, gammas, block.tol, q.outside)
         found = _core.left_out_losses(
-            q.data.columns, q.mean, prior, rows.astype(np.uint32), start, about, f.vector, f.value,
+            q.data.columns, q.mean, q.low, prior, rows.astype(np.uint32), start, about, f.vector, f.value,
             np.stack([f.share, trace, level]), log_det, f.place, gammas, q.outside,
         )  # fmt: skip
         found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
