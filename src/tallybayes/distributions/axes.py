@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
 from tallybayes.distributions.base import Array, Context, Params, Stats, Weights, expect
-from tallybayes.distributions.covariance import EPS, check_shrinkage, divided, oas
+from tallybayes.distributions.block_tally import EPS
+from tallybayes.distributions.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.encode import Data, Numbers
 from tallybayes.errors import OptionError, is_number

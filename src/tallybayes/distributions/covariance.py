@@ -20,14 +20,13 @@ from scipy.linalg import lapack
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
 from tallybayes.distributions.base import Array, Params, Stats
-from tallybayes.distributions.block_tally import away, diagonal, exact_sum
+from tallybayes.distributions.block_tally import EPS, away, diagonal, exact_sum
 from tallybayes.errors import OptionError, is_number
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock
 
 LOG_2PI = float(np.log(2 * np.pi))
-EPS = float(np.finfo(np.float64).eps)
 
 
 def estimate(s: Stats, b: GaussianBlock) -> Params:
@@ -118,7 +117,7 @@ def check_shrinkage(gamma: Any) -> None:
     """'oas', 'ledoit-wolf', one number, or one for each class."""
     numbers = gamma if isinstance(gamma, tuple) else (gamma,)
     if gamma not in ("oas", "ledoit-wolf") and not all(is_number(g) and 0 <= g <= 1 for g in numbers):
-        raise OptionError(f"shrinkage must be between 0 and 1, or 'oas'; got {gamma!r}.")
+        raise OptionError(f"shrinkage must be between 0 and 1, 'oas' or 'ledoit-wolf'; got {gamma!r}.")
 
 
 def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tallybayes.distributions import covariance
 from tallybayes.distributions.base import Array, Params, Stats
+from tallybayes.distributions.block_tally import EPS
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock
@@ -57,7 +58,7 @@ def _roots(s: Stats, b: GaussianBlock, thin: Array, gamma: float, d: int) -> tup
         level = float(np.trace(cov)) / max(d, 1)
         if gamma > 0:
             cov = (1 - gamma) * cov + gamma * level * np.eye(r)
-        outside[k] = max(gamma * level, b.tol**2, 8 * r * covariance.EPS)
+        outside[k] = max(gamma * level, b.tol**2, 8 * r * EPS)
         lower = covariance.mended(cov, pooled, b.tol) if r else cov
         factor[k] = np.linalg.inv(lower) if r else cov
         constant[k] = -np.log(np.abs(np.diag(lower))).sum() - 0.5 * (d - r) * np.log(outside[k])

@@ -21,8 +21,7 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.distributions.axes import GaussianAxes, Spread, spread
 from tallybayes.distributions.base import Array, Stats
-from tallybayes.distributions.block_tally import blocks
-from tallybayes.distributions.covariance import EPS
+from tallybayes.distributions.block_tally import EPS, blocks
 from tallybayes.encode import Data
 from tallybayes.estimators.leave_one_out import left_priors
 from tallybayes.tally import Tally
