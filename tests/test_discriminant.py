@@ -117,6 +117,16 @@ def test_oas_adds_forgets_and_decays(covariance: str, alpha: float) -> None:
     same(whole.decay(0.5).predict_proba(X), half.predict_proba(X))
 
 
+def test_oas_of_variances_whose_squares_are_too_large() -> None:
+    X, y = data("wine")
+    for alpha in (0.0, 1.0):
+        plain = GDA("diagonal", alpha=alpha, shrinkage="oas").fit(X, y)
+        large = GDA("diagonal", alpha=alpha, shrinkage="oas").fit(X * 1e100, y)
+        same(large.shrinkage_, np.array(plain.shrinkage_))
+        same(large.predict_proba(X * 1e100), plain.predict_proba(X))
+    assert np.ptp(GDA("diagonal", shrinkage="oas").fit(X, y)._parameters().parts[0]["var"], axis=0).max() == 0  # linear
+
+
 def test_numpy_numbers_are_numbers() -> None:
     X, y = data("iris")
     grid = np.linspace(0, 1, 3)

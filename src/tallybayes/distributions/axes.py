@@ -67,6 +67,7 @@ class GaussianAxes(Gaussian):
         if self.fourth:
             return ledoit_wolf.column_amounts(s, found.varies)
         own, rows = found.own[:, found.varies], s["n"].max(axis=1)
+        own = own / np.maximum(own.max(axis=1, keepdims=True, initial=0.0), np.finfo(float).tiny)  # squares are finite
         return np.array(
             [oas(float(v @ v), float(v.sum()), max(len(v), 1), float(n)) for v, n in zip(own, rows, strict=True)]
         )

@@ -104,21 +104,27 @@ def amounts(s: Stats) -> tuple[float, ...]:
             fourth = float((np.square(size) / s["weight"][mine]).sum())
         else:
             fourth = float((s["fourth"][k] / unit**2 / (unit**2)[:, None]).sum())
+        if not np.isfinite(fourth):
+            raise _not_summed(float(unit.max()))
         cov = cov / unit / unit[:, None]
         found.append(_amount(float(np.square(cov).sum()), float(np.trace(cov)), len(cov), fourth, n))
     return tuple(found)
 
 
 def _units(variance: Array) -> Array:
+    """Standard deviations, 1 for 0."""
     unit = np.sqrt(variance)
-    some = unit[unit > 0]
-    if not ((some > LEAST) & (some < MOST)).all():
-        raise TableError(
-            f"Ledoit-Wolf shrinkage sums fourth powers: standard deviations of columns must be from {LEAST:g} to "
-            f"{MOST:g}; got {some[(some <= LEAST) | ~(some < MOST)][0]:g}. Give the column in other units, or use "
-            "shrinkage='oas'."
-        )
+    outside = unit[(unit > 0) & ~((unit > LEAST) & (unit < MOST))]
+    if len(outside):
+        raise _not_summed(float(outside[0]))
     return np.where(unit > 0, unit, 1.0)
+
+
+def _not_summed(unit: float) -> TableError:
+    return TableError(
+        f"Ledoit-Wolf shrinkage sums fourth powers: standard deviations of columns must be from {LEAST:g} to {MOST:g}; "
+        f"got {unit:g}. Give the column in other units, or use shrinkage='oas'."
+    )
 
 
 def _amount(square: float, trace: float, d: int, fourth: float, n: float) -> float:
@@ -168,5 +174,7 @@ def column_amounts(s: Stats, varies: Array) -> Array:
         _units(variance)
         delta = float(np.square(variance).sum() - variance.sum() ** 2 / max(len(n), 1))
         beta = float(((m4 / safe - np.square(variance)) / safe).sum())
+        if not np.isfinite(beta):
+            raise _not_summed(float(np.sqrt(variance.max())))
         found.append(float(np.clip(beta, 0.0, delta) / delta) if delta > 0 else 0.0)
     return np.array(found)
