@@ -59,6 +59,11 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "GaussianDiscriminant diagonal": (lambda: tb.GaussianDiscriminant("diagonal", alpha=0.5), real),
     "GaussianDiscriminant spherical": (lambda: tb.GaussianDiscriminant("spherical", alpha=1.0), real),
     "GaussianDiscriminant oas": (lambda: tb.GaussianDiscriminant(shrinkage="oas"), real),
+    "GaussianDiscriminant diagonal ledoit-wolf": (
+        lambda: tb.GaussianDiscriminant("diagonal", alpha=0.5, shrinkage="ledoit-wolf"),
+        real,
+    ),
+    "LinearDiscriminantAnalysis ledoit-wolf": (lambda: tb.LinearDiscriminantAnalysis(shrinkage="auto"), real),
     "LinearDiscriminantAnalysis": (tb.LinearDiscriminantAnalysis, real),
     "QuadraticDiscriminantAnalysis": (tb.QuadraticDiscriminantAnalysis, real),
     "AODE words": (tb.AODE, words),

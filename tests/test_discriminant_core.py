@@ -48,13 +48,16 @@ def check(X, y, w, K, rtol=1e-12, mean_rtol=1e-14, cols=None):
     weight, mean, S, skipped = oracle(X, y, w, K)
     deviation = np.sqrt(np.einsum("kii->ki", S) / np.maximum(weight, 1e-300)[:, None])
     for pooled in (True, False):
-        n_, mean_, S_, skipped_ = _core.scatter(cols, y, w, K, pooled)
+        n_, mean_, low_, S_, skipped_ = _core.scatter(cols, y, w, K, pooled)
         want = S.sum(axis=0, keepdims=True) if pooled else S
         spread = np.sqrt(np.einsum("kii->ki", want).astype(float))
         scale = spread[:, :, None] * spread[:, None, :]
         assert (S_.shape, S_.dtype) == (want.shape, np.float64)
         np.testing.assert_allclose(n_, weight.astype(float), rtol=1e-13)
         assert np.all(np.abs(mean_ - mean) <= mean_rtol * (np.abs(mean) + deviation))
+        assert np.all(np.abs(low_) <= np.finfo(float).eps * np.abs(mean_))
+        # the oracle has 11 bits more than a double, the pair 53
+        assert np.all(np.abs((mean_ - mean) + low_) <= mean_rtol * deviation + np.finfo(L).eps * np.abs(mean) * 4)
         assert np.all(np.abs(S_ - want) <= rtol * scale)
         np.testing.assert_array_equal(S_, S_.transpose(0, 2, 1))
         np.testing.assert_allclose(skipped_, float(skipped))
@@ -95,11 +98,11 @@ def test_weights_are_repetitions_and_zero_is_absence():
     X[times == 0] = np.where(rng.random((int((times == 0).sum()), 9)) < 0.5, np.nan, np.inf)
     w = times.astype(float)
     check(np.where(times[:, None] == 0, 0.0, X), y, w, 3, cols=_core.Columns(X))
-    n, mean, S, skipped = _core.scatter(_core.Columns(X), y, w, 3, False)
+    n, mean, _, S, skipped = _core.scatter(_core.Columns(X), y, w, 3, False)
     again = _core.scatter(_core.Columns(np.repeat(X, times, axis=0)), np.repeat(y, times), None, 3, False)
     np.testing.assert_allclose(n, again[0])
     np.testing.assert_allclose(mean, again[1], rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(S, again[2], rtol=1e-11, atol=1e-9)
+    np.testing.assert_allclose(S, again[3], rtol=1e-11, atol=1e-9)
     assert skipped == 0.0
 
 
@@ -142,7 +145,7 @@ def test_constant_columns_and_one_row_classes_are_exactly_zero():
     w = np.random.default_rng(0).random(3000) + 0.1
     for pooled in (True, False):
         for weights in (None, w):
-            _, mean, S, _ = _core.scatter(_core.Columns(X), y, weights, 3, pooled)
+            _, mean, _, S, _ = _core.scatter(_core.Columns(X), y, weights, 3, pooled)
             assert np.all(S[:, 3] == 0)
             assert np.all(S[:, :, 12] == 0)
             assert (mean[0, 3], mean[1, 12]) == (0.1, -7.7)
@@ -261,14 +264,14 @@ def test_what_cannot_be_is_refused():
 
 def test_no_columns():
     y = np.array([0, 1, 1, -1, 0], np.int32)
-    n, mean, S, skipped = _core.scatter(_core.Columns(np.zeros((5, 0))), y, None, 2, False)
+    n, mean, _, S, skipped = _core.scatter(_core.Columns(np.zeros((5, 0))), y, None, 2, False)
     assert list(n) == [2, 2]
     assert (mean.shape, S.shape, skipped) == ((2, 0), (2, 0, 0), 0)
 
 
 def test_no_classes():
     y = np.array([-1, -1], np.int32)
-    n, mean, S, _ = _core.scatter(_core.Columns(np.zeros((2, 3))), y, None, 0, True)
+    n, mean, _, S, _ = _core.scatter(_core.Columns(np.zeros((2, 3))), y, None, 0, True)
     assert (n.shape, mean.shape) == ((0,), (0, 3))
     np.testing.assert_array_equal(S, np.zeros((1, 3, 3)))
 
@@ -310,29 +313,31 @@ def test_pairwise(offset, weighted, n, d, K):
     got = _core.pairwise_scatter(_core.Columns(X), y, w, K, False)
     np.testing.assert_allclose(got[0], want[0].astype(float), rtol=1e-13)
     np.testing.assert_allclose(got[1], want[1].astype(float), rtol=1e-13, atol=1e-14)
-    np.testing.assert_allclose(got[2], want[2].astype(float), rtol=1e-10, atol=1e-11 * max(n, 1))
+    assert np.all(np.abs((got[1] - want[1]) + got[2]) <= 1e-13 + np.finfo(L).eps * np.abs(want[1]) * 4)
+    np.testing.assert_allclose(got[3], want[2].astype(float), rtol=1e-10, atol=1e-11 * max(n, 1))
     if n > 100:
-        assert np.all(got[2][:, 4] == 0)
+        assert np.all(got[3][:, 4] == 0)
     pooled = _core.pairwise_scatter(_core.Columns(X), y, w, K, True)
     np.testing.assert_array_equal(pooled[0], got[0])
     np.testing.assert_array_equal(pooled[1], got[1])
-    np.testing.assert_allclose(pooled[2], got[2].sum(axis=0, keepdims=True), rtol=1e-13, atol=1e-300)
+    np.testing.assert_array_equal(pooled[2], got[2])
+    np.testing.assert_allclose(pooled[3], got[3].sum(axis=0, keepdims=True), rtol=1e-13, atol=1e-300)
 
 
 def test_pairwise_of_complete_data_is_the_scatter():
     X, y = data(4000, 30, 4)
-    n, mean, S, _ = _core.scatter(_core.Columns(X), y, None, 4, False)
-    n_, mean_, S_ = _core.pairwise_scatter(_core.Columns(X), y, None, 4, False)
+    n, mean, _, S, _ = _core.scatter(_core.Columns(X), y, None, 4, False)
+    n_, mean_, _, S_ = _core.pairwise_scatter(_core.Columns(X), y, None, 4, False)
     np.testing.assert_array_equal(n_, np.broadcast_to(n[:, None, None], n_.shape))
     np.testing.assert_allclose(mean_, np.broadcast_to(mean[:, :, None], mean_.shape), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(S_, S, rtol=1e-11, atol=1e-9)
 
 
-def quadratic_oracle(X, mean, factor, constant):
+def quadratic_oracle(X, mean, low, factor, constant):
     X, mean, factor = X.astype(L), mean.astype(L), factor.astype(L)
     out = np.empty((len(X), len(mean)), L)
     for c in range(len(mean)):
-        z = (X - mean[c]) @ np.tril(factor[c if len(factor) > 1 else 0]).T
+        z = (X - mean[c] - low[c]) @ np.tril(factor[c if len(factor) > 1 else 0]).T
         out[:, c] = constant[c] - (z * z).sum(axis=1) / 2
     return out.astype(float)
 
@@ -346,7 +351,8 @@ def check_quadratic(X, m):
 def model(d, K, shared, seed=0):
     rng = np.random.default_rng(seed)
     factor = rng.normal(size=(1 if shared else K, d, d)) / np.sqrt(max(d, 1))
-    return rng.normal(size=(K, d)), factor, rng.normal(size=K)  # what is above the diagonal must not matter
+    mean, low = rng.normal(size=(K, d)), 1e-3 * rng.normal(size=(K, d))
+    return mean, low, factor, rng.normal(size=K)  # what is above the diagonal must not matter
 
 
 @pytest.mark.usefixtures("isa")
@@ -386,8 +392,8 @@ def test_quadratic_scores_layouts_missing_threads(shared):
 @pytest.mark.parametrize("shared", [False, True])
 def test_quadratic_scores_with_a_large_offset(shared):
     X, _ = data(500, 9, 2)
-    mean, factor, constant = model(9, 3, shared)
-    check_quadratic(X + 1e10, (mean + 1e10, factor, constant))
+    mean, low, factor, constant = model(9, 3, shared)
+    check_quadratic(X + 1e10, (mean + 1e10, low, factor, constant))
 
 
 @pytest.mark.usefixtures("isa")
@@ -424,12 +430,13 @@ def test_scores_name_the_first_infinity():
 
 def test_scores_refuse_wrong_shapes():
     cols = _core.Columns(np.zeros((4, 3)))
-    mean, factor, constant = model(3, 2, False)
+    mean, low, factor, constant = model(3, 2, False)
     wrong = [
-        (mean[:, :2].copy(), factor, constant),
-        (mean, factor[:, :2].copy(), constant),
-        (mean, factor, constant[:1]),
-        (np.zeros((3, 3)), factor, np.zeros(3)),
+        (mean[:, :2].copy(), low, factor, constant),
+        (mean, low[:1].copy(), factor, constant),
+        (mean, low, factor[:, :2].copy(), constant),
+        (mean, low, factor, constant[:1]),
+        (np.zeros((3, 3)), np.zeros((3, 3)), factor, np.zeros(3)),
     ]
     for bad in wrong:
         with pytest.raises(ValueError, match="must be"):

@@ -121,6 +121,7 @@ def test_what_is_not_there_is_refused() -> None:
     X, y = table(40, 2, 2)
     call: dict[str, Any] = {
         "mean": np.zeros((2, 2)),
+        "low": np.zeros((2, 2)),
         "prior": np.zeros(2),
         "row": np.arange(40, dtype=np.uint32),
         "start": np.array([0, 20, 40]),
@@ -140,8 +141,9 @@ def test_what_is_not_there_is_refused() -> None:
         {"start": np.array([0, 20, 41])},
         {"frame": call["frame"] + 1},
         {"prior": np.zeros(3)},
+        {"low": np.zeros((1, 2))},
     ):
         with pytest.raises(ValueError, match=r"is not there|must be"):
             _core.left_out_losses(columns, **{**call, **wrong})
-    sizes = _core.class_distances(columns, np.where(y == 0, 0, 5).astype(np.int32), np.zeros((1, 2)))
+    sizes = _core.class_distances(columns, np.where(y == 0, 0, 5).astype(np.int32), np.zeros((1, 2)), np.zeros((1, 2)))
     np.testing.assert_allclose(sizes, np.where(y == 0, np.square(X).sum(axis=1), np.nan))

@@ -22,27 +22,27 @@ auto py_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doub
   const ClassTable t = class_table(cols, y, w, K);
   const std::size_t d = t.x.d;
   auto n = make_array<double, 1>({K});
-  auto mean = make_array<double, 2>({K, d});
+  auto mean = make_array<double, 2>({K, d}), low = make_array<double, 2>({K, d});
   auto s = make_array<double, 3>({pooled ? 1 : K, d, d});
   double skipped = 0.0;
   {
     const nb::gil_scoped_release release;
-    skipped = scatter(t, pooled, n.data(), mean.data(), s.data());
+    skipped = scatter(t, pooled, n.data(), mean.data(), low.data(), s.data());
   }
-  return std::tuple(n, mean, s, skipped);
+  return std::tuple(n, mean, low, s, skipped);
 }
 
 auto py_pairwise_scatter(const PyColumns& cols, const Labels& y, const std::optional<Doubles>& w, std::size_t K,
                          bool pooled) {
   const ClassTable t = class_table(cols, y, w, K);
   const std::size_t d = t.x.d;
-  auto n = make_array<double, 3>({K, d, d}), mean = make_array<double, 3>({K, d, d});
+  auto n = make_array<double, 3>({K, d, d}), mean = make_array<double, 3>({K, d, d}), low = make_array<double, 3>({K, d, d});
   auto s = make_array<double, 3>({pooled ? 1 : K, d, d});
   {
     const nb::gil_scoped_release release;
-    pairwise_scatter(t, pooled, n.data(), mean.data(), s.data());
+    pairwise_scatter(t, pooled, n.data(), mean.data(), low.data(), s.data());
   }
-  return std::tuple(n, mean, s);
+  return std::tuple(n, mean, low, s);
 }
 
 Array<double, 2> scores_of(const Part& part, const Columns& x, std::size_t classes, const RowFlags& missing) {
@@ -52,18 +52,18 @@ Array<double, 2> scores_of(const Part& part, const Columns& x, std::size_t class
   return out;
 }
 
-Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Factors& factor,
+Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Matrix& low, const Factors& factor,
                                      const Doubles& constant) {
   const std::size_t classes = mean.shape(0), d = cols.view.d;
-  if (mean.shape(1) != d || constant.shape(0) != classes) {
-    throw nb::value_error("mean must be (classes, columns), constant (classes)");
+  if (mean.shape(1) != d || low.shape(0) != classes || low.shape(1) != d || constant.shape(0) != classes) {
+    throw nb::value_error("mean and low must be (classes, columns), constant (classes)");
   }
   const bool shared = factor.shape(0) == 1;
   if ((!shared && factor.shape(0) != classes) || factor.shape(1) != d || factor.shape(2) != d) {
     throw nb::value_error("factor must be (classes, columns, columns), or (1, columns, columns) for all classes");
   }
   RowFlags missing(cols.view.n);
-  const Quadratic q{mean.data(), factor.data(), shared, constant.data(), classes};
+  const Quadratic q{mean.data(), low.data(), factor.data(), shared, constant.data(), classes};
   return scores_of(*quadratic_part(cols.view, q, missing), cols.view, classes, missing);
 }
 
@@ -89,15 +89,16 @@ Array<std::int64_t, 1> py_rows(const RowFlags& flags) {
 void bind_discriminant(nb::module_& m) {
   m.def("scatter", &py_scatter, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(), nb::arg("K"),
         nb::arg("pooled"),
-        "(n, mean, s, skipped): weight, mean and centred sums of products of each class, s (1, d, d) summed over the classes\n"
-        "if pooled, from the rows without missing values; skipped: the weight of the others.");
+        "(n, mean, low, s, skipped): weight, mean and centred sums of products of each class, s (1, d, d) summed over the\n"
+        "classes if pooled, from the rows without missing values; skipped: the weight of the others. mean + low has twice the\n"
+        "digits of a double.");
   m.def("pairwise_scatter", &py_pairwise_scatter, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
         nb::arg("K"), nb::arg("pooled"),
-        "(n, mean, s): [c, i, j] over the rows of class c where columns i and j are both present: weight, mean of x_i,\n"
+        "(n, mean, low, s): [c, i, j] over the rows of class c where columns i and j are both present: weight, mean of x_i,\n"
         "centred sum of x_i x_j.");
-  m.def("quadratic_scores", &py_quadratic_scores, nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("factor").noconvert(),
-        nb::arg("constant").noconvert(),
-        "constant - |factor (x - mean)|^2 / 2 of each row and class, factor lower triangular; NaN for a row with missing values.");
+  m.def("quadratic_scores", &py_quadratic_scores, nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
+        nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
+        "constant - |factor (x - mean - low)|^2 / 2 of each row and class, factor lower triangular; NaN for a row with missing values.");
   m.def("affine_scores", &py_affine_scores, nb::arg("cols"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
         nb::arg("centre").noconvert(), "bias + weight (x - centre) of each row and class; NaN for a row with missing values.");
   nb::class_<RowFlags>(m, "RowFlags", "Rows that a part of a scorer has left alone because a value is missing.")

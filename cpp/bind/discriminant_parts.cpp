@@ -15,11 +15,11 @@ RowFlags& hold_flags(PyScorer& self, nb::object flags, std::size_t n) {
   return missing;
 }
 
-void add_quadratic(PyScorer& self, const PyColumns& cols, const Matrix& mean, const Factors& factor, const Doubles& constant,
-                   nb::object missing) {
+void add_quadratic(PyScorer& self, const PyColumns& cols, const Matrix& mean, const Matrix& low, const Factors& factor,
+                   const Doubles& constant, nb::object missing) {
   const std::size_t K = self.classes(), d = cols.view.d;
-  if (mean.shape(0) != K || mean.shape(1) != d || constant.shape(0) != K) {
-    throw nb::value_error("mean must be (classes, columns), constant (classes)");
+  if (mean.shape(0) != K || mean.shape(1) != d || low.shape(0) != K || low.shape(1) != d || constant.shape(0) != K) {
+    throw nb::value_error("mean and low must be (classes, columns), constant (classes)");
   }
   const bool shared = factor.shape(0) == 1;
   if ((!shared && factor.shape(0) != K) || factor.shape(1) != d || factor.shape(2) != d) {
@@ -27,7 +27,7 @@ void add_quadratic(PyScorer& self, const PyColumns& cols, const Matrix& mean, co
   }
   const Columns& rows = self.hold(cols);
   RowFlags& flags = hold_flags(self, std::move(missing), rows.n);
-  const Quadratic q{self.hold(mean), self.hold(factor), shared, self.hold(constant), K};
+  const Quadratic q{self.hold(mean), self.hold(low), self.hold(factor), shared, self.hold(constant), K};
   self.core.add(quadratic_part(rows, q, flags));
 }
 
@@ -47,9 +47,9 @@ void add_affine(PyScorer& self, const PyColumns& cols, const Matrix& weight, con
 
 void bind_discriminant_parts(nb::module_&) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  scorer_class().def("quadratic", &add_quadratic, nb::arg("cols"), array("mean"), array("factor"), array("constant"),
-                     nb::arg("missing"),
-                     "Adds constant - |factor (x - mean)|^2 / 2, factor lower triangular. Rows with missing values get nothing\n"
+  scorer_class().def("quadratic", &add_quadratic, nb::arg("cols"), array("mean"), array("low"), array("factor"),
+                     array("constant"), nb::arg("missing"),
+                     "Adds constant - |factor (x - mean - low)|^2 / 2, factor lower triangular. Rows with missing values get nothing\n"
                      "and are noted in the RowFlags `missing` when the answer is read.");
   scorer_class().def("affine", &add_affine, nb::arg("cols"), array("weight"), array("bias"), array("centre"),
                      nb::arg("missing"), "Adds bias + weight (x - centre); missing values as in quadratic.");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/exact_sum.hpp"
 #include "core/threads.hpp"
 
 namespace tb {
@@ -66,14 +67,15 @@ void mirror(const Stripe& at, std::size_t d) {
 
 }  // namespace
 
-std::size_t centre_scatter(const ScatterShape& shape, const double* shift, const double* n, double* sums, double* s) {
+std::size_t centre_scatter(const ScatterShape& shape, const double* shift, const double* n, double* sums, double* low, double* s) {
   const std::size_t d = shape.d, classes = shape.classes;
   std::vector<double> offset(classes * d);
   std::vector<std::size_t> bad(1 + (shape.pooled ? 1 : classes) * ((d + kStripe - 1) / kStripe), d);
   for (std::size_t at = 0; at < offset.size(); ++at) {
     const double weight = n[at / d];
     offset[at] = weight > 0.0 ? sums[at] / weight : 0.0;
-    sums[at] = weight > 0.0 ? shift[at] + offset[at] : 0.0;
+    const Pair mean = weight > 0.0 ? exact_sum(shift[at], offset[at]) : Pair{};
+    sums[at] = mean.high, low[at] = mean.low;
     if (!std::isfinite(sums[at])) bad[0] = std::min(bad[0], at % d);
   }
   for_stripes(shape, s, [&](const Stripe& at, std::size_t i) {

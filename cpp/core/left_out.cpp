@@ -82,8 +82,12 @@ class Worker {
     }
     most_step_ = *std::max_element(step_, step_ + kRows);
     TB_CALL(gather_rows, job_.x, 0, row, kRows, rows_.data());
+    const double* low = job_.low + b.cls * d_;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t j = 0; j < d_; ++j) rows_[r * d_ + j] -= job_.mean[b.cls * d_ + j];
+    }
     const Columns gathered{kRows, d_, columns_.data(), true};
-    TB_CALL(load_lanes, gathered, 0, kRows, job_.mean + b.cls * d_, lanes_);
+    TB_CALL(load_lanes, gathered, 0, kRows, low, lanes_);
   }
 
   // How far class c is from each other class, in the frames of the other: the same for all blocks of c.
@@ -93,7 +97,9 @@ class Worker {
     std::vector<double> away(d_);
     for (std::size_t a = 0; a < job_.alphas; ++a) {
       for (std::size_t l = 0; l < job_.classes; ++l) {
-        for (std::size_t j = 0; j < d_; ++j) away[j] = job_.mean[c * d_ + j] - job_.mean[l * d_ + j];
+        for (std::size_t j = 0; j < d_; ++j) {
+          away[j] = (job_.mean[c * d_ + j] - job_.mean[l * d_ + j]) + (job_.low[c * d_ + j] - job_.low[l * d_ + j]);
+        }
         const auto f = static_cast<std::size_t>(job_.frame[a * 2 * job_.classes + l]);
         TB_CALL(turn_one, away.data(), d_, job_.frames.vector + f * d_ * d_, apart_.data() + (a * job_.classes + l) * d_);
       }
@@ -233,7 +239,8 @@ void check(const LeftOut& job) {
 
 }  // namespace
 
-void class_distances(const Columns& x, const std::int32_t* y, const double* mean, std::size_t classes, double* out) {
+void class_distances(const Columns& x, const std::int32_t* y, const double* mean, const double* low, std::size_t classes,
+                     double* out) {
   parallel_for((x.n + kRows - 1) / kRows, [&](std::size_t block, int) {
     thread_local std::vector<double> values;
     values.resize(kRows * x.d);
@@ -244,9 +251,13 @@ void class_distances(const Columns& x, const std::int32_t* y, const double* mean
     for (std::size_t r = 0; r < rows; ++r) {
       out[r0 + r] = std::numeric_limits<double>::quiet_NaN();
       if (y[r0 + r] < 0 || static_cast<std::size_t>(y[r0 + r]) >= classes) continue;
-      const double *v = values.data() + r * x.d, *m = mean + static_cast<std::size_t>(y[r0 + r]) * x.d;
+      const std::size_t at = static_cast<std::size_t>(y[r0 + r]) * x.d;
+      const double* v = values.data() + r * x.d;
       double sum[4] = {};  // four chains: an addition need not wait for the one before
-      for (std::size_t j = 0; j < x.d; ++j) sum[j % 4] += (v[j] - m[j]) * (v[j] - m[j]);
+      for (std::size_t j = 0; j < x.d; ++j) {
+        const double e = v[j] - mean[at + j] - low[at + j];
+        sum[j % 4] += e * e;
+      }
       out[r0 + r] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
   });

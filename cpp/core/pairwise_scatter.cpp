@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/exact_sum.hpp"
 #include "core/scatter.hpp"
 #include "core/threads.hpp"
 
@@ -16,10 +17,10 @@ constexpr std::size_t kBatchBytes = 16u << 20;  // packed rows, once as numbers 
 
 class PairwiseScatter {
  public:
-  PairwiseScatter(const ClassTable& t, double* n, double* mean, double* s)
+  PairwiseScatter(const ClassTable& t, double* n, double* mean, double* low, double* s)
       : t_(t), d_(t.x.d), panel_(TB_CALL(panel_width)), panels_((d_ + panel_ - 1) / panel_), shift_(class_shifts(t, false)),
-        n_(n), a_(mean), c_(s), threaded_(t.x.n * d_ >= kSmall) {
-    for (double* out : {n, mean, s}) std::fill_n(out, t.classes * d_ * d_, 0.0);
+        n_(n), a_(mean), low_(low), c_(s), threaded_(t.x.n * d_ >= kSmall) {
+    for (double* out : {n, mean, low, s}) std::fill_n(out, t.classes * d_ * d_, 0.0);
   }
 
   void run() {
@@ -79,7 +80,7 @@ class PairwiseScatter {
   }
 
   void finish(std::size_t c) const {
-    double *n = n_ + c * d_ * d_, *a = a_ + c * d_ * d_, *s = c_ + c * d_ * d_;
+    double *n = n_ + c * d_ * d_, *a = a_ + c * d_ * d_, *low = low_ + c * d_ * d_, *s = c_ + c * d_ * d_;
     const double* shift = shift_.data() + c * d_;
     for (std::size_t i = 0; i < d_; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
@@ -90,8 +91,10 @@ class PairwiseScatter {
         if (i == j && s[ij] < 0.0) s[ij] = 0.0;
         s[ji] = s[ij];
         n[ji] = weight;
-        a[ij] = weight > 0.0 ? shift[i] + left : 0.0;
-        a[ji] = weight > 0.0 ? shift[j] + right : 0.0;
+        const Pair mean_i = weight > 0.0 ? exact_sum(shift[i], left) : Pair{};
+        const Pair mean_j = weight > 0.0 ? exact_sum(shift[j], right) : Pair{};
+        a[ij] = mean_i.high, low[ij] = mean_i.low;
+        a[ji] = mean_j.high, low[ji] = mean_j.low;
         if (!std::isfinite(s[ij]) || !std::isfinite(a[ij]) || !std::isfinite(a[ji])) throw_overflow(t_, i);
       }
     }
@@ -100,17 +103,17 @@ class PairwiseScatter {
   ClassTable t_;
   std::size_t d_, panel_, panels_;
   std::vector<double> shift_;
-  double *n_, *a_, *c_;
+  double *n_, *a_, *low_, *c_;
   bool threaded_;
 };
 
 }  // namespace
 
-void pairwise_scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* s) {
+void pairwise_scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* low, double* s) {
   const std::size_t size = t.x.d * t.x.d;
-  if (!pooled) return PairwiseScatter(t, n, mean, s).run();
+  if (!pooled) return PairwiseScatter(t, n, mean, low, s).run();
   AlignedArray own(t.classes * size);
-  PairwiseScatter(t, n, mean, own.data()).run();
+  PairwiseScatter(t, n, mean, low, own.data()).run();
   std::fill_n(s, size, 0.0);
   for (std::size_t c = 0; c < t.classes; ++c) {
     for (std::size_t i = 0; i < size; ++i) s[i] += own.data()[c * size + i];

@@ -58,7 +58,7 @@ class QuadraticPart final : public Part {
       return;
     }
     for (std::size_t c = 0; c < q_.classes; ++c) {
-      TB_CALL(add_quadratic, lanes, rows, odd, d, q_.mean + c * d, q_.factor + c * d * d, q_.constant[c], work,
+      TB_CALL(add_quadratic, lanes, rows, odd, d, q_.mean + c * d, q_.low + c * d, q_.factor + c * d * d, q_.constant[c], work,
               acc + c * kRows);
     }
   }
@@ -77,7 +77,7 @@ class QuadraticPart final : public Part {
       for (std::size_t i = 0; i < d; ++i) {
         long double z = 0.0L;
         for (std::size_t j = 0; j <= i; ++j) {
-          z += factor[i * d + j] * (static_cast<long double>(x[j]) - q_.mean[c * d + j]);
+          z += factor[i * d + j] * (static_cast<long double>(x[j]) - q_.mean[c * d + j] - q_.low[c * d + j]);
         }
         squares += z * z;
       }
@@ -98,7 +98,9 @@ class QuadraticPart final : public Part {
     for (std::size_t c = 0; c < q_.classes; ++c) {
       for (std::size_t i = 0; i < d; ++i) {
         double& z = whitened_[c * d + i];
-        for (std::size_t j = 0; j <= i; ++j) z += q_.factor[i * d + j] * (q_.mean[c * d + j] - centre_[j]);
+        for (std::size_t j = 0; j <= i; ++j) {
+          z += q_.factor[i * d + j] * ((q_.mean[c * d + j] - centre_[j]) + q_.low[c * d + j]);
+        }
       }
     }
   }

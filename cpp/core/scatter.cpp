@@ -23,9 +23,9 @@ struct Sums {
 
 class Scatter {
  public:
-  Scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* s)
+  Scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* low, double* s)
       : t_(t), pooled_(pooled), d_(t.x.d), matrices_(pooled ? 1 : t.classes), panel_(TB_CALL(panel_width)),
-        panels_((d_ + panel_ - 1) / panel_), shift_(class_shifts(t, true)), total_{s, mean, n} {
+        panels_((d_ + panel_ - 1) / panel_), shift_(class_shifts(t, true)), total_{s, mean, n}, low_(low) {
     std::fill_n(s, matrices_ * d_ * d_, 0.0);
     std::fill_n(mean, t.classes * d_, 0.0);
     std::fill_n(n, t.classes, 0.0);
@@ -36,7 +36,8 @@ class Scatter {
     if (t_.x.n * d_ < kSmall) add_chunk_to_total();
     else if (bytes * kChunks <= kPrivateBytes) by_rows();
     else by_tiles(std::clamp<std::size_t>(bytes, 4u << 20, 32u << 20));
-    const std::size_t overflow = centre_scatter({t_.classes, d_, pooled_}, shift_.data(), total_.n, total_.sums, total_.s);
+    const ScatterShape shape{t_.classes, d_, pooled_};
+    const std::size_t overflow = centre_scatter(shape, shift_.data(), total_.n, total_.sums, low_, total_.s);
     if (overflow < d_) throw_overflow(t_, overflow);
     return total_.skipped;
   }
@@ -206,12 +207,13 @@ class Scatter {
   std::size_t d_, matrices_, panel_, panels_;
   std::vector<double> shift_;
   Sums total_;
+  double* low_;
 };
 
 }  // namespace
 
-double scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* s) {
-  return Scatter(t, pooled, n, mean, s).run();
+double scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* low, double* s) {
+  return Scatter(t, pooled, n, mean, low, s).run();
 }
 
 }  // namespace tb

@@ -65,13 +65,13 @@ TB_INLINE void add_terms(const Vec (&terms)[forms][kVecs], std::size_t g, std::s
 }  // namespace
 
 void add_quadratic(const double* lanes, std::size_t rows, std::uint64_t leave, std::size_t d, const double* mean,
-                   const double* factor, double constant, double* work, double* acc) {
+                   const double* low, const double* factor, double constant, double* work, double* acc) {
   const std::size_t groups = groups_of(rows);
   for (std::size_t g = 0; g < groups; ++g) {
     for (std::size_t j = 0; j < d; ++j) {
-      const Vec shift = set(mean[j]);
+      const Vec shift = set(mean[j]), rest = set(low[j]);
       const std::size_t at = (g * d + j) * kGroup;
-      for (int q = 0; q < kVecs; ++q) store(work + at + q * W, load(lanes + at + q * W) - shift);
+      for (int q = 0; q < kVecs; ++q) store(work + at + q * W, load(lanes + at + q * W) - shift - rest);
     }
   }
   double squares[kRows] = {};

@@ -11,11 +11,11 @@
 TB_DECLARE(std::uint64_t, load_lanes, (const Columns& x, std::size_t r0, std::size_t rows, const double* centre,
                                        double* lanes))
 
-// z = factor (x - mean), factor a lower triangle (d, d); what is above the diagonal is not read.
+// z = factor (x - mean - low), factor a lower triangle (d, d); what is above the diagonal is not read.
 // acc[r] += constant - |z|^2 / 2 for the rows not in `leave`. work: kRows * d numbers.
 TB_DECLARE(void, add_quadratic, (const double* lanes, std::size_t rows, std::uint64_t leave, std::size_t d,
-                                 const double* mean, const double* factor, double constant, double* work,
-                                 double* acc))
+                                 const double* mean, const double* low, const double* factor, double constant,
+                                 double* work, double* acc))
 
 // z = factor x as lanes.
 TB_DECLARE(void, whiten, (const double* lanes, std::size_t rows, std::size_t d, const double* factor, double* z))

@@ -48,8 +48,8 @@ struct Table {
 
 void check_scatter(const Table& t, bool pooled) {
   const std::size_t d = t.view.x.d, classes = t.view.classes;
-  std::vector<double> n(classes), mean(classes * d), s((pooled ? 1 : classes) * d * d);
-  scatter(t.view, pooled, n.data(), mean.data(), s.data());
+  std::vector<double> n(classes), mean(classes * d), low(classes * d), s((pooled ? 1 : classes) * d * d);
+  scatter(t.view, pooled, n.data(), mean.data(), low.data(), s.data());
   std::vector<long double> want(s.size());
   for (std::size_t c = 0; c < classes; ++c) {
     long double weight = 0;
@@ -66,6 +66,7 @@ void check_scatter(const Table& t, bool pooled) {
     CHECK_NEAR(n[c], static_cast<double>(weight), 1e-13);
     if (weight == 0) continue;
     for (std::size_t j = 0; j < d; ++j) CHECK(std::abs(mean[c * d + j] - (m[j] /= weight)) < 1e-14L);
+    for (std::size_t j = 0; j < d; ++j) CHECK(std::abs(low[c * d + j]) <= 2e-16 * std::abs(mean[c * d + j]));
     each([&](std::size_t i, long double w) {
       for (std::size_t a = 0; a < d; ++a) {
         for (std::size_t b = 0; b < d; ++b) {
@@ -127,11 +128,11 @@ TEST(scatter_names_the_first_infinity) {
     t.x[280 * d + 1] = kInf;
     t.x[250 * d + 3] = -kInf;
     t.x[250 * d + 4] = kInf;
-    std::vector<double> n(9), mean(9 * d), s(9 * d * d), wide(9 * d * d), wider(9 * d * d);
+    std::vector<double> n(9), mean(9 * d), s(9 * d * d), wide(9 * d * d), wider(9 * d * d), low(9 * d * d);
     for (const bool pairwise : {false, true}) {
       try {
-        if (pairwise) pairwise_scatter(t.view, false, wide.data(), wider.data(), s.data());
-        else scatter(t.view, false, n.data(), mean.data(), s.data());
+        if (pairwise) pairwise_scatter(t.view, false, wide.data(), wider.data(), low.data(), s.data());
+        else scatter(t.view, false, n.data(), mean.data(), low.data(), s.data());
         CHECK(false);
       } catch (const BadValue& bad) {
         CHECK(bad.kind == BadValue::infinite && bad.row == 250 && bad.col == 3);
@@ -143,9 +144,9 @@ TEST(scatter_names_the_first_infinity) {
 TEST(pairwise_scatter_of_complete_rows_is_the_scatter) {
   const Table t(700, 14, 3);
   const std::size_t d = 14;
-  std::vector<double> n(3), mean(3 * d), s(3 * d * d), pn(3 * d * d), pm(3 * d * d), ps(3 * d * d);
-  scatter(t.view, false, n.data(), mean.data(), s.data());
-  pairwise_scatter(t.view, false, pn.data(), pm.data(), ps.data());
+  std::vector<double> n(3), mean(3 * d), s(3 * d * d), pn(3 * d * d), pm(3 * d * d), ps(3 * d * d), low(3 * d * d);
+  scatter(t.view, false, n.data(), mean.data(), low.data(), s.data());
+  pairwise_scatter(t.view, false, pn.data(), pm.data(), low.data(), ps.data());
   for (std::size_t at = 0; at < s.size(); ++at) {
     CHECK(pn[at] == n[at / (d * d)]);
     CHECK(std::abs(pm[at] - mean[at / d]) < 1e-14);
@@ -159,10 +160,12 @@ TEST(quadratic_and_affine_scores) {
       for (const std::size_t n : {0, 1, 9, 64, 150}) {
         for (const std::size_t classes : {1, 2, 7}) {
           Table t(n, d, classes), m(classes, d, 1), f(classes * d, d, 1), b(classes, 1, 1);
+          std::vector<double> low(classes * d);
+          for (std::size_t i = 0; i < low.size(); ++i) low[i] = 0.001 * static_cast<double>(i % 5);
           if (n > 5) t.x[5 * d] = kNan;
           for (const bool shared : {false, true}) {
             RowFlags missing(n);
-            const Quadratic q{m.x.data(), f.x.data(), shared, b.x.data(), classes};
+            const Quadratic q{m.x.data(), low.data(), f.x.data(), shared, b.x.data(), classes};
             const auto part = quadratic_part(t.view.x, q, missing);
             std::vector<double> out(n * classes);
             part_scores(*part, n, classes, missing, out.data());
@@ -172,7 +175,7 @@ TEST(quadratic_and_affine_scores) {
               for (std::size_t a = 0; a < d; ++a) {
                 long double z = 0;
                 for (std::size_t k = 0; k <= a; ++k) {
-                  const long double from_mean = static_cast<long double>(t.x[row * d + k]) - m.x[c * d + k];
+                  const long double from_mean = static_cast<long double>(t.x[row * d + k]) - m.x[c * d + k] - low[c * d + k];
                   z += f.x[((shared ? 0 : c * d) + a) * d + k] * from_mean;
                 }
                 want -= z * z / 2;

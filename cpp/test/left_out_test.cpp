@@ -15,7 +15,7 @@ namespace {
 struct Case {
   std::size_t n, d, classes;
   double weight;  // of a row: small ones give a series, large ones are divided out
-  std::vector<double> x, mean, prior, size, step, grow, one, own_prior, value, share, trace, level, log_det;
+  std::vector<double> x, mean, low, prior, size, step, grow, one, own_prior, value, share, trace, level, log_det;
   std::vector<double> gamma{0.0, 0.25, 1.0};
   std::vector<Column> col;
   std::vector<std::uint32_t> row;
@@ -27,7 +27,7 @@ struct Case {
     std::mt19937 gen(3);
     std::uniform_real_distribution<double> u(-1.0, 1.0);
     for (std::size_t i = 0; i < n * d; ++i) x.push_back(u(gen));
-    for (std::size_t i = 0; i < k * d; ++i) mean.push_back(u(gen) / 2);
+    for (std::size_t i = 0; i < k * d; ++i) mean.push_back(u(gen) / 2), low.push_back(u(gen) / 1000);
     for (std::size_t j = 0; j < d; ++j) col.push_back({reinterpret_cast<const char*>(&x[j]), static_cast<std::ptrdiff_t>(d * 8), Dtype::f64});
     for (std::size_t c = 0; c <= k; ++c) start.push_back(static_cast<std::int64_t>(c * per_class));
     for (std::size_t i = 0; i < n; ++i) {
@@ -55,10 +55,10 @@ struct Case {
       }
     }
   }
-  double away(std::size_t i, std::size_t j, std::size_t c) const { return x[row[i] * d + j] - mean[c * d + j]; }
+  double away(std::size_t i, std::size_t j, std::size_t c) const { return x[row[i] * d + j] - mean[c * d + j] - low[c * d + j]; }
 
   LeftOut job() const {
-    return {{n, d, col.data(), true}, mean.data(), prior.data(), classes, 1, gamma.size(), gamma.data(), frame.data(), 0,
+    return {{n, d, col.data(), true}, mean.data(), low.data(), prior.data(), classes, 1, gamma.size(), gamma.data(), frame.data(), 0,
             {n, row.data(), start.data(), size.data(), step.data(), grow.data(), one.data(), own_prior.data()},
             {2 * classes, vector.data(), value.data(), share.data(), trace.data(), level.data(), log_det.data()}};
   }

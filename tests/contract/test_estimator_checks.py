@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sklearn.covariance import LedoitWolf
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -83,7 +84,7 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "reg_param": 0.3,
         "n_components": 1,
         "store_covariance": True,
-        "covariance_estimator": object(),
+        "covariance_estimator": LedoitWolf(),
         "tol": 0.9,
         "root": "x2",
         "superparent": "x2",

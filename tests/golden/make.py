@@ -30,6 +30,7 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
     numbers = [{f"x{j}": float(v) for j, v in enumerate(row)} for row in rng.normal(size=(5, 3))] + [{"x1": 0.5}]
     whole = [{f"x{j}": int(v) for j, v in enumerate(row)} for row in rng.poisson(2.0, size=(5, 4))]
     wide = rng.normal(size=(8, 260))
+    far = [{key: v + 1e10 for key, v in row.items()} for row in numbers]
     mixed = pd.DataFrame(
         {
             "größe": X[:, 0],
@@ -66,6 +67,14 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             tb.LinearDiscriminantAnalysis().fit(wide, list("abababab")),
             [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],
         ),
+        "v1-linear-far": (tb.LinearDiscriminantAnalysis().fit(X + 1e10, y), far),
+        "v1-quadratic-fourth": (tb.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(X, y), numbers[:5]),
+        "v1-wide-fourth": (
+            tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(wide, list("abababab")),
+            [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],
+        ),
+        "v1-diagonal-fourth": (tb.GaussianDiscriminant("diagonal", shrinkage="ledoit-wolf").fit(gaps, y), numbers),
+        "v1-diagonal-auto": (tb.GaussianDiscriminant("diagonal", alpha="auto", shrinkage="auto").fit(X, y), numbers),
     }
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Params, Stats
-from tallybayes.distributions.covariance import EPS, check_shrinkage, oas
+from tallybayes.distributions import ledoit_wolf
+from tallybayes.distributions.base import Array, Context, Params, Stats, Weights, expect
+from tallybayes.distributions.block_tally import EPS
+from tallybayes.distributions.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.encode import Data, Numbers
 from tallybayes.errors import OptionError, is_number
 
 
@@ -17,12 +22,13 @@ from tallybayes.errors import OptionError, is_number
 class GaussianAxes(Gaussian):
     """σ²_cj(α) = α own + (1 − α) shared;  then (1 − γ) σ²_cj + γ mean_j σ²_cj;  spherical: mean_j only.
 
+    gamma 'oas' and 'ledoit-wolf' shrink each class's own variances, by its own amount, before they are shared.
     A class without variance in a column (below 1e-12 tol² of the shared one) takes the shared variance; a shared
     variance is tol² of the column's overall variance at least if it is 0. A column that never varies is left out.
     """
 
     alpha: float = 0.0
-    gamma: float | str = 0.0  # or 'oas'
+    gamma: float | str = 0.0  # or 'oas', 'ledoit-wolf'
     spherical: bool = False
     tol: float = 1e-4
 
@@ -39,33 +45,92 @@ class GaussianAxes(Gaussian):
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         mean, total, epsilon = _core.gaussian_estimate(s["n"], s["mean"], s["m2"], 0, True, 1.0)
         _check_finite(total, mean)
-        n, m2 = s["n"], s["m2"]
-        seen = (n > 0).sum(axis=0)
-        down = n.sum(axis=0) - self.ddof * seen
-        shared = np.divide(m2.sum(axis=0), down, out=np.zeros_like(down), where=down > 0)
-        own_down = n - self.ddof
-        own = np.divide(m2, own_down, out=np.zeros_like(m2), where=own_down > 0)
-        dust = np.square(16 * EPS * np.abs(mean).max(axis=0, initial=0.0))
-        varies = epsilon > dust
-        unit = np.where(shared > dust, shared, epsilon)
-        shared = np.maximum(shared, self.tol**2 * unit)
-        own = np.where(own < self.tol**2 * 1e-12 * unit, shared, own)
-        var = self.alpha * own + (1 - self.alpha) * shared
-        d = max(1, int(varies.sum()))
-        level = var[:, varies].sum(axis=1, keepdims=True) / d
-        if self.spherical:
-            var = np.broadcast_to(level, var.shape).copy()
+        found = spread(s["n"], s["m2"], np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
+        gamma = 0.0
+        if is_number(self.gamma):
+            gamma = float(self.gamma)
         else:
-            gamma = np.array([[self._gamma(v, k)] for v, k in zip(var, n.max(axis=1), strict=True)])
-            var = (1 - gamma) * var + gamma * level
+            found = _shrunk(found, s["n"], self._amounts(found, s))
+        var, level = found.mixed(self.alpha)
+        var = np.broadcast_to(level, var.shape).copy() if self.spherical else (1 - gamma) * var + gamma * level
         _check_finite(var, mean)
-        var = np.where(varies, np.maximum(var, np.finfo(float).tiny), 0.0)
+        var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
 
-    def _gamma(self, var: Array, n: float) -> float:
-        return (
-            oas(float(var @ var), float(var.sum()), len(var), float(n)) if isinstance(self.gamma, str) else self.gamma
+    def class_amounts(self, s: Stats) -> tuple[float, ...]:
+        """γ of each class, where it is not one number for all."""
+        mean, _, epsilon = _core.gaussian_estimate(s["n"], s["mean"], s["m2"], 0, True, 1.0)
+        found = spread(s["n"], s["m2"], np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
+        return tuple(self._amounts(found, s).tolist())
+
+    def _amounts(self, found: Spread, s: Stats) -> Array:
+        if self.fourth:
+            return ledoit_wolf.column_amounts(s, found.varies)
+        own, rows = found.own[:, found.varies], s["n"].max(axis=1)
+        own = own / np.maximum(own.max(axis=1, keepdims=True, initial=0.0), np.finfo(float).tiny)  # squares are finite
+        return np.array(
+            [oas(float(v @ v), float(v.sum()), max(len(v), 1), float(n)) for v, n in zip(own, rows, strict=True)]
         )
+
+    # --- Ledoit-Wolf needs two sums more -----------------------------------------------------------------------
+
+    @property
+    def fourth(self) -> bool:
+        """Fourth moments are kept."""
+        return self.gamma == "ledoit-wolf"
+
+    def layout(self) -> tuple[Any, ...]:
+        return (type(self), self.fourth)
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+        s = super().add(data, y, w, K)
+        return ledoit_wolf.count_columns(data, y, w, s) if self.fourth and isinstance(data, Numbers) else s
+
+    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+        total = super().combine(a, b, sign)
+        return ledoit_wolf.combine_columns(a, b, total, sign) if self.fourth else total
+
+    def scale(self, s: Stats, factor: float) -> Stats:
+        return {**super().scale(s, factor), **{key: s[key] * factor for key in ("m3", "m4") if key in s}}
+
+    def check(self, s: Stats, context: Context) -> None:
+        keys = (*self.cells, "m3", "m4") if self.fourth else self.cells
+        expect(s, dict.fromkeys(keys, (context.K, context.d)), at_least_0=("n", "m2", "m4"))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Variances before α and γ. Axes before the last two, if any, are those of several tallies at once."""
+
+    own: Array  # (…, K, d)
+    shared: Array  # (…, d)
+    varies: Array  # (…, d): columns that are not left out
+
+    def mixed(self, alpha: float) -> tuple[Array, Array]:
+        """α own + (1 − α) shared, and the mean of it over the columns that vary (…, K, 1)."""
+        var = alpha * self.own + (1 - alpha) * self.shared[..., None, :]
+        count = np.maximum(self.varies.sum(axis=-1), 1)[..., None, None]
+        return var, (var * self.varies[..., None, :]).sum(axis=-1, keepdims=True) / count
+
+
+def _shrunk(found: Spread, n: Array, amounts: Array) -> Spread:
+    """Each class's own variances by its own amount; shared: their mean, weighted by rows."""
+    own, level = found.mixed(1.0)
+    gamma = amounts[:, None]
+    own = (1 - gamma) * own + gamma * level
+    return replace(found, own=own, shared=divided((n * own).sum(axis=0), n.sum(axis=0)))
+
+
+def spread(n: Array, m2: Array, size: Array, epsilon: Array, options: GaussianAxes) -> Spread:
+    """n, m2 (…, K, d); size (d): the largest |mean| of each column; epsilon (…, d): its variance over all classes."""
+    down = n.sum(axis=-2) - options.ddof * (n > 0).sum(axis=-2)
+    shared = divided(m2.sum(axis=-2), down)
+    own = divided(m2, n - options.ddof)
+    dust = np.square(16 * EPS * size)
+    unit = np.where(shared > dust, shared, epsilon)
+    shared = np.maximum(shared, options.tol**2 * unit)
+    own = np.where(own < options.tol**2 * 1e-12 * unit[..., None, :], shared[..., None, :], own)
+    return Spread(own, shared, epsilon > dust)
 
 
 def _check_finite(var: Array, mean: Array) -> None:

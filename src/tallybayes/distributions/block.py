@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import block_tally, block_terms, covariance, marginal, wide
+from tallybayes.distributions import block_tally, block_terms, covariance, ledoit_wolf, marginal, wide
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, dense_sum
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, is_number
@@ -28,8 +28,8 @@ class GaussianBlock(Distribution):
     Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
     where data leave Σ_c without full rank, block_tally.py for missing values.
 
-    alpha: 1 each class its own covariance, 0 one shared.  gamma: a number, 'oas', or one number per class (towards
-    the class's own variances).  ridge: (1 − ridge) Σ_c + ridge I, in the units of the data.
+    alpha: 1 each class its own covariance, 0 one shared.  gamma: a number; or, towards the class's own variances,
+    'oas', 'ledoit-wolf' or one number per class.  ridge: (1 − ridge) Σ_c + ridge I, in the units of the data.
     """
 
     alpha: float = 0.0
@@ -38,6 +38,7 @@ class GaussianBlock(Distribution):
     ddof: int = 0
     tol: float = 1e-4
     separate: bool = False  # keep a scatter per class even if the estimate needs none
+    given: bool = False  # the scatter was made from covariances that do not add
 
     name = "gaussian block"
     kinds = ("real", "count", "binary")
@@ -59,6 +60,14 @@ class GaussianBlock(Distribution):
         return bool(self.alpha == 0 and is_number(self.gamma) and not self.separate)
 
     @property
+    def fourth(self) -> bool:
+        """Fourth moments are kept."""
+        return self.gamma == "ledoit-wolf"
+
+    def layout(self) -> tuple[Any, ...]:
+        return (type(self), self.pooled, self.fourth, self.given)
+
+    @property
     def amount(self) -> float:
         """γ where it is one number for all classes, else 0."""
         return float(self.gamma) if is_number(self.gamma) else 0.0  # type: ignore[arg-type]
@@ -71,10 +80,14 @@ class GaussianBlock(Distribution):
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
-        return block_tally.count(data, y, w, K, self.pooled)
+        s = block_tally.count(data, y, w, K, self.pooled, self.fourth)
+        return ledoit_wolf.count(data, y, w, s) if self.fourth and "rows" not in s else s
 
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
-        return block_tally.combine(a, b, sign, self.pooled)
+        if not self.fourth:
+            return block_tally.combine(a, b, sign, self.pooled)
+        a, b = ledoit_wolf.written(a), ledoit_wolf.written(b)
+        return ledoit_wolf.combine(a, b, block_tally.combine(a, b, sign, self.pooled), sign)
 
     def scale(self, s: Stats, factor: float) -> Stats:
         return block_tally.scale(s, factor)
@@ -83,7 +96,7 @@ class GaussianBlock(Distribution):
         return block_tally.reclass(s, to, K, self.pooled)
 
     def check(self, s: Stats, context: Context) -> None:
-        block_tally.check(s, context.K, context.d, self.pooled)
+        block_tally.check(s, context.K, context.d, self.pooled, self.fourth)
         if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
             raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
 
@@ -91,7 +104,9 @@ class GaussianBlock(Distribution):
         return np.diagonal(s["n"].sum(axis=0)) > 0 if s["n"].ndim == 3 else super().met(s, d)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        if not all((np.abs(value) <= (ROOT if key == "rows" else MOST)).all() for key, value in s.items()):
+        own = ("third", "fourth")  # ledoit_wolf.py says more of these
+        largest = {key: ROOT if key == "rows" else MOST for key in s if key not in own}
+        if not all((np.abs(s[key]) <= most).all() for key, most in largest.items()):
             raise _core.BadValue("overflow", 0, 0, float(np.nanmax(np.abs(s["mean"]))))
         if "rows" in s and is_number(self.gamma) and self.ridge == 0:
             return wide.estimate(s, self)
@@ -106,7 +121,7 @@ class GaussianBlock(Distribution):
         if relative and self.linear:
             scorer.affine(data.columns, p["weight"], p["bias"], p["centre"], missing)
         else:
-            scorer.quadratic(data.columns, p["mean"], p["factor"], p["constant"], missing)
+            scorer.quadratic(data.columns, p["mean"], p["low"], p["factor"], p["constant"], missing)
         return missing
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
@@ -126,7 +141,7 @@ class GaussianBlock(Distribution):
                 x = finite_rows(data, np.arange(rows.start, rows.stop))
                 out[rows] = wide.scores(x, p)
         else:
-            out = _core.quadratic_scores(data.columns, p["mean"], p["factor"], p["constant"])
+            out = _core.quadratic_scores(data.columns, p["mean"], p["low"], p["factor"], p["constant"])
         gaps = np.flatnonzero(np.isnan(out[:, 0])) if K else np.empty(0, np.int64)
         if len(gaps):
             out[gaps] = marginal.scores(finite_rows(data, gaps), p)

@@ -7,12 +7,18 @@ paired   n, mean (K, d, d): entry [c, i, j] over the rows of class c that have b
          The form of data with missing values: every covariance comes from all rows that can speak of it.
 wide     rows (R, d) and the class of each (owner), scatter_c = Σ rows rowsᵀ: fewer rows than columns, no d×d matrix.
 
+For Ledoit-Wolf shrinkage a compact tally has third and fourth moments too, a wide one the weight of each row: see
+ledoit_wolf.py.
+
     S(A ∪ B) = S(A) + S(B) + (n_A n_B / n) δ δᵀ,   δ = mean(B) − mean(A);   and backwards for A − B.
+
+Means are sums of two float64, mean + low, in any form: a column around 1e10 keeps its digits (files of earlier versions
+have no low: it is 0).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,20 +26,22 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Stats, Weights, expect, spread, subtract
-from tallybayes.encode import Numbers
+from tallybayes.encode import Data, Numbers, Sparse
 
+EPS = float(np.finfo(np.float64).eps)
 WIDE = 256  # columns from which the wide form is worth its trouble
 
 
-def count(data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool) -> Stats:
+def count(data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool, fourth: bool = False) -> Stats:
+    """fourth: a wide tally keeps the weight of each row."""
     if data.d >= WIDE and data.n <= data.d:
         found = _count_wide(data, y, w, K)
         if found is not None:
-            return found
-    n, mean, scatter, skipped = _core.scatter(data.columns, y, w, K, pooled)
+            return found if fourth else {key: value for key, value in found.items() if key != "weight"}
+    n, mean, low, scatter, skipped = _core.scatter(data.columns, y, w, K, pooled)
     if skipped > 0:
-        n, mean, scatter = _core.pairwise_scatter(data.columns, y, w, K, pooled)
-    return {"n": n, "mean": mean, "scatter": scatter}
+        n, mean, low, scatter = _core.pairwise_scatter(data.columns, y, w, K, pooled)
+    return {"n": n, "mean": mean, "low": low, "scatter": scatter}
 
 
 def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> Stats | None:
@@ -43,20 +51,16 @@ def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> Stat
     if not np.isfinite(x).all():
         return None
     owner, weight = y[used], np.ones(len(used)) if w is None else w[used]
-    n, mean = np.zeros(K), np.zeros((K, data.d))
+    n, mean, low = np.zeros(K), np.zeros((K, data.d)), np.zeros((K, data.d))
     for k in np.unique(owner):
         here = owner == k
         first = x[here][0]
         n[k] = weight[here].sum()
-        mean[k] = first + weight[here] @ (x[here] - first) / n[k]
-    rows = (x - mean[owner]) * np.sqrt(weight)[:, None]
-    rows, owner = _without_lone(rows, owner, n)
-    return {"n": n, "mean": mean, "rows": rows, "owner": owner.astype(np.int64)}
-
-
-def _without_lone(rows: Array, owner: Array, n: Array) -> tuple[Array, Array]:
-    keep = rows.any(axis=1) & (n[owner] > 0)
-    return rows[keep], owner[keep]
+        mean[k], low[k] = exact_sum(first, weight[here] @ (x[here] - first) / n[k])
+    rows = (x - mean[owner] - low[owner]) * np.sqrt(weight)[:, None]
+    keep = rows.any(axis=1)
+    owner = owner.astype(np.int64)
+    return {"n": n, "mean": mean, "low": low, "rows": rows[keep], "owner": owner[keep], "weight": weight[keep]}
 
 
 def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
@@ -65,7 +69,7 @@ def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
     a, b = dense(a, pooled), dense(b, pooled)
     if a["n"].ndim != b["n"].ndim:
         a, b = paired(a), paired(b)
-    n, mean, delta, part = _means(a, b, sign)
+    n, mean, low, delta, part = _means(a, b, sign)
     other = delta.swapaxes(1, 2) if delta.ndim == 3 else delta
     weight = a["n"] * part
     if delta.ndim == 3:
@@ -76,20 +80,40 @@ def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
     else:
         cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
     scatter = a["scatter"] + sign * (b["scatter"] + cross)
-    return {"n": n, "mean": mean, "scatter": scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)}
+    scatter = scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)
+    return {"n": n, "mean": mean, "low": low, "scatter": scatter}
 
 
-def _means(a: Stats, b: Stats, sign: int) -> tuple[Array, Array, Array, Array]:
-    """n and mean of a ± b; δ; and what δ δᵀ counts, divided by n_A."""
+def low_of(s: Stats) -> Array:
+    """What the means lack as float64."""
+    return s["low"] if "low" in s else np.zeros_like(s["mean"])
+
+
+def exact_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """a + b as a float64, and what is left (Knuth)."""
+    high = a + b
+    with np.errstate(invalid="ignore"):
+        back = high - a
+        return high, (a - (high - back)) + (b - back)
+
+
+def away(s: Stats, centre: Array, rest: Array | float = 0.0) -> Array:
+    """mean + low − centre − rest, with the digits that only the difference has; s: a tally, or parameters."""
+    return np.asarray((s["mean"] - centre) + (low_of(s) - rest))
+
+
+def _means(a: Stats, b: Stats, sign: int) -> tuple[Array, Array, Array, Array, Array]:
+    """n, mean and low of a ± b; δ; and what δ δᵀ counts, divided by n_A."""
     n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
     part = np.divide(b["n"], n, out=np.zeros_like(n), where=n > 0)
     lift = part if part.ndim == 3 else part[:, None]
     none_a, none_b = (a["n"] == 0).reshape(lift.shape), (b["n"] == 0).reshape(lift.shape)
-    delta = np.where(none_b | (none_a if sign > 0 else False), 0.0, b["mean"] - a["mean"])
-    mean = a["mean"] + sign * delta * lift
+    delta = np.where(none_b | (none_a if sign > 0 else False), 0.0, away(b, a["mean"], low_of(a)))
+    mean, low = exact_sum(a["mean"], low_of(a) + sign * delta * lift)
     if sign > 0:
-        mean = np.where(none_a, b["mean"], mean)
-    return n, np.where((n == 0).reshape(lift.shape), 0.0, mean), delta, part
+        mean, low = np.where(none_a, b["mean"], mean), np.where(none_a, low_of(b), low)
+    gone = (n == 0).reshape(lift.shape)
+    return n, np.where(gone, 0.0, mean), np.where(gone, 0.0, low), delta, part
 
 
 def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
@@ -100,12 +124,12 @@ def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
         scatter = np.where((n > 0).any(axis=0) if pooled else n > 0, scatter, 0.0)
     old = np.einsum("kii->ki", before)
     new = np.einsum("kii->ki", scatter)
-    still = new > 8 * np.finfo(np.float64).eps * old
+    still = new > 8 * EPS * old
     return np.asarray(scatter * still[:, :, None] * still[:, None, :])
 
 
 def _combine_wide(a: Stats, b: Stats, sign: int) -> Stats:
-    n, mean, delta, part = _means(a, b, sign)
+    n, mean, low, delta, part = _means(a, b, sign)
     step = np.sqrt(a["n"] * part)[:, None] * delta
     moved = np.flatnonzero(step.any(axis=1))
     rows = np.concatenate([a["rows"], b["rows"], step[moved]])
@@ -114,7 +138,7 @@ def _combine_wide(a: Stats, b: Stats, sign: int) -> Stats:
         signs = np.ones(len(rows))
         signs[len(a["rows"]) :] = -1.0
         rows, owner = _signed(rows, owner, signs, n)
-    return {"n": n, "mean": mean, "rows": rows, "owner": owner}
+    return {"n": n, "mean": mean, "low": low, "rows": rows, "owner": owner}
 
 
 def _signed(rows: Array, owner: Array, signs: Array, n: Array) -> tuple[Array, Array]:
@@ -134,8 +158,8 @@ def _signed(rows: Array, owner: Array, signs: Array, n: Array) -> tuple[Array, A
 
 
 def dense(s: Stats, pooled: bool) -> Stats:
-    """A wide tally with its scatter written out; the others as they are."""
-    if "rows" not in s:
+    """A wide tally with its scatter written out too; the others as they are."""
+    if "scatter" in s:
         return s
     K, d = s["mean"].shape
     if pooled:
@@ -145,7 +169,7 @@ def dense(s: Stats, pooled: bool) -> Stats:
         for k in range(K):
             mine = s["rows"][s["owner"] == k]
             scatter[k] = mine.T @ mine
-    return {"n": s["n"], "mean": s["mean"], "scatter": scatter}
+    return {**s, "scatter": scatter}
 
 
 def paired(s: Stats) -> Stats:
@@ -154,37 +178,58 @@ def paired(s: Stats) -> Stats:
         return s
     K, d = s["mean"].shape
     n = np.broadcast_to(s["n"][:, None, None], (K, d, d)).copy()
-    return {"n": n, "mean": np.repeat(s["mean"][:, :, None], d, axis=2), "scatter": s["scatter"]}
+    mean, low = (np.repeat(a[:, :, None], d, axis=2) for a in (s["mean"], low_of(s)))
+    return {"n": n, "mean": mean, "low": low, "scatter": s["scatter"]}
 
 
 def scale(s: Stats, factor: float) -> Stats:
     out = {**s, "n": s["n"] * factor}
     if "rows" in s:
-        return {**out, "rows": s["rows"] * np.sqrt(factor)}
-    return {**out, "scatter": s["scatter"] * factor}
+        out["rows"] = s["rows"] * np.sqrt(factor)
+    for key in ("scatter", "third", "fourth", "weight"):
+        if key in s:
+            out[key] = s[key] * factor
+    return out
 
 
 def reclass(s: Stats, to: Sequence[int], K: int, pooled: bool) -> Stats:
-    out = {"n": spread(s["n"], to, K), "mean": spread(s["mean"], to, K)}
+    out = {"n": spread(s["n"], to, K), "mean": spread(s["mean"], to, K), "low": spread(low_of(s), to, K)}
     if "rows" in s:
         owner: Any = np.asarray(to, dtype=np.int64)[s["owner"]]
-        return {**out, "rows": s["rows"][owner >= 0], "owner": owner[owner >= 0]}
-    return {**out, "scatter": s["scatter"] if pooled else spread(s["scatter"], to, K)}
+        out["owner"] = owner[owner >= 0]
+        for key in ("rows", "weight"):
+            if key in s:
+                out[key] = s[key][owner >= 0]
+        return out
+    for key in ("scatter", "third", "fourth"):
+        if key in s:
+            out[key] = s[key] if pooled else spread(s[key], to, K)
+    return out
 
 
-def check(s: Stats, K: int, d: int, pooled: bool) -> None:
-    """Raises ValueError if s is in none of the three forms."""
+def check(s: Stats, K: int, d: int, pooled: bool, fourth: bool) -> None:
+    """Raises ValueError if s is in none of the three forms; fourth: with what Ledoit-Wolf shrinkage needs."""
     shapes: dict[str, tuple[int, ...]] = {"n": (K,), "mean": (K, d)}
+    if "n" in s and s["n"].ndim == 3:
+        shapes = {"n": (K, d, d), "mean": (K, d, d)}
+    if "low" in s:
+        shapes["low"] = shapes["mean"]
+        if s["low"].shape == s["mean"].shape and (np.abs(s["low"]) > EPS * np.abs(s["mean"])).any():
+            raise ValueError("'low' is more than the last digit of 'mean'")
     if "rows" in s:
         owner = s.get("owner", np.empty(0))
         rest = {key: value for key, value in s.items() if key != "owner"}
-        expect(rest, {**shapes, "rows": (len(owner), d)}, at_least_0=("n",))
+        shapes["rows"] = (len(owner), d)
+        if fourth:
+            shapes["weight"] = owner.shape
+        expect(rest, shapes, at_least_0=("n",))
+        if fourth and not (s["weight"] > 0).all():
+            raise ValueError("'weight' is not that of rows that count")
         if owner.dtype != np.int64 or owner.ndim != 1 or ((owner < 0) | (owner >= K)).any():
             raise ValueError("'owner' is not the class of each row")
         return
-    if "n" in s and s["n"].ndim == 3:
-        shapes = {"n": (K, d, d), "mean": (K, d, d)}
-    expect(s, {**shapes, "scatter": (1 if pooled else K, d, d)}, at_least_0=("n",))
+    matrices = ("scatter", "third", "fourth") if fourth else ("scatter",)
+    expect(s, {**shapes, **dict.fromkeys(matrices, (1 if pooled else K, d, d))}, at_least_0=("n", "fourth"))
     if (np.einsum("kii->ki", s["scatter"]) < 0).any():
         raise ValueError("'scatter' has a negative sum of squares")
 
@@ -197,9 +242,22 @@ def rows_of(data: Numbers, rows: NDArray[Any]) -> Array:
     return np.asarray(picked, dtype=np.float64)
 
 
-def diagonal(s: Stats) -> tuple[Array, Array]:
-    """n (K, d) and mean (K, d): of each column by itself."""
+def blocks(data: Data, cells: int = 1 << 20) -> Iterator[tuple[slice, Array]]:
+    """Row ranges and their values as dense matrices."""
+    if isinstance(data, Sparse):
+        for span, block in data.dense_blocks(cells):
+            yield span, rows_of(block, np.arange(block.n))
+        return
+    assert isinstance(data, Numbers)
+    step = max(1, cells // max(1, data.d))
+    for i in range(0, data.n, step):
+        span = slice(i, min(data.n, i + step))
+        yield span, rows_of(data, np.arange(span.start, span.stop))
+
+
+def diagonal(s: Stats) -> tuple[Array, Array, Array]:
+    """n, mean and low (K, d): of each column by itself."""
     K, d = s["mean"].shape[:2]
     if s["n"].ndim == 3:
-        return np.einsum("kii->ki", s["n"]).copy(), np.einsum("kii->ki", s["mean"]).copy()
-    return np.broadcast_to(s["n"][:, None], (K, d)).copy(), s["mean"]
+        return tuple(np.einsum("kii->ki", a).copy() for a in (s["n"], s["mean"], low_of(s)))
+    return np.broadcast_to(s["n"][:, None], (K, d)).copy(), s["mean"], low_of(s)

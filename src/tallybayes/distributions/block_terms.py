@@ -28,7 +28,7 @@ def terms(x: Array, p: Params) -> Array:
         if not len(columns):
             continue
         for k in range(K):
-            away = x[np.ix_(rows, columns)] - p["mean"][k, columns]
+            away = x[np.ix_(rows, columns)] - p["mean"][k, columns] - p["low"][k, columns]
             pull, variance, inflation, log_det = (
                 _wide(away, columns, p, k) if "basis" in p else _full(away, pattern, p, k)
             )

@@ -18,21 +18,22 @@ import numpy as np
 import scipy
 
 from tallybayes import _core
+from tallybayes.distributions import ledoit_wolf
 from tallybayes.distributions.base import Array, Params, Stats
-from tallybayes.distributions.block_tally import diagonal
+from tallybayes.distributions.block_tally import EPS, away, diagonal, exact_sum
 from tallybayes.errors import OptionError, is_number
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock
 
 LOG_2PI = float(np.log(2 * np.pi))
-EPS = float(np.finfo(np.float64).eps)
 
 
 def estimate(s: Stats, b: GaussianBlock) -> Params:
     """Means, roots and constants of a tally with written-out scatter."""
-    n, mean = class_means(s)
-    pooled = pooled_covariance(s, b)
+    n, mean, low = class_means(s)
+    gamma = class_amounts(s, b)
+    pooled = pooled_covariance(s, b, gamma)
     unit = units(np.diag(pooled), mean, n)
     shrunk = b.ridge > 0 or (b.amount > 0 and bool(pooled.any()))  # every column has a variance
     if shrunk:
@@ -43,22 +44,23 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     factor, constant = np.zeros((shared, d, d)), np.empty(shared)
     picked: Any = ... if len(keep) == d else np.ix_(keep, keep)
     for k in range(shared):
-        cov = class_covariance(s, b, k, pooled)
+        cov = class_covariance(s, b, k, pooled, gamma)
         scale = np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit
         root, log_det = root_of(cov[picked], scale[keep], pooled[picked], b.tol)
         factor[k][picked] = root
         constant[k] = -0.5 * (log_det + len(keep) * LOG_2PI)
-    p = {"mean": mean, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
+    p = {"mean": mean, "low": low, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
     return {**p, **linear_form(p, n)} if b.linear else p
 
 
-def class_means(s: Stats) -> tuple[Array, Array]:
-    """Weight (K, d) and mean (K, d); a class that never saw a column takes the mean of the others."""
-    n, mean = diagonal(s)
+def class_means(s: Stats) -> tuple[Array, Array, Array]:
+    """Weight, mean and low (K, d); a class that never saw a column takes the mean of the others."""
+    n, mean, low = diagonal(s)
     total = n.sum(axis=0)
     centre = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
-    overall = centre + np.where(total > 0, (n * (mean - centre)).sum(axis=0) / np.where(total > 0, total, 1), 0.0)
-    return n, np.where(n > 0, mean, overall)
+    gap = (n * ((mean - centre) + low)).sum(axis=0) / np.where(total > 0, total, 1)
+    overall, rest = exact_sum(centre, np.where(total > 0, gap, 0.0))
+    return n, np.where(n > 0, mean, overall), np.where(n > 0, low, rest)
 
 
 def divided(scatter: Array, n: Array) -> Array:
@@ -66,39 +68,56 @@ def divided(scatter: Array, n: Array) -> Array:
     return np.asarray(np.divide(scatter, n, out=np.zeros_like(scatter), where=np.broadcast_to(n > 0, scatter.shape)))
 
 
-def pooled_covariance(s: Stats, b: GaussianBlock) -> Array:
+def pooled_covariance(s: Stats, b: GaussianBlock, gamma: tuple[float, ...]) -> Array:
     """Σ = Σ_c scatter_c / (n − ddof·K); with shrinkage by class: the weighted mean of what it makes of each class."""
     seen = s["n"] > 0
     if not is_number(b.gamma):
         n = s["n"] if s["n"].ndim == 1 else np.einsum("kii->ki", s["n"]).max(axis=1)
-        parts = (n[k] * own_covariance(s, b, k) for k in np.flatnonzero(n > 0).tolist())
+        parts = (n[k] * own_covariance(s, b, k, gamma[k]) for k in np.flatnonzero(n > 0).tolist())
         return np.asarray(sum(parts, np.zeros(s["scatter"].shape[1:])) / n.sum())
     return divided(s["scatter"].sum(axis=0), s["n"].sum(axis=0) - b.ddof * seen.sum(axis=0))
 
 
-def own_covariance(s: Stats, b: GaussianBlock, k: int) -> Array:
-    """scatter_k / (n_k − ddof), shrunk towards its own variances if gamma is by class."""
+def own_covariance(s: Stats, b: GaussianBlock, k: int, gamma: float) -> Array:
+    """scatter_k / (n_k − ddof), shrunk by gamma towards its own variances."""
     cov = divided(s["scatter"][k], np.asarray(s["n"][k] - b.ddof))
-    if is_number(b.gamma):
+    if gamma == 0:
         return cov
-    unit = np.sqrt(np.diag(cov))
-    unit = np.where(unit > 0, unit, 1.0)
-    scaled = cov / unit / unit[:, None]
-    rows = float(s["n"][k] if s["n"].ndim == 1 else np.diag(s["n"][k]).mean())
-    if isinstance(b.gamma, tuple):
-        gamma = b.gamma[k]
-    else:
-        gamma = oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows)
-    scaled = (1 - gamma) * scaled
-    scaled[np.diag_indices(len(unit))] += gamma * np.trace(cov / unit / unit[:, None]) / len(unit)
+    scaled, unit = _correlation(cov)
+    level = gamma * np.trace(scaled) / len(unit)
+    scaled *= 1 - gamma
+    scaled[np.diag_indices(len(unit))] += level
     return np.asarray(scaled * unit * unit[:, None])
 
 
+def _correlation(cov: Array) -> tuple[Array, Array]:
+    """In units of its standard deviations (1 where that is 0), and these."""
+    unit = np.sqrt(np.diag(cov))
+    unit = np.where(unit > 0, unit, 1.0)
+    return cov / unit / unit[:, None], unit
+
+
+def class_amounts(s: Stats, b: GaussianBlock) -> tuple[float, ...]:
+    """γ towards each class's own variances; 0 where γ is one number, which is shrinkage towards equal variances."""
+    if isinstance(b.gamma, tuple):
+        return b.gamma
+    if b.gamma == "ledoit-wolf":
+        return ledoit_wolf.amounts(s)
+    K = len(s["n"])
+    return tuple(_oas_amount(s, k) for k in range(K)) if b.gamma == "oas" else (0.0,) * K
+
+
+def _oas_amount(s: Stats, k: int) -> float:
+    scaled, unit = _correlation(divided(s["scatter"][k], np.asarray(s["n"][k])))
+    rows = float(s["n"][k] if s["n"].ndim == 1 else np.diag(s["n"][k]).mean())
+    return oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows)
+
+
 def check_shrinkage(gamma: Any) -> None:
-    """'oas', one number, or one for each class."""
+    """'oas', 'ledoit-wolf', one number, or one for each class."""
     numbers = gamma if isinstance(gamma, tuple) else (gamma,)
-    if gamma != "oas" and not all(is_number(g) and 0 <= g <= 1 for g in numbers):
-        raise OptionError(f"shrinkage must be between 0 and 1, or 'oas'; got {gamma!r}.")
+    if gamma not in ("oas", "ledoit-wolf") and not all(is_number(g) and 0 <= g <= 1 for g in numbers):
+        raise OptionError(f"shrinkage must be between 0 and 1, 'oas' or 'ledoit-wolf'; got {gamma!r}.")
 
 
 def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
@@ -108,15 +127,14 @@ def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
     return 1.0 if down <= 0 else min((square + mu**2) / down, 1.0)
 
 
-def class_covariance(s: Stats, b: GaussianBlock, k: int, pooled: Array) -> Array:
-    """Σ_k(α, γ), before anything is done about its rank."""
-    cov = pooled if b.alpha == 0 else own_covariance(s, b, k)
+def class_covariance(s: Stats, b: GaussianBlock, k: int, pooled: Array, gamma: tuple[float, ...]) -> Array:
+    """Σ_k(α, γ), before anything is done about its rank; gamma: class_amounts."""
+    cov = pooled if b.alpha == 0 else own_covariance(s, b, k, gamma[k])
     if 0 < b.alpha < 1:
         cov = b.alpha * cov + (1 - b.alpha) * pooled
-    gamma = b.amount
-    if gamma > 0 or b.ridge > 0:
-        add = gamma * float(np.trace(cov)) / len(cov)
-        cov = (1 - b.ridge) * ((1 - gamma) * cov + add * np.eye(len(cov))) + b.ridge * np.eye(len(cov))
+    if b.amount > 0 or b.ridge > 0:
+        add = b.amount * float(np.trace(cov)) / len(cov)
+        cov = (1 - b.ridge) * ((1 - b.amount) * cov + add * np.eye(len(cov))) + b.ridge * np.eye(len(cov))
     return np.asarray(cov)
 
 
@@ -171,9 +189,9 @@ def linear_form(p: Params, n: Array) -> Params:
     mean = p["mean"]
     total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
-    away = (mean - centre) @ p["factor"][0].T
-    weight = away @ p["factor"][0]
-    return {"weight": weight, "bias": -0.5 * np.square(away).sum(axis=1), "centre": centre}
+    white = away(p, centre) @ p["factor"][0].T  # centre is a float64, and near: x − centre loses nothing
+    weight = white @ p["factor"][0]
+    return {"weight": weight, "bias": -0.5 * np.square(white).sum(axis=1), "centre": centre}
 
 
 def colour(noise: Array, p: Params, k: int) -> Array:

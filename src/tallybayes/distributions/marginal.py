@@ -28,7 +28,7 @@ def scores(x: Array, p: Params) -> Array:
         columns = p["keep"][pattern]
         seen = x[np.ix_(rows, columns)]
         for k in range(K):
-            away = seen - p["mean"][k, columns]
+            away = seen - p["mean"][k, columns] - p["low"][k, columns]
             if whole is None:
                 out[rows, k] = _wide(away, columns, p, k)
                 continue

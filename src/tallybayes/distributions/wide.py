@@ -13,13 +13,14 @@ import numpy as np
 
 from tallybayes.distributions import covariance
 from tallybayes.distributions.base import Array, Params, Stats
+from tallybayes.distributions.block_tally import EPS
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock
 
 
 def estimate(s: Stats, b: GaussianBlock) -> Params:
-    n, mean = covariance.class_means(s)
+    n, mean, low = covariance.class_means(s)
     weight = s["n"]
     K, d = mean.shape
     gamma = b.amount
@@ -30,14 +31,14 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     keep = unit > 0
     scale = np.divide(1.0, unit, out=np.zeros(d), where=keep)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / n.sum(axis=0)
-    rows, means = s["rows"] * scale, (mean - centre) * scale
+    rows, means = s["rows"] * scale, (mean - centre + low) * scale
     basis, _ = np.linalg.qr(np.concatenate([rows, means]).T)  # a direction too many does no harm: it has the floor
     thin, place = rows @ basis, means @ basis
     outside, factor, constant = _roots(s, b, thin, gamma, int(keep.sum()))
     constant -= 0.5 * (keep.sum() * covariance.LOG_2PI) + np.log(unit[keep]).sum()
-    p: Params = {"mean": mean, "centre": centre, "basis": basis, "unit": unit, "scale": scale, "place": place}
-    p |= {"factor": factor, "outside": np.broadcast_to(outside, K).copy(), "keep": np.flatnonzero(keep)}
-    p["constant"] = np.broadcast_to(constant, K).copy()
+    p: Params = {"mean": mean, "low": low, "centre": centre, "unit": unit, "scale": scale}
+    p |= {"basis": basis, "place": place, "factor": factor, "keep": np.flatnonzero(keep)}
+    p |= {"outside": np.broadcast_to(outside, K).copy(), "constant": np.broadcast_to(constant, K).copy()}
     if b.linear:
         away = place @ factor[0].T
         p |= {"weight": (away @ factor[0]) @ basis.T * scale, "bias": -0.5 * np.square(away).sum(axis=1)}
@@ -57,7 +58,7 @@ def _roots(s: Stats, b: GaussianBlock, thin: Array, gamma: float, d: int) -> tup
         level = float(np.trace(cov)) / max(d, 1)
         if gamma > 0:
             cov = (1 - gamma) * cov + gamma * level * np.eye(r)
-        outside[k] = max(gamma * level, b.tol**2, 8 * r * covariance.EPS)
+        outside[k] = max(gamma * level, b.tol**2, 8 * r * EPS)
         lower = covariance.mended(cov, pooled, b.tol) if r else cov
         factor[k] = np.linalg.inv(lower) if r else cov
         constant[k] = -np.log(np.abs(np.diag(lower))).sum() - 0.5 * (d - r) * np.log(outside[k])

@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_tally import away, blocks
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number
+from tallybayes.estimators import given_covariance
 from tallybayes.estimators.contract import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.estimators.discriminant import GaussianDiscriminant
-from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.estimators.linear import precision_of
-from tallybayes.plan import encode_batch, named
+from tallybayes.plan import Batch, Group, encode_batch, named
+from tallybayes.schema import Schema
 from tallybayes.source import read_table
+from tallybayes.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -35,17 +38,24 @@ class _Analysis(GaussianDiscriminant):
         if self.solver not in self._solvers:
             raise OptionError(f"solver must be one of {self._solvers} (all give the same answer); got {self.solver!r}.")
         if self.covariance_estimator is not None:
-            raise OptionError(
-                "covariance_estimator is not supported: covariances are read from sums, not from rows. Use shrinkage= "
-                "(a number, 'auto' or 'oas')."
-            )
+            given_covariance.check(self.covariance_estimator, self.shrinkage)
         if not isinstance(self.shrinkage, str | None) and not is_number(self.shrinkage):
             raise OptionError(f"shrinkage must be None, 'auto', 'oas' or between 0 and 1; got {self.shrinkage!r}.")
         super()._check_options()
 
     def _common(self) -> dict[str, Any]:
         shrinkage = "ledoit-wolf" if self.shrinkage == "auto" else self.shrinkage
-        return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol}
+        given = self.covariance_estimator is not None
+        return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol, "given": given}
+
+    def _structure(
+        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
+    ) -> tuple[tuple[Group, ...], Tally]:
+        groups, total = super()._structure(groups, batch, schema, total, y, w)
+        if self.covariance_estimator is None:
+            return groups, total
+        block: Any = groups[0].distribution
+        return groups, given_covariance.put(self.covariance_estimator, block, batch.data[0], y, w, total)
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
@@ -65,6 +75,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Whether covariance_ is there with solver='svd', as in scikit-learn.
     tol : float, default=1e-4
         See GaussianDiscriminant.
+    covariance_estimator : object with fit and covariance_, default=None
+        As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
+        mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
 
     Attributes
     ----------
@@ -100,7 +113,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.covariance_estimator = covariance_estimator
 
     def _options(self) -> dict[str, Any]:
-        return {**self._common(), "alpha": 0.0, "ridge": 0.0}
+        return {**self._common(), "alpha": 0.0}
 
     def _prior(self) -> Any:
         if self.priors is None or isinstance(self.priors, str | dict):
@@ -134,12 +147,20 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._require_attribute("xbar_")
         return np.asarray(self.priors_ @ self.means_)
 
+    def _from_xbar(self) -> tuple[Floats, Floats]:
+        """The means from their mean, and what xbar_ lacks of that as float64."""
+        gaps = away(self._parameters().parts[0], self.xbar_)
+        rest = self.priors_ @ gaps
+        return gaps - rest, rest
+
     def _lines(self) -> tuple[Floats, Floats]:
-        """weight and bias of (x − xbar): log joint up to a common term."""
+        """weight and bias of (x − xbar_): log joint up to a common term."""
         p = self._parameters()
         white = _whitener(p.parts[0])
-        away = (self.means_ - self.xbar_) @ white.T
-        return away @ white, p.log_prior - 0.5 * np.square(away).sum(axis=1)
+        gaps, rest = self._from_xbar()
+        whitened = gaps @ white.T
+        weight = whitened @ white
+        return weight, p.log_prior - 0.5 * np.square(whitened).sum(axis=1) - weight @ rest
 
     @property
     def coef_(self) -> Floats:
@@ -167,7 +188,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         K, priors = len(self.classes_), self.priors_
         white = _whitener(self._parameters().parts[0])
         fac = self._tally.weight.sum() / max(K - 1, 1)
-        spread = np.sqrt(fac * priors)[:, None] * ((self.means_ - self.xbar_) @ white.T)
+        spread = np.sqrt(fac * priors)[:, None] * (self._from_xbar()[0] @ white.T)
         _, size, turn = np.linalg.svd(spread, full_matrices=False)
         rank = int((size > self.tol * size[:1]).sum()) if len(size) and size[0] > 0 else 0
         return white.T @ turn[:rank].T, size
@@ -200,27 +221,26 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         with self._speaking():
             table = self._aligned(read_table(X), self.schema_, fresh=False)
         batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
-        scalings, xbar = self.scalings_[:, : self._max_components()], self.xbar_
+        scalings, xbar, rest = self.scalings_[:, : self._max_components()], self.xbar_, self._from_xbar()[1]
         out = np.empty((batch.n, scalings.shape[1]))
         for span, x in blocks(batch.data[0]):
             if np.isinf(x).any():
                 raise TableError("Input X contains infinity: transform needs finite numbers (NaN where missing).")
-            away = x - xbar
-            if np.isnan(away).any():
-                self._expect(away)
-            out[span] = away @ scalings
+            centred = x - xbar - rest
+            if np.isnan(centred).any():
+                self._expect(centred)
+            out[span] = centred @ scalings
         return out
 
-    def _expect(self, away: Floats) -> None:
+    def _expect(self, centred: Floats) -> None:
         """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: written into the gaps, pattern by pattern."""
         precision = precision_of(self._parameters().parts[0], 0)
-        gaps = np.isnan(away)
+        gaps = np.isnan(centred)
         for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
             rows = np.flatnonzero((gaps == pattern).all(axis=1))
-            known = away[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
-            away[np.ix_(rows, pattern)] = -np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[
-                0
-            ].T
+            known = centred[np.ix_(rows, ~pattern)] @ precision[np.ix_(~pattern, pattern)]
+            found = np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[0]
+            centred[np.ix_(rows, pattern)] = -found.T
 
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log P(second | x) / P(first | x). More: xᵀ coef_k + intercept_k."""
@@ -258,6 +278,9 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         Whether covariance_ is there, as in scikit-learn.
     tol : float, default=1e-4
         See GaussianDiscriminant.
+    covariance_estimator : object with fit and covariance_, default=None
+        As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
+        mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from tallybayes.distributions.block import GaussianBlock, finite_rows
 from tallybayes.distributions.block_tally import dense
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators import leave_one_out, ledoit_wolf
+from tallybayes.estimators import leave_one_out, left_out_axes
 from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
@@ -39,7 +39,7 @@ class GaussianDiscriminant(Preset):
         1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries).
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default=None
         A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance
-        towards its own variances by the amount those rules give; 'ledoit-wolf' needs all rows at once. Not for
+        towards its own variances (a diagonal one: towards their mean) by the amount those rules give. Not for
         'spherical', where nothing is left to shrink.
         'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
         learned; it stays when more rows are added.
@@ -88,7 +88,6 @@ class GaussianDiscriminant(Preset):
             "covariance": self.covariance,
             "alpha": self.alpha,
             "shrinkage": self.shrinkage,
-            "ridge": 0.0,
             "ddof": self.ddof,
             "tol": self.tol,
         }
@@ -111,11 +110,6 @@ class GaussianDiscriminant(Preset):
                 f"covariance='spherical' is where shrinkage ends: nothing is left to shrink; got shrinkage="
                 f"{o['shrinkage']!r}. Leave it out, or use covariance='full' or 'diagonal'."
             )
-        if o["covariance"] != "full" and ("auto" in (o["alpha"], o["shrinkage"]) or o["shrinkage"] == "ledoit-wolf"):
-            raise OptionError(
-                f"covariance={o['covariance']!r} takes a number for alpha, and a number or 'oas' for shrinkage: 'auto' "
-                "and 'ledoit-wolf' are for covariance='full'."
-            )
         if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
             raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
         self._distribution(1)
@@ -123,43 +117,45 @@ class GaussianDiscriminant(Preset):
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         o = self._options()
         gamma = 0.0 if o["shrinkage"] is None else o["shrinkage"]
-        if o["covariance"] != "full":
-            return GaussianAxes(
-                ddof=o["ddof"], alpha=o["alpha"], gamma=gamma, spherical=o["covariance"] == "spherical", tol=o["tol"]
-            )
-        auto = "auto" in (o["alpha"], gamma) or gamma == "ledoit-wolf"
+        auto = "auto" in (o["alpha"], gamma)
         alpha = 0.5 if o["alpha"] == "auto" else o["alpha"]
-        gamma = 0.5 if gamma in ("auto", "ledoit-wolf") else gamma
-        return GaussianBlock(alpha, gamma, o["ridge"], o["ddof"], o["tol"], separate=auto)
+        gamma = 0.5 if gamma == "auto" else gamma
+        if o["covariance"] != "full":
+            sphere = o["covariance"] == "spherical"
+            return GaussianAxes(ddof=o["ddof"], alpha=alpha, gamma=gamma, spherical=sphere, tol=o["tol"])
+        more = {"ridge": o.get("ridge", 0.0), "given": o.get("given", False)}
+        return GaussianBlock(alpha, gamma, ddof=o["ddof"], tol=o["tol"], separate=auto, **more)
 
     # --- learning ----------------------------------------------------------------------------------------------
 
     def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
         """What was chosen on the first rows stays."""
-        block = groups[0].distribution
-        if isinstance(block, GaussianBlock) and block.separate:
+        block, o = groups[0].distribution, self._options()
+        if isinstance(block, GaussianBlock) and (block.separate or isinstance(block.gamma, tuple)):
             return groups
-        return super()._choose_again(schema, groups)
+        again = super()._choose_again(schema, groups)
+        axes = again[0].distribution
+        if isinstance(block, GaussianAxes) and isinstance(axes, GaussianAxes):
+            alpha = block.alpha if o["alpha"] == "auto" else axes.alpha
+            gamma = block.gamma if o["shrinkage"] == "auto" else axes.gamma
+            return (Group(replace(axes, alpha=alpha, gamma=gamma), again[0].columns),)
+        return again
 
     def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:
         o = self._options()
-        block = groups[0].distribution
-        if not isinstance(block, GaussianBlock) or not block.separate:
+        given: Any = groups[0].distribution
+        if "auto" not in (o["alpha"], o["shrinkage"]):
             return groups
-        if o["shrinkage"] == "ledoit-wolf":
-            chosen = replace(block, gamma=ledoit_wolf.amounts(batch.data[0], y, w, total.stats[0]))
-        else:
-            grid = tuple(np.linspace(0, 1, 11).tolist())
-            alphas = grid if o["alpha"] == "auto" else (float(o["alpha"]),)
-            gammas = grid if o["shrinkage"] == "auto" else (float(block.gamma),)  # type: ignore[arg-type]
-            loss = leave_one_out.losses(batch.data[0], y, w, total, alphas, gammas, block, self._prior())
-            a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
-            chosen = replace(block, alpha=alphas[a], gamma=gammas[g])
-        return (Group(chosen, groups[0].columns),)
+        grid = tuple(np.linspace(0, 1, 11).tolist())
+        alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
+        gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
+        losses = left_out_axes.losses if isinstance(given, GaussianAxes) else leave_one_out.losses
+        loss = losses(batch.data[0], y, w, total, alphas, gammas, given, self._prior())
+        a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
+        return (Group(replace(given, alpha=alphas[a], gamma=gammas[g]), groups[0].columns),)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        if self._fitted():
-            self._refuse_if_it_needs_all_rows()
+        self._refuse_if_it_needs_all_rows()
         return super().partial_fit(X, y, classes, sample_weight)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -182,9 +178,16 @@ class GaussianDiscriminant(Preset):
         return super().decay(factor)
 
     def _refuse_if_it_needs_all_rows(self) -> None:
-        if self._options()["shrinkage"] == "ledoit-wolf":
+        block = self._groups[0].distribution if self._fitted() else None
+        if getattr(block, "given", False):
             raise OptionError(
-                "Ledoit-Wolf shrinkage needs all rows at once. shrinkage='oas' needs sums only: it can add and forget."
+                "The covariances of this model come from covariance_estimator, which needs all rows at once: it cannot "
+                "add, forget, merge or decay. shrinkage='auto', 'oas' or a number can."
+            )
+        if isinstance(getattr(block, "gamma", None), tuple):
+            raise OptionError(
+                "This model comes from a file of an earlier version, which kept of Ledoit-Wolf shrinkage only the "
+                "amounts: it can predict, but not add or forget. Fit it again."
             )
 
     # --- asking ------------------------------------------------------------------------------------------------
@@ -242,9 +245,13 @@ class GaussianDiscriminant(Preset):
 
     @property
     def shrinkage_(self) -> Any:
-        """γ as given or chosen; one for each class with 'ledoit-wolf'."""
+        """γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'."""
         self._require_attribute("shrinkage_")
-        return self._groups[0].distribution.gamma  # type: ignore[attr-defined]
+        d: Any = self._groups[0].distribution
+        if not isinstance(d.gamma, str):
+            return d.gamma
+        s = self._tally.stats[0]
+        return d.class_amounts(s) if isinstance(d, GaussianAxes) else cov.class_amounts(dense(s, d.pooled), d)
 
     @property
     def covariance_(self) -> Any:
@@ -256,10 +263,11 @@ class GaussianDiscriminant(Preset):
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
         s = dense(self._tally.stats[0], block.pooled)
-        pooled = cov.pooled_covariance(s, block)
+        gamma = cov.class_amounts(s, block)
+        pooled = cov.pooled_covariance(s, block, gamma)
         if block.linear:
-            return cov.class_covariance(s, block, 0, pooled)
-        return [cov.class_covariance(s, block, k, pooled) for k in range(len(self.classes_))]
+            return cov.class_covariance(s, block, 0, pooled, gamma)
+        return [cov.class_covariance(s, block, k, pooled, gamma) for k in range(len(self.classes_))]
 
     @property
     def n_parameters_(self) -> int:
@@ -306,4 +314,4 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
 
     def _options(self) -> dict[str, Any]:
         given = {"alpha": self.alpha, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}
-        return {**given, "covariance": "full", "ridge": 0.0}
+        return {**given, "covariance": "full"}

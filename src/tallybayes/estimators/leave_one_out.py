@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from tallybayes import _core
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Data, Numbers
-from tallybayes.estimators.ledoit_wolf import blocks
 from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 
@@ -40,6 +40,7 @@ class _Rows:
     w: Array
     n: Array
     mean: Array
+    low: Array
     scatter: Array
     outside: int  # columns beyond the span of the rows, where all variance is shrinkage
 
@@ -100,11 +101,11 @@ def _rows(data: Data, y: Array, w: Array | None, total: Tally) -> _Rows:
             x, outside = _in_their_span(x[~np.isnan(x).any(axis=1)], x)
             data = Numbers(x, None)
         code = np.ascontiguousarray(y, dtype=np.int32)
-        n, mean, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
-        s = {"n": n, "mean": mean, "scatter": scatter}
+        n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
+        s = {"n": n, "mean": mean, "low": low, "scatter": scatter}
     code = np.where(weight > 0, y, -1).astype(np.int32)
-    size = _core.class_distances(data.columns, code, s["mean"])
-    return _Rows(data, size, y, weight, s["n"], s["mean"], s["scatter"], outside)
+    size = _core.class_distances(data.columns, code, s["mean"], s["low"])
+    return _Rows(data, size, y, weight, s["n"], s["mean"], s["low"], s["scatter"], outside)
 
 
 def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
@@ -134,7 +135,7 @@ def _losses_of(
     y, K, d = q.y[rows], len(q.n), q.data.d
     n, size = q.n[y], q.size[rows]
     step = unit * n / (n - unit)
-    prior, own = _priors(total, priors, y, unit)
+    prior, own = left_priors(total, priors, y, unit)
     about = np.stack([size, step, n / (n - unit), q.w[rows], own])
     start = np.searchsorted(y, np.arange(K + 1))
     scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(step * size, start[1:-1])])
@@ -146,7 +147,7 @@ def _losses_of(
         level = _levels(f, trace, scale, d + q.outside)
         full, log_det = _log_det(f.value, level, gammas, block.tol, q.outside)
         found = _core.left_out_losses(
-            q.data.columns, q.mean, prior, rows.astype(np.uint32), start, about, f.vector, f.value,
+            q.data.columns, q.mean, q.low, prior, rows.astype(np.uint32), start, about, f.vector, f.value,
             np.stack([f.share, trace, level]), log_det, f.place, gammas, q.outside,
         )  # fmt: skip
         found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
@@ -154,7 +155,7 @@ def _losses_of(
     return np.concatenate(out)
 
 
-def _priors(total: Tally, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
+def left_priors(total: Tally, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
     """Log prior of the classes a row is not of (K), and of its own without it; up to what all classes share."""
     if priors is not None and not (isinstance(priors, str) and priors == "laplace"):
         given = np.ascontiguousarray(log_prior(total, priors), dtype=np.float64)

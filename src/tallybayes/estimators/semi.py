@@ -85,6 +85,10 @@ class SemiSupervised(Wrapper):
         first = clone(self.estimator).fit(X, labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w))
         if any(isinstance(group.distribution, Complement) for group in first._groups):
             raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
+        if any(getattr(group.distribution, "given", False) for group in first._groups):
+            raise OptionError(
+                "covariance_estimator needs labelled rows, and cannot add others. Use shrinkage= instead."
+            )
         if self.unlabelled is None and (codes >= 0).all() and -1 in labels.tolist():
             warnings.warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", stacklevel=2)
         climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))

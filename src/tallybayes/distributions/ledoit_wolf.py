@@ -1,0 +1,180 @@
+"""Ledoit and Wolf's (2004) amount of shrinkage for each class, and the sums that it needs beside mean and scatter.
+
+    γ = min(β, δ) / δ,   δ = |S|² − (tr S)² / d,   β = (Σ_i |z_i|⁴ / n − |S|²) / n,   S = Σ_i z_i z_iᵀ / n
+
+Full covariances: z are the rows of the class in units of its own standard deviations. Those change with every row
+added, but |z|⁴ = Σ_jl (e_j² / σ_j²) (e_l² / σ_l²), e = x − mean: a matrix of sums is enough. Diagonal covariances: only
+the terms j = l, in the units of the data. What is kept, with weights,
+
+    third_jl = Σ e_j² e_l,     fourth_jl = Σ e_j² e_l²        ((K, d, d); of axes the diagonal: (K, d))
+
+adds and subtracts exactly, since about another centre both follow from these sums alone (see `_about`). A wide tally
+keeps the weight of each of its rows instead, as long as it holds the rows themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.distributions.base import Array, Stats, Weights
+from tallybayes.distributions.block_tally import away, blocks, dense, low_of
+from tallybayes.encode import Numbers
+from tallybayes.errors import TableError
+
+LEAST, MOST = 1e-70, 1e70  # standard deviations whose fourth powers can be summed
+
+
+# --- one matrix per class, for full covariances ----------------------------------------------------------------
+
+
+def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> Stats:
+    """The tally s of these rows with its third and fourth moments."""
+    if s["n"].ndim == 3:
+        raise TableError("Ledoit-Wolf shrinkage needs rows without missing values. shrinkage='oas' takes them.")
+    third, fourth = np.zeros((2, *s["scatter"].shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, x in blocks(data):
+            code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
+            for k in np.unique(code[(code >= 0) & (weight > 0)]):
+                mine = (code == k) & (weight > 0)
+                _add_rows(x[mine] - s["mean"][k] - s["low"][k], weight[mine], third[k], fourth[k])
+    return {**s, "third": third, "fourth": fourth}
+
+
+def _add_rows(centred: Array, weight: Array, third: Array, fourth: Array) -> None:
+    square = np.square(centred)
+    weighted = (square * weight[:, None]).T
+    third += weighted @ centred
+    fourth += weighted @ square
+
+
+def written(s: Stats) -> Stats:
+    """A wide tally with all its sums written out; others as they are."""
+    if "rows" not in s:
+        return s
+    scatter = dense(s, pooled=False)["scatter"]
+    third, fourth = np.zeros((2, *scatter.shape))
+    for k in range(len(s["n"])):
+        mine = s["owner"] == k
+        _add_rows(s["rows"][mine] / np.sqrt(s["weight"][mine])[:, None], s["weight"][mine], third[k], fourth[k])
+    return {"n": s["n"], "mean": s["mean"], "low": low_of(s), "scatter": scatter, "third": third, "fourth": fourth}
+
+
+def combine(a: Stats, b: Stats, total: Stats, sign: int) -> Stats:
+    """The moments of a ± b, whose other sums are `total`; all three written out."""
+    third, fourth = np.zeros((2, *total["scatter"].shape))
+    shifts = [away(s, total["mean"], total["low"]) for s in (a, b)]
+    for k in np.flatnonzero(total["n"] > 0):
+        for s, way, shift in ((a, 1, shifts[0][k]), (b, sign, shifts[1][k])):
+            if s["n"][k] > 0:
+                scatter, more = s["scatter"][k], s["third"][k]
+                square = np.diag(scatter)
+                pair = shift[:, None], shift, square[:, None], square, scatter
+                t, f = _about(s["n"][k], *pair, more, more.T, s["fourth"][k])
+                third[k] += way * t
+                fourth[k] += way * f
+    varies = np.einsum("kii->ki", total["scatter"]) > 0  # of a column that no longer does, rounding leaves something
+    some = varies[:, :, None] & varies[:, None, :]
+    return {**total, "third": np.where(some, third, 0.0), "fourth": np.where(some, np.maximum(fourth, 0.0), 0.0)}
+
+
+def _about(
+    n: float | Array, dj: Array, dl: Array, sj: Array, sl: Array, s: Array, tj: Array, tl: Array, f: Array
+) -> tuple[Array, Array]:
+    """Σ (e_j + δ_j)² (e_l + δ_l) and Σ (e_j + δ_j)² (e_l + δ_l)², for Σ e = 0.
+
+    s, sj, sl: Σ e_j e_l, Σ e_j², Σ e_l².  tj, tl: Σ e_j² e_l, Σ e_l² e_j.  f: Σ e_j² e_l².
+    """
+    third = tj + dl * sj + 2 * dj * s + n * dj**2 * dl
+    fourth = f + 2 * (dl * tj + dj * tl) + dl**2 * sj + dj**2 * sl + 4 * dj * dl * s + n * dj**2 * dl**2
+    return third, fourth
+
+
+def amounts(s: Stats) -> tuple[float, ...]:
+    """γ of each class."""
+    out = dense(s, pooled=False)
+    found = []
+    for k, n in enumerate(s["n"].tolist()):
+        cov = out["scatter"][k] / (n if n > 0 else 1.0)
+        unit = _units(np.diag(cov))
+        if "rows" in s:
+            mine = s["owner"] == k
+            size = np.square(s["rows"][mine] / unit).sum(axis=1)
+            fourth = float((np.square(size) / s["weight"][mine]).sum())
+        else:
+            fourth = float((s["fourth"][k] / unit**2 / (unit**2)[:, None]).sum())
+        if not np.isfinite(fourth):
+            raise _not_summed(float(unit.max()))
+        cov = cov / unit / unit[:, None]
+        found.append(_amount(float(np.square(cov).sum()), float(np.trace(cov)), len(cov), fourth, n))
+    return tuple(found)
+
+
+def _units(variance: Array) -> Array:
+    """Standard deviations, 1 for 0."""
+    unit = np.sqrt(variance)
+    outside = unit[(unit > 0) & ~((unit > LEAST) & (unit < MOST))]
+    if len(outside):
+        raise _not_summed(float(outside[0]))
+    return np.where(unit > 0, unit, 1.0)
+
+
+def _not_summed(unit: float) -> TableError:
+    return TableError(
+        f"Ledoit-Wolf shrinkage sums fourth powers: standard deviations of columns must be from {LEAST:g} to {MOST:g}; "
+        f"got {unit:g}. Give the column in other units, or use shrinkage='oas'."
+    )
+
+
+def _amount(square: float, trace: float, d: int, fourth: float, n: float) -> float:
+    """From |S|², tr S and Σ |z|⁴."""
+    delta = square - trace**2 / max(d, 1)
+    if n <= 0 or delta <= 0:
+        return 0.0
+    return float(np.clip((fourth / n - square) / n, 0.0, delta) / delta)
+
+
+# --- one number per class and column, for axes -----------------------------------------------------------------
+
+
+def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> Stats:
+    """The tally of a Gaussian with its third and fourth moments; missing values are left out, column by column."""
+    m3, m4 = np.zeros((2, *s["n"].shape))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows, x in blocks(data):
+            code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
+            for k in np.unique(code[(code >= 0) & (weight > 0)]):
+                mine = (code == k) & (weight > 0)
+                centred = x[mine] - s["mean"][k]
+                centred = np.where(np.isnan(centred), 0.0, centred)
+                m3[k] += weight[mine] @ centred**3
+                m4[k] += weight[mine] @ centred**4
+    return {**s, "m3": m3, "m4": m4}
+
+
+def combine_columns(a: Stats, b: Stats, total: Stats, sign: int) -> Stats:
+    m3, m4 = np.zeros((2, *total["n"].shape))
+    for s, way in ((a, 1), (b, sign)):
+        shift = np.where((s["n"] > 0) & (total["n"] > 0), s["mean"] - total["mean"], 0.0)
+        square, more = s["m2"], s["m3"]
+        t, f = _about(s["n"], shift, shift, square, square, square, more, more, s["m4"])
+        m3 += way * t
+        m4 += way * f
+    some = total["m2"] > 0
+    return {**total, "m3": np.where(some, m3, 0.0), "m4": np.where(some, np.maximum(m4, 0.0), 0.0)}
+
+
+def column_amounts(s: Stats, varies: Array) -> Array:
+    """γ of each class, for variances in the units of the data."""
+    found = []
+    for n, m2, m4 in zip(s["n"][:, varies], s["m2"][:, varies], s["m4"][:, varies], strict=True):
+        safe = np.where(n > 0, n, 1.0)
+        variance = m2 / safe
+        _units(variance)
+        delta = float(np.square(variance).sum() - variance.sum() ** 2 / max(len(n), 1))
+        beta = float(((m4 / safe - np.square(variance)) / safe).sum())
+        if not np.isfinite(beta):
+            raise _not_summed(float(np.sqrt(variance.max())))
+        found.append(float(np.clip(beta, 0.0, delta) / delta) if delta > 0 else 0.0)
+    return np.array(found)
