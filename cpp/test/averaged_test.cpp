@@ -117,7 +117,7 @@ TEST(averaged_scores_are_the_formula) {
     const Sample s(120, 5, K, 1);
     const std::vector<double> weight(s.d, 1.0);
     std::vector<double> out(s.n * K);
-    averaged_scores(s.counts(false), s.packed(), weight.data(), 1.0, out.data());
+    averaged_scores(s.counts(false), s.packed(), weight.data(), 1.0, {}, out.data());
     for (std::size_t r = 0; r < s.n; ++r) {
       bool any = false;
       for (std::size_t j = 0; j < s.d; ++j) any = any || s.code[j * s.n + r] != kNoCode<std::uint16_t>;
@@ -133,11 +133,11 @@ TEST(averaged_scores_of_higher_orders_are_those_of_single_rows) {
     for (const bool backoff : {false, true}) {
       const AveragedCounts m = s.counts(backoff);
       std::vector<double> all(s.n * s.K), one(s.K);
-      averaged_scores(m, s.packed(), weight.data(), 1.0, all.data());
+      averaged_scores(m, s.packed(), weight.data(), 1.0, {}, all.data());
       for (std::size_t r = 0; r < s.n; r += 50) {
         std::vector<std::uint16_t> row(s.d);
         for (std::size_t j = 0; j < s.d; ++j) row[j] = s.code[j * s.n + r];
-        averaged_scores(m, {row.data(), 2, 1}, weight.data(), 1.0, one.data());
+        averaged_scores(m, {row.data(), 2, 1}, weight.data(), 1.0, {}, one.data());
         for (std::size_t c = 0; c < s.K; ++c) CHECK(one[c] == all[r * s.K + c]);
       }
     }

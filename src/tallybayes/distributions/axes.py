@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Params, Stats
+from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats
 from tallybayes.distributions.covariance import EPS, check_shrinkage, oas
 from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.encode import Data
 from tallybayes.errors import OptionError, is_number
 
 
@@ -61,6 +63,12 @@ class GaussianAxes(Gaussian):
         _check_finite(var, mean)
         var = np.where(varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
+
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """Columns share a level of variance: not one by one, as Gaussian has them."""
+        return Distribution.left_out(self, data, y, unit, s, p, context)
 
     def _gamma(self, var: Array, n: float) -> float:
         return (
