@@ -65,6 +65,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Whether covariance_ is there with solver='svd', as in scikit-learn.
     tol : float, default=1e-4
         See GaussianDiscriminant.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -90,6 +92,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         store_covariance: bool = False,
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        *,
+        tempered: bool = False,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -98,6 +102,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.tempered = tempered
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 0.0, "ridge": 0.0}
@@ -139,7 +144,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         p = self._parameters()
         white = _whitener(p.parts[0])
         away = (self.means_ - self.xbar_) @ white.T
-        return away @ white, p.log_prior - 0.5 * np.square(away).sum(axis=1)
+        return self._beta * (away @ white), p.log_prior - 0.5 * self._beta * np.square(away).sum(axis=1)
 
     @property
     def coef_(self) -> Floats:
@@ -258,6 +263,8 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         Whether covariance_ is there, as in scikit-learn.
     tol : float, default=1e-4
         See GaussianDiscriminant.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -284,6 +291,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         store_covariance: bool = False,
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        tempered: bool = False,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -292,6 +300,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.tempered = tempered
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 1.0, "ridge": self.reg_param}
@@ -332,7 +341,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         """Two classes: log P(second | x) / P(first | x). More: −½ log|Σ_k| − ½ distance² + log prior."""
         found = super().decision_function(X)
         if found.ndim == 2:
-            found = found + 0.5 * len(self._parameters().parts[0]["keep"]) * cov.LOG_2PI
+            found = found + 0.5 * self._beta * len(self._parameters().parts[0]["keep"]) * cov.LOG_2PI
         return found
 
 

@@ -67,6 +67,8 @@ def _explanation(model: TallyClassifier, X: Any, against: Any) -> Explanation:
     for group, part, data in zip(model._groups, p.parts, batch.data, strict=True):
         with named(schema, group.columns):
             terms[:, list(group.columns)] = group.distribution.terms(data, part, K)
+    if model._beta != 1:
+        terms *= model._beta
     names = tuple(schema.name(j) for j in range(schema.d))
     return Explanation(terms, start.copy(), model.classes_.copy(), names, table, against)
 
