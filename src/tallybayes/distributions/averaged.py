@@ -70,8 +70,8 @@ class AveragedNetwork(Joint):
         return self._estimate(s, context, {})
 
     def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
-        """What stays: the order of the parents, the strengths of back-off, the weights of the networks, and what follows
-        from what."""
+        """The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
+        stay."""
         names = ("W", "rank", "strengths", "follows", "real_strengths")
         return self._estimate(s, context, {key: p[key] for key in names if key in p})
 

@@ -234,8 +234,8 @@ def dense_left_out(
 def lone_rows(
     data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], K: int
 ) -> Iterator[tuple[slice, Array, Array]]:
-    """Spans of rows as columns: each value x_ij by itself is a column of a table of one row, (d · rows) of them with the
-    rows fastest. A distribution whose columns do not know of each other estimates them all at once without their rows.
+    """Spans of rows as columns: each value x_ij is a column of a table of one row, (d · rows) of them with the rows
+    fastest. A distribution whose columns do not know of each other estimates all of them at once without their rows.
 
     Gives the span, x (d · rows,), and the weight that each takes with it, (K, d · rows).
     """

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions import block_left_out, block_tally, block_terms, covariance, marginal, wide
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, dense_left_out, dense_sum
+from tallybayes.distributions.base import (
+    Array,
+    Context,
+    Distribution,
+    Params,
+    Stats,
+    Weights,
+    dense_left_out,
+    dense_sum,
+)
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, is_number
 

@@ -214,7 +214,7 @@ class Categorical(Distribution):
         if not self.other and not self.contiguous:
             return np.zeros(len(count))
         n = count.sum(axis=1)
-        n[label] = minus(n[label], less)
+        n[label] = minus(n[label : label + 1], np.array([less]))[0]
         left = count.copy()
         left[:, level] = 0.0
         least = self.min_categories

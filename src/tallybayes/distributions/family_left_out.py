@@ -8,6 +8,7 @@ row are estimated again. Structure, cuts and strengths of back-off stay as they 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from tallybayes.distributions.base import Array, Context, Distribution, Params, 
 from tallybayes.distributions.categorical import minus, split
 from tallybayes.distributions.joint import packed
 from tallybayes.distributions.reals import left_out_logs
+from tallybayes.distributions.tables import family_sets
 from tallybayes.encode import Coded, rows_of
 
 if TYPE_CHECKING:
-    from tallybayes.distributions.joint import Joint
     from tallybayes.distributions.network import FamilyNetwork
 
 ROWS = 1 << 20  # numbers of each kind that are held at a time, over rows and classes
@@ -31,6 +32,7 @@ def left_out(
 ) -> Array:
     out = np.empty((data.n, context.K))
     families = _Families(network, p)
+    slim, small = _slim(network, s)
     step = max(1, ROWS // context.K)
     for span, codes, _ in packed(data, p["sizes"], p["exist"]):
         for first in range(span.start, span.stop, step):
@@ -41,8 +43,23 @@ def left_out(
             out[some] = families.scores(here, y[some], unit[some], values)
             for i in np.flatnonzero(families.summed(here, values)).tolist():
                 row = slice(first + i, first + i + 1)
-                out[row] = Distribution.left_out(network, rows_of(data, row), y[row], unit[row], s, p, context)
+                out[row] = Distribution.left_out(slim, rows_of(data, row), y[row], unit[row], small, p, context)
     return out
+
+
+def _slim(network: FamilyNetwork, s: Stats) -> tuple[FamilyNetwork, Stats]:
+    """The same network and tally with no more tables than its families need: less to estimate again."""
+    d = len(s["sizes"])
+    wanted = family_sets((network.parents or ((),) * d)[:d])
+    if network.reals or wanted == network.extra:
+        return network, s
+    t = network.tables(d)
+    index, blocks = t.index(), [s["joint"][:, :0]]
+    if wanted:
+        ends = np.cumsum(np.multiply.reduceat(s["sizes"][t.columns], t.starts[:-1]))
+        blocks = [s["joint"][:, ends[index[w]] - np.prod(s["sizes"][list(w)]) : ends[index[w]]] for w in wanted]
+    slim = replace(network, order=1, extra=wanted)
+    return slim, {**s, "joint": np.ascontiguousarray(np.concatenate(blocks, axis=1))}
 
 
 def without_lone_levels(codes: Array, p: Params, unit: Array, context: Context) -> Array:

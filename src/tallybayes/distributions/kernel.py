@@ -119,13 +119,13 @@ class Kernel(Distribution):
             raise _core.BadValue("overflow", 0, j, float(np.abs(s["value"][span]).max()))
         return _read(s, h)
 
-    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
+    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:  # noqa: ARG002
         """The bandwidths stay, and which columns vary."""
         K, d = p["bandwidth"].shape
         s, _ = _with_everyone(s, _weights(s, K))
-        ends = p["values"][0][::K]
-        says = np.diff(ends) > 0
-        return _read(_gather(s, [[j * K + c] if says[j] else [] for j in range(d) for c in range(K)], K), p["bandwidth"])
+        says = np.diff(p["values"][0][::K]) > 0
+        s = _gather(s, [[j * K + c] if says[j] else [] for j in range(d) for c in range(K)], K)
+        return _read(s, p["bandwidth"])
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         if isinstance(data, Sparse):
@@ -234,7 +234,9 @@ def _without(s: Stats, entries: list[slice], c: int, x: Array, u: Array, h: floa
         some = mine if left[i] > 1e-9 * total else everyone
         value, weight = s["value"][some], s["weight"][some].copy()
         same = np.flatnonzero(value == x[i])
-        at = same[np.argmax(weight[same])]  # of all: two classes may have the value, and one place is as good as another
+        at = same[
+            np.argmax(weight[same])
+        ]  # of all: two classes may have the value, and one place is as good as another
         weight[at] = minus(weight[at], u[i])
         out[i] = _log_density(x[i], value, weight, h)
     return np.asarray(out)

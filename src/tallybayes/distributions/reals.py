@@ -335,8 +335,11 @@ def left_out_logs(
     FLOOR of the column's variance, is with it. group: classes that share their moments, as `chain` has them.
     """
     out = np.zeros((len(chain), len(x), chain[0].n.shape[1]))
-    group = np.arange(out.shape[2]) if group is None else np.asarray(group)
-    whole, here = whole_of(each_once(chain[0], group.tolist())), np.flatnonzero(~np.isnan(x) & (y >= 0))
+    shared = np.arange(out.shape[2]) if group is None else np.asarray(group)
+    whole, here = (
+        whole_of(chain[0] if group is None else each_once(chain[0], group)),
+        np.flatnonzero(~np.isnan(x) & (y >= 0)),
+    )
     if not whole.m2.item() > 0 or not len(here):
         return out
     seen, label, unit = x[here], y[here], unit[here]
@@ -352,7 +355,7 @@ def left_out_logs(
             new = _next(m[cell[here], label].without(seen, unit), own, less, strengths, depth - 1)
             own = np.where(known[here], new[0], own[0]), np.where(known[here], new[1], own[1])
         mean, scale, norm = terms((own[0][:, None], own[1][:, None]))[..., 0].T
-        mine = group[label][:, None] == group
+        mine = shared[label][:, None] == shared
         out[depth][here] = np.where(mine, (norm - ((seen - mean) * scale) ** 2)[:, None], out[depth][here])
         out[depth][here[own[1] == 0]] = 0.0  # without the row the column does not vary
     return out

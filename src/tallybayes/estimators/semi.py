@@ -82,7 +82,11 @@ class SemiSupervised(Wrapper):
         found = check_weights(sample_weight, table.n)
         w = np.ones(table.n) if found is None else found
         # Rows of weight 0 are absent, but their levels are known: all models on the way have the same ones.
-        first = clone(self.estimator).set_params(tempered=False).fit(X, labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w))
+        first = (
+            clone(self.estimator)
+            .set_params(tempered=False)
+            .fit(X, labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w))
+        )
         if any(isinstance(group.distribution, Complement) for group in first._groups):
             raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
         if self.unlabelled is None and (codes >= 0).all() and -1 in labels.tolist():
