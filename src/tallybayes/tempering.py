@@ -1,7 +1,7 @@
 """One number that says how far a likelihood is believed: P(class | x) ∝ P(class) P(x | class)^β. Arrays only.
 
-Naive Bayes counts what two correlated columns say twice, and is too sure. β below 1 takes that back, for all rows alike;
-the prior, which nobody counted twice, stays as it is. The log-loss is convex in β, so the best one is found safely.
+Naive Bayes counts what two correlated columns say twice, and is too sure. β below 1 takes that back, for all rows
+alike; the prior, which nobody counted twice, stays as it is. The log-loss is convex in β, so the best one is found.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows that were learned, judged without themselves; and the temperature that they choose.
 
-A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. Its class loses it too. What
-was chosen with all rows (cuts, structure, strengths of back-off, bandwidths, shrinkage, a given prior) stays.
+A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. Its class loses it too.
+What was chosen with all rows (cuts, structure, strengths of back-off, bandwidths, shrinkage, a given prior) stays.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ class Tempers:
             tally.combine(me._tally, given, me._groups, sign=-1)
         except ForgetError:
             raise ForgetError(
-                "Rows are left out of what was learned, but these (or so much weight of them) cannot have been: a count "
-                "or a sum of squares would fall below zero. Give rows that this model has learned, with their weights."
+                "These rows (or so much weight of them) cannot have been learned: without them a count or a sum of "
+                "squares would fall below zero. Give rows that this model has learned, with their weights."
             ) from None
         return batch, codes, weights
 
