@@ -13,6 +13,7 @@ import tallybayes as tb
 ALL = [
     tb.GaussianNB(),
     tb.GaussianNB(variance="shared", ddof=1),
+    tb.GaussianNB(tempered=True),
     tb.PoissonNB(),
     tb.KernelNB(),
     tb.MultinomialNB(),
@@ -27,9 +28,11 @@ ALL = [
     tb.GaussianDiscriminant("spherical"),
     tb.RegularizedDiscriminantAnalysis(),
     tb.LinearDiscriminantAnalysis(),
+    tb.LinearDiscriminantAnalysis(tempered=True),
     tb.QuadraticDiscriminantAnalysis(),
     tb.SPODE(),
     tb.TAN(),
+    tb.TAN(tempered=True),
     tb.TAN(cuts=None),
     tb.KDB(),
     tb.AODE(),
@@ -98,6 +101,7 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "min_count": 15,
         "weighting": "information",
         "subsumption": True,
+        "tempered": True,
     }
     fixed: dict[str, dict[str, Any]] = {  # what another parameter must be for this one to have a say
         "bins": {"cuts": "width"},

@@ -82,9 +82,8 @@ class Multinomial(Distribution):
             left = _minus(own, less[e.row] * e.value)
             below = _minus(total[label], less * length)
             with np.errstate(divide="ignore"):
-                share = e.summed((e.value * np.log(left))[:, None])[:, 0] - length * np.log(
-                    np.where(below > 0, below, 1)
-                )
+                share = e.summed((e.value * np.log(left))[:, None])[:, 0]
+            share = share - length * np.log(np.where(below > 0, below, 1.0))
             out[np.arange(span.start, span.stop), label] = np.where(below > 0, share, -length * np.log(d))
         return out
 

@@ -336,10 +336,8 @@ def left_out_logs(
     """
     out = np.zeros((len(chain), len(x), chain[0].n.shape[1]))
     shared = np.arange(out.shape[2]) if group is None else np.asarray(group)
-    whole, here = (
-        whole_of(chain[0] if group is None else each_once(chain[0], group)),
-        np.flatnonzero(~np.isnan(x) & (y >= 0)),
-    )
+    whole = whole_of(chain[0] if group is None else each_once(chain[0], group))
+    here = np.flatnonzero(~np.isnan(x) & (y >= 0))
     if not whole.m2.item() > 0 or not len(here):
         return out
     seen, label, unit = x[here], y[here], unit[here]
