@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 from scipy.stats import norm
+from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
 from tallybayes.distributions.base import Distribution, SimpleDistribution
@@ -21,13 +22,17 @@ from tallybayes.estimators.base import _sizes
 from tallybayes.parameters import context_of
 from tallybayes.plan import encode_batch
 from tallybayes.source import read_table
-from tests.estimators import ESTIMATORS, LEARNED, codes, counts, labels, mixed, real, words
+from tests.estimators import ESTIMATORS, LEARNED, codes, counts, mixed, real, words
 from tests.laws.test_evidence_adds_up import with_gaps
 
 EVERY = {**ESTIMATORS, **LEARNED}
 # What these choose from the rows (bandwidths, strengths of back-off, weights of networks) changes when one is forgotten.
 CHOOSES = "Kernel|AODE|A2DE|Network words|Network mixed, real|SPODE|TAN|KDB"
-EXACT = [*(name for name in EVERY if not re.search(CHOOSES, name)), "TAN real", "TAN mixed, real"]  # Laplace's correction
+EXACT = [
+    *(name for name in EVERY if not re.search(CHOOSES, name)),
+    "TAN real",
+    "TAN mixed, real",
+]  # Laplace's correction
 KEPT = [name for name in EVERY if name not in EXACT]
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -56,17 +61,15 @@ def table(data: Any, seed: int, gaps: bool, weighted: bool, n: int = 30) -> tupl
     return X, y, rng.choice([0.25, 0.5, 1.0, 2.0], size=n) if weighted else None
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(("gaps", "weighted"), [(False, True), (True, False)])
 @pytest.mark.parametrize("name", EXACT)
 def test_it_is_what_forgetting_the_row_gives(name: str, gaps: bool, weighted: bool) -> None:
     make, data = EVERY[name]
     X, y, w = table(data, 5, gaps, weighted)
-    check(make(), X, y, w, rows=range(0, 30, 3))
+    check(make(), X, y, w, rows=range(0, 30, 4))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize(("gaps", "weighted"), [(False, False), (True, True)])
 @pytest.mark.parametrize("name", list(EVERY))
 def test_closed_forms_are_an_estimate_for_each_row(name: str, gaps: bool, weighted: bool) -> None:
     make, data = EVERY[name]
@@ -103,8 +106,9 @@ def test_of_a_kernel_density_the_rows_own_kernel_is_dropped() -> None:
     found = model.leave_one_out(x[:, None], y)
     for i in (0, 3, 20, 31):
         others = np.arange(32) != i
-        f = [norm.pdf(x[i], x[others & (y == c)], model.bandwidth_[c, 0]).mean() for c in (0, 1)]
-        assert found[i] == pytest.approx(np.log(np.array(f) / sum(f)), abs=1e-7)
+        each = [norm.logpdf(x[i], x[others & (y == c)], model.bandwidth_[c, 0]) for c in (0, 1)]
+        f = np.array([logsumexp(log) - np.log(len(log)) for log in each])
+        assert found[i] == pytest.approx(log_softmax(f), abs=1e-7)
 
 
 def test_alone_in_its_class_in_one_column() -> None:
@@ -131,7 +135,6 @@ def test_a_level_that_no_other_row_has(make: Any, unseen: str) -> None:
 def test_the_largest_code(unseen: str, least: Any) -> None:
     X, y = np.array([[0, 1], [2, 0], [2, 1], [0, 5], [3, 1], [0, 2]]), np.array([0, 0, 0, 1, 1, 1])
     check(tb.CategoricalNB(unseen=unseen, min_categories=least), X, y)
-    check(tb.CategoricalNB(unseen=unseen, min_categories=least), np.where(X == 3, "x", X.astype(object)), y)
 
 
 @pytest.mark.parametrize("smoothing", ["laplace", "backoff"])
@@ -147,7 +150,7 @@ def test_a_level_that_no_other_row_has_in_a_network(smoothing: str) -> None:
         assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("option", [{"subsumption": True}, {"weighting": "information"}, {"min_count": 5}])
+@pytest.mark.parametrize("option", [{"subsumption": True}, {"min_count": 5}])
 def test_averaged_networks_keep_what_they_chose(option: dict[str, Any]) -> None:
     rng = np.random.default_rng(3)
     X = np.repeat(codes(rng, 120, 3), 3, axis=0)
@@ -157,8 +160,7 @@ def test_averaged_networks_keep_what_they_chose(option: dict[str, Any]) -> None:
     rows = slice(0, 360, 45)
     found = model.leave_one_out(X, y)[rows]
     other = np.array([without(model, X, y, None, i) for i in range(0, 360, 45)])
-    # the weights and what follows from what are hardly moved by one row
-    np.testing.assert_allclose(np.exp(found), np.exp(other), atol=2e-3 if "weighting" in option else 1e-9)
+    np.testing.assert_allclose(np.exp(found), np.exp(other), atol=1e-9)  # one row does not change what follows
 
 
 def test_classes_that_share_their_counts() -> None:
@@ -274,10 +276,10 @@ def test_rows_that_were_not_learned() -> None:
             ask(other, y)
         with pytest.raises(ForgetError, match="so much weight"):
             ask(X, y, np.full(30, 3.0))
-        with pytest.raises(LabelError, match="'d'|d"):
+        with pytest.raises(LabelError, match="No rows of class 'd' were learned"):
             ask(X, np.where(y == "a", "d", y))
     np.testing.assert_array_equal(model.predict_proba(X), before)
-    with pytest.raises(tb.errors.NotFittedError if hasattr(tb, "errors") else Exception):
+    with pytest.raises(NotFittedError):
         tb.NaiveBayes().leave_one_out(X, y)
 
 
@@ -314,8 +316,3 @@ class Rate(SimpleDistribution):
 def test_a_distribution_of_ones_own() -> None:
     X, y, w = table(counts, 14, True, True)
     check(tb.NaiveBayes(Rate()), X, y, w)
-
-
-def test_labels_of_the_estimators_are_all_met() -> None:
-    """`labels` and `table` agree on three classes: what the tests above rely on."""
-    assert set(labels(np.random.default_rng(0), 9)) == {"a", "b", "c"}
