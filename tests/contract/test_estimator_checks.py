@@ -153,7 +153,7 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
             base = {"alpha": 0.0} if name == "force_alpha" else {}
             if name in ("alpha", "unseen") and "schema" in estimator.get_params():
                 base = {"schema": "categorical", **({} if network else {"distributions": None})}
-            if name in ("ddof", "variance", "var_smoothing") and "distributions" in estimator.get_params():
+            if name in ("ddof", "variance", "var_smoothing", "tempered") and "distributions" in estimator.get_params():
                 base = {"distributions": None}
             if network:
                 base = {**base, **fixed.get(name, {})}
