@@ -15,7 +15,7 @@ from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.joint import GRID, Joint, packed
 from tallybayes.distributions.reals import chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import OptionError
 
 FACTORS = 1 << 22  # densities of real columns that are held at a time
 
@@ -220,10 +220,7 @@ class FamilyNetwork(Joint):
                 found[span] = self.scores(packed_codes, p, self.real_values(data, span, len(p["sizes"])))
             except _core.TooManyMissing as e:
                 row, cells = e.args
-                raise TableError(
-                    f"Row {span.start + row} misses so many values that depend on each other that summing over them "
-                    f"takes a table of {cells:.2g} numbers. Fill some of them in, or use a model with fewer parents."
-                ) from None
+                raise family_left_out.too_many_missing(span.start + row, cells) from None
             unseen |= met
         scorer.added(found, np.flatnonzero(unseen).tolist())
 
