@@ -87,8 +87,8 @@ def without_lone_levels(codes: Array, p: Params, unit: Array, context: Context) 
 
 def too_many_missing(row: int, cells: float) -> TableError:
     return TableError(
-        f"Row {row} misses so many values that depend on each other that summing over them takes a table of {cells:.2g} "
-        "numbers. Fill some of them in, or use a model with fewer parents."
+        f"Row {row} misses so many values that depend on each other that summing over them takes a table of "
+        f"{cells:.2g} numbers. Fill some of them in, or use a model with fewer parents."
     )
 
 
@@ -115,11 +115,10 @@ class _Families:
 
     def real_summed(self, code: Array, values: Array | None, i: int) -> bool:
         """Does a real value of row i depend on a missing one?"""
-        none = np.iinfo(code.dtype).max
-        return values is not None and any(
-            not np.isnan(values[j, i]) and (code[list(own)] == none).any()
-            for j, own in enumerate(self.parents[self.d :])
-        )
+        if values is None:
+            return False
+        there = [own for own, value in zip(self.parents[self.d :], values[:, i], strict=True) if not np.isnan(value)]
+        return any((code[list(own)] == np.iinfo(code.dtype).max).any() for own in there)
 
     def scores(self, codes: Array, y: NDArray[np.int32], unit: Array) -> Array:
         """(rows, classes) of the discrete columns, for rows in which nothing has to be summed over."""
@@ -165,8 +164,8 @@ class _Families:
             raise too_many_missing(row, e.args[1]) from None
 
     def part(self, f: int, j: int, at: tuple[int, ...], x: int, k: int, unit: float) -> Array:
-        """P(v | class k, parents) of every level v of column j, for a row of class k with the value x: the first parents
-        are `at`, the others take all their values, (values of the others …, levels of j)."""
+        """P(v | class k, parents) of every level v of column j without a row of class k with the value x, whose first
+        parents are `at`; the others take all their values: (values of the others …, levels of j)."""
         own, p = self.parents[j], self.p
         N, alpha = max(float(p["N"][j]), 1.0), float(self.network.alpha)
         share: Any = np.full(int(p["sizes"][j]), 1.0 / N)
@@ -236,5 +235,5 @@ class _Families:
         found = found.astype(np.float64).reshape(self.K, *p["sizes"][columns].tolist())
         group = self.group(j)
         if len(np.unique(group)) == self.K:
-            return found
+            return np.asarray(found)
         return np.stack([found[group == g].sum(axis=0) for g in group.tolist()])
