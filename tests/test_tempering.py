@@ -143,6 +143,11 @@ def test_one_row_at_a_time() -> None:
     np.testing.assert_allclose(
         list(model.predict_proba_one(rows[0]).values()), model.predict_proba(rows[:1])[0], atol=1e-12
     )
+    fresh = tb.NaiveBayes(tempered=True)
+    for row, label in zip(rows[:30], y[:30], strict=True):
+        fresh.learn_one(row, label)
+    assert fresh.temperature_ == 1  # one row chose it
+    assert not hasattr(fresh, "loo_log_proba_")
     model.temper(rows, y)  # closes the door: what it learns next is not in these numbers
     model.learn_one(rows[2], y[2])
     assert not hasattr(model, "loo_log_proba_")

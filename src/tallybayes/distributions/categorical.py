@@ -167,7 +167,7 @@ class Categorical(Distribution):
         counts = split(resize(s, sizes), sizes)
         logs = split(p["log"].T, sizes)
         out = np.zeros((data.n, K))
-        step = max(1, CELLS // max(1, len(sizes)))
+        step = max(1, CELLS // max(K, len(sizes)))
         for first in range(0, data.n, step):
             rows = np.arange(first, min(first + step, data.n))
             codes, _ = _core.pack_codes(data.columns, sizes, data.raw, first, len(rows))

@@ -26,7 +26,7 @@ from tallybayes.distributions.base import (
 from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
 from tallybayes.encode import Data, Numbers, Sparse
 
-ENTRIES = 1 << 20  # cells of a dense table that are left out at a time
+ENTRIES = 1 << 20  # counts that are left out at a time, times the classes
 LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 
@@ -74,7 +74,7 @@ class Multinomial(Distribution):
         smoothed = s["sum"] + np.asarray(self.alpha)
         total, d = smoothed.sum(axis=1), smoothed.shape[1]
         out = np.empty((len(y), context.K))
-        for span, e in _entries(data):
+        for span, e in _entries(data, context.K):
             label, less, length = y[span], unit[span], e.lengths()
             log = p["weight"][:, e.column].T
             out[span] = e.summed(e.value[:, None] * log)
@@ -140,7 +140,7 @@ class Complement(Multinomial):
         with np.errstate(divide="ignore"):
             before = np.log(others)
         out = np.empty((len(y), context.K))
-        for span, e in _entries(data):
+        for span, e in _entries(data, context.K):
             away = (y[span][:, None] != np.arange(context.K)) * unit[span][:, None]  # (rows, K)
             below = _minus(total, away * e.lengths()[:, None])
             left = _minus(others[:, e.column].T, away[e.row] * e.value[:, None])
@@ -257,12 +257,12 @@ class _Entries:
         return np.bincount(self.row, weights=self.value, minlength=self.n)
 
 
-def _entries(data: Data) -> Iterator[tuple[slice, _Entries]]:
+def _entries(data: Data, K: int) -> Iterator[tuple[slice, _Entries]]:
     """Spans of rows, and what stands in them; what is missing is none."""
     assert isinstance(data, Numbers | Sparse)
     d = data.csr.shape[1] if isinstance(data, Sparse) else data.d
     csr = data.distinct().csr if isinstance(data, Sparse) else None
-    step = max(1, ENTRIES // max(1, d)) if csr is None else max(1, ENTRIES * data.n // max(1, csr.nnz))
+    step = max(1, ENTRIES // max(1, K * d if csr is None else K * csr.nnz // max(1, data.n)))
     for first in range(0, data.n, step):
         span = slice(first, min(first + step, data.n))
         if csr is None:

@@ -264,8 +264,7 @@ class TallyClassifier(
         """Takes over what was learned; its parameters are made when first asked for."""
         self.schema_, self._groups, self._tally, self._closed = schema, groups, total, closed
         self._model, self._door = None, None
-        for stale in ("loo_log_proba_", "loo_score_"):  # of rows that were learned; now there are others
-            self.__dict__.pop(stale, None)
+        self._drop_left_out()  # now there are other rows
         self.classes_ = total.classes
         self.n_features_in_ = schema.d
         if schema.names is not None:
@@ -311,6 +310,8 @@ class TallyClassifier(
         parameters = self._parameters()
         start = self._start(parameters) if priors is None else log_priors(self._tally, priors)
         with self._speaking():
+            if self._beta == 1:
+                return self._answer(X, how, parameters, start)
             return self._tempered_answer(X, how, parameters, start)
 
     def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:

@@ -41,6 +41,7 @@ class OneRow:
             return self
         me: Any = self
         me.partial_fit(_one(row), [y], sample_weight=[sample_weight])
+        me._drop_left_out()  # rows that come through the door would leave it as it is
         self._door = open_door(me)
         return self
 

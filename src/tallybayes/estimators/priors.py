@@ -63,6 +63,8 @@ class Priors:
 
         def copy(self) -> Self: ...
 
+        def _drop_left_out(self) -> None: ...
+
         def _tempered_answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any: ...
 
         def _speaking(self) -> Any: ...
@@ -76,8 +78,7 @@ class Priors:
         self._require_fit()
         found = log_prior(self._tally, priors)
         twin = self.copy()
-        for stale in ("loo_log_proba_", "loo_score_"):  # of another prior
-            twin.__dict__.pop(stale, None)
+        twin._drop_left_out()  # it was by another prior
         twin._take_prior(priors if priors is None or isinstance(priors, str | dict) else np.array(priors))
         twin._model = replace(self._parameters(), log_prior=found)
         return twin

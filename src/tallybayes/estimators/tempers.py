@@ -113,10 +113,14 @@ class Tempers:
 
     def _take_temperature(self, chosen: tuple[float, Floats, float] | None) -> None:
         """What a fit has chosen, None where it was not asked to."""
-        for name in ("temperature_", "loo_log_proba_", "loo_score_"):
-            self.__dict__.pop(name, None)
+        self._drop_left_out()
+        self.__dict__.pop("temperature_", None)
         if chosen is not None:
             self.temperature_, self.loo_log_proba_, self.loo_score_ = chosen
+
+    def _drop_left_out(self) -> None:
+        for stale in ("loo_log_proba_", "loo_score_"):
+            self.__dict__.pop(stale, None)
 
     def _check_tempered(self) -> None:
         if not isinstance(self.tempered, bool | np.bool_):
