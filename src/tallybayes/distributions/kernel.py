@@ -234,9 +234,7 @@ def _without(s: Stats, entries: list[slice], c: int, x: Array, u: Array, h: floa
         some = mine if left[i] > 1e-9 * total else everyone
         value, weight = s["value"][some], s["weight"][some].copy()
         same = np.flatnonzero(value == x[i])
-        at = same[
-            np.argmax(weight[same])
-        ]  # of all: two classes may have the value, and one place is as good as another
+        at = same[np.argmax(weight[same])]  # of all classes, two may have the value: either will do
         weight[at] = minus(weight[at], u[i])
         out[i] = _log_density(x[i], value, weight, h)
     return np.asarray(out)
