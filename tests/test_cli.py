@@ -56,6 +56,7 @@ def test_fit_and_predict_are_those_of_python(model: Path) -> None:
     [
         ("NaiveBayes", ["distributions=mdl", "alpha=0.5"], tb.NaiveBayes("mdl", alpha=0.5)),
         ("naive-bayes", ['distributions={"sugar": "kernel"}'], tb.NaiveBayes({"sugar": "kernel"})),
+        ("NaiveBayes", ["tempered=true"], tb.NaiveBayes(tempered=True)),
         ("NaiveBayes", ["priors=uniform", "unseen=other"], tb.NaiveBayes(priors="uniform", unseen="other")),
     ],
 )

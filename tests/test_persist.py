@@ -567,7 +567,8 @@ def test_killed_at_any_moment_of_a_save(tmp_path: Path) -> None:
 def test_the_header_is_json_for_people(small: Any) -> None:
     header, arrays = parts(to_bytes(small))
     assert header["model"]["class"] == "GaussianNB"
-    assert header["model"]["parameters"] == {"priors": None, "var_smoothing": 1e-9, "ddof": 0, "variance": "own"}
+    given = {"priors": None, "var_smoothing": 1e-9, "ddof": 0, "variance": "own", "tempered": False}
+    assert header["model"]["parameters"] == given
     assert header["tallybayes"] == tb.__version__
     assert json.dumps(header).isascii()
     assert len(arrays) == sum(

@@ -77,7 +77,7 @@ void set_rank(AveragedCounts& m, const Labels& rank) {
 Array<double, 2> scores(const Codes& codes, const Matrix& single, const Joint& joint, const Doubles& class_weight,
                         const Sizes& sizes, const Labels& columns, const Sizes& starts, const Doubles& levels,
                         std::size_t order, double alpha, const std::optional<Matrix>& strengths, const Labels& rank,
-                        const Doubles& weights, double min_count) {
+                        const Doubles& weights, double min_count, double removed, double removed_of_all) {
   AveragedCounts m = counts_of(single, joint, class_weight, sizes, columns, starts, levels, order, alpha);
   set_strengths(m, strengths);
   set_rank(m, rank);
@@ -86,9 +86,10 @@ Array<double, 2> scores(const Codes& codes, const Matrix& single, const Joint& j
     throw nb::value_error("weights must hold a finite number >= 0 for each set of parents");
   }
   if (std::isnan(min_count)) throw nb::value_error("min_count must be a number");
+  if (!(removed >= 0.0 && removed_of_all >= 0.0)) throw nb::value_error("what is removed must not be negative");
   Array<double, 2> out = make_array<double, 2>({rows.n, m.classes});
   const nb::gil_scoped_release release;
-  averaged_scores(m, rows, weights.data(), min_count, out.data());
+  averaged_scores(m, rows, weights.data(), min_count, {removed, removed_of_all}, out.data());
   return out;
 }
 
@@ -124,8 +125,9 @@ void bind_averaged(nb::module_& m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
   m.def("averaged_scores", &scores, array("codes"), array("single"), array("joint"), array("class_weight"), array("sizes"),
         array("columns"), array("starts"), array("levels"), nb::arg("order"), nb::arg("alpha"), array("strengths").none(),
-        nb::arg("rank"), array("weights"), nb::arg("min_count"),
-        "(n, K): log P(row | class) averaged over all sets of `order` parents; strengths None: Laplace.");
+        nb::arg("rank"), array("weights"), nb::arg("min_count"), nb::arg("removed") = 0.0, nb::arg("removed_of_all") = 0.0,
+        "(n, K): log P(row | class) averaged over all sets of `order` parents; strengths None: Laplace. removed: from the "
+        "counts of each class, and of all together, before they are used.");
   m.def("averaged_strengths", &strengths, array("single"), array("joint"), array("class_weight"), array("sizes"),
         array("columns"), array("starts"), array("levels"), nb::arg("order"), nb::arg("alpha"), nb::arg("rank"), array("grid"),
         "(order, d): the back-off strengths out of the grid with the greatest leave-one-out likelihood.");

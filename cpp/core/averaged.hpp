@@ -66,10 +66,19 @@ struct PackedCodes {
   std::size_t n;
 };
 
+// What a row takes with it when it is left out: from the counts of each class, and from those of all classes together.
+struct Removed {
+  double own = 0.0;
+  double all = 0.0;
+};
+
 // out (n, classes): log( sum over S of W_S Q(s | c) prod_k P(x_k | c, s) ) - log sum of W_S, over the sets S whose
 // values are present and occur at least min_count times; without any such set sum_j log P0(x_j | c).
 // weight: of each set of `order` columns in lexicographic order, none negative.
-void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, double* out);
+// removed: taken away before counts are used. A row that was counted in class c with weight u is scored without itself
+// by {u, u} for class c, and by {0, u} for the other classes.
+void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, Removed removed,
+                     double* out);
 
 // out (order, d): for each level and child the strength out of grid with the greatest leave-one-out log-likelihood.
 void averaged_strengths(AveragedCounts m, const double* grid, std::size_t grid_size, double* out);

@@ -5,7 +5,7 @@
 
 namespace tb {
 
-AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, double removed)
+AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, Removed removed)
     : m_(m), c0_(c0), lanes_(lanes_for(m.classes)), classes_(std::min(lanes_, m.classes - c0)), removed_(removed),
       table_((m.all_levels() + 1) * lanes_), root_((m.all_levels() + 1) * lanes_), family_(m.order * m.d()) {
   const std::size_t V = m.all_levels();
@@ -15,7 +15,7 @@ AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, double remov
       double total = 0.0;
       for (std::size_t v = m.first[j]; v < m.first[j + 1]; ++v) total += n[v];
       for (std::size_t v = m.first[j]; v < m.first[j + 1]; ++v) {
-        root_.data()[v * lanes_ + c] = smoothed(less(n[v], removed), less(total, removed), m.alpha, m.levels[j]);
+        root_.data()[v * lanes_ + c] = smoothed(less(n[v], removed.own), less(total, removed.own), m.alpha, m.levels[j]);
       }
     }
     root_.data()[V * lanes_ + c] = 1.0;
@@ -51,16 +51,16 @@ void AveragedCell::laplace_start(std::size_t cell) {
   const double K = static_cast<double>(m_.classes);
   for (std::size_t c = 0; c < lanes_; ++c) {
     const std::size_t from = c0_ + (c < classes_ ? c : 0);
-    const double n = m_.n(from, set_, m_.order, cell);
-    start_[c].times(m_.class_weight[from] > 0.0 ? smoothed(n, seen_, m_.alpha, K * cells_even_) : 1.0 / cells_even_);
+    const double n = less(m_.n(from, set_, m_.order, cell), removed_.own), seen = less(seen_, removed_.all);
+    start_[c].times(m_.class_weight[from] > 0.0 ? smoothed(n, seen, m_.alpha, K * cells_even_) : 1.0 / cells_even_);
   }
 }
 
-double AveragedCell::log_scale(const AveragedCounts& m, std::size_t c) {
-  if (m.strength || !(m.class_weight[c] > 0.0)) return 0.0;
+double AveragedCell::log_scale(std::size_t c) const {
+  if (m_.strength || !(m_.class_weight[c] > 0.0)) return 0.0;
   double sum = 0.0;
-  for (std::size_t k = 0; k < m.classes; ++k) sum += m.class_weight[k];
-  return std::log(sum) - std::log(m.class_weight[c]);
+  for (std::size_t k = 0; k < m_.classes; ++k) sum += m_.class_weight[k];
+  return std::log(less(sum, removed_.all)) - std::log(less(m_.class_weight[c], removed_.own));
 }
 
 void AveragedCell::fill(std::size_t cell) {
@@ -84,7 +84,7 @@ void AveragedCell::fill(std::size_t cell) {
   const char* joint = static_cast<const char*>(m_.joint) + c0_ * cells * item;
   for (std::size_t l = m_.strength ? 1 : m_.order; l <= m_.order; ++l) {
     TB_CALL(fill_cell, {joint, m_.whole, cells, classes_, lanes_, m_.d(), family_.data() + (l - 1) * m_.d(), m_.first.data(),
-                        value, l, m_.levels, m_.alpha, m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr, removed_,
+                        value, l, m_.levels, m_.alpha, m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr, removed_.own,
                         table_.data()});
     if (m_.strength && l < m_.order) include_parent(l);
   }

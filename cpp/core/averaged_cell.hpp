@@ -46,13 +46,13 @@ struct Scaled {
 class AveragedCell {
  public:
   // Classes from c0 on. removed: taken from every count before use (never below 0).
-  AveragedCell(const AveragedCounts& m, std::size_t c0, double removed = 0.0);
+  AveragedCell(const AveragedCounts& m, std::size_t c0, Removed removed = {});
 
   // The parents, ascending, as many as the order.
   void parents(const std::int32_t* set);
   // The table of this cell of the parents.
   void fill(std::size_t cell);
-  // n(s) over all classes.
+  // n(s) over all classes, nothing removed.
   double total(std::size_t cell) const;
 
   std::size_t lanes() const { return lanes_; }
@@ -67,14 +67,14 @@ class AveragedCell {
   // Where the counts of child k beside all parents lie.
   const Family& family(std::size_t k) const { return family_[(m_.order - 1) * m_.d() + k]; }
   // What is to be added to the logarithm of class c's scores: -log P(c) with Laplace, otherwise 0.
-  static double log_scale(const AveragedCounts& m, std::size_t c);
+  double log_scale(std::size_t c) const;
 
  private:
   void laplace_start(std::size_t cell);
 
   const AveragedCounts& m_;
   std::size_t c0_, lanes_, classes_;
-  double removed_;
+  Removed removed_;
   AlignedArray table_, root_;
   Scaled start_[8];
   std::vector<Family> family_;   // (order, d): beside the first, the first two, ... parents

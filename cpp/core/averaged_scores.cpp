@@ -14,13 +14,13 @@ constexpr double kUnit = kScaleBits * 0.693147180559945309417232121458;
 // Some rows, and what has been summed for them.
 class ScoreBlock {
  public:
-  ScoreBlock(const AveragedCounts& m, const PackedCodes& codes, std::size_t most)
-      : m_(m), lanes_(lanes_for(m.classes)), rows_(m, codes, lanes_, most), sum_(most * 2 * lanes_), weight_(most) {}
+  ScoreBlock(const AveragedCounts& m, const PackedCodes& codes, std::size_t most, Removed removed)
+      : m_(m), removed_(removed), lanes_(lanes_for(m.classes)), rows_(m, codes, lanes_, most), sum_(most * 2 * lanes_), weight_(most) {}
 
   void run(std::size_t begin, std::size_t rows, const double* weight, double min_count, double* out) {
     rows_.read(begin, rows);
     for (std::size_t c0 = 0; c0 < m_.classes; c0 += lanes_) {
-      AveragedCell cell(m_, c0);
+      AveragedCell cell(m_, c0, removed_);
       clear();
       std::vector<std::int32_t> set(m_.order);
       std::iota(set.begin(), set.end(), 0);
@@ -51,7 +51,7 @@ class ScoreBlock {
     cell.parents(set);
     alignas(64) double start[16];
     for (const AveragedRows::Group& g : groups) {
-      if (!(cell.total(g.key) >= min_count)) continue;
+      if (!(less(cell.total(g.key), removed_.all) >= min_count)) continue;
       cell.fill(g.key);
       for (std::size_t c = 0; c < lanes_; ++c) {
         Scaled first = cell.start()[c];
@@ -81,7 +81,7 @@ class ScoreBlock {
 
   void write(const AveragedCell& cell, std::size_t c0, double* out) const {
     double scale[8];
-    for (std::size_t c = 0; c < cell.classes(); ++c) scale[c] = AveragedCell::log_scale(m_, c0 + c);
+    for (std::size_t c = 0; c < cell.classes(); ++c) scale[c] = cell.log_scale(c0 + c);
     for (std::size_t r = 0; r < rows_.rows(); ++r) {
       const bool averaged = weight_[r] > 0.0;
       const double share = averaged ? std::log(weight_[r]) : 0.0;
@@ -94,6 +94,7 @@ class ScoreBlock {
   }
 
   const AveragedCounts& m_;
+  Removed removed_;
   std::size_t lanes_;
   AveragedRows rows_;
   AlignedArray sum_;             // (rows, 2 * lanes)
@@ -111,7 +112,8 @@ std::size_t blocks_for(const AveragedCounts& m, std::size_t n) {
 
 }  // namespace
 
-void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, double* out) {
+void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, Removed removed,
+                     double* out) {
   if (codes.n == 0) return;
   const std::size_t sets = choose(m.d(), m.order);
   std::vector<double> share(weight, weight + sets);  // sums of weights must not overflow
@@ -120,7 +122,7 @@ void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const do
   const std::size_t blocks = blocks_for(m, codes.n), step = (codes.n + blocks - 1) / blocks;
   parallel_for(blocks, [&](std::size_t b, int) {
     const std::size_t begin = std::min(b * step, codes.n), rows = std::min(step, codes.n - begin);
-    if (rows > 0) ScoreBlock(m, codes, rows).run(begin, rows, share.data(), min_count, out);
+    if (rows > 0) ScoreBlock(m, codes, rows, removed).run(begin, rows, share.data(), min_count, out);
   });
 }
 

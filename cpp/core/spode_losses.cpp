@@ -32,7 +32,7 @@ class LossBlock {
         rows_(m, codes, lanes_, kBlock), sum_(kBlock * 2 * lanes_ * chunks_), total_alone_(m.d()), total_both_(m.d()) {
     for (std::size_t c0 = 0; c0 < m.classes; c0 += lanes_) {
       plain_.emplace_back(m, c0);
-      without_.emplace_back(m, c0, 1.0);
+      without_.emplace_back(m, c0, Removed{1.0, 1.0});
     }
     mixed_.at_least(plain_[0].length());
   }

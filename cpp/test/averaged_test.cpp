@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "test/check.hpp"
@@ -117,7 +118,7 @@ TEST(averaged_scores_are_the_formula) {
     const Sample s(120, 5, K, 1);
     const std::vector<double> weight(s.d, 1.0);
     std::vector<double> out(s.n * K);
-    averaged_scores(s.counts(false), s.packed(), weight.data(), 1.0, out.data());
+    averaged_scores(s.counts(false), s.packed(), weight.data(), 1.0, {}, out.data());
     for (std::size_t r = 0; r < s.n; ++r) {
       bool any = false;
       for (std::size_t j = 0; j < s.d; ++j) any = any || s.code[j * s.n + r] != kNoCode<std::uint16_t>;
@@ -133,12 +134,35 @@ TEST(averaged_scores_of_higher_orders_are_those_of_single_rows) {
     for (const bool backoff : {false, true}) {
       const AveragedCounts m = s.counts(backoff);
       std::vector<double> all(s.n * s.K), one(s.K);
-      averaged_scores(m, s.packed(), weight.data(), 1.0, all.data());
+      averaged_scores(m, s.packed(), weight.data(), 1.0, {}, all.data());
       for (std::size_t r = 0; r < s.n; r += 50) {
         std::vector<std::uint16_t> row(s.d);
         for (std::size_t j = 0; j < s.d; ++j) row[j] = s.code[j * s.n + r];
-        averaged_scores(m, {row.data(), 2, 1}, weight.data(), 1.0, one.data());
+        averaged_scores(m, {row.data(), 2, 1}, weight.data(), 1.0, {}, one.data());
         for (std::size_t c = 0; c < s.K; ++c) CHECK(one[c] == all[r * s.K + c]);
+      }
+    }
+  }
+}
+
+TEST(averaged_scores_without_a_row_are_those_of_the_other_rows) {
+  for (const std::size_t order : {1, 2}) {
+    const Sample s(60, 4, 3, order);
+    const std::vector<double> weight(choose(s.d, order), 1.0);
+    for (const bool backoff : {false, true}) {
+      const AveragedCounts m = s.counts(backoff);
+      std::vector<double> own(s.n * s.K), other(s.n * s.K), one(s.K);
+      averaged_scores(m, s.packed(), weight.data(), 2.0, {1.0, 1.0}, own.data());
+      averaged_scores(m, s.packed(), weight.data(), 2.0, {0.0, 1.0}, other.data());
+      for (std::size_t r = 0; r < s.n; r += 7) {
+        Sample rest = s;
+        std::vector<std::uint16_t> row(s.d);
+        for (std::size_t j = 0; j < s.d; ++j) std::swap(row[j] = kNoCode<std::uint16_t>, rest.code[j * s.n + r]);
+        const auto y = static_cast<std::size_t>(s.y[r]);
+        rest.class_weight[y] -= 1;
+        rest.count();
+        averaged_scores(rest.counts(backoff), {row.data(), 2, 1}, weight.data(), 2.0, {}, one.data());
+        for (std::size_t c = 0; c < s.K; ++c) CHECK_NEAR(one[c], (c == y ? own : other)[r * s.K + c], 1e-11);
       }
     }
   }

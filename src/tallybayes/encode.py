@@ -119,6 +119,25 @@ class Coded:
 
 
 Data = Numbers | Codes | Sparse | Coded
+LARGEST = 2**31 - 1
+
+
+def rows_of(data: Data, span: slice) -> Data:
+    """Some rows of the same data, span.start ≤ span.stop ≤ n. Unseen codes come out as missing ones."""
+    if isinstance(data, Sparse):
+        return Sparse(data.csr[span])
+    if isinstance(data, Codes):
+        room = np.full(data.columns.d, LARGEST, dtype=np.int64)
+        packed, _ = _core.pack_codes(data.columns, room, data.raw, span.start, span.stop - span.start)
+        missing = packed == np.iinfo(packed.dtype).max
+        return Codes(_core.Columns(list(np.where(missing, MISSING, packed.astype(np.int64)))))
+    if isinstance(data, Coded):
+        parts = tuple((rows_of(codes, span), at) for codes, at in data.parts)
+        reals = None if data.reals is None else rows_of(data.reals, span)
+        return Coded(parts, data.sizes, span.stop - span.start, reals)  # type: ignore[arg-type]
+    if data.matrix is None:
+        return Numbers(None, None, tuple(a[span] for a in data.arrays))
+    return Numbers(data.matrix[span], data.which)
 
 
 def numbers(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:

@@ -14,6 +14,7 @@ import tallybayes as tb
 ALL = [
     tb.GaussianNB(),
     tb.GaussianNB(variance="shared", ddof=1),
+    tb.GaussianNB(tempered=True),
     tb.PoissonNB(),
     tb.KernelNB(),
     tb.MultinomialNB(),
@@ -28,9 +29,11 @@ ALL = [
     tb.GaussianDiscriminant("spherical"),
     tb.RegularizedDiscriminantAnalysis(),
     tb.LinearDiscriminantAnalysis(),
+    tb.LinearDiscriminantAnalysis(tempered=True),
     tb.QuadraticDiscriminantAnalysis(),
     tb.SPODE(),
     tb.TAN(),
+    tb.TAN(tempered=True),
     tb.TAN(cuts=None),
     tb.KDB(),
     tb.AODE(),
@@ -99,6 +102,7 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "min_count": 15,
         "weighting": "information",
         "subsumption": True,
+        "tempered": not getattr(estimator, "tempered", False),
     }
     fixed: dict[str, dict[str, Any]] = {  # what another parameter must be for this one to have a say
         "bins": {"cuts": "width"},
@@ -115,6 +119,7 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "graph": {"cuts": "width"},
         "k": {"cuts": "width", "select": False},
         "select": {"cuts": "width"},
+        "tempered": {"cuts": "width"},
     }
     network = hasattr(estimator, "cuts")
 
@@ -149,7 +154,7 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
             base = {"alpha": 0.0} if name == "force_alpha" else {}
             if name in ("alpha", "unseen") and "schema" in estimator.get_params():
                 base = {"schema": "categorical", **({} if network else {"distributions": None})}
-            if name in ("ddof", "variance", "var_smoothing") and "distributions" in estimator.get_params():
+            if name in ("ddof", "variance", "var_smoothing", "tempered") and "distributions" in estimator.get_params():
                 base = {"distributions": None}
             if network:
                 base = {**base, **fixed.get(name, {})}

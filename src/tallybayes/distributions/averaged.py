@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.categorical import split
+from tallybayes.distributions.family_left_out import without_lone_levels
 from tallybayes.distributions.joint import GRID, Joint, information, packed
 from tallybayes.distributions.network import draw_families, draw_real, families
 from tallybayes.distributions.reals import (
@@ -20,6 +21,7 @@ from tallybayes.distributions.reals import (
     RealTables,
     best_strengths,
     cell_of,
+    left_out_logs,
     normals,
     one_less,
     terms,
@@ -65,26 +67,37 @@ class AveragedNetwork(Joint):
             raise ValueError("'min_count' is not a number above 0")
 
     def estimate(self, s: Stats, context: Context) -> Params:
+        return self._estimate(s, context, {})
+
+    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
+        """The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
+        stay."""
+        names = ("W", "rank", "strengths", "follows", "real_strengths")
+        return self._estimate(s, context, {key: p[key] for key in names if key in p})
+
+    def _estimate(self, s: Stats, context: Context, kept: Params) -> Params:
         p = self.base(s, context)
         d = len(p["sizes"])
         t = self.tables(d)
         p.update(columns=t.columns, starts=t.starts, n=min(self.n, d if self.reals else d - 1))
         if p["n"] == 0:
             if self.reals:
-                self._estimate_reals(p)
+                self._estimate_reals(p, kept)
             return p
-        p["W"] = self._weights(p)
+        p["W"] = kept["W"] if kept else self._weights(p)
         p["rank"], p["strengths"] = np.arange(d, dtype=np.int32), None
-        if self.smoothing == "backoff":
+        if kept:
+            p["rank"], p["strengths"] = kept["rank"], kept["strengths"]
+        elif self.smoothing == "backoff":
             _, single = information(t, p)
             p["rank"] = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
             p["strengths"] = _core.averaged_strengths(
                 **_counted(p), order=p["n"], alpha=float(self.alpha), rank=p["rank"], grid=GRID
             )
         if self.subsumption:
-            p["follows"] = self._implications(p)
+            p["follows"] = kept["follows"] if kept else self._implications(p)
         if self.reals:
-            self._estimate_reals(p)
+            self._estimate_reals(p, kept)
         return p
 
     def _sets(self, p: Params, n: int) -> list[tuple[int, ...]]:
@@ -92,10 +105,10 @@ class AveragedNetwork(Joint):
         found = combinations(range(len(p["sizes"])), n) if n else ()
         return [tuple(sorted(s, key=lambda j: int(p["rank"][j]))) for s in found]
 
-    def _estimate_reals(self, p: Params) -> None:
+    def _estimate_reals(self, p: Params, kept: Params) -> None:
         """real_terms: without parents, and then of each set of them."""
-        moments, strengths = self.real_tables(p["moments"]), None
-        if self.smoothing == "backoff":
+        moments, strengths = self.real_tables(p["moments"]), kept.get("real_strengths")
+        if self.smoothing == "backoff" and not kept:
             strengths = self._real_strengths(p, moments)
         p["real_strengths"] = strengths
         p["real_terms"] = [_real_terms(moments.all_chain(s), strengths) for s in [(), *self._sets(p, p["n"])]]
@@ -142,7 +155,48 @@ class AveragedNetwork(Joint):
             return _core.network_scores(codes, p["sizes"], p["child"], *none, p["log"])
         return self._discrete_scores(codes, p, p["W"], float(self.min_count))
 
-    def _discrete_scores(self, codes: Array, p: Params, weights: Floats, min_count: float) -> Array:
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """A row takes itself out of the counts of its own class, and of n(s) over all classes; see averaged.hpp."""
+        if p["n"] == 0:
+            return super().left_out(data, y, unit, s, p, context)
+        assert isinstance(data, Coded)
+        out = np.empty((data.n, p["K"]))
+        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+            codes = without_lone_levels(codes, p, unit[span], context)
+            if self.subsumption:
+                codes = without_subsumed(codes, p["sizes"], p["follows"])
+            values = self.real_values(data, span, len(p["sizes"]))
+            for u in np.unique(unit[span]).tolist():
+                rows = np.flatnonzero(unit[span] == u)
+                some = np.ascontiguousarray(codes[:, rows])
+                if values is None:
+                    found = self._without(some, p, p["W"], float(self.min_count), y[span][rows], u)
+                else:
+                    found = self._without_with_reals(some, values[:, rows], p, y[span][rows], u)
+                out[span.start + rows] = found
+        return out
+
+    def _without(
+        self, codes: Array, p: Params, weights: Floats, min_count: float, y: NDArray[np.int32], u: float
+    ) -> Array:
+        """_discrete_scores of rows of classes y without u of each."""
+        out = self._discrete_scores(codes, p, weights, min_count, 0.0, u)
+        own = self._discrete_scores(codes, p, weights, min_count, u, u)
+        rows = np.arange(len(y))
+        out[rows, y] = own[rows, y]
+        return out
+
+    def _discrete_scores(
+        self,
+        codes: Array,
+        p: Params,
+        weights: Floats,
+        min_count: float,
+        removed: float = 0.0,
+        removed_of_all: float = 0.0,
+    ) -> Array:
         return _core.averaged_scores(
             codes,
             **_counted(p),
@@ -152,6 +206,8 @@ class AveragedNetwork(Joint):
             rank=p["rank"],
             weights=weights,
             min_count=min_count,
+            removed=removed,
+            removed_of_all=removed_of_all,
         )
 
     def _scores_with_reals(self, codes: Array, values: Array, p: Params) -> Floats:
@@ -159,27 +215,53 @@ class AveragedNetwork(Joint):
         real = self._real_scores(codes, values, p, (), p["real_terms"][0])
         if p["n"] == 0:
             return real
-        total, share = np.full(real.shape, -np.inf), np.zeros((len(real), 1))
+
+        def one_set(i: int, s: tuple[int, ...], rows: Array, weights: Floats) -> Floats:
+            only = np.ascontiguousarray(codes[:, rows])
+            found = self._discrete_scores(only, p, weights, 0.0)
+            if not s:
+                return np.asarray(found + real[rows])
+            seen = np.ascontiguousarray(values[:, rows])
+            return np.asarray(found + self._real_scores(only, seen, p, s, p["real_terms"][1 + i]))
+
+        return self._averaged(codes, p, float(self.min_count), one_set)
+
+    def _without_with_reals(self, codes: Array, values: Array, p: Params, y: NDArray[np.int32], u: float) -> Floats:
+        """_scores_with_reals of rows of classes y without u of each."""
+        moments, unit = self.real_tables(p["moments"]), np.full(len(y), u)
+
+        def one_set(i: int, s: tuple[int, ...], rows: Array, weights: Floats) -> Floats:  # noqa: ARG001
+            only = np.ascontiguousarray(codes[:, rows])
+            found = self._without(only, p, weights, 0.0, y[rows], u)
+            for j in range(self.reals):
+                chain = [m[:, j] for m in moments.all_chain(s)]
+                a = None if p["real_strengths"] is None else [strength[j] for strength in p["real_strengths"]]
+                found += left_out_logs(chain, a, s, only, p["sizes"], values[j][rows], y[rows], unit[rows])[-1]
+            return found
+
+        return self._averaged(codes, p, float(self.min_count) + u, one_set)
+
+    def _averaged(self, codes: Array, p: Params, min_count: float, one_set: Any) -> Floats:
+        """The mean over the sets S of one_set(number of S, S in the order of back-off, rows, weights that are 1 for S
+        alone); of naive Bayes, S = (), for rows with no set whose values were met at least min_count times."""
+        total, share = np.full((codes.shape[1], p["K"]), -np.inf), np.zeros((codes.shape[1], 1))
         sets = _subsets(p)
         weights = [b.sum(axis=0, dtype=np.float64) for b in self._blocks(p, sets)]
         for i, (columns, s) in enumerate(zip(sets, self._sets(p, p["n"]), strict=True)):
             if not p["W"][i] > 0:
                 continue
             cell, here = cell_of(codes, p["sizes"], columns)
-            here &= weights[i][cell] >= self.min_count
+            here &= weights[i][cell] >= min_count
             rows = np.flatnonzero(here)
             if len(rows):
-                only = np.ascontiguousarray(codes[:, rows])
-                one = self._discrete_scores(only, p, np.eye(1, len(p["W"]), i)[0], 0.0) + np.log(p["W"][i])
-                one += self._real_scores(only, np.ascontiguousarray(values[:, rows]), p, s, p["real_terms"][1 + i])
+                one = one_set(i, s, rows, np.eye(1, len(p["W"]), i)[0]) + np.log(p["W"][i])
                 total[rows] = np.logaddexp(total[rows], one)
                 share[rows] += p["W"][i]
         alone = np.flatnonzero(share[:, 0] == 0)
         share[alone] = 1.0
         total -= np.log(share)
         if len(alone):
-            naive = self._discrete_scores(np.ascontiguousarray(codes[:, alone]), p, np.zeros(len(p["W"])), 0.0)
-            total[alone] = naive + real[alone]
+            total[alone] = one_set(-1, (), alone, np.zeros(len(p["W"])))
         return total
 
     def _real_scores(self, codes: Array, values: Array, p: Params, s: tuple[int, ...], found: Array) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
-from tallybayes.distributions.base import Array, Context, Params, Stats, Weights, expect
+from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
 from tallybayes.distributions.block_tally import EPS
 from tallybayes.distributions.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian
@@ -56,6 +56,12 @@ class GaussianAxes(Gaussian):
         _check_finite(var, mean)
         var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
+
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """Columns share a level of variance: not one by one, as Gaussian has them."""
+        return Distribution.left_out(self, data, y, unit, s, p, context)
 
     def class_amounts(self, s: Stats) -> tuple[float, ...]:
         """γ of each class, where it is not one number for all."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.terms import split as split_terms
-from tallybayes.encode import Data, Numbers, Sparse
+from tallybayes.encode import Data, Numbers, Sparse, rows_of
 from tallybayes.errors import ForgetError
 from tallybayes.schema import Levels
 
@@ -32,6 +32,7 @@ NEVER_LEARNED = (
     "Asked to forget rows that were not learned (or with more weight than they had): a count or a sum of squares would "
     "fall below zero. Nothing was changed."
 )
+LONE = 1 << 18  # values that are left out at a time, times the classes
 DUST = 8 * np.finfo(np.float64).eps  # what rounding leaves of a weight that was taken away whole
 
 
@@ -45,6 +46,12 @@ class Context:
     @property
     def K(self) -> int:
         return len(self.class_weight)
+
+    def without(self, k: int, unit: float) -> Context:
+        """The same where class k has lost so much weight."""
+        weight = self.class_weight.copy()
+        weight[k] = max(weight[k] - unit, 0.0)
+        return Context(weight, self.levels)
 
     @property
     def d(self) -> int:
@@ -101,6 +108,29 @@ class Distribution(ABC):
     @abstractmethod
     def estimate(self, s: Stats, context: Context) -> Params:
         """The parameters that people read."""
+
+    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:  # noqa: ARG002
+        """The parameters of another tally, with what was chosen by leave-one-out or the like kept as it is in p."""
+        return self.estimate(s, context)
+
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """(n, K): log P(x | class) of rows that are in the tally, each by the tally without the row itself, up to a
+        term that all classes share.
+
+        unit: how much of each row is taken out of its class y; 0 leaves the row in. p: the parameters of the whole
+        tally. This way is right for any distribution, at the cost of an estimate for each row.
+        """
+        out = np.empty((len(y), context.K))
+        for i in range(len(y)):
+            row = rows_of(data, slice(i, i + 1))
+            less = self.combine(s, self.add(row, y[i : i + 1], unit[i : i + 1], context.K), -1)
+            found = self.estimate_again(less, context.without(int(y[i]), float(unit[i])), p)
+            scorer = _core.Scorer(1, np.zeros(context.K))
+            self.score(scorer, row, found)
+            out[i] = scorer.joint()[0]
+        return out
 
     def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
         """log of the prior density under which `estimate` is the most probable value, up to a constant.
@@ -194,6 +224,45 @@ def dense_scores(d: Distribution, scorer: _core.Scorer, data: Sparse, p: Params,
             d.score(part, block, p)
             terms[span] = part.joint()
     scorer.added(terms)
+
+
+def dense_left_out(
+    d: Distribution,
+    data: Sparse,
+    y: NDArray[np.int32],
+    unit: NDArray[np.float64],
+    s: Stats,
+    p: Params,
+    context: Context,
+) -> Array:
+    """left_out of sparse rows for a distribution that reads dense numbers: block by block."""
+    out = np.empty((data.n, context.K))
+    for span, block in data.dense_blocks():
+        out[span] = d.left_out(block, y[span], unit[span], s, p, context)
+    return out
+
+
+def lone_rows(
+    data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], K: int
+) -> Iterator[tuple[slice, Array, Array]]:
+    """Spans of rows as columns: each value x_ij is a column of a table of one row, (d · rows) of them with the rows
+    fastest. A distribution whose columns do not know of each other estimates all of them at once without their rows.
+
+    Gives the span, x (d · rows,), and the weight that each takes with it, (K, d · rows).
+    """
+    step = max(1, LONE // max(1, K * data.d))
+    for first in range(0, data.n, step):
+        span = slice(first, min(first + step, data.n))
+        x = data.block(span)
+        weight = np.zeros((K, *x.shape))
+        rows = np.arange(x.shape[1])
+        weight[y[span], :, rows] = np.where(np.isnan(x), 0.0, unit[span]).T
+        yield span, x.ravel(), weight.reshape(K, -1)
+
+
+def repeated(a: Any, rows: int) -> Any:
+    """What is given by column, for columns that stand there so many times; a number for all stays one."""
+    return np.repeat(np.asarray(a), rows, axis=-1) if np.ndim(a) else a
 
 
 @contextmanager

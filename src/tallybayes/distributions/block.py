@@ -10,8 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import block_tally, block_terms, covariance, ledoit_wolf, marginal, wide
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, dense_sum
+from tallybayes.distributions import block_left_out, block_tally, block_terms, covariance, ledoit_wolf, marginal, wide
+from tallybayes.distributions.base import (
+    Array,
+    Context,
+    Distribution,
+    Params,
+    Stats,
+    Weights,
+    dense_left_out,
+    dense_sum,
+)
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, is_number
 
@@ -146,6 +155,14 @@ class GaussianBlock(Distribution):
         if len(gaps):
             out[gaps] = marginal.scores(finite_rows(data, gaps), p)
         return out
+
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        if isinstance(data, Sparse):
+            return dense_left_out(self, data, y, unit, s, p, context)
+        assert isinstance(data, Numbers)
+        return block_left_out.left_out(self, data, y, unit, s, p, context)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         d = p["mean"].shape[1]

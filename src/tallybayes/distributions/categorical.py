@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,8 @@ from tallybayes.distributions.base import (
 )
 from tallybayes.encode import RAW_LIMIT, Codes, Data
 from tallybayes.errors import OptionError
+
+CELLS = 1 << 22  # codes that are left out at a time
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,74 @@ class Categorical(Distribution):
         assert isinstance(data, Codes)
         scorer.discrete(data.columns, p["sizes"], p["log"], p["other"] if self.other else None, data.raw)
 
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """A row takes itself out of n_cv and n_c of its own class. If no other row has its level, the level is gone,
+        and its factor is that of a level never seen."""
+        assert isinstance(data, Codes)
+        K, sizes = context.K, p["sizes"]
+        counts = split(resize(s, sizes), sizes)
+        logs = split(p["log"].T, sizes)
+        out = np.zeros((data.n, K))
+        step = max(1, CELLS // max(K, len(sizes)))
+        for first in range(0, data.n, step):
+            rows = np.arange(first, min(first + step, data.n))
+            codes, _ = _core.pack_codes(data.columns, sizes, data.raw, first, len(rows))
+            for j, (count, log) in enumerate(zip(counts, logs, strict=True)):
+                here = np.flatnonzero(codes[j] != np.iinfo(codes.dtype).max)
+                level, label, less = codes[j][here].astype(np.intp), y[rows[here]], unit[rows[here]]
+                terms = log[:, level].T.copy()
+                n = minus(count[label, level], less)
+                terms[np.arange(len(here)), label] = self._log_share(
+                    n, minus(count.sum(axis=1)[label], less), p["N"][j]
+                )
+                lone = (minus(count.sum(axis=0)[level], less) == 0) & (less > 0)
+                if lone.any():
+                    lone &= self._can_go(count, context, j)[level]
+                for i in np.flatnonzero(lone).tolist():
+                    terms[i] = self._without_level(count, context, j, int(level[i]), int(label[i]), float(less[i]))
+                if not self.other:  # levels that do not exist any more say nothing
+                    terms[~p["exist"][j][level]] = 0.0
+                out[rows[here]] += terms
+        return out
+
+    def _log_share(self, n: Array, total: Array, N: float) -> Array:
+        """log((n + a) / (total + a N)), evenly shared where nothing was counted and nothing is added."""
+        down = total + self.alpha * N
+        with np.errstate(divide="ignore"):
+            return np.where(down > 0, np.log(n + self.alpha) - np.log(np.where(down > 0, down, 1)), -np.log(max(N, 1)))
+
+    def _can_go(self, count: Array, context: Context, j: int) -> Array:
+        """Which levels of column j (or how many levels there are) change if they are met no more."""
+        known = context.levels[j]
+        out = np.ones(count.shape[1], dtype=bool)
+        if known is not None:
+            out[[v for v in known.declared if v < len(out)]] = False
+        if self.contiguous:  # codes below the largest one met exist anyway
+            labels = range(count.shape[1]) if known is None else known.labels
+            met = {v: labels[v] for v in np.flatnonzero(count.any(axis=0)).tolist()}
+            if met and all(isinstance(label, int) and label >= 0 for label in met.values()):
+                out[:] = False
+                out[max(met, key=met.__getitem__)] = True
+        return out
+
+    def _without_level(self, count: Array, context: Context, j: int, level: int, label: int, less: float) -> Array:
+        """(K,): what a row says whose level of column j no other row has. count: of this column."""
+        if not self.other and not self.contiguous:
+            return np.zeros(len(count))
+        n = count.sum(axis=1)
+        n[label] = minus(n[label : label + 1], np.array([less]))[0]
+        left = count.copy()
+        left[:, level] = 0.0
+        least = self.min_categories
+        alone = replace(self, min_categories=least[j] if np.ndim(least) else least)
+        column = {"count": left, "sizes": np.array([left.shape[1]])}
+        (exist,), (N,) = alone._existing(column, Context(n, context.levels[j : j + 1]))
+        if not exist[level] and not self.other:
+            return np.zeros(len(n))
+        return self._log_share(np.zeros(len(n)), n, float(N))
+
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         out: list[Array] = []
         for part, exist in zip(split(p["log"].T, p["sizes"]), p["exist"], strict=True):
@@ -208,6 +278,12 @@ class Binned(Categorical):
             raise OptionError(f"method must be 'mdl', 'width' or 'frequency'; got {self.method!r}.")
         if not isinstance(self.bins, int) or self.bins < 1:
             raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
+
+
+def minus(a: Array, b: Array) -> Array:
+    """a − b of counts, and 0 where it is less than nothing, or dust."""
+    left = a - b
+    return np.where(left <= 1e-9 * a, 0.0, left)
 
 
 def check_alpha(alpha: Any, least: float = 0.0) -> None:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
+from tallybayes.distributions.base import (
+    DUST,
+    Array,
+    Context,
+    Distribution,
+    Params,
+    Stats,
+    Weights,
+    dense_left_out,
+    expect,
+    lone_rows,
+    repeated,
+)
 from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
 from tallybayes.encode import Data, Numbers, Sparse
 
+ENTRIES = 1 << 20  # counts that are left out at a time, times the classes
 LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 
@@ -52,6 +66,26 @@ class Multinomial(Distribution):
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=False)
+
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """A row takes its own counts out of its own class: x_j from S_cj, Σ_j x_j from their sum."""
+        smoothed = s["sum"] + np.asarray(self.alpha)
+        total, d = smoothed.sum(axis=1), smoothed.shape[1]
+        out = np.empty((len(y), context.K))
+        for span, e in _entries(data, context.K):
+            label, less, length = y[span], unit[span], e.lengths()
+            log = p["weight"][:, e.column].T
+            out[span] = e.summed(e.value[:, None] * log)
+            own = smoothed[label[e.row], e.column]
+            left = _minus(own, less[e.row] * e.value)
+            below = _minus(total[label], less * length)
+            with np.errstate(divide="ignore"):
+                share = e.summed((e.value * np.log(left))[:, None])[:, 0]
+            share = share - length * np.log(np.where(below > 0, below, 1.0))
+            out[np.arange(span.start, span.stop), label] = np.where(below > 0, share, -length * np.log(d))
+        return out
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of as many counts as there are columns: the model says nothing of a row's length."""
@@ -94,6 +128,33 @@ class Complement(Multinomial):
         logged = np.maximum(_log_shares(others + np.asarray(self.alpha)), np.log(np.finfo(np.float64).tiny))
         weight = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
         return {"weight": weight, "generative": _log_shares(s["sum"] + np.asarray(self.alpha))}
+
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """A row takes its counts out of what all classes but its own are compared with."""
+        if self.norm and np.min(self.alpha) == 0:  # the sum of the weights has terms that come and go
+            return Distribution.left_out(self, data, y, unit, s, p, context)
+        others = np.maximum(s["sum"].sum(axis=0) - s["sum"], 0.0) + np.asarray(self.alpha)
+        total, d = others.sum(axis=1), others.shape[1]
+        with np.errstate(divide="ignore"):
+            before = np.log(others)
+        out = np.empty((len(y), context.K))
+        for span, e in _entries(data, context.K):
+            away = (y[span][:, None] != np.arange(context.K)) * unit[span][:, None]  # (rows, K)
+            below = _minus(total, away * e.lengths()[:, None])
+            left = _minus(others[:, e.column].T, away[e.row] * e.value[:, None])
+            with np.errstate(divide="ignore"):
+                log, log_below = np.log(left), np.log(np.where(below > 0, below, 1.0))
+            even = (below <= 0)[e.row]
+            logged = np.where(even, -np.log(d), log - log_below[e.row])
+            found = e.summed(e.value[:, None] * np.maximum(logged, np.log(np.finfo(np.float64).tiny)))
+            if self.norm:
+                whole = before.sum(axis=1) - d * log_below + e.summed(log - before[:, e.column].T)
+                out[span] = found / whole
+            else:
+                out[span] = -found
+        return out
 
 
 @dataclass(frozen=True)
@@ -148,6 +209,22 @@ class Poisson(Distribution):
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         _linear(scorer, data, p, factorial=True)
 
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        if isinstance(data, Sparse):
+            return dense_left_out(self, data, y, unit, s, p, context)
+        assert isinstance(data, Numbers)
+        out = np.empty((data.n, context.K))
+        for span, x, weight in lone_rows(data, y, unit, context.K):
+            rows, there = span.stop - span.start, ~np.isnan(x)
+            alone = {"n": weight, "sum": weight * np.where(there, x, 0.0)}
+            less = self.combine({key: repeated(value, rows) for key, value in s.items()}, alone, -1)
+            q = replace(self, alpha=repeated(self.alpha, rows)).estimate(less, context)
+            log = np.where(x > 0, x * np.where(x > 0, q["weight"], 0.0), 0.0) + q["bias"]
+            out[span] = np.where(there, log, 0.0).reshape(context.K, -1, rows).sum(axis=1).T
+        return out
+
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         rate = p["rate"][y]
         if (rate < LARGE).all():
@@ -159,6 +236,54 @@ class Poisson(Distribution):
 
     def column(self, p: Params, j: int) -> Params:
         return _one(p, j)
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """The counts above 0 of some rows, one after another."""
+
+    n: int
+    row: Array
+    column: Array
+    value: Array
+
+    def summed(self, terms: Array) -> Array:
+        """(entries, m) → (rows, m)"""
+        place = sparse.csr_matrix((np.ones(len(self.row)), (self.row, np.arange(len(self.row)))), (self.n, len(terms)))
+        if np.isfinite(terms).all():
+            return np.asarray(place @ terms)
+        out = np.zeros((self.n, terms.shape[1]))
+        np.add.at(out, self.row, terms)
+        return out
+
+    def lengths(self) -> Array:
+        return np.bincount(self.row, weights=self.value, minlength=self.n)
+
+
+def _entries(data: Data, K: int) -> Iterator[tuple[slice, _Entries]]:
+    """Spans of rows, and what stands in them; what is missing is none."""
+    assert isinstance(data, Numbers | Sparse)
+    d = data.csr.shape[1] if isinstance(data, Sparse) else data.d
+    csr = data.distinct().csr if isinstance(data, Sparse) else None
+    step = max(1, ENTRIES // max(1, K * d if csr is None else K * csr.nnz // max(1, data.n)))
+    for first in range(0, data.n, step):
+        span = slice(first, min(first + step, data.n))
+        if csr is None:
+            assert isinstance(data, Numbers)
+            x = data.block(span).T
+            row, column = np.nonzero(x > 0)
+            value = x[row, column]
+        else:
+            some = csr[span].tocoo()
+            there = some.data > 0
+            row, column, value = some.row[there], some.col[there], some.data[there].astype(np.float64)
+        yield span, _Entries(span.stop - span.start, row, column, value)
+
+
+def _minus(a: Array, b: Array) -> Array:
+    """a − b, and 0 where rounding leaves dust."""
+    left = a - b
+    return np.where(left <= DUST * a, 0.0, left)
 
 
 def _one(p: Params, j: int) -> Params:

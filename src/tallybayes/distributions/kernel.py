@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from tallybayes import _core
 from tallybayes.distributions.base import (
@@ -16,14 +17,18 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
+    dense_left_out,
     dense_scores,
     dense_sum,
     expect,
 )
+from tallybayes.distributions.categorical import minus
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
 
 LEAST = 4.5e-308  # a bandwidth below this is lost in the smallest numbers
+HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
+CLEAR = 0.9  # share of a density that may be a row's own kernel: more, and the others are summed by themselves
 RULES = ("silverman", "scott", "john-langley")
 
 
@@ -98,15 +103,9 @@ class Kernel(Distribution):
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
         K = int(s["K"])
         d = (len(s["start"]) - 1) // K
-        total = np.array([s["weight"][a:b].sum() for a, b in zip(s["start"][:-1], s["start"][1:], strict=True)])
-        n = total.reshape(d, K).T
+        n = _weights(s, K)
         deviation = np.array([_deviation(s, j, K) for j in range(d)])
-        never = (n == 0) & (n.sum(axis=0) > 0)
-        if never.any():
-            everyone = [
-                [j * K + c for c in range(K)] if never[c, j] else [j * K + c] for j in range(d) for c in range(K)
-            ]
-            s = _gather(s, everyone, K)
+        s, never = _with_everyone(s, n)
         if isinstance(self.bandwidth, str):
             h = _core.kernel_bandwidth(s["start"], s["value"], s["weight"], self.bandwidth, K)
             alone = 0.9 * deviation * np.maximum(np.where(never, n.sum(axis=0), n), 1.0) ** -0.2
@@ -122,13 +121,16 @@ class Kernel(Distribution):
             j = int(np.argmin(fine.all(axis=0)))
             span = slice(s["start"][j * K], s["start"][(j + 1) * K])
             raise _core.BadValue("overflow", 0, j, float(np.abs(s["value"][span]).max()))
-        tables = _core.kernel_tables(s["start"], s["value"], s["weight"], h, K)
-        return {
-            "bandwidth": h,
-            "values": (s["start"], s["value"], s["weight"]),
-            "tables": tables,
-            "mean": mean,
-        }
+        return _read(s, h, mean)
+
+    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:  # noqa: ARG002
+        """The bandwidths stay, and which columns vary."""
+        K, d = p["bandwidth"].shape
+        s, _ = _with_everyone(s, _weights(s, K))
+        mean = _means(s, K, d)
+        says = np.diff(p["values"][0][::K]) > 0
+        s = _gather(s, [[j * K + c] if says[j] else [] for j in range(d) for c in range(K)], K)
+        return _read(s, p["bandwidth"], mean)
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         if isinstance(data, Sparse):
@@ -136,6 +138,37 @@ class Kernel(Distribution):
             return
         assert isinstance(data, Numbers)
         scorer.kernel(data.columns, *p["values"], *p["tables"])
+
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        """A row's own kernel is dropped; bandwidths stay, and which columns vary.
+
+        (W f(x) − u φ(0) / h) / (W − u),  W: the weight of the class. A class without another value takes those of all
+        classes.
+        """
+        if isinstance(data, Sparse):
+            return dense_left_out(self, data, y, unit, s, p, context)
+        assert isinstance(data, Numbers)
+        K = context.K
+        out = np.zeros((data.n, K))
+        for j in range(data.d):
+            if p["values"][0][(j + 1) * K] == p["values"][0][j * K]:  # it never varies
+                continue
+            x = data.column(j)
+            scorer = _core.Scorer(data.n, np.zeros(K))
+            only = self.column(p, j)
+            scorer.kernel(_core.Columns([x]), *only["values"], *only["tables"])
+            log = np.asarray(scorer.joint())
+            entries = [slice(*s["start"][j * K + c : j * K + c + 2]) for c in range(K)]
+            for c in range(K):
+                mine, h = entries[c], p["bandwidth"][c, j]
+                everyone = mine.start == mine.stop
+                rows = np.flatnonzero(~np.isnan(x) & (unit > 0) & ((y == c) | everyone))
+                if len(rows):
+                    log[rows, c] = _without(s, entries, c, x[rows], unit[rows], h, log[rows, c])
+            out += log
+        return out
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         start, value, weight = p["values"]
@@ -163,6 +196,60 @@ class Kernel(Distribution):
         mine = (start[j * K : (j + 1) * K + 1] - a, value[a:b], weight[a:b])
         h = np.ascontiguousarray(p["bandwidth"][:, j : j + 1])
         return {"bandwidth": h, "values": mine, "tables": _core.kernel_tables(*mine, h, K)}
+
+
+def _read(s: Stats, h: Array, mean: Array) -> Params:
+    """Values and bandwidths → what is scored with."""
+    return {
+        "bandwidth": h,
+        "values": (s["start"], s["value"], s["weight"]),
+        "tables": _core.kernel_tables(s["start"], s["value"], s["weight"], h, len(h)),
+        "mean": mean,
+    }
+
+
+def _weights(s: Stats, K: int) -> Array:
+    """(K, d)"""
+    total = np.array([s["weight"][a:b].sum() for a, b in zip(s["start"][:-1], s["start"][1:], strict=True)])
+    return total.reshape(-1, K).T
+
+
+def _with_everyone(s: Stats, n: Array) -> tuple[Stats, Array]:
+    """A class that never saw a column has the values of all classes there; and which these are (K, d)."""
+    K, d = n.shape
+    never = (n == 0) & (n.sum(axis=0) > 0)
+    if never.any():
+        whose = [[j * K + c for c in range(K)] if never[c, j] else [j * K + c] for j in range(d) for c in range(K)]
+        s = _gather(s, whose, K)
+    return s, never
+
+
+def _without(s: Stats, entries: list[slice], c: int, x: Array, u: Array, h: float, log: Array) -> Array:
+    """log f(x) of class c (of all, if it has no values) without u times x itself. log: with it."""
+    everyone = slice(entries[0].start, entries[-1].stop)
+    mine = entries[c] if entries[c].stop > entries[c].start else everyone
+    total = float(s["weight"][mine].sum())
+    left = total - u
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        own = np.log(u) - np.log(total) - np.log(h) - HALF_LOG_2PI - log  # log of its share of the density
+        share = np.exp(own)
+        out = log + np.log(total) - np.log(left) + np.log1p(-share)
+    for i in np.flatnonzero(~(share <= CLEAR) | (left <= 1e-9 * total)).tolist():
+        some = mine if left[i] > 1e-9 * total else everyone
+        value, weight = s["value"][some], s["weight"][some].copy()
+        same = np.flatnonzero(value == x[i])
+        at = same[np.argmax(weight[same])]  # of all classes, two may have the value: either will do
+        weight[at] = minus(weight[at], u[i])
+        out[i] = _log_density(x[i], value, weight, h)
+    return np.asarray(out)
+
+
+def _log_density(x: float, value: Array, weight: Array, h: float) -> float:
+    some = weight > 0
+    if not some.any():
+        return 0.0  # nothing is known: the column says nothing
+    away = (x - value[some]) / h
+    return float(logsumexp(-0.5 * away * away, b=weight[some] / weight.sum()) - np.log(h) - HALF_LOG_2PI)
 
 
 def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:

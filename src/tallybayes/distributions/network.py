@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.distributions import family_left_out
 from tallybayes.distributions.base import Array, Context, Params, Stats
 from tallybayes.distributions.joint import GRID, Joint, packed
 from tallybayes.distributions.reals import chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import OptionError
 
 FACTORS = 1 << 22  # densities of real columns that are held at a time
 
@@ -80,14 +81,24 @@ class FamilyNetwork(Joint):
         return self.parents[d:] or ((),) * self.reals
 
     def estimate(self, s: Stats, context: Context) -> Params:
+        return self._estimate(s, context, None)
+
+    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
+        """The strengths of back-off stay."""
+        return self._estimate(s, context, p)
+
+    def _estimate(self, s: Stats, context: Context, kept: Params | None) -> Params:
         p = self.base(s, context)
         d = len(p["sizes"])
         f = self.families(d)
         p.update(child=f.child, parent=f.parent, parent_start=f.start)
         counted = self._counted(p, f)
         if self.reals:
-            self._estimate_reals(p)
-        p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
+            self._estimate_reals(p, kept)
+        if kept is not None:
+            p["strengths"] = kept["strengths"]
+        else:
+            p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
         p["logs"], p["offsets"] = _core.family_logs(**counted, strengths=p["strengths"])
         for i, j in enumerate(
             p["child"].tolist()
@@ -97,7 +108,7 @@ class FamilyNetwork(Joint):
                 p["logs"][p["offsets"][i] : p["offsets"][i + 1]].reshape(-1, len(here), p["K"])[:, ~here] = -np.inf
         return p
 
-    def _estimate_reals(self, p: Params) -> None:
+    def _estimate_reals(self, p: Params, kept: Params | None) -> None:
         d = len(p["sizes"])
         parents = self.real_parents(d)
         p["real_parent"] = np.array([i for own in parents for i in own], dtype=np.int32)
@@ -105,15 +116,22 @@ class FamilyNetwork(Joint):
         p["normals"], p["real_strengths"] = [], []
         moments = self.real_tables(p["moments"])
         for j, own in enumerate(parents):
-            group = [0] * p["K"] if d + j in self.blind else None if self.groups is None else self.groups[d + j]
+            group = self.class_groups(d + j, p["K"])
             chain = moments.chain(j, own, group)
             once = chain if group is None else [each_once(m, group) for m in chain]
             whole = whole_of(once[0])
-            a = chain_strengths(once, whole, GRID) if self.smoothing == "backoff" else None
+            if kept is not None:
+                a = kept["real_strengths"][j]
+            else:
+                a = chain_strengths(once, whole, GRID) if self.smoothing == "backoff" else None
             p["normals"].append(normals(chain, whole, a))
             p["real_strengths"].append(a)
             p["plain_mean"][j], p["plain_var"][j] = (v[0] for v in normals(chain[:1], whole, None))
         p["terms"] = np.concatenate([terms(found) for found in p["normals"]])
+
+    def class_groups(self, j: int, K: int) -> Sequence[int] | None:
+        """Classes with one number share the counts of column j of the group; None: each has its own."""
+        return [0] * K if j in self.blind else None if self.groups is None else self.groups[j]
 
     def _counted(self, p: Params, f: Families) -> dict[str, Any]:
         t = self.tables(len(p["sizes"]))
@@ -183,6 +201,12 @@ class FamilyNetwork(Joint):
                 out[j, : len(found)], out[j, len(found) :] = found, found[-1]
             yield some, here, out
 
+    def left_out(
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+    ) -> Array:
+        assert isinstance(data, Coded)
+        return family_left_out.left_out(self, data, y, unit, s, p, context)
+
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         assert isinstance(data, Coded)
         naive = not len(p["parent"]) and not self.reals and not self.blind and self.groups is None
@@ -196,10 +220,7 @@ class FamilyNetwork(Joint):
                 found[span] = self.scores(packed_codes, p, self.real_values(data, span, len(p["sizes"])))
             except _core.TooManyMissing as e:
                 row, cells = e.args
-                raise TableError(
-                    f"Row {span.start + row} misses so many values that depend on each other that summing over them "
-                    f"takes a table of {cells:.2g} numbers. Fill some of them in, or use a model with fewer parents."
-                ) from None
+                raise family_left_out.too_many_missing(span.start + row, cells) from None
             unseen |= met
         scorer.added(found, np.flatnonzero(unseen).tolist())
 

@@ -326,15 +326,18 @@ def left_out_logs(
     x: Floats,
     y: NDArray[np.int32],
     unit: Floats,
+    group: Sequence[int] | None = None,
 ) -> Floats:
     """(levels, rows, classes): log p(x | class, the first 0, 1, … parents) by the moments without the row itself; 0
     where x is missing. Where a parent is missing the parents before it stand in.
 
     unit: how much of a row is left out. A row is in the moments of its own class only; of the others the floor alone,
-    FLOOR of the column's variance, is with it.
+    FLOOR of the column's variance, is with it. group: classes that share their moments, as `chain` has them.
     """
     out = np.zeros((len(chain), len(x), chain[0].n.shape[1]))
-    whole, here = whole_of(chain[0]), np.flatnonzero(~np.isnan(x) & (y >= 0))
+    shared = np.arange(out.shape[2]) if group is None else np.asarray(group)
+    whole = whole_of(chain[0] if group is None else each_once(chain[0], group))
+    here = np.flatnonzero(~np.isnan(x) & (y >= 0))
     if not whole.m2.item() > 0 or not len(here):
         return out
     seen, label, unit = x[here], y[here], unit[here]
@@ -350,7 +353,8 @@ def left_out_logs(
             new = _next(m[cell[here], label].without(seen, unit), own, less, strengths, depth - 1)
             own = np.where(known[here], new[0], own[0]), np.where(known[here], new[1], own[1])
         mean, scale, norm = terms((own[0][:, None], own[1][:, None]))[..., 0].T
-        out[depth][here, label] = norm - ((seen - mean) * scale) ** 2
+        mine = shared[label][:, None] == shared
+        out[depth][here] = np.where(mine, (norm - ((seen - mean) * scale) ** 2)[:, None], out[depth][here])
         out[depth][here[own[1] == 0]] = 0.0  # without the row the column does not vary
     return out
 

@@ -78,6 +78,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     covariance_estimator : object with fit and covariance_, default=None
         As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
         mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -103,6 +105,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         store_covariance: bool = False,
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        *,
+        tempered: bool = False,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -111,6 +115,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.tempered = tempered
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 0.0}
@@ -160,7 +165,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         gaps, rest = self._from_xbar()
         whitened = gaps @ white.T
         weight = whitened @ white
-        return weight, p.log_prior - 0.5 * np.square(whitened).sum(axis=1) - weight @ rest
+        bias = -0.5 * np.square(whitened).sum(axis=1) - weight @ rest
+        return self._beta * weight, p.log_prior + self._beta * bias
 
     @property
     def coef_(self) -> Floats:
@@ -281,6 +287,8 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     covariance_estimator : object with fit and covariance_, default=None
         As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
         mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -307,6 +315,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         store_covariance: bool = False,
         tol: float = 1e-4,
         covariance_estimator: Any = None,
+        tempered: bool = False,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -315,6 +324,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.tempered = tempered
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 1.0, "ridge": self.reg_param}
@@ -355,7 +365,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         """Two classes: log P(second | x) / P(first | x). More: −½ log|Σ_k| − ½ distance² + log prior."""
         found = super().decision_function(X)
         if found.ndim == 2:
-            found = found + 0.5 * len(self._parameters().parts[0]["keep"]) * cov.LOG_2PI
+            found = found + 0.5 * self._beta * len(self._parameters().parts[0]["keep"]) * cov.LOG_2PI
         return found
 
 

@@ -34,7 +34,7 @@ class AnDE(NetworkClassifier):
     subsumption : bool, default=False
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
-    smoothing, alpha, cuts, bins, priors, unseen
+    smoothing, alpha, cuts, bins, priors, unseen, tempered
         As for TAN. With cuts=None only discrete columns are parents; real ones are children of all of them.
     """
 
@@ -52,6 +52,7 @@ class AnDE(NetworkClassifier):
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.n = n
         self.schema = schema
@@ -64,6 +65,7 @@ class AnDE(NetworkClassifier):
         self.bins = bins
         self.priors = priors
         self.unseen = unseen
+        self.tempered = tempered
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -101,7 +103,7 @@ class AODE(AnDE):
 
     Parameters
     ----------
-    schema, min_count, weighting, subsumption, smoothing, alpha, cuts, bins, priors, unseen
+    schema, min_count, weighting, subsumption, smoothing, alpha, cuts, bins, priors, unseen, tempered
         As for AnDE.
 
     Examples
@@ -130,6 +132,7 @@ class AODE(AnDE):
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.schema = schema
         self.min_count = min_count
@@ -141,6 +144,7 @@ class AODE(AnDE):
         self.bins = bins
         self.priors = priors
         self.unseen = unseen
+        self.tempered = tempered
 
     def _n(self) -> int:
         return 1

@@ -24,6 +24,7 @@ from tallybayes.estimators.inputs import OTHER, check_weights, drop_weightless, 
 from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
 from tallybayes.estimators.priors import Priors
+from tallybayes.estimators.tempers import Tempers, choose
 from tallybayes.labels import positions, read_labels, recode, union
 from tallybayes.parameters import Parameters, estimate, log_priors
 from tallybayes.plan import Batch, Group, assign, encode_batch, learn_cuts, named, same_shape
@@ -37,6 +38,7 @@ Floats = NDArray[np.float64]
 
 class TallyClassifier(
     OneRow,
+    Tempers,
     Generates,
     Priors,
     LinearForms,
@@ -92,11 +94,13 @@ class TallyClassifier(
         """The groups with the dependences between their columns chosen, and a tally that holds what they need."""
         return groups, total
 
-    def _check_held(self, total: Tally) -> None:
+    def _check_held(self, total: Tally) -> None:  # noqa: ARG002
         """Raises ValueError if what is held besides the tally (it comes from a file) does not suit it."""
+        self._check_temperature()
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
+        self._check_tempered()
 
     # --- learning ----------------------------------------------------------------------------------------------
 
@@ -157,7 +161,13 @@ class TallyClassifier(
         if fresh:
             groups = self._tune(groups, batch, total, codes, weights)
             groups, total = self._structure(groups, batch, schema, total, codes, weights)
+        chosen = None
+        if fresh and self.tempered:
+            parameters = estimate(total, schema, groups, self._prior())
+            chosen = choose(self, batch, codes, weights, schema, groups, total, parameters)
         self._keep(schema, groups, total, closed)
+        if fresh:
+            self._take_temperature(chosen)
         if fresh and schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
 
@@ -253,6 +263,7 @@ class TallyClassifier(
         """Takes over what was learned; its parameters are made when first asked for."""
         self.schema_, self._groups, self._tally, self._closed = schema, groups, total, closed
         self._model, self._door = None, None
+        self._drop_left_out()  # now there are other rows
         self.classes_ = total.classes
         self.n_features_in_ = schema.d
         if schema.names is not None:
@@ -298,7 +309,9 @@ class TallyClassifier(
         parameters = self._parameters()
         start = self._start(parameters) if priors is None else log_priors(self._tally, priors)
         with self._speaking():
-            return self._answer(X, how, parameters, start)
+            if self._beta == 1:
+                return self._answer(X, how, parameters, start)
+            return self._tempered_answer(X, how, parameters, start)
 
     def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
         """start: what the log joint starts from, one for all rows or one for each."""

@@ -39,7 +39,7 @@ class BayesNetwork(NetworkClassifier):
         Names of several outputs: y then has one column for each, and one network answers for all of them together.
         Arrows from a target to a column say which targets the column depends on (all, if none is named); arrows
         between targets say how they depend on each other (their joint frequencies are counted, if none is named).
-    schema, smoothing, alpha, cuts, bins, priors, unseen
+    schema, smoothing, alpha, cuts, bins, priors, unseen, tempered
         As for TAN. With targets, priors must be None.
 
     Attributes
@@ -71,6 +71,7 @@ class BayesNetwork(NetworkClassifier):
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.graph = graph
         self.targets = targets
@@ -81,6 +82,7 @@ class BayesNetwork(NetworkClassifier):
         self.bins = bins
         self.priors = priors
         self.unseen = unseen
+        self.tempered = tempered
 
     # --- structure ---------------------------------------------------------------------------------------------
 
@@ -145,6 +147,7 @@ class BayesNetwork(NetworkClassifier):
         return found
 
     def _check_held(self, total: Tally) -> None:
+        super()._check_held(total)
         outputs = self._outputs
         if outputs is not None:
             outputs.check(total.K)
@@ -182,6 +185,12 @@ class BayesNetwork(NetworkClassifier):
             columns, n = read_columns(y, self._outputs.names)
             y = self._outputs.codes(columns, n)
         return super().forget(X, y, sample_weight)
+
+    def _learned_rows(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        if self._outputs is not None:
+            columns, n = read_columns(y, self._outputs.names)
+            y = self._outputs.codes(columns, n)
+        return super()._learned_rows(X, y, sample_weight)
 
     def merge(self, other: TallyClassifier) -> Self:
         theirs = other._outputs if isinstance(other, BayesNetwork) else None

@@ -94,6 +94,8 @@ class MultinomialNB(_Counts):
     fit_prior : bool, default=True
         False: all classes equally likely.
     class_prior : array or dict, default=None
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -107,12 +109,19 @@ class MultinomialNB(_Counts):
     """
 
     def __init__(
-        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        tempered: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.tempered = tempered
 
     def _distribution(self, d: int) -> Distribution:
         return Multinomial(self._alpha(d))
@@ -131,6 +140,8 @@ class ComplementNB(_Counts):
         If given, its logarithm is added.
     norm : bool, default=False
         Divide the weights of each class by their sum.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Examples
     --------
@@ -147,12 +158,14 @@ class ComplementNB(_Counts):
         fit_prior: bool = True,
         class_prior: Any = None,
         norm: bool = False,
+        tempered: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.norm = norm
+        self.tempered = tempered
 
     def _distribution(self, d: int) -> Distribution:
         return Complement(self._alpha(d), self.norm)
@@ -163,7 +176,7 @@ class ComplementNB(_Counts):
         return np.asarray(self._stat("feature_all_", "sum").sum(axis=0))
 
     def _start(self, p: Parameters) -> Floats:
-        return p.log_prior if self.class_prior is not None or len(self.classes_) == 1 else np.zeros(len(self.classes_))
+        return p.log_prior if self.class_prior is not None or len(p.log_prior) == 1 else np.zeros(len(p.log_prior))
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
         """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
@@ -186,6 +199,8 @@ class BernoulliNB(_Discrete):
         A number above this is a yes; None takes the table as it is (0 or 1).
     fit_prior : bool, default=True
     class_prior : array or dict, default=None
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Examples
     --------
@@ -202,12 +217,14 @@ class BernoulliNB(_Discrete):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: Any = None,
+        tempered: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.tempered = tempered
 
     def _distribution(self, d: int) -> Distribution:
         return Threshold(self._alpha(d), 0.0 if self.binarize is None else float(self.binarize))
@@ -234,6 +251,8 @@ class CategoricalNB(_Discrete):
     min_categories : int or array (features,), default=None
         At least this many categories per feature.
     unseen : {'ignore', 'other', 'error'}, default='ignore'
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -257,6 +276,7 @@ class CategoricalNB(_Discrete):
         class_prior: Any = None,
         min_categories: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -264,8 +284,10 @@ class CategoricalNB(_Discrete):
         self.class_prior = class_prior
         self.min_categories = min_categories
         self.unseen = unseen
+        self.tempered = tempered
 
     def _check_options(self) -> None:
+        super()._check_options()
         unseen_policy(self.unseen)
 
     def _kind(self) -> Kind:

@@ -50,6 +50,8 @@ class GaussianDiscriminant(Preset):
     tol : float, default=1e-4
         A direction whose standard deviation, in units of the columns' own, is below tol counts as having none; it
         takes the shared one, and tol if that is none either.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -73,6 +75,7 @@ class GaussianDiscriminant(Preset):
         priors: Any = None,
         ddof: int = 0,
         tol: float = 1e-4,
+        tempered: bool = False,
     ) -> None:
         self.covariance = covariance
         self.alpha = alpha
@@ -80,6 +83,7 @@ class GaussianDiscriminant(Preset):
         self.priors = priors
         self.ddof = ddof
         self.tol = tol
+        self.tempered = tempered
 
     # --- what the presets say otherwise ------------------------------------------------------------------------
 
@@ -96,6 +100,7 @@ class GaussianDiscriminant(Preset):
         return self.priors
 
     def _check_options(self) -> None:
+        super()._check_options()
         o = self._options()
         if o["covariance"] not in ("full", "diagonal", "spherical"):
             raise OptionError(f"covariance must be 'full', 'diagonal' or 'spherical'; got {o['covariance']!r}.")
@@ -286,7 +291,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     ----------
     alpha : float between 0 and 1, or 'auto', default='auto'
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default='auto'
-    priors, ddof, tol : as in GaussianDiscriminant
+    priors, ddof, tol, tempered : as in GaussianDiscriminant
 
     Examples
     --------
@@ -305,12 +310,14 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         priors: Any = None,
         ddof: int = 0,
         tol: float = 1e-4,
+        tempered: bool = False,
     ) -> None:
         self.alpha = alpha
         self.shrinkage = shrinkage
         self.priors = priors
         self.ddof = ddof
         self.tol = tol
+        self.tempered = tempered
 
     def _options(self) -> dict[str, Any]:
         given = {"alpha": self.alpha, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}

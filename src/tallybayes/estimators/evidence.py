@@ -27,7 +27,8 @@ class Explains:
         """What each feature says for each class, row by row; without rows, how much each feature tells of the class.
 
         X: a table of rows → Explanation: contributions to the log-odds of each class that sum, with the prior, to
-        the log-odds; beneath them log P(x_j | class), which sums with the log prior to the log joint.
+        the log-odds; beneath them log P(x_j | class), times the temperature if there is one, which sums with the log
+        prior to the log joint.
         against: None, each class against the rest; or the label of the class that the others are compared with.
         X=None → FeatureRanking: the mutual information of each feature and the class under the model.
         """
@@ -67,6 +68,8 @@ def _explanation(model: TallyClassifier, X: Any, against: Any) -> Explanation:
     for group, part, data in zip(model._groups, p.parts, batch.data, strict=True):
         with named(schema, group.columns):
             terms[:, list(group.columns)] = group.distribution.terms(data, part, K)
+    if model._beta != 1:
+        terms *= model._beta
     names = tuple(schema.name(j) for j in range(schema.d))
     return Explanation(terms, start.copy(), model.classes_.copy(), names, table, against)
 

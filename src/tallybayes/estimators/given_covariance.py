@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
@@ -54,6 +53,8 @@ def put(estimator: Any, block: GaussianBlock, data: Data, y: Array, w: Array | N
 
 
 def _covariance(estimator: Any, x: Array) -> Array:
+    from sklearn.base import clone  # the command line does without
+
     mine, name = clone(estimator, safe=False), type(estimator).__name__
     mine.fit(x)
     if not hasattr(mine, "covariance_"):

@@ -37,7 +37,7 @@ class KDB(LearnedNetwork):
         Most parents of a column, besides the class.
     select : bool, default=True
         Choose the number of columns and of parents; ``k_`` and ``selected_`` say what was chosen.
-    schema, smoothing, alpha, cuts, bins, priors, unseen
+    schema, smoothing, alpha, cuts, bins, priors, unseen, tempered
         As for TAN.
 
     Attributes
@@ -62,6 +62,7 @@ class KDB(LearnedNetwork):
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.k = k
         self.schema = schema
@@ -72,6 +73,7 @@ class KDB(LearnedNetwork):
         self.bins = bins
         self.priors = priors
         self.unseen = unseen
+        self.tempered = tempered
 
     def _check_options(self) -> None:
         super()._check_options()

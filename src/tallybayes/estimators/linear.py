@@ -68,8 +68,8 @@ def linear_form(model: Any) -> tuple[Floats, Floats]:
         raise OptionError("A class has prior 0: its intercept would be −inf. Give priors above 0.")
     for group, part in zip(model._groups, p.parts, strict=True):
         weight, more = _part(group.distribution, part, len(bias), p.log_prior)
-        weights.append(weight)
-        bias = bias + more
+        weights.append(model._beta * weight)
+        bias = bias + model._beta * more
     if len(weights) > 1:
         raise OptionError("The linear form is for models with one distribution for all columns.")
     return weights[0], bias
@@ -123,7 +123,8 @@ def quadratic_form(model: Any) -> tuple[Floats, Floats, Floats]:
         for k in range(K):
             A[k] = -0.5 * precision_of(part, k)
     b = -2 * np.einsum("kij,kj->ki", A, mean)
-    return A, b, constant + p.log_prior + np.einsum("kij,ki,kj->k", A, mean, mean)
+    beta = model._beta
+    return beta * A, beta * b, beta * (constant + np.einsum("kij,ki,kj->k", A, mean, mean)) + p.log_prior
 
 
 def precision_of(p: Any, k: int) -> Floats:

@@ -36,6 +36,8 @@ class NaiveBayes(TallyClassifier):
     unseen : {'ignore', 'other', 'error'}, default='ignore'
         What to do at predict with a category never met: leave its factor out (with one warning), give it the smoothed
         probability of one more level, or refuse.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -64,6 +66,7 @@ class NaiveBayes(TallyClassifier):
         var_smoothing: float = 1e-9,
         priors: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.distributions = distributions
         self.schema = schema
@@ -73,8 +76,10 @@ class NaiveBayes(TallyClassifier):
         self.var_smoothing = var_smoothing
         self.priors = priors
         self.unseen = unseen
+        self.tempered = tempered
 
     def _check_options(self) -> None:
+        super()._check_options()
         unseen_policy(self.unseen)
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")

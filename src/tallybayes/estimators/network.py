@@ -44,6 +44,7 @@ class NetworkClassifier(TallyClassifier):
     _can_be_other = False
 
     def _check_options(self) -> None:
+        super()._check_options()
         if self.unseen not in ("ignore", "error"):
             raise OptionError(f"unseen must be 'ignore' or 'error'; got {self.unseen!r}.")
         if self.cuts is not None and self.cuts not in CUTS:
@@ -161,6 +162,8 @@ class TAN(LearnedNetwork):
         None counts the classes.
     unseen : {'ignore', 'error'}, default='ignore'
         What to do at predict with a category never met: take it as missing (with one warning), or refuse.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -181,6 +184,7 @@ class TAN(LearnedNetwork):
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.root = root
         self.schema = schema
@@ -190,6 +194,7 @@ class TAN(LearnedNetwork):
         self.bins = bins
         self.priors = priors
         self.unseen = unseen
+        self.tempered = tempered
 
     def _learn_parents(
         self,
@@ -221,7 +226,7 @@ class SPODE(LearnedNetwork):
         'auto' tries every column and takes the one with the smallest leave-one-out log-loss, exact and in one pass
         over the rows after the one that counts. ``relearn()`` without rows takes the one with the largest sum of
         I(x_j; x_p | y), which the counts tell. ``superparent_`` says which.
-    schema, smoothing, alpha, cuts, bins, priors, unseen
+    schema, smoothing, alpha, cuts, bins, priors, unseen, tempered
         As for TAN.
 
     Attributes
@@ -243,6 +248,7 @@ class SPODE(LearnedNetwork):
         bins: int = 10,
         priors: Any = None,
         unseen: str = "ignore",
+        tempered: bool = False,
     ) -> None:
         self.superparent = superparent
         self.schema = schema
@@ -252,6 +258,7 @@ class SPODE(LearnedNetwork):
         self.bins = bins
         self.priors = priors
         self.unseen = unseen
+        self.tempered = tempered
 
     def _learn_parents(
         self, group: Group, schema: Schema, total: Tally, rows: Rows | None

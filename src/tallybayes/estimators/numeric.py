@@ -25,6 +25,8 @@ class GaussianNB(Preset):
         This part of each feature's own overall variance is added to its variances.
     ddof : {0, 1}, default=0
     variance : {'own', 'shared'}, default='own'
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -41,14 +43,22 @@ class GaussianNB(Preset):
     """
 
     def __init__(
-        self, *, priors: Any = None, var_smoothing: float = 1e-9, ddof: int = 0, variance: str = "own"
+        self,
+        *,
+        priors: Any = None,
+        var_smoothing: float = 1e-9,
+        ddof: int = 0,
+        variance: str = "own",
+        tempered: bool = False,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.ddof = ddof
         self.variance = variance
+        self.tempered = tempered
 
     def _check_options(self) -> None:
+        super()._check_options()
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")
 
@@ -84,6 +94,8 @@ class PoissonNB(Preset):
     alpha : float, default=1.0
         Adds this many rows with the feature's overall mean to each class.
     priors : None, 'uniform', 'laplace', array or dict, default=None
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -96,9 +108,16 @@ class PoissonNB(Preset):
     ['b']
     """
 
-    def __init__(self, *, alpha: float = 1.0, priors: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        priors: Any = None,
+        tempered: bool = False,
+    ) -> None:
         self.alpha = alpha
         self.priors = priors
+        self.tempered = tempered
 
     def _kind(self) -> Kind:
         return "count"
@@ -127,6 +146,8 @@ class KernelNB(Preset):
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
         'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
     priors : None, 'uniform', 'laplace', array or dict, default=None
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
     Attributes
     ----------
@@ -140,9 +161,16 @@ class KernelNB(Preset):
     ['ends', 'middle']
     """
 
-    def __init__(self, *, bandwidth: Any = "silverman", priors: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        bandwidth: Any = "silverman",
+        priors: Any = None,
+        tempered: bool = False,
+    ) -> None:
         self.bandwidth = bandwidth
         self.priors = priors
+        self.tempered = tempered
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Kernel(self.bandwidth)

@@ -41,17 +41,18 @@ class OneRow:
             return self
         me: Any = self
         me.partial_fit(_one(row), [y], sample_weight=[sample_weight])
+        me._drop_left_out()  # rows that come through the door would leave it as it is
         self._door = open_door(me)
         return self
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """{label: P(label | row)} for one row given as a dict."""
         me: Any = self
-        door = self.__dict__.get("_door")
-        if door is None:
+        door, untempered = self.__dict__.get("_door"), "temperature_" not in self.__dict__
+        if door is None and untempered:  # it scores without a temperature
             me._require_fit()
             door = self._door = open_door(me)
-        if door is not None and type(row) is dict:
+        if door is not None and untempered and type(row) is dict:
             found: Any = door.proba(row)
             if found is not None:
                 answer: dict[Any, float] = found

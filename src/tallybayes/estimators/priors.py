@@ -62,7 +62,9 @@ class Priors:
 
         def copy(self) -> Self: ...
 
-        def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any: ...
+        def _drop_left_out(self) -> None: ...
+
+        def _tempered_answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any: ...
 
         def _speaking(self) -> Any: ...
 
@@ -75,6 +77,7 @@ class Priors:
         self._require_fit()
         found = log_prior(self._tally, priors)
         twin = self.copy()
+        twin._drop_left_out()  # it was by another prior
         twin._take_prior(priors if priors is None or isinstance(priors, str | dict) else np.array(priors))
         twin._model = replace(self._parameters(), log_prior=found)
         return twin
@@ -101,7 +104,7 @@ class Priors:
         old = np.exp(start - start.max())
         old /= old.sum()
         with self._speaking():
-            scores: Floats = self._answer(X, "joint", p, np.zeros(len(old)))
+            scores: Floats = self._tempered_answer(X, "joint", p, np.zeros(len(old)))
         alive = old > 0
         L, offset = _likelihoods(scores[:, alive])
         found = shift.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)

@@ -82,7 +82,8 @@ class SemiSupervised(Wrapper):
         found = check_weights(sample_weight, table.n)
         w = np.ones(table.n) if found is None else found
         # Rows of weight 0 are absent, but their levels are known: all models on the way have the same ones.
-        first = clone(self.estimator).fit(X, labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w))
+        known = labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w)
+        first = clone(self.estimator).set_params(tempered=False).fit(X, *known)
         if any(isinstance(group.distribution, Complement) for group in first._groups):
             raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
         if any(getattr(group.distribution, "given", False) for group in first._groups):
@@ -93,6 +94,9 @@ class SemiSupervised(Wrapper):
             warnings.warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", stacklevel=2)
         climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))
         model, loglik, converged = climb.run(self.max_iter, self.tol)
+        if self.estimator.tempered:  # EM climbs the likelihood itself; the labelled rows say how far to believe it
+            model = model.copy().set_params(tempered=True)
+            model.temper(X, *known)
         self.estimator_, self.loglik_, self.converged_, self.n_iter_ = model, loglik, converged, len(loglik)
         if not converged:
             warnings.warn(

@@ -33,7 +33,8 @@ Array = NDArray[Any]
 HELD = frozenset(
     ("schema_", "_groups", "_tally", "_closed", "_model", "_door", "classes_", "n_features_in_", "feature_names_in_")
 )
-NOT_STORED = frozenset(("_metadata_request",))  # scikit-learn's objects for routing
+# scikit-learn's objects for routing; what was said of each row learned
+NOT_STORED = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
 HEAVY = 1e300  # of a class: sums of some of these are still finite
 

@@ -65,7 +65,7 @@ def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, An
     def points(j: int, values: Any) -> Floats:
         if linear:
             return np.asarray(a[j] * (np.asarray(values, dtype=np.float64) - middle[j]))
-        log_p = log_likelihood(model, {names[j]: np.asarray(values)})
+        log_p = model._beta * log_likelihood(model, {names[j]: np.asarray(values)})
         with np.errstate(invalid="ignore"):
             found = log_p[:, k] - log_p[:, l]
         return np.where(np.isnan(found), 0.0, found)
