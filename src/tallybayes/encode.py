@@ -134,7 +134,7 @@ def rows_of(data: Data, span: slice) -> Data:
     if isinstance(data, Coded):
         parts = tuple((rows_of(codes, span), at) for codes, at in data.parts)
         reals = None if data.reals is None else rows_of(data.reals, span)
-        return Coded(parts, data.sizes, span.stop - span.start, reals)  # type: ignore[arg-type]
+        return Coded(parts, data.sizes, span.stop - span.start, reals, data.known)  # type: ignore[arg-type]
     if data.matrix is None:
         return Numbers(None, None, tuple(a[span] for a in data.arrays))
     return Numbers(data.matrix[span], data.which)

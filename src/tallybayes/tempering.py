@@ -33,8 +33,17 @@ def score(log_proba: Floats, y: NDArray[Any], w: Floats) -> float:
     return float(np.average(log_proba[rows, y[rows]], weights=w[rows]))
 
 
-def best_temperature(log_prior: Floats, log_likelihood: Floats, y: NDArray[Any], w: Floats) -> float:
-    """β in [LEAST, MOST] with the least weighted log-loss −Σ w log P(y | x).
+def best_temperature(
+    log_prior: Floats,
+    log_likelihood: Floats,
+    y: NDArray[Any],
+    w: Floats,
+    pull: float = 0.0,
+    to: float = 1.0,
+    enough: float = ENOUGH,
+) -> float:
+    """β in [LEAST, MOST] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): a few rows that
+    are told apart without a mistake would want β to be infinite.
 
     Its slope in β is Σ w (E[L] − L_y), L: the log-likelihoods, the mean over P(class | x), and never falls. Newton's
     steps in log β, kept between the last two points where the slope had different signs. Rows whose own class is
@@ -54,13 +63,15 @@ def best_temperature(log_prior: Floats, log_likelihood: Floats, y: NDArray[Any],
         mean = (P * L).sum(axis=1)
         variance = (P * np.square(L)).sum(axis=1) - np.square(mean)
         first = beta * float(w @ mean)
-        return first, first + beta**2 * float(w @ np.maximum(variance, 0.0))
+        second = first + beta**2 * float(w @ np.maximum(variance, 0.0))
+        return first + pull * np.log(beta / to), second + pull
 
     def loss(beta: float) -> float:
-        return -float(w @ log_softmax(prior + beta * L, axis=1)[np.arange(len(y)), y])
+        own = log_softmax(prior + beta * L, axis=1)[np.arange(len(y)), y]
+        return -float(w @ own) + pull / 2 * float(np.log(beta / to)) ** 2
 
     if not len(y) or (L == 0).all():
-        return 1.0
+        return to
     low, high, at = np.log(LEAST), np.log(MOST), 0.0
     if slope(MOST)[0] <= 0:
         return MOST if loss(MOST) < loss(1.0) else 1.0
@@ -71,7 +82,7 @@ def best_temperature(log_prior: Floats, log_likelihood: Floats, y: NDArray[Any],
         low, high = (at, high) if first < 0 else (low, at)
         step = at - first / second if second > 0 else np.nan
         new = step if low < step < high else 0.5 * (low + high)
-        if first == 0 or abs(new - at) <= ENOUGH:
+        if first == 0 or abs(new - at) <= enough:
             break
         at = new
     found = float(np.exp(at))

@@ -13,7 +13,7 @@ from tallybayes.distributions import normal_part
 from tallybayes.distributions.base import Array, Params, Stats
 from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.network import draw as draw_levels
-from tallybayes.distributions.temper import temperature
+from tallybayes.tempering import best_temperature
 
 if TYPE_CHECKING:
     from tallybayes.distributions.ensemble import Ensemble
@@ -25,6 +25,8 @@ CELLS = 1 << 26  # numbers in the terms of the kept rows
 WORK = 1.2e9  # products in one step of the weights
 FEW = 2000  # rows for a temperature
 NO_GRID = np.empty(0)
+RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
+PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts have
 
 
 def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
@@ -53,7 +55,7 @@ def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
     centre = _centres(ensemble, terms, start, y, w * judges)
     p.update(weights=centre, biases=np.zeros(K), steps=0)
     if ensemble.weighting == "features":
-        ridge = np.full(len(terms), 2.0 + 5000.0 / max(1.0, float(w.sum())))
+        ridge = np.full(len(terms), RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum())))
         judged = np.where(judges, y, -1).astype(np.int32)
         p["weights"], p["biases"], _, p["steps"] = _core.weights(
             terms, judged, weight, start, centre, ridge, float(ridge[0])
@@ -150,6 +152,10 @@ def _centres(ensemble: Ensemble, terms: Array, start: Array, y: Array, w: Array)
         total = np.tensordot(centre, terms[:, few], axes=1)
         centre *= temperature(total, start[few], y[few], w[few])
     return centre
+
+
+def temperature(terms: Array, start: Array, y: Array, w: Array) -> float:
+    return best_temperature(start, terms, y, w, PULL, TO, 1e-4)
 
 
 def choose_normals(

@@ -82,7 +82,7 @@ class Sums:
 
 
 def sums(z: Floats, y: Array, w: Floats | None, K: int) -> Sums:
-    n, mean, scatter, _ = _core.scatter(_core.Columns(z), y, w, K, False)
+    n, mean, _, scatter, _ = _core.scatter(_core.Columns(z), y, w, K, False)
     return Sums(n, mean, scatter)
 
 
@@ -115,7 +115,7 @@ class Normals:
 
     def logs(self, z: Floats) -> Floats:
         nothing = np.zeros_like(self.constant)  # the kernel has −½ of the distance
-        distance = -2 * np.asarray(_core.quadratic_scores(_core.Columns(z), self.mean, self.root, nothing))
+        distance = -2 * np.asarray(_core.quadratic_scores(_core.Columns(z), self.mean, np.zeros_like(self.mean), self.root, nothing))
         return self.constant - tails(distance, z.shape[1], self.freedom)
 
 
