@@ -25,6 +25,8 @@ CELLS = 1 << 26  # numbers in the terms of the kept rows
 WORK = 1.2e9  # products in one step of the weights
 FEW = 2000  # rows for a temperature
 NO_GRID = np.empty(0)
+TIMES = (3.0, 1.0, 0.3, 0.1)  # ridges that are tried, times the usual one
+HALVES = 100  # rows from which they are
 RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
 PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts have
 
@@ -53,13 +55,9 @@ def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
         p["normal"], p["gaussian"], left = found if found is not None else (None, None, np.zeros((m, K)))
         terms = np.concatenate([terms, left[None].astype(np.float32)])
     centre = _centres(ensemble, terms, start, y, w * judges)
-    p.update(weights=centre, biases=np.zeros(K), steps=0)
+    p.update(weights=centre, biases=np.zeros(K), steps=0, ridge=0.0)
     if ensemble.weighting == "features":
-        ridge = np.full(len(terms), RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum())))
-        judged = np.where(judges, y, -1).astype(np.int32)
-        p["weights"], p["biases"], _, p["steps"] = _core.weights(
-            terms, judged, weight, start, centre, ridge, float(ridge[0])
-        )
+        p["ridge"], p["weights"], p["biases"], p["steps"] = _weights(terms, y, w * judges, start, centre)
     p["scale"] = p["weights"][_weight_of(ensemble)] * ensemble.share
     joint = start + p["biases"] + np.tensordot(p["weights"], terms, axes=1)
     p["loss"], p["judges"] = log_loss(joint, y, w * judges), int(judges.sum())
@@ -74,7 +72,7 @@ def again(ensemble: Ensemble, s: Stats, base: Params, p: Params) -> Params:  # n
         s["chains"], np.ascontiguousarray(nobody[0]), *nobody[1:], _grid(ensemble), 0, float(ensemble.alpha), planes,
         ensemble.plane, ensemble.share, p["strengths"],
     )  # fmt: skip
-    kept = {key: p[key] for key in ("strengths", "weights", "biases", "scale", "normal", "steps", "loss", "judges")}
+    kept = {key: p[key] for key in ("strengths", "weights", "biases", "scale", "normal", "steps", "loss", "judges", "ridge")}
     gaussian = None if p["normal"] is None else normal_part.kept(_z(s), p["gaussian"], *p["normal"])
     return {**kept, "logs": _logs(ensemble, s, logs), "gaussian": gaussian}
 
@@ -152,6 +150,33 @@ def _centres(ensemble: Ensemble, terms: Array, start: Array, y: Array, w: Array)
         total = np.tensordot(centre, terms[:, few], axes=1)
         centre *= temperature(total, start[few], y[few], w[few])
     return centre
+
+
+def _weights(terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> tuple[float, Floats, Floats, int]:
+    """The ridge, the weights and biases, and the steps taken. Of several ridges the one is taken with which the weights of
+    each half of the rows do best on the other half."""
+
+    def fit(rows: slice, ridge: float, used: Floats) -> Any:
+        part, weight = terms[:, rows], used[rows]
+        judged = np.where(weight > 0, y[rows], -1).astype(np.int32)
+        same = None if (weight == 1).all() else weight
+        ridges = np.full(len(terms), ridge)
+        return _core.weights(np.ascontiguousarray(part), judged, same, start[rows], centre, ridges, ridge)
+
+    def loss(ridge: float) -> float:
+        total = 0.0
+        for here in (0, 1):
+            v, b, _, _ = fit(slice(here, None, 2), ridge, w)
+            there = slice(1 - here, None, 2)
+            joint = start[there] + b + np.tensordot(v, terms[:, there], axes=1)
+            total += log_loss(joint, y[there], w[there]) * float(w[there].sum())
+        return total
+
+    plain = RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum()))
+    ridges = [plain * f for f in TIMES] if (w > 0).sum() >= HALVES else [plain]
+    ridge = min(ridges, key=loss) if len(ridges) > 1 else plain
+    v, b, _, steps = fit(slice(None), ridge, w)
+    return ridge, v, b, steps
 
 
 def temperature(terms: Array, start: Array, y: Array, w: Array) -> float:

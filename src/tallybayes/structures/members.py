@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from tallybayes import _core
 from tallybayes.distributions.ensemble import Part
@@ -340,6 +339,8 @@ def contexts(
 
 def numbers(columns: Columns) -> dict[str, Any]:
     """What levels stand for in the Gaussian part: normal scores of ordered columns, indicators of frequent levels."""
+    from scipy.special import ndtri  # a command that does without it need not wait for it
+
     column, values = list[int](), list[Array]()
     for j, counts in enumerate(columns.split()):
         n = counts.sum(axis=0)
