@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy import special
 
 Floats = NDArray[np.float64]
 LEAST, MOST = 1e-3, 20.0  # of β
@@ -22,7 +22,7 @@ def posterior(log_prior: Floats, log_likelihood: Floats, beta: float) -> Floats:
     """(n, K): log P(class | x); the prior where every class is impossible. A row that holds NaN stays NaN."""
     joint = log_prior + beta * log_likelihood
     none = np.isneginf(joint).all(axis=1, keepdims=True)
-    return np.asarray(log_softmax(np.where(none, log_prior, joint), axis=1))
+    return np.asarray(special.log_softmax(np.where(none, log_prior, joint), axis=1))
 
 
 def score(log_proba: Floats, y: NDArray[Any], w: Floats) -> float:
@@ -50,14 +50,14 @@ def best_temperature(log_prior: Floats, log_likelihood: Floats, y: NDArray[Any],
 
     def slope(beta: float) -> tuple[float, float]:
         """First and second derivative of the loss in log β."""
-        P = np.exp(log_softmax(prior + beta * L, axis=1))
+        P = np.exp(special.log_softmax(prior + beta * L, axis=1))
         mean = (P * L).sum(axis=1)
         variance = (P * np.square(L)).sum(axis=1) - np.square(mean)
         first = beta * float(w @ mean)
         return first, first + beta**2 * float(w @ np.maximum(variance, 0.0))
 
     def loss(beta: float) -> float:
-        return -float(w @ log_softmax(prior + beta * L, axis=1)[np.arange(len(y)), y])
+        return -float(w @ special.log_softmax(prior + beta * L, axis=1)[np.arange(len(y)), y])
 
     if not len(y) or (L == 0).all():
         return 1.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
+from scipy import special
 
 from tallybayes import tally, tempering
 from tallybayes.errors import ForgetError, LabelError, OptionError, is_number, listing
@@ -55,7 +55,7 @@ class Tempers:
         if how in ("joint", "best"):
             found = me._answer(X, how, parameters, start / beta)
             return beta * found if how == "joint" else found
-        log = log_softmax(beta * me._answer(X, "log_proba", parameters, start / beta), axis=1)
+        log = special.log_softmax(beta * me._answer(X, "log_proba", parameters, start / beta), axis=1)
         return np.exp(log) if how == "proba" else log
 
     # --- leaving rows out --------------------------------------------------------------------------------------
