@@ -156,26 +156,25 @@ def _weights(terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -
     """The ridge, the weights and biases, and the steps taken. Of several ridges the one is taken with which the weights of
     each half of the rows do best on the other half."""
 
-    def fit(rows: slice, ridge: float, used: Floats) -> Any:
-        part, weight = terms[:, rows], used[rows]
-        judged = np.where(weight > 0, y[rows], -1).astype(np.int32)
-        same = None if (weight == 1).all() else weight
-        ridges = np.full(len(terms), ridge)
-        return _core.weights(np.ascontiguousarray(part), judged, same, start[rows], centre, ridges, ridge)
+    same = None if (w[w > 0] == 1).all() else w
+
+    def fit(ridge: float, used: Array) -> Any:
+        judged = np.where(used & (w > 0), y, -1).astype(np.int32)
+        return _core.weights(terms, judged, same, start, centre, np.full(len(terms), ridge), ridge)
 
     def loss(ridge: float) -> float:
         total = 0.0
-        for here in (0, 1):
-            v, b, _, _ = fit(slice(here, None, 2), ridge, w)
-            there = slice(1 - here, None, 2)
-            joint = start[there] + b + np.tensordot(v, terms[:, there], axes=1)
-            total += log_loss(joint, y[there], w[there]) * float(w[there].sum())
+        for half in (even, ~even):
+            v, b, _, _ = fit(ridge, half)
+            joint = start[~half] + b + np.tensordot(v, terms, axes=1)[~half]
+            total += log_loss(joint, y[~half], w[~half]) * float(w[~half].sum())
         return total
 
+    even = np.arange(len(y)) % 2 == 0
     plain = RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum()))
     ridges = [plain * f for f in TIMES] if (w > 0).sum() >= HALVES else [plain]
     ridge = min(ridges, key=loss) if len(ridges) > 1 else plain
-    v, b, _, steps = fit(slice(None), ridge, w)
+    v, b, _, steps = fit(ridge, np.ones(len(y), dtype=bool))
     return ridge, v, b, steps
 
 
