@@ -27,7 +27,7 @@ from tests.laws.test_evidence_adds_up import with_gaps
 
 EVERY = {**ESTIMATORS, **LEARNED}
 # What these choose from the rows (bandwidths, strengths of back-off, weights) changes when one is forgotten.
-CHOOSES = "Kernel|AODE|A2DE|Network words|Network mixed, real|SPODE|TAN|KDB"
+CHOOSES = "Kernel|AODE|A2DE|Network words|Network mixed, real|SPODE|TAN|KDB|BayesClassifier"
 LAPLACE = ["TAN real", "TAN mixed, real"]  # choose a structure, which forgetting keeps
 EXACT = [*(name for name in EVERY if not re.search(CHOOSES, name)), *LAPLACE]
 KEPT = [name for name in EVERY if name not in EXACT]
@@ -80,7 +80,8 @@ def test_closed_forms_are_an_estimate_for_each_row(name: str, gaps: bool, weight
         context = context_of(model._tally, model.schema_, group)
         slow = Distribution.left_out(group.distribution, rows, label, unit, s, p, context)
         fast = group.distribution.left_out(rows, label, unit, s, p, context)
-        np.testing.assert_allclose(np.exp(log_softmax(fast, axis=1)), np.exp(log_softmax(slow, axis=1)), atol=1e-8)
+        atol = 1e-5 if name.startswith("BayesClassifier") else 1e-8  # its terms are float32
+        np.testing.assert_allclose(np.exp(log_softmax(fast, axis=1)), np.exp(log_softmax(slow, axis=1)), atol=atol)
 
 
 @pytest.mark.parametrize("name", KEPT)

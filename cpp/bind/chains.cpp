@@ -187,11 +187,6 @@ void bind_chains(nb::module_& m) {
            "view, or -1 for the class; parents: views).")
       .def_prop_ro("cells", [](const PyChains& self) { return self.get().counts.back(); }, "How many counts per class.")
       .def_prop_ro("rungs", [](const PyChains& self) { return self.get().rungs.back(); }, "How many estimates per class.")
-      .def_prop_ro("ends", [](const PyChains& self) {
-             auto out = make_array<std::int64_t, 1>({self.get().rungs.size()});
-             std::copy(self.get().rungs.begin(), self.get().rungs.end(), out.data());
-             return out;
-           }, "Where the estimates of each chain begin, and after the last where they end.")
       .def("count", &py_count, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
            nb::arg("out").noconvert(), "Adds the rows to the counts (cells, classes), uint32 or float64.")
       .def("learn", &py_learn, nb::arg("counts").noconvert(), nb::arg("codes").noconvert(), nb::arg("y").noconvert(),

@@ -78,8 +78,8 @@ def _decode(schema: Schema, j: int, needs: str, a: Array, rng: np.random.Generat
 
 
 def _within(cuts: Cuts, a: Array, rng: np.random.Generator) -> Array:
-    """A value inside its interval: uniform between its edges."""
+    """A value inside its interval: uniform between its edges; −1 is missing."""
     edges = np.concatenate([[cuts.low], cuts.points, [cuts.high]])
     low: Array = edges[a]
     width: Array = np.maximum(edges[a + 1] - low, 0.0)
-    return np.asarray(low + width * rng.random(len(a)))
+    return np.where(a < 0, np.nan, low + width * rng.random(len(a)))

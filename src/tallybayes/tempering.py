@@ -42,8 +42,8 @@ def best_temperature(
     to: float = 1.0,
     enough: float = ENOUGH,
 ) -> float:
-    """β in [LEAST, MOST] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): a few rows that
-    are told apart without a mistake would want β to be infinite.
+    """β in [LEAST, MOST] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): a few rows
+    that are told apart without a mistake would want β to be infinite.
 
     Its slope in β is Σ w (E[L] − L_y), L: the log-likelihoods, the mean over P(class | x), and never falls. Newton's
     steps in log β, kept between the last two points where the slope had different signs. Rows whose own class is

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import ensemble_fit, kept_rows, normal_part
+from tallybayes.distributions import ensemble_fit, ensemble_network, kept_rows, normal_part
 from tallybayes.distributions.base import Array, Context, Params, Stats, Weights, expect, spread, subtract
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.joint import Joint, _count_single, _sum, _take, packed
@@ -37,35 +37,35 @@ class Part(NamedTuple):
     centre: float
 
 
-def _array(dtype: Any, start: bool = False) -> Any:
-    return field(default_factory=lambda: np.zeros(int(start), dtype=dtype))
+_INTS, _BYTES = partial(np.zeros, 0, np.int32), partial(np.zeros, 0, np.uint8)
+_FLOATS, _START = partial(np.zeros, 0, np.float64), partial(np.zeros, 1, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Joint):
     """log P(x | class) ≈ Σ over planes of weight · Σ over its chains of share · log P, and so on for the Gaussian part.
 
-    view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each chain
-    goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each, which
+    view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
+    chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each, which
     become one. z_…: a normal_part.Scale, empty for none. plane_of: which plane of a part a column's term goes to.
     weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'.
     """
 
     columns: int = 0
-    view_column: Array = _array(np.int32)
-    view_start: Array = _array(np.int64, start=True)
-    view_map: Array = _array(np.uint8)
-    view_bins: Array = _array(np.int32)
-    child: Array = _array(np.int32)
-    parent: Array = _array(np.int32)
-    parent_start: Array = _array(np.int64, start=True)
-    plane: Array = _array(np.int32)
-    share: Array = _array(np.float64)
-    plane_of: Array = _array(np.int32)
+    view_column: Array = field(default_factory=_INTS)
+    view_start: Array = field(default_factory=_START)
+    view_map: Array = field(default_factory=_BYTES)
+    view_bins: Array = field(default_factory=_INTS)
+    child: Array = field(default_factory=_INTS)
+    parent: Array = field(default_factory=_INTS)
+    parent_start: Array = field(default_factory=_START)
+    plane: Array = field(default_factory=_INTS)
+    share: Array = field(default_factory=_FLOATS)
+    plane_of: Array = field(default_factory=_INTS)
     parts: tuple[Any, ...] = ()
-    z_column: Array = _array(np.int32)
-    z_start: Array = _array(np.int64, start=True)
-    z_value: Array = _array(np.float64)
+    z_column: Array = field(default_factory=_INTS)
+    z_start: Array = field(default_factory=_START)
+    z_value: Array = field(default_factory=_FLOATS)
     weighting: str = "features"
 
     name = "ensemble"
@@ -97,6 +97,26 @@ class Ensemble(Joint):
     def chosen(self) -> bool:
         """Has it been said what is counted?"""
         return bool(self.parts)
+
+    @property
+    def networks(self) -> int:
+        """How many there are; their chains come first, one for each column."""
+        planes = sum(part.planes for part in self.named_parts if part.name.endswith("networks"))
+        return int((self.plane < planes).sum()) // max(1, self.columns)
+
+    def _sizes_of(self, i: int) -> NDArray[np.int64]:
+        """The cells of chain i with no parent, one, two, …"""
+        own = self.view_bins[self.parent[self.parent_start[i] : self.parent_start[i + 1]]]
+        child = 1 if self.child[i] < 0 else int(self.view_bins[self.child[i]])
+        return np.cumprod([child, *own.tolist()], dtype=np.int64)
+
+    def count_starts(self, chains: int) -> NDArray[np.int64]:
+        """Where the counts of each of the first chains begin, and the next."""
+        return np.cumsum([0, *(self._sizes_of(i)[-1] for i in range(chains))], dtype=np.int64)
+
+    def log_starts(self, chains: int) -> NDArray[np.int64]:
+        """The same for the logs, which are there for every number of parents."""
+        return np.cumsum([0, *(self._sizes_of(i).sum() for i in range(chains))], dtype=np.int64)
 
     @property
     def named_parts(self) -> list[Part]:
@@ -197,7 +217,11 @@ class Ensemble(Joint):
         ends = np.cumsum([0, *(n for _, n in planes)]).tolist()
         if [first for first, _ in planes] != ends[:-1] or min((n for _, n in planes), default=0) < 1:
             raise ValueError("its parts do not follow one another")
-        if len(self.plane) != len(self.child) or len(self.share) != len(self.child) or not np.isfinite(self.share).all():
+        if (
+            len(self.plane) != len(self.child)
+            or len(self.share) != len(self.child)
+            or not np.isfinite(self.share).all()
+        ):
             raise ValueError("its chains have no planes or shares")
         if len(self.plane) and (self.plane.min() < 0 or self.plane.max() >= ends[-1] + len(self.plane)):
             raise ValueError("a chain is in no plane")
@@ -264,7 +288,26 @@ class Ensemble(Joint):
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of the first network."""
-        return ensemble_fit.draw(self, p, y, rng)
+        return ensemble_network.draw(self, p, y, rng)
+
+
+def only(ensemble: Ensemble, chains: slice) -> Ensemble:
+    """Some of the chains, as networks of one weight."""
+    starts = ensemble.parent_start[chains.start : chains.stop + 1]
+    width = int(ensemble.plane_of.max()) + 1
+    return replace(
+        ensemble,
+        child=ensemble.child[chains],
+        parent=ensemble.parent[starts[0] : starts[-1]],
+        parent_start=starts - starts[0],
+        plane=ensemble.plane[chains] % width,
+        share=np.ones(chains.stop - chains.start),
+        parts=(tuple(Part("networks", 0, width, 1.0)),),
+        z_column=np.empty(0, dtype=np.int32),
+        z_start=np.zeros(1, dtype=np.int64),
+        z_value=np.empty(0),
+        weighting="temperature",
+    )
 
 
 def z_sums(s: Stats) -> normal_part.Sums:

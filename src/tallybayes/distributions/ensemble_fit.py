@@ -12,7 +12,6 @@ from tallybayes import _core
 from tallybayes.distributions import normal_part
 from tallybayes.distributions.base import Array, Params, Stats
 from tallybayes.distributions.joint import GRID
-from tallybayes.distributions.network import draw as draw_levels
 from tallybayes.tempering import best_temperature
 
 if TYPE_CHECKING:
@@ -72,7 +71,9 @@ def again(ensemble: Ensemble, s: Stats, base: Params, p: Params) -> Params:  # n
         s["chains"], np.ascontiguousarray(nobody[0]), *nobody[1:], _grid(ensemble), 0, float(ensemble.alpha), planes,
         ensemble.plane, ensemble.share, p["strengths"],
     )  # fmt: skip
-    kept = {key: p[key] for key in ("strengths", "weights", "biases", "scale", "normal", "steps", "loss", "judges", "ridge")}
+    kept = {
+        key: p[key] for key in ("strengths", "weights", "biases", "scale", "normal", "steps", "loss", "judges", "ridge")
+    }
     gaussian = None if p["normal"] is None else normal_part.kept(_z(s), p["gaussian"], *p["normal"])
     return {**kept, "logs": _logs(ensemble, s, logs), "gaussian": gaussian}
 
@@ -153,8 +154,8 @@ def _centres(ensemble: Ensemble, terms: Array, start: Array, y: Array, w: Array)
 
 
 def _weights(terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> tuple[float, Floats, Floats, int]:
-    """The ridge, the weights and biases, and the steps taken. Of several ridges the one is taken with which the weights of
-    each half of the rows do best on the other half."""
+    """The ridge, the weights and biases, and the steps taken. Of several ridges the one is taken with which the weights
+    of each half of the rows do best on the other half."""
 
     same = None if (w[w > 0] == 1).all() else w
 
@@ -185,7 +186,7 @@ def temperature(terms: Array, start: Array, y: Array, w: Array) -> float:
 def choose_normals(
     s: normal_part.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array
 ) -> tuple[tuple[float, float, float], normal_part.Normals, Array] | None:
-    """λ, γ and ν with the smallest leave-one-out log-loss at their temperature, the normals, and their left-out terms."""
+    """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
     few = slice(0, normal_part.JUDGES)
 
     def losses(pair: tuple[float, float]) -> list[tuple[float, float]]:
@@ -210,55 +211,3 @@ def log_loss(joint: Array, y: Array, w: Array) -> float:
     top = joint.max(axis=1)
     whole = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
     return float(w @ (whole - joint[np.arange(len(y)), y]) / max(float(w.sum()), 1e-300))
-
-
-def draw(ensemble: Ensemble, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Any]:
-    """A level of each column for each row, drawn along the first network: a bin given class and parents, then one of its
-    levels as the class has them."""
-    d = ensemble.columns
-    first = [i for i in range(d) if ensemble.child[i] >= 0]
-    of_column = {int(ensemble.view_column[ensemble.child[i]]): i for i in first}
-    if len(of_column) < d:
-        raise NotImplementedError
-    drawn: list[Any] = [None] * d
-    bins: dict[int, Array] = {}
-    waiting = list(range(d))
-    while waiting:
-        for j in list(waiting):
-            i = of_column[j]
-            parents = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]].tolist()
-            if all(v in bins for v in parents):
-                bins[int(ensemble.child[i])] = _draw_bin(ensemble, p, i, parents, bins, y, rng)
-                drawn[j] = _draw_level(ensemble, p, j, int(ensemble.child[i]), bins, y, rng)
-                waiting.remove(j)
-    return drawn
-
-
-def _draw_bin(
-    ensemble: Ensemble, p: Params, i: int, parents: list[int], bins: dict[int, Array], y: Array, rng: Any
-) -> Array:
-    v = int(ensemble.view_bins[ensemble.child[i]])
-    cell, cells = np.zeros(len(y), dtype=np.intp), 1
-    for view in parents:
-        cell = cell * int(ensemble.view_bins[view]) + bins[view]
-        cells *= int(ensemble.view_bins[view])
-    end = int(ensemble.chains.ends[i + 1])
-    table = p["logs"][end - cells * v : end].reshape(cells, v, -1).astype(np.float64)
-    return draw_levels(table, np.ones(v, dtype=bool), cell, y, rng)
-
-
-def _draw_level(ensemble: Ensemble, p: Params, j: int, view: int, bins: dict[int, Array], y: Array, rng: Any) -> Array:
-    """One of the levels of a bin; −1, missing, if the bin is that of missing values."""
-    sizes = p["sizes"]
-    first = int(sizes[:j].sum())
-    counts = p["single"][:, first : first + int(sizes[j])] + 1e-9 * p["exist"][j]  # (K, levels)
-    of_bin = ensemble.view_map[ensemble.view_start[view] : ensemble.view_start[view + 1]]
-    of_bin = np.pad(of_bin[:-1], (0, max(0, int(sizes[j]) - len(of_bin) + 1)), constant_values=255)[: int(sizes[j])]
-    out = np.full(len(y), -1, dtype=np.int64)
-    for b in range(int(ensemble.view_bins[view])):
-        rows = np.flatnonzero(bins[view] == b)
-        share = counts * (of_bin == b)
-        if len(rows) and share.sum() > 0:
-            steps = np.cumsum(share, axis=1)[y[rows]]
-            out[rows] = (rng.random(len(rows))[:, None] * steps[:, -1:] >= steps).sum(axis=1)
-    return np.minimum(out, int(sizes[j]) - 1)

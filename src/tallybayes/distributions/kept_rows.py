@@ -1,8 +1,8 @@
 """A bounded sample of the rows that were learned, which adds up like a count.
 
-Kept are the rows with the smallest hashes of their values; equal rows of a class are one, with the sum of their weights.
-So the sample does not depend on the order of the rows, a row of weight 2 is the row twice, and the sample of two sets of
-rows together is that of their samples. While no more than KEEP different rows were learned it is all of them, and
+Kept are the rows with the smallest hashes of their values; equal rows of a class are one, with the sum of their
+weights. So the sample does not depend on the order of the rows, a row of weight 2 is the row twice, and the sample of
+two sets of rows together is that of their samples. While no more than KEEP different rows were learned it is all of them, and
 forgetting is exact too; beyond, rows that had no place are not remembered when others leave.
 """
 
@@ -132,8 +132,8 @@ def hashes(codes: Array, tokens: list[NDArray[np.uint64]]) -> NDArray[np.uint64]
 
 
 def tokens_of(known: Sequence[Levels | None], sizes: Array) -> list[NDArray[np.uint64]]:
-    """A number for each level of each column, and last one for what is missing, that goes by the level's label and not by
-    the order in which labels were met. Integers and intervals go by their number."""
+    """A number for each level of each column, and last one for what is missing, that goes by the level's label and not
+    by the order in which labels were met. Integers and intervals go by their number."""
     out = []
     for j, size in enumerate(sizes.tolist()):
         labels = known[j].labels[:size] if j < len(known) and (known[j] is not None) else range(size)  # type: ignore[union-attr]

@@ -7,7 +7,8 @@ that the sums over rows (n, mean and centred scatter of each class) add up like 
 Covariance of class k, with S_k its scatter and S the sum of all:
     Σ_k = (1 − γ) [(1 − λ) S_k + λ S] / m_k + γ D + T / (m_k + 1),    m_k = (1 − λ) (n_k − 1) + λ (n − K),
 D the diagonal of S / (n − K), T that of the variances of all rows together: one row's worth of it keeps a column that
-tells the classes apart without a mistake from having no variance at all. λ, γ and the tails are chosen by leave-one-out.
+tells the classes apart without a mistake from having no variance at all. λ, γ and the tails are chosen by
+leave-one-out.
 """
 
 from __future__ import annotations
@@ -115,9 +116,10 @@ class Normals:
 
     def logs(self, z: Floats) -> Floats:
         nothing = np.zeros_like(self.constant)  # the kernel has −½ of the distance
-        distance = -2 * np.asarray(_core.quadratic_scores(_core.Columns(z), self.mean, np.zeros_like(self.mean), self.root, nothing))
+        distance = -2 * np.asarray(
+            _core.quadratic_scores(_core.Columns(z), self.mean, np.zeros_like(self.mean), self.root, nothing)
+        )
         return self.constant - tails(distance, z.shape[1], self.freedom)
-
 
     def by_column(self, line: Scale, codes: Array, d: int) -> tuple[Floats, Floats]:
         """(rows, d, classes) and (classes,): what each column adds, and what is the same for all rows. Of the distance
@@ -186,9 +188,9 @@ def _roots(m: Floats) -> tuple[Floats, Floats] | None:
 def left_out(
     s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float, freedom: Sequence[float] = FREEDOM
 ) -> list[Floats] | None:
-    """(rows, classes) for each ν: log p(z | class) without the row itself, by a rank-one step: with e = z − mean_y and its weight r,
-    S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r). What the sums are divided by, D and T are
-    kept. Rows that are all of their class have no mean without themselves: they are taken to lie on it."""
+    """(rows, classes) for each ν: log p(z | class) without the row itself, by a rank-one step: with e = z − mean_y and
+    its weight r, S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r). What the sums are divided by,
+    D and T are kept. Rows that are all of their class have no mean without themselves: they are taken to lie on it."""
     K, p = s.mean.shape
     below, floor = _bounds(s, lam, gam)
     found = _roots(_covariances(s, lam, gam, below, floor))

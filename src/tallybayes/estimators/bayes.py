@@ -10,16 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.base import Stats
-from tallybayes.distributions.ensemble import WEIGHTING, Ensemble
+from tallybayes.distributions.ensemble import WEIGHTING, Ensemble, only
 from tallybayes.distributions.ensemble_fit import smooth_prior
+from tallybayes.distributions.ensemble_network import log_density
 from tallybayes.distributions.joint import packed
-from tallybayes.distributions.kept_rows import tokens_of
+from tallybayes.distributions.kept_rows import KEYS, tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import OptionError
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.plan import Batch, Group
+from tallybayes.estimators.base import TallyClassifier, _sizes
+from tallybayes.parameters import log_priors
+from tallybayes.plan import Batch, Group, encode_batch
 from tallybayes.schema import Schema
+from tallybayes.source import read_table
+from tallybayes.structures.graph import Graph, shown
 from tallybayes.structures.members import Columns, Recipe, choose
+from tallybayes.structures.said import describe
 from tallybayes.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -34,12 +39,12 @@ EFFORTS = {
 
 
 class BayesClassifier(TallyClassifier):
-    """An ensemble of small Bayesian networks, contexts and a Gaussian discriminant, all of them counts, with a weight for
-    each part and feature that the rows choose by leave-one-out. Give it a table; nothing needs to be tuned.
+    """An ensemble of small Bayesian networks, contexts and a Gaussian discriminant, all of them counts, with a weight
+    for each part and feature that the rows choose by leave-one-out. Give it a table; nothing needs to be tuned.
 
-    Every network draws its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents) backs
-    off to fewer parents as strongly as leave-one-out finds best. The logarithms are averaged over the networks, and the
-    averages weighted.
+    Every network draws its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents)
+    backs off to fewer parents as strongly as leave-one-out finds best. The logarithms are averaged over the networks,
+    and the averages weighted.
 
     Parameters
     ----------
@@ -55,8 +60,8 @@ class BayesClassifier(TallyClassifier):
     parts : sequence of {'networks', 'naive', 'contexts', 'gaussian'}, default=None
         What takes part. None: what effort says.
     weighting : {'features', 'temperature', 'none'}, default=None
-        'features': each part has a weight for each column; 'temperature': one number makes the whole as sure as it should
-        be; 'none': the terms are added as they are. None: what effort says.
+        'features': each part has a weight for each column; 'temperature': one number makes the whole as sure as it
+        should be; 'none': the terms are added as they are. None: what effort says.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         As for TAN.
     alpha : float, default=1.0
@@ -67,6 +72,23 @@ class BayesClassifier(TallyClassifier):
         What to do at predict with a category never met.
     random_state : int, RandomState or None, default=0
         What the cuts and super-parents are drawn with. The same number gives the same bits.
+    tempered : bool, default=False
+        As for every estimator: one more number that leave-one-out chooses, over all rows of fit. The weights are chosen
+        so that it has little to do.
+
+    Attributes
+    ----------
+    weights_ : dict
+        How much each part is believed, for each column where it has a weight for each.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tallybayes import BayesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = BayesClassifier().fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.95)
+    True
     """
 
     _can_be_other = False
@@ -85,6 +107,7 @@ class BayesClassifier(TallyClassifier):
         priors: Any = None,
         unseen: str = "ignore",
         random_state: Any = 0,
+        tempered: bool = False,
     ) -> None:
         self.effort = effort
         self.schema = schema
@@ -97,6 +120,7 @@ class BayesClassifier(TallyClassifier):
         self.priors = priors
         self.unseen = unseen
         self.random_state = random_state
+        self.tempered = tempered
 
     # --- what the parameters mean ------------------------------------------------------------------------------
 
@@ -129,7 +153,9 @@ class BayesClassifier(TallyClassifier):
         try:
             return int(check_random_state(self.random_state).randint(2**31 - 1))
         except ValueError:
-            raise OptionError(f"random_state must be a whole number, a RandomState or None; got {self.random_state!r}.") from None
+            raise OptionError(
+                f"random_state must be a whole number, a RandomState or None; got {self.random_state!r}."
+            ) from None
 
     def _recipe(self) -> Recipe:
         found = EFFORTS[self.effort]
@@ -173,7 +199,9 @@ class BayesClassifier(TallyClassifier):
         ensemble = groups[0].distribution
         if not isinstance(ensemble, Ensemble):
             return self._choose(schema)
-        return (replace(groups[0], distribution=replace(ensemble, weighting=self._recipe().weighting, **self._options())),)
+        return (
+            replace(groups[0], distribution=replace(ensemble, weighting=self._recipe().weighting, **self._options())),
+        )
 
     def _structure(
         self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
@@ -195,18 +223,89 @@ class BayesClassifier(TallyClassifier):
         return (replace(group, distribution=chosen),), replace(total, stats=(stats,))
 
     def empty(self) -> Self:
-        """A model of the same cuts, networks and contexts that has learned nothing: for other machines to learn with, and
-        to merge. It needs rows (partial_fit) before it can answer."""
+        """A model of the same cuts, networks and contexts that has learned nothing: for other machines to learn with,
+        and to merge. It needs rows (partial_fit) before it can answer."""
         self._require_fit()
-        twin = self.copy()
-        (s,), (group,) = self._tally.stats, self._groups
-        ensemble = group.distribution
-        assert isinstance(ensemble, Ensemble)
+        twin, ensemble, (s,) = self.copy(), self._ensemble(), self._tally.stats
         K = len(self.classes_)
-        rows = {key: s[key][..., :0] for key in ("rows", "row_label", "row_weight", "row_key")}
-        stats = {**s, "single": np.zeros_like(s["single"]), **rows, **ensemble.nothing(K, s["chains"].dtype == np.float64)}
+        rows = {key: s[key][..., :0] for key in KEYS}
+        sums = ensemble.nothing(K, s["chains"].dtype == np.float64)
+        stats = {**s, "single": np.zeros_like(s["single"]), **rows, **sums}
         twin._keep(self.schema_, self._groups, Tally(self.classes_, np.zeros(K), (stats,)), self._closed)
         return twin
+
+    # --- saying what it did ------------------------------------------------------------------------------------
+
+    def _ensemble(self) -> Ensemble:
+        ensemble = self._groups[0].distribution
+        assert isinstance(ensemble, Ensemble)
+        return ensemble
+
+    @property
+    def weights_(self) -> dict[str, Any]:
+        self._require_attribute("weights_")
+        ensemble, found = self._ensemble(), self._parameters().parts[0]["weights"]
+        out: dict[str, Any] = {}
+        for part in ensemble.named_parts:
+            own = found[part.first : part.first + part.planes]
+            whole = part.name in ("contexts", "gaussian")
+            each = zip(range(self.schema_.d), own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
+            out[part.name] = float(own[0]) if whole else {self.schema_.name(j): w for j, w in each}
+        return out
+
+    def summary(self) -> str:
+        """What was counted and what was chosen, in words."""
+        self._require_fit()
+        return describe(self._ensemble(), self._parameters().parts[0], self._tally, self.schema_)
+
+    def network(self, i: int = 0) -> Self:
+        """Network i alone, a model of its own: the simplest that this one holds. It can learn, forget and be saved."""
+        self._require_fit()
+        ensemble, (s,), d = self._ensemble(), self._tally.stats, self.schema_.d
+        count = ensemble.networks
+        if not isinstance(i, int | np.integer) or not 0 <= i < count:
+            raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {i!r}.")
+        chains = slice(int(i) * d, (int(i) + 1) * d)
+        cells = ensemble.count_starts(chains.stop)
+        own = only(ensemble, chains)
+        stats = {**s, "chains": s["chains"][cells[chains.start] : cells[chains.stop]]}
+        stats.update({key: value for key, value in own.nothing(len(self.classes_), False).items() if key != "chains"})
+        twin = self.copy().set_params(members=1, parts=("networks",), weighting="temperature")
+        total = replace(self._tally, stats=(stats,))
+        twin._keep(self.schema_, (replace(self._groups[0], distribution=own),), total, self._closed)
+        return twin
+
+    @property
+    def graph_(self) -> Graph:
+        """Who depends on whom, of a model with one network: see network()."""
+        self._require_attribute("graph_")
+        ensemble = self._ensemble()
+        if ensemble.networks != 1:
+            raise AttributeError(
+                f"graph_ is of one network; this model has {ensemble.networks}: ask network(i).graph_."
+            )
+        parents: list[tuple[int, ...]] = [()] * self.schema_.d
+        for i in range(self.schema_.d):
+            views = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]]
+            parents[int(ensemble.view_column[ensemble.child[i]])] = tuple(ensemble.view_column[views].tolist())
+        names = [self.schema_.name(j) for j in range(self.schema_.d)]
+        return shown(tuple(parents), names, None)
+
+    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+        """log p(x) under the first network, a number read as the interval it lies in: the weighted whole is no density."""
+        self._require_fit()
+        ensemble, p = self._ensemble(), self._parameters()
+        if not ensemble.networks:
+            raise OptionError("A BayesClassifier without networks has no p(x): it is its first network's.")
+        start = self._start(p) if priors is None else log_priors(self._tally, priors)
+        with self._speaking():
+            table = self._aligned(read_table(X), self.schema_, fresh=False)
+            batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
+        data = batch.data[0]
+        assert isinstance(data, Coded)
+        joint = start + log_density(ensemble, p.parts[0], data)
+        top = joint.max(axis=1)
+        return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
 
 
 def _columns(s: Stats, total: Tally, data: Coded, ordered: NDArray[np.bool_]) -> Columns:

@@ -146,12 +146,14 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 def shown(parents: Parents, names: Sequence[str], between: Any, target: str = "class") -> Graph:
-    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix. A column may be called as the target is: then
-    the target gets an underscore."""
+    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix, None if it is not known. A column may be called
+    as the target is: then the target gets an underscore."""
     while target in names:
         target += "_"
     edges = tuple(
-        (names[i], names[j], {"mutual_information": float(between[i, j])}) for j, own in enumerate(parents) for i in own
+        (names[i], names[j], {} if between is None else {"mutual_information": float(between[i, j])})
+        for j, own in enumerate(parents)
+        for i in own
     )
     listed = {names[j]: tuple(names[i] for i in own) for j, own in enumerate(parents)}
     return Graph(tuple(names), listed, edges, target)

@@ -209,7 +209,9 @@ def draw(
     found = _core.draw_bins(columns.single, columns.sizes, columns.ordered, members, *bins, mdl, seed)
     ends = np.cumsum(columns.sizes)
     whole = np.empty_like(found[0])
-    whole[:, np.concatenate([c + (e - n) for c, e, n in zip(columns.canonical, ends, columns.sizes, strict=True)])] = found[0]
+    whole[:, np.concatenate([c + (e - n) for c, e, n in zip(columns.canonical, ends, columns.sizes, strict=True)])] = (
+        found[0]
+    )
     return [np.split(m, ends[:-1]) for m in whole], np.asarray(found[1])
 
 

@@ -1,0 +1,66 @@
+"""What an ensemble counted and chose, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tallybayes.distributions.base import Params
+from tallybayes.distributions.ensemble import Ensemble
+from tallybayes.schema import Schema
+from tallybayes.tally import Tally
+
+SHOWN = 12  # columns
+
+
+def describe(ensemble: Ensemble, p: Params, total: Tally, schema: Schema) -> str:
+    (s,) = total.stats
+    contexts = int((ensemble.child < 0).sum())
+    naive = sum(part.planes for part in ensemble.named_parts if part.name == "naive")
+    most = int(np.diff(ensemble.parent_start)[ensemble.child >= 0].max(initial=0))
+    lines = [
+        f"{total.weight.sum():g} rows, {schema.d} columns, {total.K} classes; four passes over the first rows (cuts, "
+        "levels, pairs, chains), one over all that came later.",
+        f"Counted: {ensemble.networks} network{'s' * (ensemble.networks != 1)} with up to {most} super-parents"
+        + (f", {contexts} contexts" if contexts else "")
+        + (", naive Bayes on finer cuts" if naive else "")
+        + (f", a Gaussian discriminant of {len(ensemble.z_column)} dimensions" if len(ensemble.z_column) else "")
+        + f": {s['chains'].size:,} counts, {s['z_mean'].size + s['z_scatter'].size:,} sums.",
+        f"Chosen by leave-one-out on {p['judges']:,} kept rows (log-loss {p['loss']:.4f} with the choices): "
+        f"{len(p['strengths']):,} strengths of back-off" + _numbers(ensemble, p) + ".",
+    ]
+    if p["normal"] is not None:
+        lam, gam, nu = p["normal"]
+        lines.append(
+            f"Gaussian part: {lam:g} of the shared covariance, {gam:g} of the diagonal, "
+            + ("normal tails." if np.isinf(nu) else f"tails of Student's t with {nu:g} degrees of freedom.")
+        )
+    lines += ["", *_table(ensemble, p, schema)]
+    return "\n".join(lines)
+
+
+def _numbers(ensemble: Ensemble, p: Params) -> str:
+    if ensemble.weighting == "none":
+        return ""
+    if ensemble.weighting == "temperature":
+        return f", one temperature ({p['weights'][0]:.3g})"
+    return f", {len(p['weights'])} weights (ridge {p['ridge']:.3g}, {p['steps']} steps), {p['K']} biases"
+
+
+def _table(ensemble: Ensemble, p: Params, schema: Schema) -> list[str]:
+    """The weights, a column of the table in each line: those that are believed most first."""
+    parts = ensemble.named_parts
+    each = [part for part in parts if part.name not in ("contexts", "gaussian")]
+    whole = [part for part in parts if part not in each]
+    found = {part.name: p["weights"][part.first : part.first + part.planes] for part in parts}
+    lines = []
+    if each:
+        own = np.stack([found[part.name][ensemble.plane_of] for part in each], axis=1)
+        names = [schema.name(j) for j in range(schema.d)]
+        wide = max(8, *(len(name) for name in names[:200]))
+        lines.append(f"{'weight':<{wide}}" + "".join(f"{part.name:>15}" for part in each))
+        order = np.argsort(-np.abs(own).sum(axis=1), kind="stable").tolist()
+        lines += [f"{names[j]:<{wide}}" + "".join(f"{w:>15.3f}" for w in own[j]) for j in order[:SHOWN]]
+        if len(order) > SHOWN:
+            lines.append(f"… and {len(order) - SHOWN} more: see weights_")
+    lines += [f"{part.name}: {float(found[part.name][0]):.3f}" for part in whole]
+    return lines
