@@ -46,8 +46,8 @@ class Ensemble(Joint):
     """log P(x | class) ≈ Σ over planes of weight · Σ over its chains of share · log P, and so on for the Gaussian part.
 
     view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
-    chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each, which
-    become one. z_…: a normal_part.Scale, empty for none. plane_of: which plane of a part a column's term goes to.
+    chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each,
+    which become one. z_…: a normal_part.Scale, empty for none. plane_of: which plane of a part a column's term goes to.
     weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'.
     """
 

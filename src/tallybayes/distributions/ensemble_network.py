@@ -96,4 +96,4 @@ def _draw_level(ensemble: Ensemble, p: Params, j: int, view: int, bins: dict[int
         if len(rows) and share.sum() > 0:
             steps = np.cumsum(share, axis=1)[y[rows]]
             out[rows] = (rng.random(len(rows))[:, None] * steps[:, -1:] >= steps).sum(axis=1)
-    return np.minimum(out, counts.shape[1] - 1)
+    return np.asarray(np.minimum(out, counts.shape[1] - 1))

@@ -2,8 +2,8 @@
 
 Kept are the rows with the smallest hashes of their values; equal rows of a class are one, with the sum of their
 weights. So the sample does not depend on the order of the rows, a row of weight 2 is the row twice, and the sample of
-two sets of rows together is that of their samples. While no more than KEEP different rows were learned it is all of them, and
-forgetting is exact too; beyond, rows that had no place are not remembered when others leave.
+two sets of rows together is that of their samples. While no more than KEEP different rows were learned it is all of
+them, and forgetting is exact too; beyond, rows that had no place are not remembered when others leave.
 """
 
 from __future__ import annotations
@@ -154,4 +154,4 @@ def _mix(x: Array) -> Array:
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return np.asarray(x ^ (x >> np.uint64(31)))

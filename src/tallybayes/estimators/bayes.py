@@ -270,7 +270,8 @@ class BayesClassifier(TallyClassifier):
         own = only(ensemble, chains)
         stats = {**s, "chains": s["chains"][cells[chains.start] : cells[chains.stop]]}
         stats.update({key: value for key, value in own.nothing(len(self.classes_), False).items() if key != "chains"})
-        twin = self.copy().set_params(members=1, parts=("networks",), weighting="temperature")
+        twin = self.copy()
+        twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
         total = replace(self._tally, stats=(stats,))
         twin._keep(self.schema_, (replace(self._groups[0], distribution=own),), total, self._closed)
         return twin
@@ -292,7 +293,7 @@ class BayesClassifier(TallyClassifier):
         return shown(tuple(parents), names, None)
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
-        """log p(x) under the first network, a number read as the interval it lies in: the weighted whole is no density."""
+        """log p(x) under the first network, a number read as the interval it is in: the weighted whole is no density."""
         self._require_fit()
         ensemble, p = self._ensemble(), self._parameters()
         if not ensemble.networks:

@@ -146,8 +146,8 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 def shown(parents: Parents, names: Sequence[str], between: Any, target: str = "class") -> Graph:
-    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix, None if it is not known. A column may be called
-    as the target is: then the target gets an underscore."""
+    """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix, None if it is not known. A column may be
+    called as the target is: then the target gets an underscore."""
     while target in names:
         target += "_"
     edges = tuple(

@@ -243,7 +243,7 @@ def information(columns: Columns, batches: Batches, seed: int) -> Information:
     """
     d, K = columns.d, columns.K
     maps, bins = draw(columns, 1, (6, 6), 0.0, seed)
-    counts, luts = list[Floats](), list[Array]()
+    counts, luts = list[Array](), list[Array]()
     for levels, b, part, missing, order in zip(
         maps[0], bins[0].tolist(), columns.split(), columns.missing, columns.canonical, strict=True
     ):
@@ -267,10 +267,10 @@ def information(columns: Columns, batches: Batches, seed: int) -> Information:
         _core.count_tables(coarse, y, w, sizes, tables.columns, tables.starts, joint)
     assert joint is not None
     single = np.ascontiguousarray(np.concatenate(counts, axis=1))
-    found, _ = _core.pair_information(single, joint, sizes, tables.columns, tables.starts)
+    pair, _ = _core.pair_information(single, joint, sizes, tables.columns, tables.starts)
     full = np.stack([np.maximum((c > 0).sum(axis=1) - 1, 0) for c in counts])  # (columns, classes)
     free = (full[pairs[:, 0]] * full[pairs[:, 1]]).sum(axis=1)
-    value = np.asarray(found) - free / (2 * max(float(columns.weight.sum()), 1.0))
+    value = np.asarray(pair) - free / (2 * max(float(columns.weight.sum()), 1.0))
     place = np.full(d, -1)
     place[able] = np.arange(len(able))
     for a, b in ((0, 1), (1, 0)):
