@@ -190,7 +190,8 @@ def left_out(
 ) -> list[Floats] | None:
     """(rows, classes) for each ν: log p(z | class) without the row itself, by a rank-one step: with e = z − mean_y and
     its weight r, S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r). What the sums are divided
-    by, D and T are kept. Rows that are all of their class have no mean without themselves: they are taken to lie on it."""
+    by, D and T are kept. Rows that are all of their class have no mean without themselves: they are taken to lie on
+    it."""
     K, p = s.mean.shape
     below, floor = _bounds(s, lam, gam)
     found = _roots(_covariances(s, lam, gam, below, floor))

@@ -293,7 +293,7 @@ class BayesClassifier(TallyClassifier):
         return shown(tuple(parents), names, None)
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
-        """log p(x) under the first network, a number read as the interval it is in: the weighted whole is no density."""
+        """log p(x) under the first network, a number read as its interval: the weighted whole is no density."""
         self._require_fit()
         ensemble, p = self._ensemble(), self._parameters()
         if not ensemble.networks:
