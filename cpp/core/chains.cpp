@@ -77,7 +77,7 @@ class Learner {
     begin(i, counts + chains_.counts[i] * K_);
     read_rows(i, rows);
     start_rows(rows);
-    std::vector<float> above = base_;
+    std::vector<float> above = base_, here;
     float* out = logs + chains_.rungs[i] * K_;
     for (std::size_t l = 0; l <= parents_; ++l) {
       Rung& rung = rungs_[l];
@@ -99,11 +99,11 @@ class Learner {
       if (of_child_) TB_CALL(leave_out_child, out_of);
       else TB_CALL(leave_out_class, out_of);
       const std::size_t inner = l == 0 || laplace ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
-      std::vector<float> p(rung.n.size());
-      TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_, !of_child_, p.data());
-      TB_CALL(logs_of, p.data(), out, p.size());
-      out += p.size();
-      if (!laplace) above = std::move(p);
+      here.resize(rung.n.size());
+      TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_, !of_child_, here.data());
+      TB_CALL(logs_of, here.data(), out, here.size());
+      out += here.size();
+      if (!laplace) above.swap(here);
     }
     if (terms) TB_CALL(add_logs, p_.data(), static_cast<float>(scale), terms, p_.size());
   }
@@ -114,7 +114,7 @@ class Learner {
     parents_ = chains_.parents(i);
     bins_ = chains_.bins(i);
     of_child_ = chains_.child[i] >= 0;
-    rungs_.assign(parents_ + 1, Rung{});
+    rungs_.resize(std::max(rungs_.size(), parents_ + 1));
     std::size_t contexts = 1;
     for (std::size_t l = 0; l <= parents_; ++l) {
       if (l > 0) contexts *= static_cast<std::size_t>(chains_.views.bins[chains_.parent[chains_.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
@@ -126,15 +126,23 @@ class Learner {
       const std::vector<float>& from = rungs_[l + 1].n;
       const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
       rungs_[l].n.assign(rungs_[l].contexts * row, 0.0f);
-      for (std::size_t u = 0; u < rungs_[l + 1].contexts; ++u) {
-        float* to = rungs_[l].n.data() + u / inner * row;
-        for (std::size_t e = 0; e < row; ++e) to[e] += from[u * row + e];
+      const float* next = from.data();
+      for (std::size_t u = 0; u < rungs_[l].contexts; ++u) {
+        float* to = rungs_[l].n.data() + u * row;
+        for (std::size_t k = 0; k < inner; ++k, next += row) {
+          for (std::size_t e = 0; e < row; ++e) to[e] += next[e];
+        }
       }
     }
-    for (Rung& rung : rungs_) {
+    for (std::size_t l = 0; l <= parents_; ++l) {
+      Rung& rung = rungs_[l];
       rung.total.assign(rung.contexts * (of_child_ ? K_ : 1), 0.0f);
+      const float* next = rung.n.data();
       for (std::size_t u = 0; u < rung.contexts; ++u) {
-        for (std::size_t e = 0; e < row; ++e) rung.total[of_child_ ? u * K_ + e % K_ : u] += rung.n[u * row + e];
+        float* to = rung.total.data() + (of_child_ ? u * K_ : u);
+        for (std::size_t x = 0; x < bins_; ++x, next += K_) {
+          for (std::size_t c = 0; c < K_; ++c) to[of_child_ ? c : 0] += next[c];
+        }
       }
     }
     all_ = 0;

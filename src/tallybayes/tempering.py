@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 LEAST, MOST = 1e-3, 20.0  # of β
 STEPS = 60
 ENOUGH = 1e-9  # relative change of β
+LITTLE = float(np.finfo(np.float64).tiny)
 
 
 def posterior(log_prior: Floats, log_likelihood: Floats, beta: float) -> Floats:
@@ -57,18 +58,26 @@ def best_temperature(
     possible = np.isfinite(prior + L)
     prior, L = np.where(possible, prior, -np.inf), np.where(possible, L, 0.0)
 
+    def shares(beta: float) -> tuple[Floats, Floats]:
+        """Of each class, up to a factor, and that factor: every row's own class is at 0 (but for the prior)."""
+        joint = prior + beta * L
+        joint -= joint.max(axis=1, keepdims=True)
+        np.exp(joint, out=joint)
+        return joint, joint.sum(axis=1)
+
     def slope(beta: float) -> tuple[float, float]:
         """First and second derivative of the loss in log β."""
-        P = np.exp(special.log_softmax(prior + beta * L, axis=1))
-        mean = (P * L).sum(axis=1)
-        variance = (P * np.square(L)).sum(axis=1) - np.square(mean)
+        P, whole = shares(beta)
+        mean = np.einsum("ij,ij->i", P, L) / whole
+        variance = np.einsum("ij,ij,ij->i", P, L, L) / whole - np.square(mean)
         first = beta * float(w @ mean)
         second = first + beta**2 * float(w @ np.maximum(variance, 0.0))
         return first + pull * np.log(beta / to), second + pull
 
     def loss(beta: float) -> float:
-        own = special.log_softmax(prior + beta * L, axis=1)[np.arange(len(y)), y]
-        return -float(w @ own) + pull / 2 * float(np.log(beta / to)) ** 2
+        P, whole = shares(beta)
+        own = np.log(whole / np.maximum(P[np.arange(len(y)), y], LITTLE))
+        return float(w @ own) + pull / 2 * float(np.log(beta / to)) ** 2
 
     if not len(y) or (L == 0).all():
         return to

@@ -35,8 +35,7 @@ def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
     K, parts = base["K"], ensemble.named_parts
     planes = sum(part.planes for part in parts)
     m = min(s["rows"].shape[1], max(200, CELLS // ((planes + 1) * K)))
-    if ensemble.weighting == "features":
-        m = min(m, max(2000, int(WORK / (K * planes**2))))
+    m = min(m, max(FEW, int(WORK / (K * planes**2)) if ensemble.weighting == "features" else 0))
     codes, y, w = np.ascontiguousarray(s["rows"][:, :m]), s["row_label"][:m], s["row_weight"][:m]
     unit = np.minimum(w, 1.0)
     judges = base["class_weight"][y] - unit > 1e-9  # without the others there would be no such class
@@ -179,8 +178,8 @@ def _weights(terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -
     return ridge, v, b, steps
 
 
-def temperature(terms: Array, start: Array, y: Array, w: Array) -> float:
-    return best_temperature(start, terms, y, w, PULL, TO, 1e-4)
+def temperature(terms: Array, start: Array, y: Array, w: Array, enough: float = 1e-4) -> float:
+    return best_temperature(start, terms, y, w, PULL, TO, enough)
 
 
 def choose_normals(
@@ -189,20 +188,19 @@ def choose_normals(
     """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
     few = slice(0, normal_part.JUDGES)
 
-    def losses(pair: tuple[float, float]) -> list[tuple[float, float]]:
-        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair)
+    def loss(pair: tuple[float, float], nu: float) -> float:
+        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair, (nu,))
         if found is None:
-            return [(np.inf, 0.0)]
-        betas = [temperature(logs, start[few], y[few], w[few]) for logs in found]
-        return [
-            (log_loss(start[few] + b * logs, y[few], w[few]), nu)
-            for logs, b, nu in zip(found, betas, normal_part.FREEDOM, strict=True)
-        ]
+            return np.inf
+        b = temperature(found[0], start[few], y[few], w[few], enough=0.02)
+        return log_loss(start[few] + b * found[0], y[few], w[few])
 
+    heavy, light = normal_part.FREEDOM  # the pair is chosen with tails that forgive, then whether they must
     with normal_part.one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
-        tried = list(zip(pool.map(losses, normal_part.CHOICES), normal_part.CHOICES, strict=True))
-        loss, nu, pair = min((*each, pair) for some, pair in tried for each in some)
-        fitted = normal_part.normals(s, *pair, nu) if np.isfinite(loss) else None
+        losses = list(pool.map(lambda pair: loss(pair, heavy), normal_part.CHOICES))
+        pair = normal_part.CHOICES[int(np.argmin(losses))]
+        nu = light if loss(pair, light) < min(losses) else heavy
+        fitted = normal_part.normals(s, *pair, nu) if np.isfinite(min(losses)) else None
         left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
     return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])
 

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
 PARTS = ("networks", "naive", "contexts", "gaussian")
 EFFORTS = {
-    "fast": Recipe(4, 4, 0, 0, gaussian=False, weighting="temperature"),
+    "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature"),
     "balanced": Recipe(16, 16, 4, 20, gaussian=True, weighting="features"),
     "best": Recipe(40, 40, 8, 60, gaussian=True, weighting="features"),
 }
@@ -49,7 +49,7 @@ class BayesClassifier(TallyClassifier):
     Parameters
     ----------
     effort : {'balanced', 'fast', 'best'}, default='balanced'
-        'fast' has 8 networks and one temperature in place of weights. 'balanced' has 32 networks, 20 contexts, a naive
+        'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks, 20 contexts, a naive
         Bayes on finer cuts, a Gaussian discriminant, and weights; 'best' more than twice as many of everything.
     schema : None, str, dict or Schema, default=None
         Kinds of columns where the type does not tell, as for NaiveBayes.
@@ -125,6 +125,7 @@ class BayesClassifier(TallyClassifier):
     # --- what the parameters mean ------------------------------------------------------------------------------
 
     def _check_options(self) -> None:
+        super()._check_options()
         if self.effort not in EFFORTS:
             raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {self.effort!r}.")
         if self.weighting is not None and self.weighting not in WEIGHTING:
