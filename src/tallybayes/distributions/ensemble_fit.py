@@ -49,7 +49,8 @@ def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
     terms = _contexts_outside(ensemble, terms, s["row_key"][:m])
     start = np.tile(smooth_prior(base["class_weight"]), (m, 1))
     if parts and parts[-1].name == "gaussian":
-        found = choose_normals(_z(s), ensemble.line.read(codes), y, unit, start, w * judges)
+        hurry = ensemble.weighting != "features"
+        found = choose_normals(_z(s), ensemble.line.read(codes), y, unit, start, w * judges, hurry)
         p["normal"], p["gaussian"], left = found if found is not None else (None, None, np.zeros((m, K)))
         terms = np.concatenate([terms, left[None].astype(np.float32)])
     centre = _centres(ensemble, terms, start, y, w * judges)
@@ -183,24 +184,27 @@ def temperature(terms: Array, start: Array, y: Array, w: Array, enough: float = 
 
 
 def choose_normals(
-    s: normal_part.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array
+    s: normal_part.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array, hurry: bool
 ) -> tuple[tuple[float, float, float], normal_part.Normals, Array] | None:
     """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
-    few = slice(0, normal_part.JUDGES)
+    few = slice(0, normal_part.JUDGES // 2 if hurry else normal_part.JUDGES)
 
-    def loss(pair: tuple[float, float], nu: float) -> float:
-        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair, (nu,))
+    def losses(pair: tuple[float, float]) -> list[tuple[float, float]]:
+        """For each ν."""
+        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair)
         if found is None:
-            return np.inf
-        b = temperature(found[0], start[few], y[few], w[few], enough=0.02)
-        return log_loss(start[few] + b * found[0], y[few], w[few])
+            return [(np.inf, 0.0)]
+        betas = [temperature(logs, start[few], y[few], w[few], enough=0.02) for logs in found]
+        return [
+            (log_loss(start[few] + b * logs, y[few], w[few]), nu)
+            for logs, b, nu in zip(found, betas, normal_part.FREEDOM, strict=True)
+        ]
 
-    heavy, light = normal_part.FREEDOM  # the pair is chosen with tails that forgive, then whether they must
+    choices = normal_part.CHOICES[: normal_part.HURRY if hurry else None]
     with normal_part.one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
-        losses = list(pool.map(lambda pair: loss(pair, heavy), normal_part.CHOICES))
-        pair = normal_part.CHOICES[int(np.argmin(losses))]
-        nu = light if loss(pair, light) < min(losses) else heavy
-        fitted = normal_part.normals(s, *pair, nu) if np.isfinite(min(losses)) else None
+        tried = zip(pool.map(losses, choices), choices, strict=True)
+        least, nu, pair = min((*each, pair) for some, pair in tried for each in some)
+        fitted = normal_part.normals(s, *pair, nu) if np.isfinite(least) else None
         left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
     return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])
 

@@ -28,9 +28,13 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 FREEDOM = (10.0, np.inf)  # ν of Student's t; the normal distribution has infinitely many
-JUDGES = 600  # rows that choose λ, γ and ν
+JUDGES = 1000  # rows that choose λ, γ and ν
 BLOCK = 1 << 18  # numbers at a time
-CHOICES = ((1.0, 0.0), (1.0, 0.1), (0.5, 0.1), (0.3, 0.5), (0.1, 0.0), (0.1, 0.1), (0.02, 0.2))  # of λ and γ
+CHOICES = (  # of λ and γ, the first of them for those in a hurry
+    (1.0, 0.1), (0.5, 0.1), (0.3, 0.5), (0.1, 0.1), (0.1, 0.0), (0.02, 0.2),
+    (1.0, 0.0), (1.0, 0.5), (0.5, 0.0), (0.02, 0.02), (0.1, 0.9),
+)  # fmt: skip
+HURRY = 6
 
 
 @cache

@@ -32,9 +32,9 @@ Floats = NDArray[np.float64]
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
 PARTS = ("networks", "naive", "contexts", "gaussian")
 EFFORTS = {
-    "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature"),
+    "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
     "balanced": Recipe(16, 16, 4, 20, gaussian=True, weighting="features"),
-    "best": Recipe(40, 40, 8, 60, gaussian=True, weighting="features"),
+    "best": Recipe(40, 40, 8, 60, gaussian=True, weighting="features", per_row=32),
 }
 
 

@@ -44,7 +44,7 @@ class Recipe:
     naive_bins: tuple[int, int] = (10, 25)
     depth: int = 16  # of a context
     tries: int = 6  # columns that are tried for each step of it
-    per_row: int = 8  # counts of one chain for each row
+    per_row: int = 16  # counts of one chain for each row
 
 
 @dataclass(frozen=True, eq=False)
