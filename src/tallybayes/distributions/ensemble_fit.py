@@ -189,21 +189,24 @@ def choose_normals(
     """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
     few = slice(0, normal_part.JUDGES // 2 if hurry else normal_part.JUDGES)
 
-    def losses(pair: tuple[float, float]) -> list[tuple[float, float]]:
+    def losses(pair: tuple[float, float], freedom: tuple[float, ...]) -> list[tuple[float, float]]:
         """For each ν."""
-        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair)
+        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair, freedom)
         if found is None:
             return [(np.inf, 0.0)]
         betas = [temperature(logs, start[few], y[few], w[few], enough=0.02) for logs in found]
         return [
             (log_loss(start[few] + b * logs, y[few], w[few]), nu)
-            for logs, b, nu in zip(found, betas, normal_part.FREEDOM, strict=True)
+            for logs, b, nu in zip(found, betas, freedom, strict=True)
         ]
 
     choices = normal_part.CHOICES[: normal_part.HURRY if hurry else None]
+    first, rest = (normal_part.FREEDOM[:1], normal_part.FREEDOM[1:]) if hurry else (normal_part.FREEDOM, ())
     with normal_part.one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
-        tried = zip(pool.map(losses, choices), choices, strict=True)
+        tried = zip(pool.map(lambda pair: losses(pair, first), choices), choices, strict=True)
         least, nu, pair = min((*each, pair) for some, pair in tried for each in some)
+        if rest and np.isfinite(least):
+            least, nu = min((least, nu), *losses(pair, rest))
         fitted = normal_part.normals(s, *pair, nu) if np.isfinite(least) else None
         left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
     return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])

@@ -49,8 +49,9 @@ class BayesClassifier(TallyClassifier):
     Parameters
     ----------
     effort : {'balanced', 'fast', 'best'}, default='balanced'
-        'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks, 20 contexts, a naive
-        Bayes on finer cuts, a Gaussian discriminant, and weights; 'best' more than twice as many of everything.
+        'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
+        20 contexts, a naive Bayes on finer cuts, a Gaussian discriminant, and weights; 'best' more than twice as many
+        of everything.
     schema : None, str, dict or Schema, default=None
         Kinds of columns where the type does not tell, as for NaiveBayes.
     members : int, default=None
