@@ -92,7 +92,9 @@ def board(*losses: tuple[str, float, bool]) -> tb.Comparison:
     for name, loss, ensemble in losses:
         own = loss + noise
         scores = Scores.none().add(y, np.log(np.stack([np.exp(-own), 1 - np.exp(-own)], axis=1)))
-        entries.append(Entry(name, False, scores, np.ones(1), np.ones(1), own + 0.1 * RNG.random(100), ensemble=ensemble))
+        entries.append(
+            Entry(name, False, scores, np.ones(1), np.ones(1), own + 0.1 * RNG.random(100), ensemble=ensemble)
+        )
     return tb.Comparison(100, [0, 1], 2, tuple(entries))
 
 

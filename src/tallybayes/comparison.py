@@ -180,7 +180,7 @@ def compare_models(
     --------
     >>> from tallybayes import compare_models
     >>> from tallybayes.datasets import load_watermelon
-    >>> compare_models(*load_watermelon(), folds=3).best
+    >>> compare_models(*load_watermelon()).best
     'BayesClassifier'
     """
     table = read_table(X)
