@@ -89,8 +89,8 @@ class SemiSupervised(Wrapper):
             raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
         if any(isinstance(group.distribution, Ensemble) for group in first._groups):
             raise OptionError(
-                "The weighted whole of a BayesClassifier is no density: there is no likelihood to climb. Use NaiveBayes, "
-                "TAN or AODE."
+                "The weighted whole of a BayesClassifier is no density: there is no likelihood to climb. Use "
+                "NaiveBayes, TAN or AODE."
             )
         if any(getattr(group.distribution, "given", False) for group in first._groups):
             raise OptionError(
