@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from textwrap import fill, indent
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from tallybayes import NaiveBayes
+from tallybayes import BayesClassifier, NaiveBayes
 from tallybayes.datasets import load_census, load_watermelon
 from tallybayes.errors import UnseenCategoryWarning
 
@@ -45,7 +46,8 @@ def main() -> None:
     started = time.perf_counter()
     melons()
     rows, y = load_census()
-    compare(rows, y)
+    chosen = compare(rows, y)
+    ensemble(chosen, rows)
     adding(rows, y)
     print(f"\nThe whole tour took {time.perf_counter() - started:.1f} s. More: docs/index.md")
 
@@ -127,7 +129,8 @@ def without(rows: Rows, columns: Sequence[str]) -> Rows:
     return [{k: v for k, v in row.items() if k not in columns} for row in rows]
 
 
-def compare(rows: Rows, y: list[str]) -> None:
+def compare(rows: Rows, y: list[str]) -> BayesClassifier:
+    """Prints how they do, and returns the last BayesClassifier."""
     title("2. Ten thousand people: which distribution suits the numbers?")
     order = np.random.default_rng(0).permutation(len(rows))
     train, test = order[:7000], order[7000:]
@@ -151,6 +154,8 @@ def compare(rows: Rows, y: list[str]) -> None:
         ("NaiveBayes('mdl')", NaiveBayes("mdl"), lambda r: r),
         ("gaussian, capital-* mdl", NaiveBayes(dict.fromkeys(capital, "mdl")), lambda r: r),
         ("the same, no twins **", NaiveBayes(dict.fromkeys(capital, "mdl")), lambda r: without(r, twins)),
+        ("BayesClassifier('fast')", BayesClassifier("fast"), lambda r: r),
+        ("BayesClassifier()", BayesClassifier(), lambda r: r),
         ("logistic regression *", logistic, lambda r: without(r, holes)),
     ]
     print(f"  {'':<25}{'accuracy':>9}{'log-loss':>10}{'fit':>11}{'predict':>11}")
@@ -178,17 +183,40 @@ takes the width for evidence. Cuts ('mdl', 'frequency') do not; so cut such
 columns, or simply all of them, and keep the Gaussian for columns that look like
 one. Naive Bayes also counts evidence twice if two columns say the same: that is
 what logistic regression gains here, and leaving out the twins wins it back.
+BayesClassifier, which needs no such choices, is what part 3 looks into.
 """)
     cut = NaiveBayes("mdl").fit(X, z)
     print("What the cuts say of age:\n")
     show_table(cut, "age")
+    return next(model for _, model, _ in contenders if isinstance(model, BayesClassifier) and model.effort != "fast")
 
 
-# --- three: learning is adding -----------------------------------------------------------------------------------
+# --- three: the one to use when you do not want to choose ---------------------------------------------------------
+
+
+def ensemble(model: BayesClassifier, rows: Rows) -> None:
+    title("3. BayesClassifier: the one to use when you do not want to choose")
+    print("Many small networks, each with its own cuts and its own dependences between")
+    print("columns; contexts and a Gaussian discriminant beside them; and a weight for each")
+    print("part and column, by how well it foretells rows left out. What it did:\n")
+    lines = [
+        fill(line, WIDTH - 4, subsequent_indent="  ") if len(line) > WIDTH - 4 else line
+        for line in model.summary().splitlines()
+    ]
+    print(indent("\n".join(lines), "    "))
+    asked = rows[0]
+    print("\nWhy it answers as it does, for the first person:\n")
+    print(indent(model.explain([asked]).text(0), "    "))
+    graph = str(model.network(0).graph_).splitlines()
+    print("\nOne network of them, alone: what some of its columns depend on.\n")
+    print(indent("\n".join(graph[:4]), "    "))
+
+
+# --- four: learning is adding -----------------------------------------------------------------------------------
 
 
 def adding(rows: Rows, y: list[str]) -> None:
-    title("3. Learning is adding; forgetting is subtracting")
+    title("4. Learning is adding; forgetting is subtracting")
     half = len(rows) // 2
     whole = NaiveBayes().fit(rows, y)
     here = NaiveBayes().fit(rows[:half], y[:half])

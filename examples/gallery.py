@@ -31,9 +31,11 @@ def main() -> None:
             write(names["picture"].figure_, DOCS / piece["image"])
     sys.path.insert(0, str(Path(__file__).parent))
     import discriminants
+    import ensemble
     import networks
 
     write(discriminants.picture(), DOCS / "images" / "discriminants.png", 88)
+    write(ensemble.picture(), DOCS / "images" / "ensemble.png", 88)
     write(networks.picture(), DOCS / "images" / "networks.png", 70)
 
 

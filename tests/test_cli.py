@@ -212,6 +212,17 @@ def test_inspect_shows_a_graph(tmp_path: Path) -> None:
     assert "".join(f"  {line}\n" for line in str(python.graph_).splitlines()) in run("inspect", path).stdout
 
 
+def test_an_ensemble_is_fitted_and_says_what_it_did(tmp_path: Path) -> None:
+    path = tmp_path / "bayes.tb"
+    run("fit", WATERMELON, "-t", "ripe", "-m", "bayes-classifier", "--set", "effort=fast", "-o", path)
+    python = tb.BayesClassifier("fast").fit(X, RIPE)
+    found = answer("inspect", path)
+    assert found["parameters"]["effort"] == "fast"
+    assert found["weights"] == python.weights_
+    assert found["summary"] == python.summary()
+    assert all(f"  {line}\n" in run("inspect", path).stdout for line in python.summary().splitlines() if line)
+
+
 def test_check_and_compare() -> None:
     python = tb.check_assumptions(X, RIPE)
     assert run("check", WATERMELON, "-t", "ripe").stdout == python.text() + "\n"

@@ -15,9 +15,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 import tallybayes as tb
-from tallybayes.comparison import CONTESTANTS, Contestant
+from tallybayes.comparison import CONTESTANTS, Contestant, Entry
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TallybayesError
+from tallybayes.quality import Scores
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(2, size=200)
@@ -49,7 +50,8 @@ def test_discriminants_enter_where_all_columns_are_numbers() -> None:
     assert "NaiveBayes, mdl cuts" in mixed
     assert not any("Discriminant" in name for name in mixed)
     words = {e.name for e in tb.compare_models([{"a": "x"}, {"a": "y"}] * 10, ["u", "v"] * 10, folds=2).entries}
-    assert words == {"NaiveBayes", "logistic regression", "largest class"}  # networks need two columns
+    bayes = {"BayesClassifier", "BayesClassifier, fast", "NaiveBayes"}
+    assert words == {*bayes, "logistic regression", "largest class"}  # the other networks need two columns
 
 
 def test_every_kind_of_table_gives_the_same_board() -> None:
@@ -81,6 +83,30 @@ def test_the_advice_names_the_best_of_the_family() -> None:
     losses = [e.scores.log_loss.value for e in found.entries]
     assert losses == sorted(losses)
     assert json.loads(json.dumps(found.to_dict()))["best"] == found.best
+
+
+def board(*losses: tuple[str, float, bool]) -> tb.Comparison:
+    """Of made-up losses, the same for each of 100 rows but for a little noise."""
+    noise = np.tile([-0.01, 0.01], 50)
+    y, entries = np.zeros(100, int), []
+    for name, loss, ensemble in losses:
+        own = loss + noise
+        scores = Scores.none().add(y, np.log(np.stack([np.exp(-own), 1 - np.exp(-own)], axis=1)))
+        entries.append(
+            Entry(name, False, scores, np.ones(1), np.ones(1), own + 0.1 * RNG.random(100), ensemble=ensemble)
+        )
+    return tb.Comparison(100, [0, 1], 2, tuple(entries))
+
+
+def test_the_advice_says_what_a_smaller_model_would_cost() -> None:
+    near = board(("many", 0.3, True), ("some", 0.305, True), ("one", 0.301, False)).advice
+    assert near.startswith("Use many: ")
+    assert "the best of the smaller models, one, is about as good" in near
+    far = board(("many", 0.3, True), ("some", 0.35, True), ("one", 0.5, False), ("two", 0.6, False)).advice
+    assert "the best of the smaller models, one, is worse by 0.2" in far
+    assert "take that" not in far
+    assert "smaller models" not in board(("one", 0.3, False), ("many", 0.5, True)).advice
+    assert "smaller models" not in board(("many", 0.3, True), ("some", 0.5, True)).advice
 
 
 def test_noise_is_not_called_clear() -> None:

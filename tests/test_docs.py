@@ -125,7 +125,13 @@ def test_the_tour() -> None:
     )
     out = run.stdout.decode("utf-8")
     assert run.returncode == 0, run.stderr.decode("utf-8", "replace")[-2000:]
-    for line in ("ripe      0.0524", "not ripe  6.86e-05", "NaiveBayes('mdl')", "counts equal, to the last bit:"):
+    for line in (
+        "ripe      0.0524",
+        "not ripe  6.86e-05",
+        "NaiveBayes('mdl')",
+        "Counted: 32 networks",
+        "counts equal, to the last bit:",
+    ):
         assert line in out
     assert re.search(r"to the last bit: +yes", out)
     assert re.search(r"sum against whole: \d\.\de-1\d", out)

@@ -202,6 +202,7 @@ def test_minus_one_is_a_class_unless_said_otherwise() -> None:
         ({"tol": -1.0}, [0, 1, None], OptionError, "tol must be"),
         ({"estimator": SklearnGaussianNB()}, [0, 1, None], OptionError, "SelfTrainingClassifier"),
         ({"estimator": tb.ComplementNB()}, [0, 1, None], OptionError, "Use MultinomialNB"),
+        ({"estimator": tb.BayesClassifier("fast")}, [0, 1, None], OptionError, "Use NaiveBayes, TAN or AODE"),
     ],
 )
 def test_what_is_refused(options: Any, y: Any, error: Any, why: str) -> None:

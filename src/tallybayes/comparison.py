@@ -19,6 +19,7 @@ from tallybayes.baselines import LargestClass, Logistic
 from tallybayes.errors import LabelError, OptionError, TallybayesError
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.averaged import AODE
+from tallybayes.estimators.bayes import BayesClassifier
 from tallybayes.estimators.discriminant import RegularizedDiscriminantAnalysis
 from tallybayes.estimators.kdb import KDB
 from tallybayes.estimators.naive import NaiveBayes
@@ -50,15 +51,19 @@ def _all_numbers(schema: Schema) -> bool:
 
 @dataclass(frozen=True)
 class Contestant:
-    """A model that may enter: its name, how it is made for a schema, and which tables it suits."""
+    """A model that may enter: its name, how it is made for a schema, and which tables it suits. ensemble: it holds many
+    networks, so the advice says what a smaller model would cost."""
 
     name: str
     make: Callable[[Schema], Any]
     suits: Callable[[Schema], bool] = _any
     baseline: bool = False
+    ensemble: bool = False
 
 
 CONTESTANTS: list[Contestant] = [
+    Contestant("BayesClassifier", lambda s: BayesClassifier(schema=_kinds(s)), ensemble=True),
+    Contestant("BayesClassifier, fast", lambda s: BayesClassifier("fast", schema=_kinds(s)), ensemble=True),
     Contestant("NaiveBayes", lambda s: NaiveBayes(schema=_kinds(s))),
     Contestant("NaiveBayes, mdl cuts", lambda s: NaiveBayes("mdl", schema=_kinds(s)), _has_numbers),
     Contestant("NaiveBayes, kernel", lambda s: NaiveBayes("kernel", schema=_kinds(s)), _has_numbers),
@@ -93,6 +98,7 @@ class Entry:
     predict_seconds: Floats
     losses: Floats = field(repr=False)
     error: str = ""
+    ensemble: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         if self.error:
@@ -175,7 +181,7 @@ def compare_models(
     >>> from tallybayes import compare_models
     >>> from tallybayes.datasets import load_watermelon
     >>> compare_models(*load_watermelon()).best
-    'logistic regression'
+    'BayesClassifier'
     """
     table = read_table(X)
     codes, labels = read_labels(y, table.n)
@@ -231,7 +237,8 @@ def _enter(contestant: Contestant, schema: Schema, X: Any, y: Array, parts: Sequ
             losses[test[known]] = row_scores(truth[known], log_proba[known])[:, 1]
     except (TallybayesError, ValueError) as e:
         return Entry(contestant.name, contestant.baseline, Scores.none(), np.zeros(1), np.zeros(1), losses, str(e))
-    return Entry(contestant.name, contestant.baseline, scores, np.array(fit_seconds), np.array(predict_seconds), losses)
+    seconds = np.array(fit_seconds), np.array(predict_seconds)
+    return Entry(contestant.name, contestant.baseline, scores, *seconds, losses, ensemble=contestant.ensemble)
 
 
 def rows_of(X: Any, index: Array) -> Any:
@@ -258,10 +265,22 @@ def _advice(entries: Sequence[Entry]) -> str:
         sure = "clearly" if gap > 2 * se else "but not clearly"
         text += f", {sure} ahead of {ours[1].name} ({gap:.3g} ± {se:.2g})"
     text += "."
+    simple = next((e for e in ours[1:] if not e.ensemble), None)
+    if best.ensemble and simple is not None:
+        text += " " + _simpler(best, simple)
     for e in entries:
         if e.baseline:
             text += " " + _beside(best, e)
     return text
+
+
+def _simpler(best: Entry, other: Entry) -> str:
+    """What it would cost to take a model that can be read at a glance."""
+    gap, se = _gap(other, best)
+    text = f"It holds many networks; the best of the smaller models, {other.name}, is "
+    if gap > 2 * se:
+        return f"{text}worse by {gap:.3g} ± {se:.2g}."
+    return f"{text}about as good ({gap:+.3g} ± {se:.2g}): take that if the model should be small, or read at a glance."
 
 
 def _gap(a: Entry, b: Entry) -> tuple[float, float]:

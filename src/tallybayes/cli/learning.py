@@ -18,7 +18,9 @@ def fit(
     data: o.Data,
     target: o.Target,
     out: o.OutModel,
-    model: Annotated[str, typer.Option("--model", "-m", help="The classifier, such as NaiveBayes.")] = "NaiveBayes",
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="The classifier, such as NaiveBayes or BayesClassifier.")
+    ] = "NaiveBayes",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the classifier. May be repeated."),

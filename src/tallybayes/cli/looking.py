@@ -107,6 +107,8 @@ def _contents(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
     }
     if hasattr(model, "graph_"):  # networks: which column depends on which
         document["graph"] = {"parents": model.graph_.parents, "edges": model.graph_.edges}
+    if hasattr(model, "weights_"):  # ensembles: what was counted, and how much each part is believed
+        document |= {"weights": model.weights_, "summary": model.summary()}
     return document
 
 
@@ -124,6 +126,8 @@ def _sheet(model: Any, document: dict[str, Any]) -> str:
     lines += ["columns:", *(f"  {line}" for line in str(model.schema_).splitlines())]
     if "graph" in document:
         lines += ["graph:", *(f"  {line}" for line in str(model.graph_).splitlines())]
+    if "summary" in document:
+        lines += ["what it did:", *(f"  {line}" if line else "" for line in document["summary"].splitlines())]
     if document["history"]:
         lines.append("trained on:")
         lines += [f"  {h['did']}: {h['rows']:,} rows of {', '.join(h['files'])}" for h in document["history"]]

@@ -16,10 +16,10 @@ from tallybayes.distributions.ensemble_network import log_density
 from tallybayes.distributions.joint import packed
 from tallybayes.distributions.kept_rows import KEYS, tokens_of
 from tallybayes.encode import Coded
-from tallybayes.errors import OptionError
+from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier, _sizes
 from tallybayes.parameters import log_priors
-from tallybayes.plan import Batch, Group, encode_batch
+from tallybayes.plan import Batch, Group, encode_batch, same_shape
 from tallybayes.schema import Schema
 from tallybayes.source import read_table
 from tallybayes.structures.graph import Graph, shown
@@ -235,6 +235,20 @@ class BayesClassifier(TallyClassifier):
         stats = {**s, "single": np.zeros_like(s["single"]), **rows, **sums}
         twin._keep(self.schema_, self._groups, Tally(self.classes_, np.zeros(K), (stats,)), self._closed)
         return twin
+
+    def merge(self, other: TallyClassifier) -> Self:
+        """Adds what another model learned, as if its rows had been learned here. Both must come of one: see empty()."""
+        if isinstance(other, BayesClassifier):
+            self._require_fit()
+            other._require_fit()
+            mine, theirs = self.schema_, other.schema_
+            alike = (mine.names, mine.kinds) == (theirs.names, theirs.kinds)
+            if alike and not same_shape(self._groups, other._groups):
+                raise MergeError(
+                    "The two models drew different cuts and networks, and count different things. Fit one of them, and "
+                    "let the other learn with first.empty().partial_fit(X, y): these add."
+                )
+        return super().merge(other)
 
     # --- saying what it did ------------------------------------------------------------------------------------
 

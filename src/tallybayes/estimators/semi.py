@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import tally
 from tallybayes.distributions import Complement
+from tallybayes.distributions.ensemble import Ensemble
 from tallybayes.errors import OptionError, UnseenCategoryWarning, is_number
 from tallybayes.estimators.base import TallyClassifier, _sizes
 from tallybayes.estimators.inputs import check_weights
@@ -39,7 +40,7 @@ class SemiSupervised(Wrapper):
     Parameters
     ----------
     estimator : an estimator of this library
-        Cloned. ComplementNB is refused: its rule is no density.
+        Cloned. ComplementNB and BayesClassifier are refused: their rules are no densities.
     unlabelled : default=None
         The mark of a row without a label, such as −1. None, NaN and NA are always such marks.
     weight : float between 0 and 1, default=1.0
@@ -86,6 +87,11 @@ class SemiSupervised(Wrapper):
         first = clone(self.estimator).set_params(tempered=False).fit(X, *known)
         if any(isinstance(group.distribution, Complement) for group in first._groups):
             raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
+        if any(isinstance(group.distribution, Ensemble) for group in first._groups):
+            raise OptionError(
+                "The weighted whole of a BayesClassifier is no density: there is no likelihood to climb. Use "
+                "NaiveBayes, TAN or AODE."
+            )
         if any(getattr(group.distribution, "given", False) for group in first._groups):
             raise OptionError(
                 "covariance_estimator needs labelled rows, and cannot add others. Use shrinkage= instead."
