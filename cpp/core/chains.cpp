@@ -14,7 +14,8 @@ namespace tb {
 namespace {
 
 constexpr std::size_t kSpan = 4096;  // rows at a time
-constexpr double kMost = 1e30;       // weight of all rows in floats
+constexpr double kMost = 1e30;       // weight of all rows, and strength, in floats
+constexpr float kLeast = 1e-30f;     // strength: a context that was never met keeps the estimate above
 
 // A view of codes of type T: what a code becomes.
 template <class T>
@@ -93,7 +94,7 @@ class Learner {
       }
       if (laplace) strengths[l] = smooth_.alpha * static_cast<double>(of_child_ ? bins_ : K_);
       else if (!smooth_.given) strengths[l] = choose(rung, context, rows);
-      const float a = static_cast<float>(strengths[l]);
+      const float a = std::max(static_cast<float>(std::min(strengths[l], kMost)), kLeast);
       if (laplace) start_again(context, rows, above);
       share(rung, a);
       const LeaveOut out_of{rows.n, K_, bins_, context, child_.data(), rows.y, unit_.data(), rung.n.data(),
@@ -234,8 +235,7 @@ class Learner {
   void share(Rung& rung, float a) const {
     rung.share.resize(rung.total.size());
     for (std::size_t e = 0; e < rung.total.size(); ++e) {
-      const float below = rung.total[e] + a;
-      rung.share[e] = below > 0 ? 1.0f / below : 0.0f;
+      rung.share[e] = 1.0f / (rung.total[e] + a);
     }
   }
 
