@@ -96,6 +96,10 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "KDB all": (lambda: tb.KDB(2, "categorical", select=False), codes),
     "BayesClassifier": (lambda: tb.BayesClassifier(members=4), mixed),
     "BayesClassifier fast": (lambda: tb.BayesClassifier("fast", members=3), words),
+    "BayesClassifier laplace": (
+        lambda: tb.BayesClassifier(members=3, smoothing="laplace", weighting="temperature"),
+        mixed,
+    ),
     "BayesClassifier real": (lambda: tb.BayesClassifier(members=4, random_state=3), real),
 }
 

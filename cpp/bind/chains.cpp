@@ -22,6 +22,11 @@ void expect(bool fits, const char* otherwise) {
   if (!fits) throw nb::value_error(otherwise);
 }
 
+bool all_at_least_0(const Doubles& a) {
+  for (std::size_t i = 0; i < a.shape(0); ++i) if (!(a(i) >= 0 && a(i) <= std::numeric_limits<double>::max())) return false;
+  return true;
+}
+
 // The Python class _core.Chains: a description that was checked once, and owns its numbers.
 class PyChains {
  public:
@@ -126,11 +131,13 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
   check_rows(self, codes, y, w, K);
   expect(counts.shape(0) == chains.counts.back(), "counts must be (cells, classes)");
   const Planes to = planes_of(self, planes, plane, scale, false);
+  expect(all_at_least_0(grid), "grid must be finite and not negative");
+  expect(alpha >= 0 && alpha <= std::numeric_limits<double>::max(), "alpha must be a number of at least 0");
   const Smooth smooth{grid.data(), grid.shape(0), rows, alpha, given.has_value()};
   auto strengths = make_array<double, 1>({static_cast<std::size_t>(chains.parent_start[chains.count]) + chains.count});
   if (given) {
     expect(given->shape(0) == strengths.shape(0), "strengths: one for each rung");
-    for (std::size_t i = 0; i < given->shape(0); ++i) expect((*given)(i) >= 0, "strengths must not be negative");
+    expect(all_at_least_0(*given), "strengths must be finite and not negative");
     std::copy_n(given->data(), given->shape(0), strengths.data());
   }
   auto logs = make_large<float, 2>({chains.rungs.back(), K});

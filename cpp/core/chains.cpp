@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "core/threads.hpp"
 #include "kernels/averaged.hpp"
@@ -13,6 +14,8 @@ namespace tb {
 namespace {
 
 constexpr std::size_t kSpan = 4096;  // rows at a time
+constexpr double kMost = 1e30;       // weight of all rows, and strength, in floats
+constexpr float kLeast = 1e-30f;     // strength: a context that was never met keeps the estimate above
 
 // A view of codes of type T: what a code becomes.
 template <class T>
@@ -82,16 +85,16 @@ class Learner {
     for (std::size_t l = 0; l <= parents_; ++l) {
       Rung& rung = rungs_[l];
       const std::uint32_t* context = context_.data() + l * rows.n;
-      if (l == 0 && !of_child_) {
+      const bool laplace = smooth_.grid_size == 0;
+      if (l == 0 && !of_child_ && !laplace) {
         strengths[0] = 0;
         TB_CALL(logs_of, above.data(), out, K_);
         out += K_;
         continue;
       }
-      const bool laplace = smooth_.grid_size == 0;
-      if (laplace) strengths[l] = smooth_.alpha * static_cast<double>(bins_);
+      if (laplace) strengths[l] = smooth_.alpha * static_cast<double>(of_child_ ? bins_ : K_);
       else if (!smooth_.given) strengths[l] = choose(rung, context, rows);
-      const float a = static_cast<float>(strengths[l]);
+      const float a = std::max(static_cast<float>(std::min(strengths[l], kMost)), kLeast);
       if (laplace) start_again(context, rows, above);
       share(rung, a);
       const LeaveOut out_of{rows.n, K_, bins_, context, child_.data(), rows.y, unit_.data(), rung.n.data(),
@@ -122,6 +125,11 @@ class Learner {
     }
     const std::size_t row = bins_ * K_;
     rungs_[parents_].n.assign(counts, counts + contexts * row);
+    if constexpr (std::is_same_v<Count, double>) {  // weights that a float has no room for: only their shares matter
+      double sum = 0;
+      for (std::size_t e = 0; e < contexts * row; ++e) sum += counts[e];
+      if (sum > kMost) for (std::size_t e = 0; e < contexts * row; ++e) rungs_[parents_].n[e] = static_cast<float>(counts[e] * (kMost / sum));
+    }
     for (std::size_t l = parents_; l-- > 0;) {
       const std::vector<float>& from = rungs_[l + 1].n;
       const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
@@ -235,8 +243,7 @@ class Learner {
   void share(Rung& rung, float a) const {
     rung.share.resize(rung.total.size());
     for (std::size_t e = 0; e < rung.total.size(); ++e) {
-      const float below = rung.total[e] + a;
-      rung.share[e] = below > 0 ? 1.0f / below : 0.0f;
+      rung.share[e] = 1.0f / (rung.total[e] + a);
     }
   }
 
@@ -261,8 +268,8 @@ Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std:
     std::size_t cells = bins(i), all = cells;
     for (std::int64_t e = p_start[i]; e < p_start[i + 1]; ++e) {
       cells *= static_cast<std::size_t>(views.bins[parent[e]]);
-      if (cells >= most) throw std::length_error("a chain has too many cells");
       all += cells;
+      if (all >= most) throw std::length_error("a chain has too many cells");
     }
     counts[i + 1] = counts[i] + cells;
     rungs[i + 1] = rungs[i] + all;

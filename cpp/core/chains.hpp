@@ -38,7 +38,7 @@ struct Chains {
   std::vector<std::size_t> rungs;   // (count + 1): the same for the estimates of all l, shortest first
 
   Chains(const Views& views, std::size_t count, const std::int32_t* child, const std::int32_t* parent,
-         const std::int64_t* parent_start);  // std::length_error if a chain has 2^31 cells or more
+         const std::int64_t* parent_start);  // std::length_error if a chain has 2^31 estimates or more
   std::size_t parents(std::size_t i) const { return static_cast<std::size_t>(parent_start[i + 1] - parent_start[i]); }
   std::size_t bins(std::size_t i) const { return child[i] < 0 ? 1 : static_cast<std::size_t>(views.bins[child[i]]); }
 };

@@ -24,6 +24,7 @@ CELLS = 1 << 26  # numbers in the terms of the kept rows
 WORK = 1.2e9  # products in one step of the weights
 FEW = 2000  # rows for a temperature
 NO_GRID = np.empty(0)
+LEAST = float(np.log(1e-37))  # of a logarithm that has a weight: as cpp/kernels/chains.hpp
 TIMES = (3.0, 1.0, 0.3, 0.1)  # ridges that are tried, times the usual one
 HALVES = 100  # rows from which they are
 RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
@@ -38,7 +39,7 @@ def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
     m = min(m, max(FEW, int(WORK / (K * planes**2)) if ensemble.weighting == "features" else 0))
     codes, y, w = np.ascontiguousarray(s["rows"][:, :m]), s["row_label"][:m], s["row_weight"][:m]
     unit = np.minimum(w, 1.0)
-    judges = base["class_weight"][y] - unit > 1e-9  # without the others there would be no such class
+    judges = base["class_weight"][y] * (1 - 1e-9) > unit  # without the others there would be no such class
     weight = None if (w == 1).all() else w
     most = int(ensemble.plane.max(initial=-1)) + 1
     strengths, logs, terms = ensemble.chains.learn(
@@ -103,8 +104,11 @@ def _grid(ensemble: Ensemble) -> Floats:
 
 
 def _logs(ensemble: Ensemble, s: Stats, logs: Array) -> Array:
-    """Laplace's estimates to the last bit, as every other network has them."""
-    return logs if ensemble.smoothing == "backoff" else np.asarray(ensemble.chains.laplace(s["chains"], ensemble.alpha))
+    """Laplace's estimates to the last bit, as every other network has them. A weight of 0 makes no number of log 0."""
+    if ensemble.smoothing == "backoff":
+        return logs
+    found = np.asarray(ensemble.chains.laplace(s["chains"], ensemble.alpha))
+    return found if ensemble.weighting == "none" else np.maximum(found, LEAST)
 
 
 def _z(s: Stats) -> normal_part.Sums:

@@ -58,8 +58,9 @@ def merged(s: Stats) -> Stats:
     key, label = s["row_key"][order], s["row_label"][order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (key[1:] != key[:-1]) | (label[1:] != label[:-1])
-    weight = np.bincount(np.cumsum(new) - 1, weights=s["row_weight"][order]) if len(order) else np.zeros(0)
-    left = np.flatnonzero(weight > 1e-9)[:KEEP]
+    own, place = s["row_weight"][order], np.cumsum(new) - 1
+    weight, met = (np.bincount(place, weights=w, minlength=0) for w in (own, np.abs(own)))
+    left = np.flatnonzero(weight > 1e-9 * met)[:KEEP]
     return {**picked(s, order[new][left]), "row_weight": weight[left]}
 
 

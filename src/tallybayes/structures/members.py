@@ -15,6 +15,7 @@ from tallybayes.distributions.ensemble import Part
 from tallybayes.distributions.ensemble_fit import grows
 from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.tables import Tables
+from tallybayes.errors import OptionError
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -177,6 +178,12 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: dict[str, A
     if 0 < len(line["z_column"]) <= DIMENSIONS:
         parts.append(Part("gaussian", _end(parts), 1, 1.0))
         fields.update(line)
+    if not parts:
+        raise OptionError(
+            "Nothing is left to count: contexts found no column that tells the classes apart, and a Gaussian part is of 1 "
+            f"to {DIMENSIONS} numbers and frequent categories; these columns make {len(line['z_column'])}. Let 'networks' or 'naive' be "
+            "among the parts."
+        )
     plain = tuple(tuple(part) for part in parts)
     return {**fields, "parts": plain, "plane_of": plane_of, "weighting": recipe.weighting}
 
@@ -293,9 +300,9 @@ def _with_class(c: Floats) -> float:
     n = float(c.sum())
     if n <= 0:
         return 1e-9
-    both = c.sum(axis=1, keepdims=True) * c.sum(axis=0, keepdims=True)
-    here = c > 0
-    value = float((c[here] / n * np.log(c[here] * n / both[here])).sum())
+    share, here = c / n, c > 0
+    both = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
+    value = float((share[here] * np.log(share[here] / both[here])).sum())
     free = max(int((c.sum(axis=0) > 0).sum()) - 1, 0) * max(int((c.sum(axis=1) > 0).sum()) - 1, 0)
     return max(value - free / (2 * n), 1e-6 * max(value, 0.0) + 1e-9)
 
@@ -351,8 +358,9 @@ def numbers(columns: Columns) -> dict[str, Any]:
             continue
         if columns.ordered[j]:
             rank = (np.cumsum(n) - n / 2) / total
+            edge = 0.5 / max(total, float((n > 0).sum()))  # rows may weigh next to nothing
             column.append(j)
-            values.append(np.append(ndtri(np.clip(rank, 0.5 / total, 1 - 0.5 / total)), 0.0))
+            values.append(np.append(ndtri(np.clip(rank, edge, 1 - edge)), 0.0))
             continue
         frequent = [v for v in np.argsort(-n, kind="stable")[:INDICATORS].tolist() if n[v] >= 3]
         for v in sorted(frequent)[1:]:

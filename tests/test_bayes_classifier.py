@@ -1,0 +1,640 @@
+"""BayesClassifier: what it is made of, that it is what simpler models say where it is one, and that nothing breaks it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import tallybayes as tb
+from tallybayes.distributions import kept_rows, normal_part
+from tallybayes.distributions.ensemble import Ensemble, Part
+from tallybayes.errors import OptionError, TableError, TallybayesError
+from tallybayes.plan import encode_batch
+from tallybayes.source import read_table
+from tests.estimators import mixed, words
+from tests.hostile.broken_files import exercise, from_bytes, mutants, to_bytes
+
+PLAIN = {"smoothing": "laplace", "weighting": "none", "priors": "uniform", "parts": ("networks",), "members": 1}
+
+
+def colors(n: int = 80, d: int = 5, seed: int = 0) -> tuple[Any, Any]:
+    """Words that depend on the class and on one another."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    first = rng.integers(0, 4, n)
+    level = np.stack([np.where(rng.random(n) < 0.5, (first + y) % 4, rng.integers(0, 4, n)) for _ in range(d)], axis=1)
+    return np.array(["red", "green", "blue", "grey"], dtype=object)[level], np.array(["a", "b", "c"])[y]
+
+
+def table(n: int = 90, seed: int = 0, gaps: bool = True) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X, y = mixed(rng, n), np.array(["a", "b", "c"])[np.arange(n) % 3]
+    X["length"] += (y == "b") * 1.5
+    if gaps:
+        X.loc[rng.random(n) < 0.1, "length"] = np.nan
+        X.loc[rng.random(n) < 0.1, "color"] = None
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Any, Any, Any]:
+    X, y = table()
+    return tb.BayesClassifier(members=4).fit(X, y), X, y
+
+
+def sound(model: Any, X: Any) -> Any:
+    found = model.predict_proba(X)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    return found
+
+
+# --- what the weights are ------------------------------------------------------------------------------------------
+
+
+def test_a_temperature_is_one_weight_for_all() -> None:
+    X, y = colors()
+    hot = tb.BayesClassifier("fast", members=3, weighting="temperature").fit(X, y)
+    weights = {w for own in hot.weights_.values() for w in own.values()}
+    assert len(weights) == 1
+    plain = tb.BayesClassifier("fast", members=3, weighting="none").fit(X, y)
+    assert {w for own in plain.weights_.values() for w in own.values()} == {1.0}
+    prior = hot._parameters().log_prior
+    (beta,) = weights
+    np.testing.assert_allclose(
+        hot.predict_joint_log_proba(X) - prior, beta * (plain.predict_joint_log_proba(X) - prior), atol=1e-12
+    )
+
+
+def test_without_weights_it_is_the_mean_of_its_networks() -> None:
+    X, y = colors()
+    model = tb.BayesClassifier("fast", members=3, weighting="none").fit(X, y)
+    each = []
+    for i in range(3):
+        alone = model.network(i).set_params(weighting="none")
+        ensemble, p = model.network(i)._ensemble(), model.network(i)._parameters().parts[0]
+        codes = packed_codes(alone, X)
+        one = np.zeros(len(ensemble.plane), np.int32)
+        each.append(ensemble.chains.terms(p["logs"], codes, 1, one, np.ones(len(one)))[0])
+    found = model.predict_joint_log_proba(X) - model._parameters().log_prior
+    np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-6)
+
+
+def packed_codes(model: Any, X: Any) -> Any:
+    from tallybayes.distributions.joint import packed
+    from tallybayes.estimators.base import _sizes
+
+    batch, _ = encode_batch(read_table(X), model.schema_, model._groups, False, _sizes(model))
+    p = model._parameters().parts[0]
+    ((_, codes, _),) = list(packed(batch.data[0], p["sizes"], p["exist"]))
+    return codes
+
+
+def test_weights_of_each_part(fitted: Any) -> None:
+    model, _, _ = fitted
+    assert set(model.weights_) == {"networks", "even networks", "naive", "contexts", "gaussian"}
+    assert set(model.weights_["naive"]) == {"length", "color", "alive", "visits"}
+    assert isinstance(model.weights_["gaussian"], float)
+    text = model.summary()
+    for words_of_part in ("4 networks", "contexts", "naive Bayes on finer cuts", "Gaussian discriminant", "weights", "color"):
+        assert words_of_part in text
+    assert "90 rows, 4 columns, 3 classes" in text
+
+
+@pytest.mark.parametrize(
+    ("parts", "keys"),
+    [
+        (("networks",), {"networks", "even networks"}),
+        (("naive",), {"naive"}),
+        (("contexts", "naive"), {"contexts", "naive"}),
+        (("gaussian",), {"gaussian"}),
+    ],
+)
+def test_some_parts(parts: Any, keys: set[str]) -> None:
+    X, y = table()
+    model = tb.BayesClassifier(members=2, parts=parts).fit(X, y)
+    assert set(model.weights_) == keys
+    sound(model, X)
+    assert set(from_bytes(to_bytes(model)).weights_) == keys
+    if "networks" not in parts:
+        for ask in (lambda: model.score_samples(X), lambda: model.sample(3)):
+            with pytest.raises(OptionError, match="without networks"):
+                ask()
+
+
+# --- it is what simpler models are ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parents", [0, 1, 2])
+def test_one_network_is_a_bayes_network(parents: int) -> None:
+    X, y = colors()
+    model = tb.BayesClassifier(parents=parents, **PLAIN).fit(X, y)
+    drawn = {child: [p for p in own] for child, own in parents_of(model).items()}
+    assert any(drawn.values()) == (parents > 0)
+    other = tb.BayesNetwork({c: p for c, p in drawn.items() if p}, smoothing="laplace", priors="uniform").fit(X, y)
+    np.testing.assert_array_equal(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X))
+    if not parents:
+        for naive in (tb.CategoricalNB(class_prior=[1 / 3] * 3), tb.NaiveBayes(priors="uniform")):
+            np.testing.assert_array_equal(
+                model.predict_joint_log_proba(X), naive.fit(X, y).predict_joint_log_proba(X)
+            )
+
+
+def parents_of(model: Any) -> dict[str, list[str]]:
+    e = model._ensemble()
+    out = {}
+    for i, view in enumerate(e.child.tolist()):
+        own = e.parent[e.parent_start[i] : e.parent_start[i + 1]]
+        out[model.schema_.name(int(e.view_column[view]))] = [model.schema_.name(int(j)) for j in e.view_column[own]]
+    return out
+
+
+@pytest.mark.parametrize("other", [tb.TAN(smoothing="laplace"), tb.KDB(2, smoothing="laplace", select=False)])
+def test_the_chains_of_a_learned_network(other: Any) -> None:
+    """Views that join nothing, and the families of a TAN or KDB as chains: the same scores, bit for bit."""
+    X, y = colors()
+    other = other.fit(X, y)
+    network, p = other._groups[0].distribution, other._parameters().parts[0]
+    d, sizes = len(p["sizes"]), p["sizes"]
+    families = network.families(d)
+    ensemble = Ensemble(
+        order=1, smoothing="laplace", alpha=1.0, columns=d,
+        view_column=np.arange(d, dtype=np.int32), view_start=np.cumsum([0, *(sizes + 1)]).astype(np.int64),
+        view_map=np.concatenate([[*range(n), 255] for n in sizes]).astype(np.uint8), view_bins=sizes.astype(np.int32),
+        child=families.child, parent=families.parent, parent_start=families.start,
+        plane=families.child, share=np.ones(d), plane_of=np.arange(d, dtype=np.int32),
+        parts=(tuple(Part("networks", 0, d, 1.0)),), weighting="none",
+    )  # fmt: skip
+    codes = packed_codes(other, X)
+    labels = np.unique(y, return_inverse=True)[1].astype(np.int32)
+    stats = ensemble.count(ensemble.nothing(3, False), codes, labels, None, 3)
+    logs = ensemble.chains.laplace(stats["chains"], 1.0)
+    found = ensemble.scores(codes, {"logs": logs, "scale": np.ones(d), "gaussian": None})
+    prior = other._parameters().log_prior
+    np.testing.assert_array_equal(prior + found, other.predict_joint_log_proba(X))
+
+
+def test_one_network_alone(fitted: Any) -> None:
+    model, X, y = fitted
+    alone = model.network(2)
+    assert alone._ensemble().networks == 1
+    assert len(alone.graph_.parents if hasattr(alone.graph_, "parents") else parents_of(alone)) == 4
+    sound(alone, X)
+    np.testing.assert_array_equal(
+        alone.predict_joint_log_proba(X), model.network(2).predict_joint_log_proba(X)
+    )
+    # learning with one network alone is learning with all, and taking it alone
+    more, labels = table(seed=5)
+    a, b = alone.copy().partial_fit(more, labels), model.copy().partial_fit(more, labels).network(2)
+    np.testing.assert_array_equal(a._tally.stats[0]["chains"], b._tally.stats[0]["chains"])
+    np.testing.assert_array_equal(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X))
+    np.testing.assert_array_equal(
+        from_bytes(to_bytes(alone)).predict_joint_log_proba(X), alone.predict_joint_log_proba(X)
+    )
+    # the density of the whole is that of the first
+    np.testing.assert_allclose(model.score_samples(X), model.network(0).score_samples(X), atol=1e-5)
+    for i in (-1, 4, "a", None, 1.0):
+        with pytest.raises(OptionError, match="4 networks, from 0 to 3"):
+            model.network(i)
+    with pytest.raises(AttributeError, match=r"ask network\(i\).graph_"):
+        _ = model.graph_
+
+
+# --- the Gaussian part ---------------------------------------------------------------------------------------------
+
+
+def normal_table(n: int = 40, K: int = 3, d: int = 3, seed: int = 0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    y = (np.arange(n) % K).astype(np.int32)
+    z = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + y[:, None]
+    return z, y, rng.choice([0.25, 0.5, 1.0, 3.0], n)
+
+
+@pytest.mark.parametrize("choice", normal_part.CHOICES)
+def test_left_out_of_the_gaussian_part_is_fitting_without_the_row(choice: Any) -> None:
+    z, y, w = normal_table()
+    s = normal_part.sums(z, y, w, 3)
+    unit = np.minimum(w, 1.0)
+    for found, nu in zip(normal_part.left_out(s, z, y, unit, *choice) or [], normal_part.FREEDOM, strict=True):
+        whole = normal_part.normals(s, *choice, nu)
+        assert whole is not None
+        for r in range(0, len(z), 3):
+            less = normal_part.sums(z, y, np.where(np.arange(len(z)) == r, w - unit, w), 3)
+            slow = normal_part.kept(less, whole, *choice, nu)
+            assert slow is not None
+            np.testing.assert_allclose(found[r], slow.logs(z[[r]])[0], rtol=1e-8, atol=1e-8)
+
+
+def test_gaussian_sums_add_and_are_taken_away() -> None:
+    z, y, w = normal_table()
+    y[:5] = 2  # the classes have other shares in the halves
+    a, b = (normal_part.sums(z[half], y[half], w[half], 3) for half in (slice(0, 13), slice(13, None)))
+    both = normal_part.sums(z, y, w, 3)
+    for found, want in ((normal_part.add(a, b), both), (normal_part.add(both, b, -1), a)):
+        for key in ("n", "mean", "scatter"):
+            np.testing.assert_allclose(getattr(found, key), getattr(want, key), atol=1e-11)
+    gone = normal_part.add(both, both, -1)
+    assert not gone.n.any()
+    assert not gone.mean.any()
+    assert not gone.scatter.any()
+
+
+@pytest.mark.parametrize("nu", normal_part.FREEDOM)
+def test_what_each_column_adds_to_the_gaussian_part(nu: float) -> None:
+    line = normal_part.Scale(
+        np.array([0, 0, 2], np.int32), np.array([0, 4, 8, 11], np.int64), np.random.default_rng(1).normal(size=11)
+    )
+    codes = np.random.default_rng(2).integers(0, 4, size=(3, 50)).astype(np.uint8)
+    z, y = line.read(codes), (np.arange(50) % 2).astype(np.int32)
+    normals = normal_part.normals(normal_part.sums(z, y, None, 2), 0.5, 0.1, nu)
+    assert normals is not None
+    each, constant = normals.by_column(line, codes, 3)
+    np.testing.assert_allclose(each.sum(axis=1) + constant, normals.logs(z), atol=1e-10)
+    assert not each[:, 1].any()
+
+
+# --- kept rows -----------------------------------------------------------------------------------------------------
+
+LABELS = (("a", "b", "c"), (0, 1, 2, 3), ("x", "y"))
+
+
+def sample_of(codes: Any, y: Any, w: Any = None) -> Any:
+    sizes = np.array([3, 4, 2])
+    known: Any = [tb.schema.Levels(own) for own in LABELS]
+    return kept_rows.rows_of(codes, sizes, kept_rows.tokens_of(known, sizes), y, w)
+
+
+def same_sample(a: Any, b: Any) -> None:
+    for key in kept_rows.KEYS:
+        np.testing.assert_allclose(a[key], b[key], rtol=1e-12)
+
+
+rows = st.lists(
+    st.tuples(st.sampled_from([0, 1, 2, 255]), st.integers(0, 3), st.sampled_from([0, 1, 255]), st.integers(0, 2)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows, st.integers(0, 40), st.integers(0, 100), st.sampled_from([3, 7, 8000]))
+def test_kept_rows_add_up(found: Any, cut: int, seed: int, keep: int) -> None:
+    array = np.array(found)
+    codes, y = np.ascontiguousarray(array[:, :3].T.astype(np.uint8)), array[:, 3].astype(np.int32)
+    rng = np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_rows, "KEEP", keep)
+        whole = sample_of(codes, y)
+        kept_rows.check(whole, np.array([3, 4, 2]), 3)
+        order = rng.permutation(len(y))
+        same_sample(sample_of(codes[:, order], y[order]), whole)
+        a, b = sample_of(codes[:, :cut], y[:cut]), sample_of(codes[:, cut:], y[cut:])
+        same_sample(kept_rows.joined(a, b), whole)
+        same_sample(kept_rows.joined(b, a), whole)
+        same_sample(sample_of(codes, y, np.full(len(y), 2.0)), sample_of(np.tile(codes, 2), np.tile(y, 2)))
+        if len(np.unique(np.column_stack([codes.T, y]), axis=0)) <= keep:
+            same_sample(kept_rows.joined(whole, b, -1), a)
+            assert whole["row_weight"].sum() == len(y)
+        for factor in (1e-12, 1e12):
+            scaled = sample_of(codes, y, np.full(len(y), factor))
+            np.testing.assert_array_equal(scaled["rows"], whole["rows"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows, st.permutations([0, 1, 2]))
+def test_renumbered_levels_keep_their_hashes(found: Any, order: list[int]) -> None:
+    array = np.array(found)
+    codes, y = np.ascontiguousarray(array[:, :3].T.astype(np.uint8)), array[:, 3].astype(np.int32)
+    sizes = np.array([5, 4, 2])  # two more labels came, and the first three have other numbers
+    to = np.array(order)
+    labels = ["?", "?", "?", "d", "e"]
+    for old, new in enumerate(order):
+        labels[new] = "abc"[old]
+    known: Any = [tb.schema.Levels(tuple(own)) for own in (labels, *LABELS[1:])]
+    moved = codes.copy()
+    moved[0] = np.where(codes[0] == 255, 255, to[np.minimum(codes[0], 2)])
+    again = kept_rows.rows_of(moved, sizes, kept_rows.tokens_of(known, sizes), y, None)
+    same_sample(again, kept_rows.recoded(sample_of(codes, y), sizes, [to, None, None]))
+
+
+def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
+    monkeypatch.setattr(kept_rows, "KEEP", 50)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
+    X[:, 0] += 2 * y
+    model = tb.BayesClassifier(members=2).fit(X, y)
+    assert model._tally.stats[0]["rows"].shape[1] == 50
+    assert model.score(X, y) > 0.7
+    model.forget(X[:300], y[:300])
+    sound(model, X)
+    sound(from_bytes(to_bytes(model)), X)
+
+
+# --- answers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("smoothing", ["backoff", "laplace"])
+def test_explanations_sum_to_the_answer(smoothing: str) -> None:
+    X, y = table()
+    model = tb.BayesClassifier(members=3, smoothing=smoothing).fit(X, y)
+    joint = model.predict_joint_log_proba(X)
+    p = model._parameters()
+    from tallybayes.estimators.base import _sizes
+
+    batch, _ = encode_batch(read_table(X), model.schema_, model._groups, False, _sizes(model))
+    terms = model._ensemble().terms(batch.data[0], p.parts[0], 3)
+    np.testing.assert_allclose(terms.sum(axis=1) + p.log_prior, joint, atol=1e-9)
+    for row in (X.iloc[[0]], X.iloc[[7]]):
+        assert "length" in str(model.explain(row))
+
+
+def test_parts_of_the_rows_learned_apart_and_merged(fitted: Any) -> None:
+    model, X, y = fitted
+    start = model.empty()
+    with pytest.raises(NotFittedError):
+        start.predict(X)
+    assert start._ensemble() is model._ensemble() or start._ensemble().layout() == model._ensemble().layout()
+    whole = start.copy().partial_fit(X, y)
+    left, right = start.copy().partial_fit(X[:40], y[:40]), start.copy().partial_fit(X[40:], y[40:])
+    merged = left.merge(right)
+    for key, value in merged._tally.stats[0].items():
+        np.testing.assert_allclose(value, whole._tally.stats[0][key], atol=1e-10, err_msg=key)
+        np.testing.assert_allclose(value, model._tally.stats[0][key], atol=1e-10, err_msg=key)
+    np.testing.assert_allclose(merged.predict_proba(X), model.predict_proba(X), atol=1e-4)
+    for other in (whole, merged):
+        np.testing.assert_array_equal(from_bytes(to_bytes(other)).predict_proba(X), other.predict_proba(X))
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_files_and_pickles_keep_every_bit(effort: str) -> None:
+    X, y = table()
+    model = tb.BayesClassifier(effort, members=3).fit(X, y)
+    more, labels = table(seed=9)
+    for twin in (from_bytes(to_bytes(model)), pickle.loads(pickle.dumps(model)), model.copy()):
+        np.testing.assert_array_equal(twin.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
+        assert twin.summary() == model.summary()
+        assert to_bytes(twin) == to_bytes(model)
+        np.testing.assert_array_equal(
+            twin.partial_fit(more, labels).predict_proba(X), model.copy().partial_fit(more, labels).predict_proba(X)
+        )
+
+
+def test_random_state() -> None:
+    X, y = table()
+    a, b, c = (tb.BayesClassifier(members=3, random_state=s).fit(X, y) for s in (0, 0, 1))
+    assert to_bytes(a) == to_bytes(b)
+    assert a._ensemble().layout() != c._ensemble().layout()
+    sound(tb.BayesClassifier(members=2, random_state=np.random.RandomState(0)).fit(X, y), X)
+    sound(tb.BayesClassifier(members=2, random_state=None).fit(X, y), X)
+
+
+def bits() -> str:
+    """Everything about a model, as hexadecimal digits."""
+    import hashlib
+
+    X, y = table(n=300)
+    model = tb.BayesClassifier(members=4).fit(X, y)
+    return hashlib.blake2b(to_bytes(model) + model.predict_joint_log_proba(X).tobytes()).hexdigest()
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    run = "from tests.test_bayes_classifier import bits; print(bits())"
+    found = {
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", run], env={**os.environ, "OMP_NUM_THREADS": n}, check=True,
+            capture_output=True, text=True,
+        ).stdout
+        for n in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+# --- what was asked for --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"effort": "slow"}, {"effort": None}, {"members": 0}, {"members": 1001}, {"members": 2.0}, {"members": True},
+        {"parents": -1}, {"parents": 9}, {"parts": ()}, {"parts": "networks"}, {"parts": ("trees",)}, {"parts": 3},
+        {"weighting": "all"}, {"smoothing": "none"}, {"alpha": -1.0}, {"alpha": np.nan}, {"unseen": "other"},
+        {"random_state": -1}, {"random_state": "a"}, {"random_state": 2**32}, {"priors": [0.5, 0.6, 0.7]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_that_are_none(options: Any) -> None:
+    X, y = table(30)
+    with pytest.raises(TallybayesError):
+        tb.BayesClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("parts", [("gaussian",), ("contexts",), ("contexts", "gaussian")])
+def test_parts_that_find_nothing(parts: Any) -> None:
+    with pytest.raises(OptionError, match="Nothing is left to count"):
+        tb.BayesClassifier(parts=parts).fit(np.ones((30, 2)), np.arange(30) % 2)
+
+
+# --- tables that break others --------------------------------------------------------------------------------------
+
+RNG = np.random.default_rng(0)
+REAL, THREE = RNG.normal(size=(60, 4)), np.arange(60) % 3
+
+
+def holes(*where: Any) -> Any:
+    X = REAL.copy()
+    X[where] = np.nan
+    return X
+
+
+TABLES: dict[str, tuple[Any, Any, Any]] = {
+    "one class": (REAL, np.zeros(60), None),
+    "two rows": (REAL[:2], [0, 1], None),
+    "one row": (REAL[:1], ["only"], None),
+    "one column": (REAL[:, :1], THREE, None),
+    "a constant column": (np.column_stack([REAL, np.ones(60)]), THREE, None),
+    "constant columns": (np.ones((60, 2)), THREE, None),
+    "a missing column": (holes(slice(None), 1), THREE, None),
+    "missing columns": (np.full((60, 2), np.nan), THREE, None),
+    "a missing row": (holes(3), THREE, None),
+    "equal rows": (np.tile(REAL[:1], (60, 1)), THREE, None),
+    "two kinds of rows": (np.repeat(REAL[:2], 30, axis=0), np.repeat([0, 1], 30), None),
+    "rows that weigh little": (REAL, THREE, np.full(60, 1e-6)),
+    "rows that weigh nearly nothing": (REAL, THREE, np.full(60, 1e-300)),
+    "rows that weigh much": (REAL, THREE, np.full(60, 1e6)),
+    "rows that weigh more than floats can": (REAL, THREE, np.full(60, 1e45)),
+    "rows of all weights": (REAL, THREE, 10.0 ** RNG.integers(-9, 9, 60)),
+    "a class without weight": (REAL, THREE, (THREE > 0).astype(float)),
+    "huge numbers": (REAL * 1e300, THREE, None),
+    "tiny numbers": (REAL * 1e-310, THREE, None),
+    "far numbers": (REAL + 1e15, THREE, None),
+    "sparse": (sparse.csr_matrix(np.where(REAL > 0.5, REAL, 0.0)), THREE, None),
+    "truths": (REAL > 0, THREE > 0, None),
+    "labels that are words": (REAL, np.array(["x", "y", "ü"])[THREE], None),
+    "one row of a class": (REAL, (np.arange(60) == 7).astype(int), None),
+    "a class per row": (REAL, np.arange(60), None),
+    "a thousand levels": (RNG.integers(0, 1000, size=(800, 1)).astype(str).astype(object), np.arange(800) % 3, None),
+}
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_any_table_has_an_answer(name: str, effort: str) -> None:
+    X, y, w = TABLES[name]
+    model = tb.BayesClassifier(effort, members=3).fit(X, y, sample_weight=w)
+    sound(model, X)
+    assert np.isfinite(model.score_samples(X)).all()
+    assert model.summary()
+    np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("weighting", ["features", "temperature", "none"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-300, 1e300])
+def test_any_alpha_has_an_answer(weighting: str, alpha: float) -> None:
+    X, y = table()
+    sound(tb.BayesClassifier(members=3, smoothing="laplace", alpha=alpha, weighting=weighting).fit(X, y), X)
+
+
+def test_weights_only_matter_by_their_shares_where_rows_are_many() -> None:
+    X, y = table(gaps=False)
+    a, b = (tb.BayesClassifier(members=2).fit(X, y, sample_weight=np.full(90, w)).predict_proba(X) for w in (1e30, 1e45))
+    np.testing.assert_allclose(a, b, atol=0.02)
+
+
+def test_infinities_are_refused() -> None:
+    X = REAL.copy()
+    X[4, 1] = np.inf
+    with pytest.raises(TableError, match="infinity"):
+        tb.BayesClassifier().fit(X, THREE)
+    model = tb.BayesClassifier("fast").fit(REAL, THREE)
+    with pytest.raises(TableError, match="infinity"):
+        model.predict(X)
+
+
+def test_categories_that_were_never_met() -> None:
+    X = pd.DataFrame({"a": list("abc") * 20, "b": list("de") * 30})
+    new = pd.DataFrame({"a": ["z", "a"], "b": ["d", "?"]})
+    model = tb.BayesClassifier(members=3).fit(X, THREE)
+    with pytest.warns(tb.errors.UnseenCategoryWarning):
+        sound(model, new)
+    with pytest.raises(TallybayesError, match="'z'|never met|not met"):
+        tb.BayesClassifier(members=3, unseen="error").fit(X, THREE).predict(new)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_comes_later() -> None:
+    """Classes, categories and missing values that were not there when the networks were drawn."""
+    X, y = table(gaps=False)
+    model = tb.BayesClassifier(members=3).fit(X, y)
+    more = X.copy()
+    more["color"] = ["new", "newer", None] * 30
+    more.loc[::2, "length"] = np.nan
+    more.loc[5] = [np.nan, None, None, np.nan]
+    model.partial_fit(more, y)
+    sound(model, more)
+    model.partial_fit(more, np.full(90, "z"))
+    assert model.classes_.tolist() == ["a", "b", "c", "z"]
+    sound(model, more)
+    assert model.predict(more).tolist().count("z") > 45
+    np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(more), model.predict_proba(more))
+    model.forget(more, np.full(90, "z")).forget(more, y)
+    np.testing.assert_array_equal(
+        model._tally.stats[0]["chains"][:, :3], tb.BayesClassifier(members=3).fit(X, y)._tally.stats[0]["chains"]
+    )
+    sound(model, more)
+    model.forget(X, y)
+    with pytest.raises(NotFittedError, match="forgotten every row"):
+        model.predict(X)
+    sound(model.partial_fit(X, y), X)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_forgetting_a_class_and_all_but_a_row() -> None:
+    model = tb.BayesClassifier(members=3).fit(REAL, THREE)
+    model.forget(REAL[THREE == 1], THREE[THREE == 1])
+    assert (sound(model, REAL)[:, 1] < 0.2).all()
+    keep = np.flatnonzero(THREE != 1)
+    model.forget(REAL[keep[1:]], THREE[keep[1:]])
+    sound(model, REAL)
+    with pytest.raises(TallybayesError):
+        model.forget(REAL, THREE)
+    sound(model, REAL)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_many_classes_and_wide_tables_take_seconds() -> None:
+    """Small enough to be quick, large enough that anything that grows with columns or classes squared shows."""
+    import time
+
+    start = time.process_time()
+    rng = np.random.default_rng(0)
+    sound(tb.BayesClassifier("fast").fit(rng.normal(size=(600, 6)), np.arange(600) % 300), rng.normal(size=(9, 6)))
+    sound(tb.BayesClassifier("fast").fit(rng.normal(size=(40, 1500)), np.arange(40) % 2), rng.normal(size=(9, 1500)))
+    assert time.process_time() - start < 15
+
+
+# --- files made with care ------------------------------------------------------------------------------------------
+
+
+def edited(model: Any, key: str, value: Any) -> Any:
+    """A file of the model in whose ensemble one array, or one of its tally, is another."""
+    ensemble, (s,) = model._ensemble(), model._tally.stats
+    twin = model.copy()
+    if key in s:
+        twin._tally = replace(twin._tally, stats=({**s, key: value},))
+    else:
+        twin._groups = (replace(twin._groups[0], distribution=replace(ensemble, **{key: value})),)
+    return to_bytes(twin)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_array_altered_is_a_model_or_an_error(fitted: Any) -> None:
+    model, X, _ = fitted
+    ensemble, (s,) = model._ensemble(), model._tally.stats
+    arrays = {k: v for k, v in {**vars(ensemble), **s}.items() if isinstance(v, np.ndarray)}
+    found = {"refused": 0, "loaded": 0}
+    assert len(arrays) > 20
+    for key, a in arrays.items():
+        changes = [a[:-1], a[..., :0], a.astype(np.float32), np.append(a.ravel(), a.ravel()[:1]), a[None]]
+        for at in (0, -1):
+            for value in (-1, 0, 1, 255, 2**31 - 1) if a.dtype.kind in "iu" else (np.nan, np.inf, -1.0, 1e300, 0.0):
+                b = a.copy()
+                if b.size:
+                    b.flat[at] = np.array(value).astype(b.dtype)
+                changes.append(b)
+        for b in changes:
+            found[exercise(edited(model, key, b))] += 1
+    assert found["refused"] > 100
+    assert found["loaded"] > 20
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_changed_anywhere(fitted: Any) -> None:
+    X, y = table(30)
+    source = mutants(to_bytes(tb.BayesClassifier(members=2).fit(X, y)), np.random.default_rng(1))
+    found = {"refused": 0, "loaded": 0}
+    for _ in range(80):
+        found[exercise(next(source))] += 1
+    assert min(found.values()) > 0
+
+
+def test_words_of_other_lengths() -> None:
+    """Rows drawn along the first network are rows of the table."""
+    rng = np.random.default_rng(4)
+    X, y = words(rng, 60), np.arange(60) % 2
+    model = tb.BayesClassifier(members=2).fit(X, y)
+    drawn, labels = model.sample(50, random_state=0)
+    assert set(np.asarray(drawn).ravel()) <= set(X.ravel())
+    assert set(labels) <= {0, 1}
