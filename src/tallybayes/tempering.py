@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+import scipy
 
 Floats = NDArray[np.float64]
 LEAST, MOST = 1e-3, 20.0  # of β
@@ -23,7 +23,7 @@ def posterior(log_prior: Floats, log_likelihood: Floats, beta: float) -> Floats:
     """(n, K): log P(class | x); the prior where every class is impossible. A row that holds NaN stays NaN."""
     joint = log_prior + beta * log_likelihood
     none = np.isneginf(joint).all(axis=1, keepdims=True)
-    return np.asarray(special.log_softmax(np.where(none, log_prior, joint), axis=1))
+    return np.asarray(scipy.special.log_softmax(np.where(none, log_prior, joint), axis=1))
 
 
 def score(log_proba: Floats, y: NDArray[Any], w: Floats) -> float:

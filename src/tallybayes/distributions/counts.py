@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+import scipy
 
 from tallybayes import _core
 from tallybayes.distributions.base import (
@@ -249,7 +249,9 @@ class _Entries:
 
     def summed(self, terms: Array) -> Array:
         """(entries, m) → (rows, m)"""
-        place = sparse.csr_matrix((np.ones(len(self.row)), (self.row, np.arange(len(self.row)))), (self.n, len(terms)))
+        place = scipy.sparse.csr_matrix(
+            (np.ones(len(self.row)), (self.row, np.arange(len(self.row)))), (self.n, len(terms))
+        )
         if np.isfinite(terms).all():
             return np.asarray(place @ terms)
         out = np.zeros((self.n, terms.shape[1]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+import scipy
 
 from tallybayes import _core
 from tallybayes.distributions.base import (
@@ -249,7 +249,7 @@ def _log_density(x: float, value: Array, weight: Array, h: float) -> float:
     if not some.any():
         return 0.0  # nothing is known: the column says nothing
     away = (x - value[some]) / h
-    return float(special.logsumexp(-0.5 * away * away, b=weight[some] / weight.sum()) - np.log(h) - HALF_LOG_2PI)
+    return float(scipy.special.logsumexp(-0.5 * away * away, b=weight[some] / weight.sum()) - np.log(h) - HALF_LOG_2PI)
 
 
 def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:

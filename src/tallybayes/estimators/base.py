@@ -347,7 +347,10 @@ class TallyClassifier(
     def _parameters(self) -> Parameters:
         if self._model is None:
             if not self._tally.weight.sum() > 0:
-                raise not_fitted(f"This {type(self).__name__} has forgotten every row it learned. Fit it again.")
+                raise not_fitted(
+                    f"This {type(self).__name__} has forgotten every row it learned, or was made empty. Fit it again, or "
+                    "let it learn rows."
+                )
             self._model = estimate(self._tally, self.schema_, self._groups, self._prior())
         model: Parameters = self._model
         return model

@@ -224,6 +224,14 @@ class BayesClassifier(TallyClassifier):
             stats = chosen.count(stats, codes, labels, weights, total.K)
         return (replace(group, distribution=chosen),), replace(total, stats=(stats,))
 
+    def _keep(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
+        """Counts that are added to or taken from are read when next asked: what is chosen again takes longer than
+        counting."""
+        if self._fitted() and same_shape(groups, self._groups):
+            self._hold(schema, groups, total, closed)
+        else:
+            super()._keep(schema, groups, total, closed)
+
     def empty(self) -> Self:
         """A model of the same cuts, networks and contexts that has learned nothing: for other machines to learn with,
         and to merge. It needs rows (partial_fit) before it can answer."""
