@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 import scipy
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LEAST, MOST = 1e-3, 20.0  # of β

@@ -348,8 +348,8 @@ class TallyClassifier(
         if self._model is None:
             if not self._tally.weight.sum() > 0:
                 raise not_fitted(
-                    f"This {type(self).__name__} has forgotten every row it learned, or was made empty. Fit it again, or "
-                    "let it learn rows."
+                    f"This {type(self).__name__} has forgotten every row it learned, or was made empty. Fit it again, "
+                    "or let it learn rows."
                 )
             self._model = estimate(self._tally, self.schema_, self._groups, self._prior())
         model: Parameters = self._model
