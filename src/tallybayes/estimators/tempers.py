@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from tallybayes import tally, tempering
 from tallybayes.errors import ForgetError, LabelError, OptionError, is_number, listing
@@ -55,7 +55,7 @@ class Tempers:
         if how in ("joint", "best"):
             found = me._answer(X, how, parameters, start / beta)
             return beta * found if how == "joint" else found
-        log = special.log_softmax(beta * me._answer(X, "log_proba", parameters, start / beta), axis=1)
+        log = scipy.special.log_softmax(beta * me._answer(X, "log_proba", parameters, start / beta), axis=1)
         return np.exp(log) if how == "proba" else log
 
     # --- leaving rows out --------------------------------------------------------------------------------------
