@@ -40,6 +40,8 @@ ALL = [
     tb.AODE(cuts=None),
     tb.AnDE(),
     tb.BayesNetwork(),
+    tb.BayesClassifier("fast"),
+    tb.BayesClassifier(members=2),
 ]
 
 
@@ -100,9 +102,14 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "cuts": "frequency",
         "bins": 3,
         "min_count": 15,
-        "weighting": "information",
+        "weighting": "none" if isinstance(estimator, tb.BayesClassifier) else "information",
         "subsumption": True,
         "tempered": not getattr(estimator, "tempered", False),
+        "effort": "best",
+        "members": 5,
+        "parents": 0,
+        "parts": ("naive",),
+        "random_state": 7,
     }
     fixed: dict[str, dict[str, Any]] = {  # what another parameter must be for this one to have a say
         "bins": {"cuts": "width"},

@@ -136,7 +136,7 @@ class BayesClassifier(TallyClassifier):
             ):
                 raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {value!r}.")
         if self.parts is not None and (
-            isinstance(self.parts, str) or not self.parts or any(part not in PARTS for part in self.parts)
+            not isinstance(self.parts, list | tuple) or not self.parts or any(part not in PARTS for part in self.parts)
         ):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {self.parts!r}.")
         if self.unseen not in ("ignore", "error"):
