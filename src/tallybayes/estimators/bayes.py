@@ -65,7 +65,7 @@ class BayesClassifier(TallyClassifier):
     smoothing : {'backoff', 'laplace'}, default='backoff'
         As for TAN.
     alpha : float, default=1.0
-        Laplace's correction.
+        Laplace's correction, of smoothing='laplace'.
     priors : None, 'uniform', 'laplace', array or dict, default=None
         None counts the classes, and adds half a row to each.
     unseen : {'ignore', 'error'}, default='ignore'
