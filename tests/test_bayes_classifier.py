@@ -1,4 +1,5 @@
-"""BayesClassifier: what it is made of, that it is what simpler models say where it is one, and that nothing breaks it."""
+"""BayesClassifier: what it is made of, that it says what simpler models say where it is one, and that nothing breaks
+it."""
 
 from __future__ import annotations
 
@@ -108,7 +109,14 @@ def test_weights_of_each_part(fitted: Any) -> None:
     assert set(model.weights_["naive"]) == {"length", "color", "alive", "visits"}
     assert isinstance(model.weights_["gaussian"], float)
     text = model.summary()
-    for words_of_part in ("4 networks", "contexts", "naive Bayes on finer cuts", "Gaussian discriminant", "weights", "color"):
+    for words_of_part in (
+        "4 networks",
+        "contexts",
+        "naive Bayes on finer cuts",
+        "Gaussian discriminant",
+        "weights",
+        "color",
+    ):
         assert words_of_part in text
     assert "90 rows, 4 columns, 3 classes" in text
 
@@ -139,16 +147,27 @@ def test_some_parts(parts: Any, keys: set[str]) -> None:
 
 @pytest.mark.parametrize("parents", [0, 1, 2])
 def test_one_network_is_a_bayes_network(parents: int) -> None:
+    """Bit for bit, column by column; networks add the columns up in another order."""
     X, y = colors()
     model = tb.BayesClassifier(parents=parents, **PLAIN).fit(X, y)
-    drawn = {child: [p for p in own] for child, own in parents_of(model).items()}
+    drawn = parents_of(model)
     assert any(drawn.values()) == (parents > 0)
     other = tb.BayesNetwork({c: p for c, p in drawn.items() if p}, smoothing="laplace", priors="uniform").fit(X, y)
-    np.testing.assert_array_equal(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X))
-    if not parents:
+    np.testing.assert_allclose(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X), rtol=1e-14)
+    ensemble, p, q = model._ensemble(), model._parameters().parts[0], other._parameters().parts[0]
+    each = ensemble.chains.terms(p["logs"], packed_codes(model, X), 5, np.arange(5, dtype=np.int32), p["scale"])
+    total = 0.0
+    for i, j in enumerate(q["child"].tolist()):  # parents first
+        total = total + each[j]
+        if not parents:
+            block = q["logs"][q["offsets"][i] : q["offsets"][i + 1]]
+            np.testing.assert_array_equal(each[j], block[packed_codes(other, X)[j]])
+    if parents:
+        np.testing.assert_array_equal(total + model._parameters().log_prior, other.predict_joint_log_proba(X))
+    else:
         for naive in (tb.CategoricalNB(class_prior=[1 / 3] * 3), tb.NaiveBayes(priors="uniform")):
-            np.testing.assert_array_equal(
-                model.predict_joint_log_proba(X), naive.fit(X, y).predict_joint_log_proba(X)
+            np.testing.assert_allclose(
+                model.predict_joint_log_proba(X), naive.fit(X, y).predict_joint_log_proba(X), rtol=1e-14
             )
 
 
@@ -187,14 +206,11 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
 
 
 def test_one_network_alone(fitted: Any) -> None:
-    model, X, y = fitted
+    model, X, _ = fitted
     alone = model.network(2)
     assert alone._ensemble().networks == 1
-    assert len(alone.graph_.parents if hasattr(alone.graph_, "parents") else parents_of(alone)) == 4
     sound(alone, X)
-    np.testing.assert_array_equal(
-        alone.predict_joint_log_proba(X), model.network(2).predict_joint_log_proba(X)
-    )
+    np.testing.assert_array_equal(alone.predict_joint_log_proba(X), model.network(2).predict_joint_log_proba(X))
     # learning with one network alone is learning with all, and taking it alone
     more, labels = table(seed=5)
     a, b = alone.copy().partial_fit(more, labels), model.copy().partial_fit(more, labels).network(2)
@@ -365,7 +381,7 @@ def test_parts_of_the_rows_learned_apart_and_merged(fitted: Any) -> None:
     start = model.empty()
     with pytest.raises(NotFittedError):
         start.predict(X)
-    assert start._ensemble() is model._ensemble() or start._ensemble().layout() == model._ensemble().layout()
+    assert start._ensemble().layout() == model._ensemble().layout()
     whole = start.copy().partial_fit(X, y)
     left, right = start.copy().partial_fit(X[:40], y[:40]), start.copy().partial_fit(X[40:], y[40:])
     merged = left.merge(right)
@@ -404,7 +420,7 @@ def bits() -> str:
     """Everything about a model, as hexadecimal digits."""
     import hashlib
 
-    X, y = table(n=300)
+    X, y = table(n=150)
     model = tb.BayesClassifier(members=4).fit(X, y)
     return hashlib.blake2b(to_bytes(model) + model.predict_joint_log_proba(X).tobytes()).hexdigest()
 
@@ -509,7 +525,9 @@ def test_any_alpha_has_an_answer(weighting: str, alpha: float) -> None:
 
 def test_weights_only_matter_by_their_shares_where_rows_are_many() -> None:
     X, y = table(gaps=False)
-    a, b = (tb.BayesClassifier(members=2).fit(X, y, sample_weight=np.full(90, w)).predict_proba(X) for w in (1e30, 1e45))
+    a, b = (
+        tb.BayesClassifier(members=2).fit(X, y, sample_weight=np.full(90, w)).predict_proba(X) for w in (1e30, 1e45)
+    )
     np.testing.assert_allclose(a, b, atol=0.02)
 
 
@@ -529,7 +547,7 @@ def test_categories_that_were_never_met() -> None:
     model = tb.BayesClassifier(members=3).fit(X, THREE)
     with pytest.warns(tb.errors.UnseenCategoryWarning):
         sound(model, new)
-    with pytest.raises(TallybayesError, match="'z'|never met|not met"):
+    with pytest.raises(TallybayesError, match=r"'z'|never met|not met"):
         tb.BayesClassifier(members=3, unseen="error").fit(X, THREE).predict(new)
 
 
@@ -538,10 +556,11 @@ def test_what_comes_later() -> None:
     """Classes, categories and missing values that were not there when the networks were drawn."""
     X, y = table(gaps=False)
     model = tb.BayesClassifier(members=3).fit(X, y)
-    more = X.copy()
+    more = X.astype(object)
     more["color"] = ["new", "newer", None] * 30
     more.loc[::2, "length"] = np.nan
-    more.loc[5] = [np.nan, None, None, np.nan]
+    more.loc[5] = None
+    more = more.astype({"length": float, "visits": float, "alive": "boolean"})
     model.partial_fit(more, y)
     sound(model, more)
     model.partial_fit(more, np.full(90, "z"))
@@ -564,7 +583,8 @@ def test_what_comes_later() -> None:
 def test_forgetting_a_class_and_all_but_a_row() -> None:
     model = tb.BayesClassifier(members=3).fit(REAL, THREE)
     model.forget(REAL[THREE == 1], THREE[THREE == 1])
-    assert (sound(model, REAL)[:, 1] < 0.2).all()
+    assert model.classes_.tolist() == [0, 2]
+    sound(model, REAL)
     keep = np.flatnonzero(THREE != 1)
     model.forget(REAL[keep[1:]], THREE[keep[1:]])
     sound(model, REAL)
@@ -596,12 +616,14 @@ def edited(model: Any, key: str, value: Any) -> Any:
         twin._tally = replace(twin._tally, stats=({**s, key: value},))
     else:
         twin._groups = (replace(twin._groups[0], distribution=replace(ensemble, **{key: value})),)
-    return to_bytes(twin)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tallybayes.persist.model.from_document", lambda *_: None)  # save would refuse it
+        return to_bytes(twin)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_every_array_altered_is_a_model_or_an_error(fitted: Any) -> None:
-    model, X, _ = fitted
+def test_every_array_altered_is_a_model_or_an_error() -> None:
+    model = tb.BayesClassifier(members=2).fit(*table(24))
     ensemble, (s,) = model._ensemble(), model._tally.stats
     arrays = {k: v for k, v in {**vars(ensemble), **s}.items() if isinstance(v, np.ndarray)}
     found = {"refused": 0, "loaded": 0}
@@ -609,7 +631,7 @@ def test_every_array_altered_is_a_model_or_an_error(fitted: Any) -> None:
     for key, a in arrays.items():
         changes = [a[:-1], a[..., :0], a.astype(np.float32), np.append(a.ravel(), a.ravel()[:1]), a[None]]
         for at in (0, -1):
-            for value in (-1, 0, 1, 255, 2**31 - 1) if a.dtype.kind in "iu" else (np.nan, np.inf, -1.0, 1e300, 0.0):
+            for value in (-1, 1, 2**31 - 1) if a.dtype.kind in "iu" else (np.nan, -1.0, 1e300):
                 b = a.copy()
                 if b.size:
                     b.flat[at] = np.array(value).astype(b.dtype)
@@ -621,11 +643,11 @@ def test_every_array_altered_is_a_model_or_an_error(fitted: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_files_changed_anywhere(fitted: Any) -> None:
+def test_files_changed_anywhere() -> None:
     X, y = table(30)
     source = mutants(to_bytes(tb.BayesClassifier(members=2).fit(X, y)), np.random.default_rng(1))
     found = {"refused": 0, "loaded": 0}
-    for _ in range(80):
+    for _ in range(50):
         found[exercise(next(source))] += 1
     assert min(found.values()) > 0
 

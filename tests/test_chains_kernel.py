@@ -26,7 +26,7 @@ PLANE = np.arange(len(CHAINS), dtype=np.int32)
 ONES = np.ones(len(CHAINS))
 
 
-def description(views=VIEWS, chains=CHAINS, columns=len(SIZES)):
+def description(views=VIEWS, chains=CHAINS, columns=3):
     return [
         columns,
         np.array([v[0] for v in views], np.int32),
@@ -140,8 +140,9 @@ def test_counts(chains, dtype, weights):
     np.testing.assert_allclose(found, 2 * before)
 
 
+@pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize(("K", "dtype", "weights"), [(3, np.uint8, False), (2, np.uint16, True), (5, np.uint32, True)])
-def test_logs_and_left_out_terms(chains, isa, K, dtype, weights):
+def test_logs_and_left_out_terms(chains, K, dtype, weights):
     rows = Rows(n=120, K=K, dtype=dtype, weights=weights)
     counts = rows.counted(chains)
     strengths, logs, left = chains.learn(counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
@@ -211,8 +212,9 @@ def test_given_strengths(chains):
     np.testing.assert_array_equal(part, left[:, 7:30])
 
 
+@pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize("alpha", [1.0, 0.3, 0.0])
-def test_laplace(chains, isa, alpha):
+def test_laplace(chains, alpha):
     rows = Rows(n=60)
     counts = rows.counted(chains)
     _, floats, left = chains.learn(counts, rows.codes, rows.y, None, NO_GRID, 0, alpha, len(CHAINS), PLANE, ONES)
@@ -264,7 +266,8 @@ def test_laplace_is_what_families_say_to_the_last_bit():
 
 
 # ---- planes ------------------------------------------------------------------------------------------------------
-def test_planes_and_scales(chains, isa):
+@pytest.mark.usefixtures("isa")
+def test_planes_and_scales(chains):
     rows = Rows(n=70)
     counts = rows.counted(chains)
     learned = (rows.codes, rows.y, None, GRID, 1000, 1.0)
@@ -364,15 +367,29 @@ def test_weights_of_any_size(chains):
 
 # ---- safe --------------------------------------------------------------------------------------------------------
 BAD = [
-    (1, [9, 1, 2, 1, 0], "no column"), (1, [-1, 1, 2, 1, 0], "no column"),
-    (2, [0, 6, 11, 18, 23], "a start and bins"), (2, [0, 6, 6, 18, 23, 29], "no map"), (2, [1, 6, 11, 18, 23, 29], "start"),
-    (2, [0, 6, 11, 18, 23, 40], "no map"), (2, [0, 6, 11, 18, 23, -1], "no map"), (2, [0, 6, 11, 40, 23, 29], "no map"),
-    (4, [5, 5, 3, 4, 0], "1 to 254"), (4, [5, 5, 3, 4, 255], "1 to 254"), (4, [5, 5, 2, 4, 3], "bin is not there"), (4, [5, 5], "bins"),
-    (5, [5, 2, -1, 2, 0, -1, 4, -1], "child"), (5, [-2, 2, -1, 2, 0, -1, 4, -1], "child"), (5, [0], "parent_start"),
-    (6, [5] * 11, "parent"), (6, [-1] * 11, "parent"), (6, [0], "parent_start"),
-    (7, [0, 2, 1, 5, 5, 7, 10, 11, 11], "fall"), (7, [0, 2, 3, 5, 5, 7, 10, 11, 12], "end with"), (7, [1, 2, 3, 5, 5, 7, 10, 11, 11], "parent_start"),
+    (1, [9, 1, 2, 1, 0], "no column"),
+    (1, [-1, 1, 2, 1, 0], "no column"),
+    (2, [0, 6, 11, 18, 23], "a start and bins"),
+    (2, [0, 6, 6, 18, 23, 29], "no map"),
+    (2, [1, 6, 11, 18, 23, 29], "start"),
+    (2, [0, 6, 11, 18, 23, 40], "no map"),
+    (2, [0, 6, 11, 18, 23, -1], "no map"),
+    (2, [0, 6, 11, 40, 23, 29], "no map"),
+    (4, [5, 5, 3, 4, 0], "1 to 254"),
+    (4, [5, 5, 3, 4, 255], "1 to 254"),
+    (4, [5, 5, 2, 4, 3], "bin is not there"),
+    (4, [5, 5], "bins"),
+    (5, [5, 2, -1, 2, 0, -1, 4, -1], "child"),
+    (5, [-2, 2, -1, 2, 0, -1, 4, -1], "child"),
+    (5, [0], "parent_start"),
+    (6, [5] * 11, "parent"),
+    (6, [-1] * 11, "parent"),
+    (6, [0], "parent_start"),
+    (7, [0, 2, 1, 5, 5, 7, 10, 11, 11], "fall"),
+    (7, [0, 2, 3, 5, 5, 7, 10, 11, 12], "end with"),
+    (7, [1, 2, 3, 5, 5, 7, 10, 11, 11], "parent_start"),
     (7, [], "parent_start"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("which", "value", "message"), BAD)

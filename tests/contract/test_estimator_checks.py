@@ -40,6 +40,8 @@ ALL = [
     tb.AODE(cuts=None),
     tb.AnDE(),
     tb.BayesNetwork(),
+    tb.BayesClassifier("fast"),
+    tb.BayesClassifier(members=2),
 ]
 
 
@@ -100,9 +102,14 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "cuts": "frequency",
         "bins": 3,
         "min_count": 15,
-        "weighting": "information",
+        "weighting": "none" if isinstance(estimator, tb.BayesClassifier) else "information",
         "subsumption": True,
         "tempered": not getattr(estimator, "tempered", False),
+        "effort": "best",
+        "members": 5,
+        "parents": 0,
+        "parts": ("naive",),
+        "random_state": 7,
     }
     fixed: dict[str, dict[str, Any]] = {  # what another parameter must be for this one to have a say
         "bins": {"cuts": "width"},
@@ -122,13 +129,14 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "tempered": {"cuts": "width"},
     }
     network = hasattr(estimator, "cuts")
+    counted: dict[str, Any] = {"distributions": None} if "distributions" in estimator.get_params() else {}
 
     def answer(**change: Any) -> Any:
         model = type(estimator)(**{**estimator.get_params(), **change})
         if "alpha" not in change and "force_alpha" in change:
             model.set_params(alpha=0.0)
         if "unseen" in change and "schema" in model.get_params():
-            model.set_params(schema="categorical", **({} if network else {"distributions": None}))
+            model.set_params(schema="categorical", **counted)
         if "subsumption" in change:  # the second column follows from the first
             always = np.column_stack([np.tile([0, 1], 150), np.tile([0, 1, 1, 1], 75), np.tile([0, 1, 2], 100)])
             return model.set_params(schema="categorical").fit(always, np.tile(y, 5)).predict_proba(always).tolist()
@@ -153,9 +161,11 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
             warnings.simplefilter("ignore")
             base = {"alpha": 0.0} if name == "force_alpha" else {}
             if name in ("alpha", "unseen") and "schema" in estimator.get_params():
-                base = {"schema": "categorical", **({} if network else {"distributions": None})}
+                base = {"schema": "categorical", **counted}
             if name in ("ddof", "variance", "var_smoothing", "tempered") and "distributions" in estimator.get_params():
                 base = {"distributions": None}
+            if name == "alpha" and isinstance(estimator, tb.BayesClassifier):
+                base = {"smoothing": "laplace"}
             if network:
                 base = {**base, **fixed.get(name, {})}
             before = answer(**{**base, name: getattr(estimator, name)})

@@ -39,6 +39,7 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             "visits": counts[:, 0],
         }
     )
+    gappy = mixed.assign(größe=gaps[:, 0])
     asked = [{"größe": 0.3, "color": "蓝", "alive": True, "visits": 2}, {"größe": 1.0}, {"color": "never", "visits": 0}]
     chosen = {"sugar": Kernel("scott"), "density": "frequency"}
     return {
@@ -74,6 +75,11 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],
         ),
         "v1-diagonal-fourth": (tb.GaussianDiscriminant("diagonal", shrinkage="ledoit-wolf").fit(gaps, y), numbers),
+        "v1-bayes-mixed": (tb.BayesClassifier(members=4).fit(gappy, y), asked),
+        "v1-bayes-fast-weighted": (
+            tb.BayesClassifier("fast", members=3, smoothing="laplace").fit(counts, y, sample_weight=0.5 + y),
+            whole,
+        ),
         "v1-diagonal-auto": (tb.GaussianDiscriminant("diagonal", alpha="auto", shrinkage="auto").fit(X, y), numbers),
     }
 

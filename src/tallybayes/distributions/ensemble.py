@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import ensemble_fit, ensemble_network, kept_rows, normal_part
+from tallybayes.distributions import ensemble_check, ensemble_fit, ensemble_network, kept_rows, normal_part
 from tallybayes.distributions.base import Array, Context, Params, Stats, Weights, expect, spread, subtract
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.joint import Joint, _count_single, _sum, _take, packed
@@ -199,34 +199,14 @@ class Ensemble(Joint):
         room = np.array([RAW_LIMIT if known is None else max(1, len(known)) for known in context.levels])
         if sizes.dtype != np.int64 or sizes.shape != (d,) or (sizes < 1).any() or (sizes > room).any():
             raise ValueError("'sizes' is not the number of levels of each column, of those that the schema lists")
-        self._check_choices(d)
-        chains, p = s["chains"], len(self.z_column)
-        if chains.dtype not in (np.uint32, np.float64) or chains.shape != (self.chains.cells, K):
-            raise ValueError(f"'chains' is {chains.dtype} of shape {chains.shape}; expected {(self.chains.cells, K)}")
-        if chains.dtype == np.float64 and not (np.isfinite(chains) & (chains >= 0)).all():
-            raise ValueError("'chains' holds NaN, an infinity or a negative number")
+        if self.weighting not in WEIGHTING:
+            raise ValueError(f"'weighting' is {self.weighting!r:.60}")
+        ensemble_check.choices(self, d)
+        p = len(self.z_column)
         shapes = {"single": (K, int(sizes.sum())), "z_n": (K,), "z_mean": (K, p), "z_scatter": (K, p, p)}
         expect({key: s[key] for key in shapes}, shapes, at_least_0=("single", "z_n"))
         kept_rows.check(s, sizes, K)
-
-    def _check_choices(self, d: int) -> None:
-        """What was chosen may come from a file as well."""
-        planes = [(p.first, p.planes) for p in self.named_parts]
-        if self.columns != d or self.plane_of.shape != (d,) or self.weighting not in WEIGHTING:
-            raise ValueError("its choices are for other columns")
-        ends = np.cumsum([0, *(n for _, n in planes)]).tolist()
-        if [first for first, _ in planes] != ends[:-1] or min((n for _, n in planes), default=0) < 1:
-            raise ValueError("its parts do not follow one another")
-        if (
-            len(self.plane) != len(self.child)
-            or len(self.share) != len(self.child)
-            or not np.isfinite(self.share).all()
-        ):
-            raise ValueError("its chains have no planes or shares")
-        if len(self.plane) and (self.plane.min() < 0 or self.plane.max() >= ends[-1] + len(self.plane)):
-            raise ValueError("a chain is in no plane")
-        self.line.check(d)
-        _ = self.chains  # checks the rest
+        ensemble_check.sums(self, s, K)
 
     # --- reading -----------------------------------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ class BayesClassifier(TallyClassifier):
     smoothing : {'backoff', 'laplace'}, default='backoff'
         As for TAN.
     alpha : float, default=1.0
-        Laplace's correction.
+        Laplace's correction, of smoothing='laplace'.
     priors : None, 'uniform', 'laplace', array or dict, default=None
         None counts the classes, and adds half a row to each.
     unseen : {'ignore', 'error'}, default='ignore'
@@ -138,7 +138,7 @@ class BayesClassifier(TallyClassifier):
             ):
                 raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {value!r}.")
         if self.parts is not None and (
-            isinstance(self.parts, str) or not self.parts or any(part not in PARTS for part in self.parts)
+            not isinstance(self.parts, list | tuple) or not self.parts or any(part not in PARTS for part in self.parts)
         ):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {self.parts!r}.")
         if self.unseen not in ("ignore", "error"):

@@ -180,9 +180,9 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: dict[str, A
         fields.update(line)
     if not parts:
         raise OptionError(
-            "Nothing is left to count: contexts found no column that tells the classes apart, and a Gaussian part is of 1 "
-            f"to {DIMENSIONS} numbers and frequent categories; these columns make {len(line['z_column'])}. Let 'networks' or 'naive' be "
-            "among the parts."
+            "Nothing is left to count. Contexts found no column that tells the classes apart; a Gaussian part is of 1 to "
+            f"{DIMENSIONS} numbers and frequent categories, and there are {len(line['z_column'])}. Let 'networks' or "
+            "'naive' be among the parts."
         )
     plain = tuple(tuple(part) for part in parts)
     return {**fields, "parts": plain, "plane_of": plane_of, "weighting": recipe.weighting}
