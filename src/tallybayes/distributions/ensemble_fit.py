@@ -191,7 +191,7 @@ def choose_normals(
     s: normal_part.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array
 ) -> tuple[tuple[float, float, float], normal_part.Normals, Array] | None:
     """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
-    few = slice(0, normal_part.JUDGES)
+    few = slice(0, min(normal_part.JUDGES, max(200, normal_part.ANSWERS // len(s.n))))
 
     def losses(pair: tuple[float, float]) -> list[tuple[float, float]]:
         found = normal_part.left_out(s, z[few], y[few], unit[few], *pair)

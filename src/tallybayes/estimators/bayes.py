@@ -125,6 +125,7 @@ class BayesClassifier(TallyClassifier):
     # --- what the parameters mean ------------------------------------------------------------------------------
 
     def _check_options(self) -> None:
+        super()._check_options()
         if self.effort not in EFFORTS:
             raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {self.effort!r}.")
         if self.weighting is not None and self.weighting not in WEIGHTING:
