@@ -264,8 +264,9 @@ def test_weight_2_is_two_rows_and_weight_0_is_none(name: str) -> None:
     once = make().fit(X, y, w)
     doubled = make().fit(pick(X, twice), y[twice])
     found = once.leave_one_out(X, y, w)
-    np.testing.assert_allclose(found[:29], doubled.leave_one_out(pick(X, twice), y[twice])[:29], atol=1e-7)
-    np.testing.assert_allclose(found[29], once.predict_log_proba(pick(X, [29]))[0], atol=1e-7)
+    atol = 1e-5 if name.startswith("BayesClassifier") else 1e-7  # the former leaves out in float32
+    np.testing.assert_allclose(found[:29], doubled.leave_one_out(pick(X, twice), y[twice])[:29], atol=atol)
+    np.testing.assert_allclose(found[29], once.predict_log_proba(pick(X, [29]))[0], atol=atol)
 
 
 def test_the_only_row_of_a_class_cannot_be_judged() -> None:

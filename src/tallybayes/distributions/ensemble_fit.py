@@ -191,7 +191,8 @@ def choose_normals(
     s: normal_part.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array, hurry: bool
 ) -> tuple[tuple[float, float, float], normal_part.Normals, Array] | None:
     """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
-    few = slice(0, normal_part.JUDGES // 2 if hurry else normal_part.JUDGES)
+    judges = min(normal_part.JUDGES, max(200, normal_part.ANSWERS // len(s.n)))
+    few = slice(0, judges // 2 if hurry else judges)
 
     def losses(pair: tuple[float, float], freedom: tuple[float, ...]) -> list[tuple[float, float]]:
         """For each ν."""

@@ -137,9 +137,9 @@ def tokens_of(known: Sequence[Levels | None], sizes: Array) -> list[NDArray[np.u
     by the order in which labels were met. Integers and intervals go by their number."""
     out = []
     for j, size in enumerate(sizes.tolist()):
-        labels = known[j].labels[:size] if j < len(known) and (known[j] is not None) else range(size)  # type: ignore[union-attr]
+        levels = known[j] if j < len(known) else None
         own = np.arange(size + 1, dtype=np.uint64)
-        for v, label in enumerate(labels):
+        for v, label in enumerate(() if levels is None else levels.labels[:size]):
             if isinstance(label, int) and not isinstance(label, bool) and 0 <= label < 1 << 31:
                 own[v] = label
             else:

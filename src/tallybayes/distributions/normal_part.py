@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 
 FREEDOM = (10.0, np.inf)  # ν of Student's t; the normal distribution has infinitely many
 JUDGES = 1000  # rows that choose λ, γ and ν
+ANSWERS = 150_000  # … times classes, for 200 rows at least
 BLOCK = 1 << 18  # numbers at a time
 CHOICES = (  # of λ and γ, the first of them for those in a hurry
     (1.0, 0.1), (0.5, 0.1), (0.3, 0.5), (0.1, 0.1), (0.1, 0.0), (0.02, 0.2),
