@@ -67,10 +67,10 @@ def sound(model: Any, X: Any) -> Any:
 
 def test_a_temperature_is_one_weight_for_all() -> None:
     X, y = colors()
-    hot = tb.BayesClassifier("fast", members=3, weighting="temperature").fit(X, y)
+    hot = tb.BayesClassifier("fast", members=3, parts=("networks",), weighting="temperature").fit(X, y)
     weights = {w for own in hot.weights_.values() for w in own.values()}
     assert len(weights) == 1
-    plain = tb.BayesClassifier("fast", members=3, weighting="none").fit(X, y)
+    plain = tb.BayesClassifier("fast", members=3, parts=("networks",), weighting="none").fit(X, y)
     assert {w for own in plain.weights_.values() for w in own.values()} == {1.0}
     prior = hot._parameters().log_prior
     (beta,) = weights
@@ -81,7 +81,7 @@ def test_a_temperature_is_one_weight_for_all() -> None:
 
 def test_without_weights_it_is_the_mean_of_its_networks() -> None:
     X, y = colors()
-    model = tb.BayesClassifier("fast", members=3, weighting="none").fit(X, y)
+    model = tb.BayesClassifier("fast", members=3, parts=("networks",), weighting="none").fit(X, y)
     each = []
     for i in range(3):
         alone = model.network(i).set_params(weighting="none")

@@ -61,8 +61,8 @@ class BayesClassifier(TallyClassifier):
     parts : sequence of {'networks', 'naive', 'contexts', 'gaussian'}, default=None
         What takes part. None: what effort says.
     weighting : {'features', 'temperature', 'none'}, default=None
-        'features': each part has a weight for each column; 'temperature': one number makes the whole as sure as it
-        should be; 'none': the terms are added as they are. None: what effort says.
+        'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
+        it should be; 'none': the terms are added as they are. None: what effort says.
     smoothing : {'backoff', 'laplace'}, default='backoff'
         As for TAN.
     alpha : float, default=1.0
