@@ -21,7 +21,7 @@ from sklearn.exceptions import NotFittedError
 import tallybayes as tb
 from tallybayes.distributions import kept_rows, normal_part
 from tallybayes.distributions.ensemble import Ensemble, Part
-from tallybayes.errors import OptionError, TableError, TallybayesError
+from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError
 from tallybayes.plan import encode_batch
 from tallybayes.source import read_table
 from tests.estimators import mixed, words
@@ -640,6 +640,35 @@ def test_every_array_altered_is_a_model_or_an_error() -> None:
             found[exercise(edited(model, key, b))] += 1
     assert found["refused"] > 100
     assert found["loaded"] > 20
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("order", lambda _: 2, "sets of columns"),
+        ("reals", lambda _: 1, "sets of columns|no cuts"),
+        ("columns", lambda d: d + 1, "other columns"),
+        ("weighting", lambda _: "much", "weighting"),
+        ("parts", lambda p: p[::-1], "not known ones"),
+        ("parts", lambda p: p[1:], "do not follow|in no plane|Gaussian"),
+        ("parts", lambda p: ((*p[0][:3], 2.0), *p[1:]), "no share"),
+        ("parent", lambda a: np.roll(a, 3), "no network|another network|own ancestor"),
+        ("child", lambda a: a[::-1].copy(), "in turn|no network"),
+        ("plane", lambda a: a + np.int32(1), "in no plane"),
+        ("share", lambda a: a * 2e9, "shares"),
+        ("z_value", lambda a: a * 1e9, "too far"),
+        ("z_scatter", lambda a: a + 1e200, "moments"),
+        ("z_mean", lambda a: a + 1e9, "moments"),
+        ("row_weight", lambda a: a * 1e300, "too large"),
+        ("chains", lambda a: a * 1e300, "'chains'"),
+        ("chains", lambda a: a.astype(np.int64), "'chains'"),
+    ],
+)
+def test_files_that_are_almost_right(fitted: Any, key: str, change: Any, message: str) -> None:
+    model = fitted[0]
+    held = {**vars(model._ensemble()), **model._tally.stats[0]}
+    with pytest.raises(ModelFileError, match=message):
+        from_bytes(edited(model, key, change(held[key])))
 
 
 @pytest.mark.filterwarnings("ignore")

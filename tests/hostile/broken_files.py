@@ -50,6 +50,7 @@ def models() -> list[Any]:
         tb.GaussianDiscriminant("diagonal", alpha=0.5).fit(X, y),
         tb.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(X[1:], y[1:]),
         tb.LinearDiscriminantAnalysis().fit(wide, [0, 0, 1, 1]),
+        tb.BayesClassifier(members=2, schema={"c": "real"}).fit(rows, list("xy") * 6),
     ]
 
 

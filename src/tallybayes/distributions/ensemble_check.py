@@ -29,6 +29,8 @@ def choices(e: Ensemble, d: int) -> None:
         value = getattr(e, key)
         if not isinstance(value, np.ndarray) or value.dtype != kind or value.ndim != 1:
             raise ValueError(f"{key!r} is no list of {np.dtype(kind)}")
+    if e.order != 1 or e.extra or e.reals or e.real_extra:
+        raise ValueError("it counts sets of columns beside its chains")
     if e.columns != d or e.plane_of.shape != (d,) or e.plane_of.min() < 0 or e.plane_of.max() >= d:
         raise ValueError("its choices are for other columns")
     _parts(e)
