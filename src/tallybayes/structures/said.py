@@ -42,7 +42,7 @@ def _numbers(ensemble: Ensemble, p: Params) -> str:
     if ensemble.weighting == "none":
         return ""
     if ensemble.weighting == "temperature":
-        return f", a temperature for each part"
+        return ", a temperature for each part"
     return f", {len(p['weights'])} weights (ridge {p['ridge']:.3g}, {p['steps']} steps), {p['K']} biases"
 
 
