@@ -593,7 +593,8 @@ def test_files_of_every_version_load_for_ever(path: Path) -> None:
     assert tb.load_notes(path) == {"name": path.stem}
     assert model.classes_.tolist() == expected["classes"]
     found = model.predict_joint_log_proba(expected["rows"])
-    np.testing.assert_allclose(found, expected["joint"], rtol=1e-9, atol=1e-12)
+    rtol = 1e-5 if isinstance(model, tb.BayesClassifier) else 1e-9  # its weights are chosen in float32
+    np.testing.assert_allclose(found, expected["joint"], rtol=rtol, atol=1e-12)
     if getattr(model, "shrinkage", None) == "auto":
         return  # Ledoit-Wolf needs all rows at once
     rows = expected["rows"]
