@@ -31,6 +31,7 @@ CHOOSES = "Kernel|AODE|A2DE|Network words|Network mixed, real|SPODE|TAN|KDB|Baye
 LAPLACE = ["TAN real", "TAN mixed, real"]  # choose a structure, which forgetting keeps
 EXACT = [*(name for name in EVERY if not re.search(CHOOSES, name)), *LAPLACE]
 KEPT = [name for name in EVERY if name not in EXACT]
+FULL = ["LinearDiscriminantAnalysis ledoit-wolf"]  # refuses missing values
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -62,7 +63,7 @@ def table(data: Any, seed: int, gaps: bool, weighted: bool, n: int = 30) -> tupl
 @pytest.mark.parametrize("name", EXACT)
 def test_it_is_what_forgetting_the_row_gives(name: str, gaps: bool, weighted: bool) -> None:
     make, data = EVERY[name]
-    X, y, w = table(data, 5, gaps, weighted)
+    X, y, w = table(data, 5, gaps and name not in FULL, weighted)
     check(make(), X, y, w, rows=range(0, 30, 4))
 
 
@@ -70,7 +71,7 @@ def test_it_is_what_forgetting_the_row_gives(name: str, gaps: bool, weighted: bo
 @pytest.mark.parametrize("name", list(EVERY))
 def test_closed_forms_are_an_estimate_for_each_row(name: str, gaps: bool, weighted: bool) -> None:
     make, data = EVERY[name]
-    X, y, w = table(data, 6, gaps, weighted)
+    X, y, w = table(data, 6, gaps and name not in FULL, weighted)
     model = make().fit(X, y, w)
     batch, _ = encode_batch(read_table(X), model.schema_, model._groups, True, _sizes(model))
     label = np.searchsorted(model.classes_, y).astype(np.int32)
