@@ -157,7 +157,10 @@ class Ensemble(Joint):
         self.chains.count(codes, y, w, s["chains"])
         if not len(self.z_column):
             return s
-        return {**s, **_z_stats(normal_part.add(z_sums(s), normal_part.sums(self.line.read(codes), y, w, K)))}
+        return {
+            **s,
+            **_z_stats(normal_part.add(ensemble_fit.z_sums(s), normal_part.sums(self.line.read(codes), y, w, K))),
+        }
 
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
         sizes = np.maximum(a["sizes"], b["sizes"])
@@ -166,7 +169,7 @@ class Ensemble(Joint):
         out: Stats = {"single": single, "sizes": sizes, **kept_rows.joined(x, z, sign)}
         if self.chosen:
             out["chains"] = _sum(x["chains"], z["chains"]) if sign > 0 else _take(x["chains"], z["chains"])
-            out.update(_z_stats(normal_part.add(z_sums(x), z_sums(z), sign)))
+            out.update(_z_stats(normal_part.add(ensemble_fit.z_sums(x), ensemble_fit.z_sums(z), sign)))
         return out
 
     def scale(self, s: Stats, factor: float) -> Stats:
@@ -217,7 +220,7 @@ class Ensemble(Joint):
         return {**(p := self.base(s, context)), **ensemble_fit.choose(self, s, p)}
 
     def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
-        return {**(q := self.base(s, context)), **ensemble_fit.again(self, s, q, p)}
+        return {**self.base(s, context), **ensemble_fit.again(self, s, p)}
 
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
@@ -288,10 +291,6 @@ def only(ensemble: Ensemble, chains: slice) -> Ensemble:
         z_value=np.empty(0),
         weighting="temperature",
     )
-
-
-def z_sums(s: Stats) -> normal_part.Sums:
-    return normal_part.Sums(s["z_n"], s["z_mean"], s["z_scatter"])
 
 
 def _z_stats(z: normal_part.Sums) -> Stats:

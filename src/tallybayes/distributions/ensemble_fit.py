@@ -51,7 +51,7 @@ def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
     start = np.tile(smooth_prior(base["class_weight"]), (m, 1))
     if parts and parts[-1].name == "gaussian":
         hurry = ensemble.weighting != "features"
-        found = choose_normals(_z(s), ensemble.line.read(codes), y, unit, start, w * judges, hurry)
+        found = choose_normals(z_sums(s), ensemble.line.read(codes), y, unit, start, w * judges, hurry)
         p["normal"], p["gaussian"], left = found if found is not None else (None, None, np.zeros((m, K)))
         terms = np.concatenate([terms, left[None].astype(np.float32)])
     centre = _centres(ensemble, terms, start, y, w * judges)
@@ -64,7 +64,7 @@ def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
     return p
 
 
-def again(ensemble: Ensemble, s: Stats, base: Params, p: Params) -> Params:  # noqa: ARG001
+def again(ensemble: Ensemble, s: Stats, p: Params) -> Params:
     """The parameters of another tally, with everything that was chosen in p."""
     nobody = (s["rows"][:, :0], s["row_label"][:0], None)
     planes = int(ensemble.plane.max(initial=-1)) + 1
@@ -75,7 +75,7 @@ def again(ensemble: Ensemble, s: Stats, base: Params, p: Params) -> Params:  # n
     kept = {
         key: p[key] for key in ("strengths", "weights", "biases", "scale", "normal", "steps", "loss", "judges", "ridge")
     }
-    gaussian = None if p["normal"] is None else normal_part.kept(_z(s), p["gaussian"], *p["normal"])
+    gaussian = None if p["normal"] is None else normal_part.kept(z_sums(s), p["gaussian"], *p["normal"])
     return {**kept, "logs": _logs(ensemble, s, logs), "gaussian": gaussian}
 
 
@@ -88,7 +88,7 @@ def left_out(ensemble: Ensemble, s: Stats, p: Params, codes: Array, y: Array, un
     out = terms[0].astype(np.float64) + p["biases"]
     if p["normal"] is not None:
         lam, gam, nu = p["normal"]
-        left = normal_part.left_out(_z(s), ensemble.line.read(codes), y, unit, lam, gam, (nu,))
+        left = normal_part.left_out(z_sums(s), ensemble.line.read(codes), y, unit, lam, gam, (nu,))
         assert left is not None
         out += p["weights"][-1] * left[0]
     return np.asarray(out)
@@ -111,7 +111,7 @@ def _logs(ensemble: Ensemble, s: Stats, logs: Array) -> Array:
     return found if ensemble.weighting == "none" else np.maximum(found, LEAST)
 
 
-def _z(s: Stats) -> normal_part.Sums:
+def z_sums(s: Stats) -> normal_part.Sums:
     return normal_part.Sums(s["z_n"], s["z_mean"], s["z_scatter"])
 
 

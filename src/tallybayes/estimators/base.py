@@ -190,21 +190,25 @@ class TallyClassifier(
         disappears unless it was declared.
         """
         self._require_fit()
+        *_, old = self._rows_met(X, y, sample_weight, "Cannot forget rows of class {}: never learned.")
+        left = tally.combine(self._tally, old, self._groups, sign=-1)
+        if not self._closed and (left.weight == 0).any():
+            left = tally.reclass(left, self._groups, left.classes[left.weight > 0])
+        self._keep(self.schema_, self._groups, left, self._closed)
+        return self
+
+    def _rows_met(self, X: Any, y: Any, sample_weight: Any, refusal: str) -> tuple[Batch, Array, Any, Tally]:
+        """Rows of known classes as the distributions read them, their classes and weights, and their tally."""
         table = self._aligned(read_table(X), self.schema_, fresh=False)
         codes, found = read_labels(y, table.n)
         weights = check_weights(sample_weight, table.n)
         found, codes = drop_weightless(found, codes, weights)
         unknown = found[positions(found, self.classes_) < 0]
         if len(unknown):
-            raise LabelError(f"Cannot forget rows of class {listing([str(v) for v in unknown])}: never learned.")
+            raise LabelError(refusal.format(listing([str(v) for v in unknown])))
         codes = recode(codes, found, self.classes_)
         batch, schema = encode_batch(table, self.schema_, self._groups, True, _sizes(self))
-        old = tally.count(batch, schema, self._groups, self.classes_, codes, weights)
-        left = tally.combine(self._tally, old, self._groups, sign=-1)
-        if not self._closed and (left.weight == 0).any():
-            left = tally.reclass(left, self._groups, left.classes[left.weight > 0])
-        self._keep(self.schema_, self._groups, left, self._closed)
-        return self
+        return batch, codes, weights, tally.count(batch, schema, self._groups, self.classes_, codes, weights)
 
     def merge(self, other: TallyClassifier) -> Self:
         """Adds what another model learned, as if its rows had been learned here."""

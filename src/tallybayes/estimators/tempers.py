@@ -14,13 +14,10 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import tally, tempering
-from tallybayes.errors import ForgetError, LabelError, OptionError, is_number, listing
-from tallybayes.estimators.inputs import check_weights, drop_weightless
-from tallybayes.labels import positions, read_labels, recode
+from tallybayes.errors import ForgetError, OptionError, is_number
 from tallybayes.parameters import Parameters, context_of, log_prior
-from tallybayes.plan import Batch, Group, encode_batch, named
+from tallybayes.plan import Batch, Group, named
 from tallybayes.schema import Schema
-from tallybayes.source import read_table
 from tallybayes.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -87,21 +84,10 @@ class Tempers:
 
     def _learned_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Batch, Labels, Floats | None]:
         """Rows as the distributions read them; ForgetError if the tally does not hold them."""
-        from tallybayes.estimators.base import _sizes
-
         me: Any = self
         me._require_fit()
         with me._speaking():
-            table = me._aligned(read_table(X), me.schema_, fresh=False)
-            codes, found = read_labels(y, table.n)
-            weights = check_weights(sample_weight, table.n)
-            found, codes = drop_weightless(found, codes, weights)
-            unknown = found[positions(found, me.classes_) < 0]
-            if len(unknown):
-                raise LabelError(f"No rows of class {listing([str(v) for v in unknown])} were learned.")
-            codes = recode(codes, found, me.classes_)
-            batch, schema = encode_batch(table, me.schema_, me._groups, True, _sizes(me))
-            given = tally.count(batch, schema, me._groups, me.classes_, codes, weights)
+            batch, codes, weights, given = me._rows_met(X, y, sample_weight, "No rows of class {} were learned.")
         try:
             tally.combine(me._tally, given, me._groups, sign=-1)
         except ForgetError:
