@@ -1,8 +1,8 @@
 """LDA and QDA beside R's MASS: the numbers that lda and qda of R gave (tests/golden/mass.json, made by golden/mass.py).
 
 MASS 'moment' divides by n − K and n_k − 1 (ddof=1), 'mle' by n and n_k. Its CV = TRUE leaves each row out of means and
-covariances and keeps the priors of all rows, so ours are given them. Checked once against arithmetic of 60 digits on the
-rows where the two differ most: both are right to 1e-12 of the log-odds, or better.
+covariances and keeps the priors of all rows, so ours are given them. Checked once against arithmetic of 60 digits on
+the rows where the two differ most: both are right to 1e-12 of the log-odds, or better.
 """
 
 from __future__ import annotations

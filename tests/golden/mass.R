@@ -39,6 +39,6 @@ for (name in names(every)) {
     cases <- c(cases, case(name, x, y, model, method, prior))
   }
 }
-cat('{"R": "', as.character(getRversion()), '", "MASS": "', as.character(packageVersion("MASS")), '", "cases": [\n', sep = "")
+cat('{"R": "', as.character(getRversion()), '", "MASS": "', packageDescription("MASS")$Version, '", "cases": [\n', sep = "")
 cat(cases, sep = ",\n")
 cat("]}\n")

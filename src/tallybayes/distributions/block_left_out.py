@@ -10,9 +10,9 @@ that leave with u, and for all such rows of other classes; with shrinkage γ and
     G = (1 − ρ)((1 − γ) B + γ m I) + ρ I,   m = (tr B − b |e|²) / d,   a = (1 − ρ)(1 − γ) b,   h = 1 − a eᵀ G⁻¹ e
     zᵀ Σ⁻¹ z = zᵀ G⁻¹ z + a (zᵀ G⁻¹ e)² / h,   log|Σ| = log|G| + log h,   z = x − mean_k'
 
-With shrinkage m is another for each row, so G is read in the eigenvectors of B. Without, G is one matrix, and is read in
-the eigenvectors it has in units of the columns' standard deviations: in the units of the data, the digits of a column of
-small numbers are lost beside one of large numbers.
+With shrinkage m is another for each row, so G is read in the eigenvectors of B. Without, G is one matrix, and is read
+in the eigenvectors that it has in units of the columns' standard deviations: in the units of the data, the digits of a
+column of small numbers would be lost beside one of large numbers.
 
 Where a covariance is without full rank, or would be without the row, its rank is mended (covariance.py): such rows are
 estimated again one by one, and so are all rows where values are missing, or shrinkage is by class.
