@@ -134,7 +134,7 @@ class Joint(Distribution):
         sizes = np.maximum(a["sizes"], b["sizes"])
         x, z = self._sized(a, sizes), self._sized(b, sizes)
         found = Gaussian().combine(x, z, sign) if self.reals else {}
-        moments = {key: found[key] for key in KEYS if key in found}  # without low
+        moments = {key: found[key] for key in KEYS if key in found}  # here a mean is one float64
         if sign < 0:
             return {
                 "single": subtract(x["single"], z["single"]),

@@ -39,13 +39,12 @@ def combine_means(a: Stats, b: Stats, sign: int) -> tuple[Array, Array, Array, A
     n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
     part = np.divide(b["n"], n, out=np.zeros_like(n), where=n > 0)
     lift = part if part.ndim == a["mean"].ndim else part[:, None]  # n may be one number for all columns
-    none_a, none_b = (a["n"] == 0).reshape(lift.shape), (b["n"] == 0).reshape(lift.shape)
-    delta = np.where(none_b | (none_a if sign > 0 else False), 0.0, away(b, a["mean"], low_of(a)))
+    none_a, none_b, none = ((m == 0).reshape(lift.shape) for m in (a["n"], b["n"], n))
+    delta = np.where(none_a | none_b, 0.0, away(b, a["mean"], low_of(a)))
     mean, low = exact_sum(a["mean"], low_of(a) + sign * delta * lift)
     if sign > 0:
-        mean, low = np.where(none_a, b["mean"], mean), np.where(none_a, low_of(b), low)
-    gone = (n == 0).reshape(lift.shape)
-    return n, np.where(gone, 0.0, mean), np.where(gone, 0.0, low), delta, part
+        return n, np.where(none_a, b["mean"], mean), np.where(none_a, low_of(b), low), delta, part
+    return n, np.where(none, 0.0, mean), np.where(none, 0.0, low), delta, part
 
 
 def shape_of_low(s: Stats, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
