@@ -286,7 +286,8 @@ def test_leave_one_out_of_axes() -> None:
     for x in (far, near):
         model = GDA("diagonal", alpha=0.5).fit(x, y)
         axes: Any = model._groups[0].distribution
-        found.append(left_out_axes.losses(Numbers(x, None), y.astype(np.int32), None, model._tally, grid, grid, axes, None))
+        codes = y.astype(np.int32)
+        found.append(left_out_axes.losses(Numbers(x, None), codes, None, model._tally, grid, grid, axes, None))
     same(*found)
 
 
@@ -316,3 +317,20 @@ def test_a_tally_of_an_earlier_version() -> None:
         lambda m: m.merge(tb.GaussianNB().fit(X[:3], [7, 7, 7])).forget(X[:3], [7, 7, 7]),
     ):
         same(change(old.copy()).predict_joint_log_proba(X), answers)
+
+
+@pytest.mark.parametrize("value", [3.7, 1e3, -1e10])
+@pytest.mark.parametrize("name", AXES)
+def test_a_column_is_constant_again(name: str, value: float) -> None:
+    """Rounding leaves no variance, and no difference of means, when what varied is forgotten."""
+    rng = np.random.default_rng(0)
+    X, y = table(n=20)
+    X[:, 1] = value
+    model = AXES[name][0]().fit(X, y)
+    answers = model.predict_joint_log_proba(X)
+    for count in (1, 2, 3, 9):
+        new, labels = rng.normal(size=(count, 3)) + [0.0, value, 0.0], rng.integers(0, 3, count)
+        model.partial_fit(new, labels).forget(new, labels)
+        assert not model._parameters().parts[0]["var"][:, 1].any()
+    X[:, 1] += 1.0
+    same(model.predict_joint_log_proba(X), answers)

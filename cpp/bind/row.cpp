@@ -227,8 +227,9 @@ void bind_row(nb::module_& m) {
                     bool, double, double, nb::object, bool>(),
            nb::arg("names"), nb::arg("levels"), nb::arg("classes"), nb::arg("weight").noconvert(),
            nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
-           nb::arg("m2").noconvert(), nb::arg("count").noconvert(), nb::arg("sizes").noconvert(), nb::arg("levels_counted"), nb::arg("ddof"),
-           nb::arg("shared"), nb::arg("smoothing"), nb::arg("alpha"), nb::arg("log_prior").none(), nb::arg("laplace"))
+           nb::arg("m2").noconvert(), nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
+           nb::arg("levels_counted"), nb::arg("ddof"), nb::arg("shared"), nb::arg("smoothing"), nb::arg("alpha"),
+           nb::arg("log_prior").none(), nb::arg("laplace"))
       .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
       .def("proba", &RowDoor::proba, nb::arg("row"));
 

@@ -22,7 +22,7 @@ struct GaussianEstimate {
   double* mean;  // (K, d)
   double* low;
   double* var;
-  double* epsilon;  // (d): what smoothing added
+  double* epsilon;  // (d): what smoothing added to var
 };
 
 //   own:    var = m2 / (n - ddof);   shared: var = sum_c m2 / (sum_c n - ddof * classes that saw the column)

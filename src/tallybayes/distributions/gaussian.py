@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import (
+    DUST,
     NEVER_LEARNED,
     Array,
     Context,
@@ -69,7 +70,8 @@ class Gaussian(Distribution):
         if sign < 0:
             if (m2 < -1e-9 * a["m2"]).any():
                 raise ForgetError(NEVER_LEARNED)
-            m2 = np.where(n == 0, 0.0, np.maximum(m2, 0.0))
+            varies = (n > 0) & (m2 > DUST * a["m2"])
+            m2, low = np.where(varies, m2, 0.0), np.where(varies, low, 0.0)  # what never varies has a float64 as mean
         return {"n": n, "mean": mean, "low": low, "m2": m2}
 
     def scale(self, s: Stats, factor: float) -> Stats:
