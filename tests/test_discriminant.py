@@ -1,4 +1,4 @@
-"""LDA, QDA and RDA: against scikit-learn, MASS's formulas, exact arithmetic, brute-force leave-one-out."""
+"""LDA, QDA and RDA: against scikit-learn, exact arithmetic, brute-force leave-one-out. (R's MASS: test_mass.py.)"""
 
 from __future__ import annotations
 
@@ -133,78 +133,6 @@ def test_numpy_numbers_are_numbers() -> None:
     for alpha in grid:
         plain = GDA(alpha=float(alpha), shrinkage=0.5).fit(X, y).predict_proba(X)
         np.testing.assert_array_equal(GDA(alpha=alpha, shrinkage=grid[1]).fit(X, y).predict_proba(X), plain)
-
-
-def mass(X: Any, y: Any, method: str, quadratic: bool, priors: Any) -> Any:
-    """lda and qda of R's MASS, by their formulas: 'moment' divides by n − K (n_k − 1), 'mle' by n (n_k)."""
-    K = len(np.unique(y))
-    X = X / X.std(axis=0)  # MASS scales the columns too
-    n = np.bincount(y)
-    centred = [X[y == k] - X[y == k].mean(axis=0) for k in range(K)]
-    if quadratic:
-        cov = [c.T @ c / (m - (method == "moment")) for c, m in zip(centred, n, strict=True)]
-    else:
-        cov = [sum(c.T @ c for c in centred) / (len(y) - K * (method == "moment"))] * K
-    prior = n / n.sum() if priors is None else np.asarray(priors)
-    log = np.stack(
-        [multivariate_normal(X[y == k].mean(axis=0), cov[k]).logpdf(X) + np.log(prior[k]) for k in range(K)], axis=1
-    )
-    return np.exp(log - np.logaddexp.reduce(log, axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("method", ["moment", "mle"])
-@pytest.mark.parametrize("quadratic", [False, True])
-@pytest.mark.parametrize("given", [False, True])
-def test_the_formulas_of_mass(name: str, method: str, quadratic: bool, given: bool) -> None:
-    X, y = data(name)
-    priors = np.arange(1.0, y.max() + 2) / np.arange(1.0, y.max() + 2).sum() if given else None
-    model = GDA(alpha=float(quadratic), ddof=int(method == "moment"), priors=priors).fit(X, y)
-    same(model.predict_proba(X), mass(X, y, method, quadratic, priors))
-
-
-def mass_cv(X: Any, y: Any, method: str, quadratic: bool) -> Any:
-    """Posteriors of lda and qda with CV = TRUE, as MASS computes them from one fit; priors as in all rows."""
-    n, p = X.shape
-    counts = np.bincount(y)
-    K, nc, own = len(counts), counts[y], (np.arange(n), y)
-    means = np.stack([X[y == k].mean(axis=0) for k in range(K)])
-    centred = X - means[y]
-    unit = centred.std(axis=0)
-    down = (1 if quadratic else K) if method == "moment" else 0
-    if quadratic:
-        root = [
-            np.linalg.cholesky((centred / unit)[y == k].T @ (centred / unit)[y == k] / (counts[k] - down))
-            for k in range(K)
-        ]
-    else:
-        root = [np.linalg.cholesky((centred / unit).T @ (centred / unit) / (n - down))] * K
-    white = [np.linalg.solve(root[k], ((X - means[k]) / unit).T).T for k in range(K)]
-    size = np.stack([np.square(z).sum(axis=1) for z in white], axis=1)
-    log_det = np.tile([2 * np.log(np.diag(r)).sum() for r in root], (n, 1))
-    if quadratic:
-        left = 1 - nc / (nc - 1) / (nc - down) * size[own]
-        log_det[own] += np.log(left) + p * np.log((nc - down) / (nc - 1 - down))
-        size[own] *= (nc / (nc - 1)) ** 2 * (nc - 1 - down) / (nc - down) / left
-    else:
-        cc, mine = nc / ((nc - 1) * (n - down)), size[own]
-        both = np.stack([(z * np.linalg.solve(root[0], (centred / unit).T).T).sum(axis=1) for z in white], axis=1)
-        size = (n - 1 - down) / (n - down) * (size + (cc / (1 - cc * mine))[:, None] * both**2)
-        size[own] = mine * (n - 1 - down) / (n - down) * (nc / (nc - 1)) ** 2 / (1 - cc * mine)
-        log_det[:] = 0.0
-    log = np.log(counts / n) - 0.5 * (size + log_det)
-    return np.exp(log - np.logaddexp.reduce(log, axis=1, keepdims=True))
-
-
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("method", ["moment", "mle"])
-@pytest.mark.parametrize("quadratic", [False, True])
-def test_leave_one_out_is_that_of_mass(name: str, method: str, quadratic: bool) -> None:
-    X, y = data(name)
-    model = GDA(alpha=float(quadratic), ddof=int(method == "moment"), priors=np.bincount(y) / len(y)).fit(X, y)
-    rows = np.arange(0, len(y), len(y) // 25)
-    got = [model.copy().forget(X[[i]], y[[i]]).predict_proba(X[[i]])[0] for i in rows]
-    same(np.array(got), mass_cv(X, y, method, quadratic)[rows])
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])

@@ -94,6 +94,16 @@ def test_weights(ddof: int) -> None:
     np.testing.assert_allclose(ours(X, y, many, ddof=ddof), oracle(X, y, many, ALPHAS, GAMMAS, ddof), rtol=1e-4)
 
 
+def test_without_shrinkage_the_units_of_columns_do_not_matter() -> None:
+    X, y = table(800, 4, 3)
+    w = np.random.default_rng(0).choice([0.5, 1.0, 2.0], size=800)
+    apart = X * [1e-3, 1.0, 1e3, 1e6]
+    want = np.hstack([oracle(X, y, w, ALPHAS, GAMMAS[:1]), oracle(apart, y, w, ALPHAS, GAMMAS[1:])])
+    np.testing.assert_allclose(ours(apart, y, w), want, rtol=1e-9)
+    farther = X * [1e-12, 1.0, 1e6, 1e12]
+    np.testing.assert_allclose(ours(farther, y, w, gammas=GAMMAS[:1]), want[:, :1], rtol=1e-9)
+
+
 def test_any_number_of_threads_gives_the_same_bits() -> None:
     from threadpoolctl import threadpool_limits
 

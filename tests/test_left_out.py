@@ -240,6 +240,24 @@ def test_covariances_without_full_rank(make: Any, spoil: Any) -> None:
     check(make(), spoil(real(rng, 24)), np.arange(24) % 3, rows=range(10), atol=1e-6)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(lambda alpha=alpha: tb.GaussianDiscriminant(alpha=alpha, ddof=1) for alpha in (0.0, 0.5, 1.0)),
+        lambda: tb.GaussianDiscriminant(alpha=1.0, shrinkage=1e-13),
+        lambda: tb.QuadraticDiscriminantAnalysis(reg_param=1e-12),
+    ],
+    ids=["linear", "between", "quadratic", "hardly shrunk", "small ridge"],
+)
+def test_units_of_columns_do_not_matter(make: Any, weighted: bool) -> None:
+    X, y, w = table(real, 4, False, weighted)
+    X = X * np.geomspace(1e-6, 1e6, X.shape[1])
+    model = make().fit(X, y, w)
+    slow = [without(model, X, y, w, i) for i in range(len(y))]
+    np.testing.assert_allclose(model.leave_one_out(X, y, w), slow, rtol=1e-9, atol=1e-9)
+
+
 def test_small_classes_more_columns_than_rows_and_ledoit_wolf() -> None:
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(14, 300)), np.array([0] * 7 + [1] * 5 + [2] * 2)

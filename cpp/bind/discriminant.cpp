@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/quadratic.hpp"
+#include "core/roots.hpp"
 #include "core/scatter.hpp"
 
 namespace tb::bind {
@@ -77,6 +78,33 @@ Array<double, 2> py_affine_scores(const PyColumns& cols, const Matrix& weight, c
   return scores_of(*affine_part(cols.view, a, missing), cols.view, classes, missing);
 }
 
+using InPlace = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+auto py_roots(const InPlace& s, const Matrix& unit) {
+  const std::size_t count = s.shape(0), d = s.shape(1);
+  if (s.shape(2) != d || unit.shape(0) != count || unit.shape(1) != d) {
+    throw nb::value_error("s must be (count, columns, columns), unit (count, columns)");
+  }
+  std::vector<Root> found(count);
+  {
+    const nb::gil_scoped_release release;
+    roots(count, d, s.data(), unit.data(), found.data());
+  }
+  auto log_det = make_array<double, 1>({count}), trace = make_array<double, 1>({count});
+  for (std::size_t k = 0; k < count; ++k) log_det.data()[k] = found[k].log_det, trace.data()[k] = found[k].trace;
+  return std::tuple(log_det, trace);
+}
+
+auto py_solve_normal(const Matrix& factor, const Matrix& a) {
+  const std::size_t count = a.shape(0), d = a.shape(1);
+  if (factor.shape(0) != d || factor.shape(1) != d) throw nb::value_error("factor must be (columns, columns)");
+  auto weight = make_array<double, 2>({count, d});
+  auto square = make_array<double, 1>({count});
+  const nb::gil_scoped_release release;
+  solve_normal(factor.data(), d, a.data(), count, weight.data(), square.data());
+  return std::tuple(weight, square);
+}
+
 Array<std::int64_t, 1> py_rows(const RowFlags& flags) {
   const std::vector<std::int64_t> rows = flags.rows();
   auto out = make_array<std::int64_t, 1>({rows.size()});
@@ -101,6 +129,11 @@ void bind_discriminant(nb::module_& m) {
         "constant - |factor (x - mean - low)|^2 / 2 of each row and class, factor lower triangular; NaN for a row with missing values.");
   m.def("affine_scores", &py_affine_scores, nb::arg("cols"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
         nb::arg("centre").noconvert(), "bias + weight (x - centre) of each row and class; NaN for a row with missing values.");
+  m.def("roots", &py_roots, nb::arg("s").noconvert(), nb::arg("unit").noconvert(),
+        "(log_det, trace): symmetric s[k] becomes F, lower triangular with F'F = s[k]^-1; log |s[k]|, NaN if s[k] is not\n"
+        "positive (what it became means nothing then); the trace of s[k]^-1 in the given units.");
+  m.def("solve_normal", &py_solve_normal, nb::arg("factor").noconvert(), nb::arg("a").noconvert(),
+        "(F'F a_k, |F a_k|^2) of the rows a_k, F lower triangular.");
   nb::class_<RowFlags>(m, "RowFlags", "Rows that a part of a scorer has left alone because a value is missing.")
       .def(nb::init<std::size_t>(), nb::arg("n"))
       .def("rows", &py_rows, "Their numbers, ascending.");

@@ -1,20 +1,18 @@
 #include "core/threads.hpp"
 
 #include <omp.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
 
+#include "core/pool.hpp"
+
 namespace tb {
 namespace {
 
-std::atomic<bool> forked{false};
-const int fork_guard = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-
-// An exception must not leave a parallel region: the first one is kept and thrown after it.
+// An exception must not leave a thread of the pool: the first one is kept and thrown after it.
 class FirstError {
  public:
   template <class F>
@@ -35,47 +33,40 @@ class FirstError {
   std::exception_ptr error_;
 };
 
-int team(std::size_t blocks) {
-  return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads()), std::max<std::size_t>(blocks, 1)));
+// One block must not wake a pool, and if the pool is at work for another caller, this one works alone.
+void share(std::size_t blocks, const std::function<void(int)>& work) {
+  const std::size_t width = std::min(static_cast<std::size_t>(threads()), blocks);
+  if (width < 2 || !pool().run(static_cast<int>(width), work)) work(0);
 }
 
 }  // namespace
 
-int threads() {
-  (void)fork_guard;
-  return forked ? 1 : std::max(1, omp_get_max_threads());
-}
+int threads() { return std::max(1, omp_get_max_threads()); }
 
 void parallel_for(std::size_t blocks, const std::function<void(std::size_t, int)>& body) {
-  const int width = team(blocks);
-  if (width == 1) {  // no region at all: one row must not wake a pool
-    for (std::size_t b = 0; b < blocks; ++b) body(b, 0);
-    return;
-  }
   FirstError error;
-#pragma omp parallel for num_threads(width) schedule(dynamic, 1)
-  for (std::size_t b = 0; b < blocks; ++b) error.run([&] { body(b, omp_get_thread_num()); });
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](int thread) {
+    for (std::size_t b; (b = next++) < blocks;) error.run([&] { body(b, thread); });
+  };
+  share(blocks, work);
   error.rethrow();
 }
 
 void parallel_ordered(std::size_t blocks, const std::function<void(std::size_t, int)>& body,
                       const std::function<void(std::size_t, int)>& done) {
-  const int width = team(blocks);
-  if (width == 1) {
-    for (std::size_t b = 0; b < blocks; ++b) {
-      body(b, 0);
-      done(b, 0);
-    }
-    return;
-  }
   FirstError error;
-#pragma omp parallel for num_threads(width) schedule(dynamic, 1) ordered
-  for (std::size_t b = 0; b < blocks; ++b) {
-    const int t = omp_get_thread_num();
-    error.run([&] { body(b, t); });
-#pragma omp ordered
-    error.run([&] { done(b, t); });
-  }
+  std::atomic<std::size_t> next{0}, turn{0};
+  const auto work = [&](int thread) {
+    for (std::size_t b; (b = next++) < blocks;) {
+      error.run([&] { body(b, thread); });
+      for (std::size_t now; (now = turn.load(std::memory_order_acquire)) != b;) wait_while(turn, now);
+      error.run([&] { done(b, thread); });
+      turn.store(b + 1, std::memory_order_release);
+      turn.notify_all();
+    }
+  };
+  share(blocks, work);
   error.rethrow();
 }
 

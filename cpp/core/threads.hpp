@@ -6,8 +6,8 @@
 
 namespace tb {
 
-// How many threads a parallel call may use: OpenMP's setting (OMP_NUM_THREADS, threadpoolctl);
-// one in a forked child, where the parent's pool no longer exists.
+// How many threads a parallel call may use: OpenMP's setting (OMP_NUM_THREADS, threadpoolctl). They are our own: see
+// pool.hpp.
 int threads();
 
 // body(block, thread) for every block, in any order, thread in [0, threads()).

@@ -20,4 +20,20 @@ TB_INLINE void fetch_row(const RowPick& pick, std::size_t k) {
   for (std::size_t b = 0; b < bytes; b += 64) __builtin_prefetch(x + b);
 }
 
+// sums[m][q] over rows of a[m] * b[q]: a points at the tile's first column in its panel, b at a panel.
+template <int vecs>
+TB_INLINE void multiply(const double* a, const double* b, std::size_t rows, Vec (&sums)[kTileRows][vecs]) {
+  for (std::size_t k = 0; k < rows; ++k, a += kPanel, b += kPanel) {
+    Vec v[vecs];
+#pragma GCC unroll 8
+    for (int q = 0; q < vecs; ++q) v[q] = load(b + q * W);
+#pragma GCC unroll 8
+    for (int m = 0; m < kTileRows; ++m) {
+      const Vec x = set(a[m]);
+#pragma GCC unroll 8
+      for (int q = 0; q < vecs; ++q) sums[m][q] += x * v[q];
+    }
+  }
+}
+
 }  // namespace tb::TB_ISA

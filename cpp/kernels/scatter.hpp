@@ -7,7 +7,7 @@
 
 namespace tb {
 
-constexpr std::size_t kPackRows = 128;  // two panels of so many rows stay in the first-level cache
+constexpr std::size_t kPackRows = 250;  // two panels of so many rows stay in the first-level cache
 
 // Rows side by side in memory, doubles or floats.
 struct RowsAt {

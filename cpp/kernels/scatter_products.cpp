@@ -3,27 +3,15 @@
 namespace tb::TB_ISA {
 namespace {
 
-// sums[m][q] over rows of a[m] * b[q]: a points at the tile's first column in its panel, b at a panel.
-template <int vecs>
-TB_INLINE void multiply(const double* a, const double* b, std::size_t rows, Vec (&sums)[kTileRows][vecs]) {
-  for (std::size_t k = 0; k < rows; ++k, a += kPanel, b += kPanel) {
-    Vec v[vecs];
-#pragma GCC unroll 8
-    for (int q = 0; q < vecs; ++q) v[q] = load(b + q * W);
-#pragma GCC unroll 8
-    for (int m = 0; m < kTileRows; ++m) {
-      const Vec x = set(a[m]);
-#pragma GCC unroll 8
-      for (int q = 0; q < vecs; ++q) sums[m][q] += x * v[q];
-    }
-  }
-}
-
 // s (height x width used, rows d apart) += a tile.
 template <int vecs>
 void add_tile(const double* a, const double* b, std::size_t rows, double* s, std::size_t d, std::size_t height,
               std::size_t width) {
   Vec sums[kTileRows][vecs] = {};
+  for (std::size_t m = 0; m < kTileRows && m < height; ++m) {  // asked for now, there when it is added to
+    __builtin_prefetch(s + m * d, 1);
+    __builtin_prefetch(s + m * d + vecs * W - 1, 1);
+  }
   multiply<vecs>(a, b, rows, sums);
   if (height >= kTileRows && width >= vecs * W) {
 #pragma GCC unroll 8

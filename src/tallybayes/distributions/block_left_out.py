@@ -5,10 +5,14 @@ A row x of class c that leaves with weight u takes, with e = x − mean_c,
     S_c' = S_c − s e eᵀ,   s = u n_c / (n_c − u),   x − mean_c' = e n_c / (n_c − u)
 
 out of the scatter of its class. The covariance of class k becomes B − b e eᵀ, with B the same for all rows of class k
-that leave with u, and for all such rows of other classes; in the eigenvectors of B, with shrinkage γ and ridge ρ,
+that leave with u, and for all such rows of other classes; with shrinkage γ and ridge ρ,
 
     G = (1 − ρ)((1 − γ) B + γ m I) + ρ I,   m = (tr B − b |e|²) / d,   a = (1 − ρ)(1 − γ) b,   h = 1 − a eᵀ G⁻¹ e
     zᵀ Σ⁻¹ z = zᵀ G⁻¹ z + a (zᵀ G⁻¹ e)² / h,   log|Σ| = log|G| + log h,   z = x − mean_k'
+
+With shrinkage m is another for each row, so G is read in the eigenvectors of B. Without, G is one matrix, and is read
+in the eigenvectors that it has in units of the columns' standard deviations: in the units of the data, the digits of a
+column of small numbers would be lost beside one of large numbers.
 
 Where a covariance is without full rank, or would be without the row, its rank is mended (covariance.py): such rows are
 estimated again one by one, and so are all rows where values are missing, or shrinkage is by class.
@@ -56,10 +60,11 @@ def left_out(
 
 @dataclass(frozen=True)
 class _Frame:
-    """A covariance by its eigenvectors (columns), for a scatter that is divided by 1."""
+    """G by its eigenvectors (columns) if it is one matrix, in units of the columns; else B by its own, as it is."""
 
-    vector: Array
+    vector: Array  # of G: divided by the units, so that G⁻¹ = vector diag(1 / value) vectorᵀ
     value: Array
+    log_unit: float  # log|G| is this more than the logs of its values
     least: float  # the least variance in units of the columns' own, over what is full rank for sure
 
 
@@ -73,10 +78,10 @@ class _Closed:
         self.known: dict[tuple[int, float, float], _Frame] = {}
 
     def alike(self, unit: Array, step: int) -> Iterator[Array]:
-        """Rows that can be judged with the same eigenvectors: where a covariance mixes two scatters, those that leave
-        with the same weight."""
+        """Rows that can be judged with the same eigenvectors: where a covariance mixes two scatters, or one and the
+        ridge, those that leave with the same weight."""
         groups = [np.arange(len(unit))]
-        if 0 < self.block.alpha < 1:
+        if 0 < self.block.alpha < 1 or self.block.ridge > 0:
             groups = [np.flatnonzero(unit == u) for u in np.unique(unit)]
         for rows in groups:
             yield from (rows[i : i + step] for i in range(0, len(rows), step))
@@ -121,15 +126,21 @@ class _Closed:
 
     def _eigen(self, matrix: Array) -> _Frame:
         b, d = self.block, len(matrix)
-        value, vector = np.linalg.eigh(matrix)
-        final = (1 - b.ridge) * ((1 - b.amount) * matrix + b.amount * np.trace(matrix) / self.d * np.eye(d))
-        final = final + b.ridge * np.eye(d)
+        level = np.trace(matrix) / self.d
+        final = (1 - b.ridge) * ((1 - b.amount) * matrix + b.amount * level * np.eye(d)) + b.ridge * np.eye(d)
         unit = np.sqrt(np.maximum(np.diag(final), 0.0))
         if not (unit > 0).all():
-            return _Frame(vector, value, 0.0)
-        scaled = np.linalg.eigvalsh(final / unit / unit[:, None])
-        least = scaled[0] / (scaled[-1] * d) / (4 * SAFE * max(b.tol**2, 8 * d * EPS))
-        return _Frame(vector, np.maximum(value, 0.0), float(least))
+            return _Frame(np.eye(d), np.zeros(d), 0.0, 0.0)
+        value, vector = np.linalg.eigh(final / unit / unit[:, None])
+        least = value[0] / (value[-1] * d) / (4 * SAFE * max(b.tol**2, 8 * d * EPS))
+        if b.amount == 0:
+            return _Frame(vector / unit[:, None], value, 2 * float(np.log(unit).sum()), float(least))
+        value, vector = np.linalg.eigh(matrix)
+        value = np.maximum(value, 0.0)
+        smallest = (1 - b.ridge) * ((1 - b.amount) * value[0] + b.amount * level) + b.ridge
+        if EPS * value[-1] > 1e-10 * smallest:  # so little shrinkage that the units matter
+            least = 0.0
+        return _Frame(vector, value, 0.0, float(least))
 
     def _gaussian(self, z: Array, e: Array, step: Array, f: _Frame, scale: Array, share: Array) -> tuple[Array, Any]:
         """log p, and whether its covariance has full rank for sure."""
@@ -137,13 +148,15 @@ class _Closed:
         if not f.least > 1:
             return np.zeros(len(z)), False
         away = share * step
-        level = np.maximum(scale * f.value.sum() - away * np.square(e).sum(axis=1), 0.0)[:, None] / self.d
-        G = (1 - b.ridge) * ((1 - b.amount) * scale[:, None] * f.value + b.amount * level) + b.ridge
+        G = scale[:, None] * f.value
+        if b.amount > 0:
+            level = np.maximum(scale * f.value.sum() - away * np.square(e).sum(axis=1), 0.0)[:, None] / self.d
+            G = (1 - b.ridge) * ((1 - b.amount) * G + b.amount * level) + b.ridge
         a = (1 - b.ridge) * (1 - b.amount) * away
         tz, te = z @ f.vector, e @ f.vector
         with np.errstate(all="ignore"):
             h = 1 - a * (te * te / G).sum(axis=1)
             distance = (tz * tz / G).sum(axis=1) + a * np.square((tz * te / G).sum(axis=1)) / h
-            log_det = np.log(G).sum(axis=1) + np.log(h)
+            log_det = np.log(G).sum(axis=1) + f.log_unit + np.log(h)
             found = -0.5 * (log_det + distance + z.shape[1] * LOG_2PI)
         return found, np.isfinite(found) & (h * h * f.least > 1)

@@ -41,15 +41,22 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
         unit = np.where(unit > 0, unit, np.sqrt(np.diag(pooled).mean()) or 1.0)
     keep = np.flatnonzero(unit > 0)
     K, d = mean.shape
-    shared = 1 if b.linear else K
-    factor, constant = np.zeros((shared, d, d)), np.empty(shared)
     picked: Any = ... if len(keep) == d else np.ix_(keep, keep)
-    for k in range(shared):
+    factor, scale = np.empty((1 if b.linear else K, len(keep), len(keep))), np.empty((1 if b.linear else K, len(keep)))
+    for k in range(len(factor)):
         cov = class_covariance(s, b, k, pooled, gamma)
-        scale = np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit
-        root, log_det = root_of(cov[picked], scale[keep], pooled[picked], b.tol)
-        factor[k][picked] = root
-        constant[k] = -0.5 * (log_det + len(keep) * LOG_2PI)
+        scale[k] = (np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit)[keep]
+        factor[k] = cov[picked]
+    log_det, trace = _core.roots(factor, scale)
+    sure = ~np.isnan(log_det) & (trace * least(len(keep), b.tol) < 1)
+    for k in np.flatnonzero(~sure).tolist():
+        cov = class_covariance(s, b, k, pooled, gamma)
+        factor[k], log_det[k] = mended_root(cov[picked], scale[k], pooled[picked], b.tol)
+    constant = -0.5 * (log_det + len(keep) * LOG_2PI)
+    if len(keep) < d:
+        whole = np.zeros((len(factor), d, d))
+        whole[:, keep[:, None], keep] = factor
+        factor = whole
     p = {"mean": mean, "low": low, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
     return {**p, **linear_form(p, n)} if b.linear else p
 
@@ -152,34 +159,30 @@ def units(within: Array, mean: Array, n: Array) -> Array:
     return np.asarray(np.sqrt(found))
 
 
-def root_of(cov: Array, unit: Array, pooled: Array, tol: float) -> tuple[Array, float]:
-    """(F, log|Σ|): F lower triangular with FᵀF = Σ⁻¹."""
-    d = len(cov)
-    if d == 0:
+def least(d: int, tol: float) -> float:
+    """The variance below which a direction has none, beside a largest of 1 or more."""
+    return max(tol**2, 8 * d * EPS)
+
+
+def mended_root(cov: Array, unit: Array, pooled: Array, tol: float) -> tuple[Array, float]:
+    """(F, log|Σ|): F lower triangular with FᵀF = Σ⁻¹, for a covariance that may lack rank."""
+    if len(cov) == 0:
         return np.zeros((0, 0)), 0.0
-    scaled = cov / unit / unit[:, None]
-    lower, bad = scipy.linalg.lapack.dpotrf(scaled, lower=1)
-    if not bad:
-        norm = float(np.abs(scaled).sum(axis=0).max())
-        reciprocal, _ = scipy.linalg.lapack.dpocon(lower, norm, uplo="L")
-        bad = reciprocal * min(norm, 1.0) <= 4 * max(tol**2, 8 * d * EPS)
-    if bad:
-        lower = mended(scaled, pooled / unit / unit[:, None], tol)
+    lower = mended(cov / unit / unit[:, None], pooled / unit / unit[:, None], tol)
     inverse, _ = scipy.linalg.lapack.dtrtri(lower, lower=1)
-    factor = np.tril(inverse) / unit
-    return factor, 2.0 * float(np.log(np.abs(np.diag(lower))).sum() + np.log(unit).sum())
+    return np.tril(inverse) / unit, 2.0 * float(np.log(np.abs(np.diag(lower))).sum() + np.log(unit).sum())
 
 
 def mended(cov: Array, pooled: Array, tol: float) -> Array:
     """The lower root of a covariance whose missing variance is taken from the pooled one, and is tol² at least."""
-    least = max(tol**2, 8 * len(cov) * EPS)
+    floor = least(len(cov), tol)
     value, vector = np.linalg.eigh(cov)
-    none = value < least * min(1.0, max(float(value[-1]), np.finfo(float).tiny))
+    none = value < floor * min(1.0, max(float(value[-1]), np.finfo(float).tiny))
     if none.any():
         empty = vector[:, none]
         there = empty.T @ pooled @ empty
         more, turn = np.linalg.eigh((there + there.T) / 2)
-        value = np.concatenate([value[~none], np.maximum(more, least)])
+        value = np.concatenate([value[~none], np.maximum(more, floor)])
         vector = np.concatenate([vector[:, ~none], empty @ turn], axis=1)
     r: Array = np.asarray(np.linalg.qr((vector * np.sqrt(value)).T, mode="r"))
     return np.asarray(r.T * np.where(np.diag(r) < 0, -1.0, 1.0))
@@ -190,9 +193,8 @@ def linear_form(p: Params, n: Array) -> Params:
     mean = p["mean"]
     total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
-    white = away(p, centre) @ p["factor"][0].T  # centre is a float64, and near: x − centre loses nothing
-    weight = white @ p["factor"][0]
-    return {"weight": weight, "bias": -0.5 * np.square(white).sum(axis=1), "centre": centre}
+    weight, square = _core.solve_normal(p["factor"][0], away(p, centre))  # centre is near: x − centre loses nothing
+    return {"weight": weight, "bias": -0.5 * square, "centre": centre}
 
 
 def colour(noise: Array, p: Params, k: int) -> Array:

@@ -6,13 +6,17 @@ of the class and for all others), by their eigenvectors.
 
 A row of weight 2 is two rows, each left out once. Rows with missing values, and the only row of a class, take no
 part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
+
+Shrinkage is in the units of the data, and so are eigenvectors that serve all γ. γ = 0 has no units: where those of the
+columns differ much it has frames of its own, in units of the columns' standard deviations. Else the digits of a column
+of small numbers would be lost beside one of large numbers. (Units change every log p(x | class) by the same.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +31,7 @@ from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 
 BYTES = 16 << 20  # of eigenvectors at once
+APART = 100.0  # units of columns beyond this ratio differ much
 WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, each eighth of the rows has one divisor
 
 
@@ -43,6 +48,7 @@ class _Rows:
     low: Array
     scatter: Array
     outside: int  # columns beyond the span of the rows, where all variance is shrinkage
+    unit: Array | float = 1.0  # what the columns are divided by in scatter; data and means are as they were
 
 
 @dataclass(frozen=True)
@@ -73,10 +79,23 @@ def losses(
     part = ~np.isnan(q.size) & (n - unit > 1e-9 * n)
     if not part.any():
         return np.zeros((len(alphas), len(gammas)))
-    loss = np.zeros((len(alphas), len(gammas)))
-    for r, rows in _by_weight(unit, np.flatnonzero(part)):
-        loss += _losses_of(q, rows, unit[rows], r, total, np.asarray(alphas), np.asarray(gammas), block, priors)
+    loss, each = np.zeros((len(alphas), len(gammas))), np.asarray(gammas)
+    for some, seen in _in_units(q, each):
+        for r, rows in _by_weight(unit, np.flatnonzero(part)):
+            loss[:, some] += _losses_of(seen, rows, unit[rows], r, total, np.asarray(alphas), each[some], block, priors)
     return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
+
+
+def _in_units(q: _Rows, gammas: Array) -> Iterator[tuple[Array, _Rows]]:
+    """Which γ go together, and what they are computed from."""
+    variance = np.diagonal(q.scatter.sum(axis=0))
+    unit = np.sqrt(np.where(variance > 0, variance, 1.0))
+    plain = (gammas == 0) & (unit.max(initial=0.0) > APART * unit.min(initial=np.inf))
+    if plain.any():
+        size = np.where(np.isnan(q.size), np.nan, 0.0)  # only shrinkage asks for it
+        yield plain, replace(q, size=size, scatter=q.scatter / unit / unit[:, None], unit=unit)
+    if not plain.all():
+        yield ~plain, q
 
 
 def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
@@ -191,7 +210,7 @@ def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
                 matrices.append(own * q.scatter[k] + (1 - alpha) * pooled)
                 shares.append(own * mine + share[a])
     value, vector = _eigen(np.stack(matrices))
-    return _Frames(np.ascontiguousarray(vector.swapaxes(1, 2)), value, np.array(shares), place, known)
+    return _Frames(np.ascontiguousarray(vector.swapaxes(1, 2) / q.unit), value, np.array(shares), place, known)
 
 
 def _eigen(matrices: Array) -> tuple[Array, Array]:

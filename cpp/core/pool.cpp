@@ -1,0 +1,69 @@
+#include "core/pool.hpp"
+
+#include <pthread.h>
+
+#include <system_error>
+#include <thread>
+
+namespace tb {
+namespace {
+
+// Never destroyed: its threads may still wait when the process ends.
+std::atomic<Pool*> current{nullptr};
+const int fork_guard = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });  // the parent's threads are not here
+
+}  // namespace
+
+Pool& pool() {
+  (void)fork_guard;
+  Pool* found = current;
+  if (found) return *found;
+  Pool* made = new Pool;
+  if (current.compare_exchange_strong(found, made)) return *made;
+  delete made;
+  return *found;
+}
+
+bool Pool::run(int width, const std::function<void(int)>& work) {
+  if (taken_.exchange(true, std::memory_order_acquire)) return false;
+  try {
+    for (; started_ < width - 1; ++started_) std::thread([this] { serve(); }).detach();
+  } catch (const std::system_error&) {  // no more threads: those that are there will do
+  }
+  work_ = &work;
+  width_ = width;
+  next_ = 1;
+  gate_.store(0, std::memory_order_release);
+  calls_.fetch_add(1);
+  calls_.notify_all();
+  work(0);
+  std::uint32_t inside = gate_.fetch_or(kClosed) | kClosed;
+  for (; inside != kClosed; inside = gate_.load(std::memory_order_acquire)) wait_while(gate_, inside);
+  taken_.store(false, std::memory_order_release);
+  return true;
+}
+
+void Pool::serve() {
+  for (std::uint32_t seen = 0;;) {
+    wait_while(calls_, seen);
+    seen = calls_;
+    if (!enter()) continue;
+    const int thread = next_++;
+    if (thread < width_) (*work_)(thread);
+    leave();
+  }
+}
+
+bool Pool::enter() {
+  std::uint32_t inside = gate_;
+  while (!(inside & kClosed)) {
+    if (gate_.compare_exchange_weak(inside, inside + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void Pool::leave() {
+  if ((gate_.fetch_sub(1, std::memory_order_release) & kClosed) != 0) gate_.notify_all();
+}
+
+}  // namespace tb
