@@ -70,8 +70,8 @@ class Gaussian(Distribution):
         if sign < 0:
             if (m2 < -1e-9 * a["m2"]).any():
                 raise ForgetError(NEVER_LEARNED)
-            varies = (n > 0) & (m2 > DUST * a["m2"])
-            m2, low = np.where(varies, m2, 0.0), np.where(varies, low, 0.0)  # what never varies has a float64 as mean
+            same = (n == 0) | (m2 <= DUST * a["m2"])  # what is left never varies: its mean is a float64
+            m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
         return {"n": n, "mean": mean, "low": low, "m2": m2}
 
     def scale(self, s: Stats, factor: float) -> Stats:
