@@ -104,6 +104,21 @@ def test_without_shrinkage_the_units_of_columns_do_not_matter() -> None:
     np.testing.assert_allclose(ours(farther, y, w, gammas=GAMMAS[:1]), want[:, :1], rtol=1e-9)
 
 
+def test_columns_that_say_nothing_new_change_nothing_without_shrinkage() -> None:
+    X, y = table(120, 4, 3)
+    want = ours(X, y, np.ones(120), gammas=GAMMAS[:1])
+    assert np.isfinite(want).all()
+    for more in (np.full((120, 1), 3e9), X[:, :1], X @ [[1.0], [2.0], [-1e3], [1e-3]], np.hstack([X * 1e6, X - 1e4])):
+        np.testing.assert_allclose(ours(np.hstack([X, more]), y, np.ones(120), gammas=GAMMAS[:1]), want, rtol=1e-7)
+
+
+@pytest.mark.parametrize("d", [1, 3, 300])
+def test_rows_that_are_all_the_same(d: int) -> None:
+    for make in (tb.RegularizedDiscriminantAnalysis, lambda: tb.GaussianDiscriminant(alpha="auto")):
+        model = make().fit(np.ones((6, d)), [0, 0, 0, 0, 1, 1])
+        np.testing.assert_allclose(model.predict_proba(np.ones((1, d))), [[4 / 6, 2 / 6]])
+
+
 def test_any_number_of_threads_gives_the_same_bits() -> None:
     from threadpoolctl import threadpool_limits
 

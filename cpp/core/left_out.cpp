@@ -229,6 +229,7 @@ void check(const LeftOut& job) {
   const LeftRows& rows = job.rows;
   const auto in_table = [&](std::uint32_t row) { return row < job.x.n; };
   const auto is_frame = [&](std::int32_t f) { return f >= 0 && static_cast<std::size_t>(f) < job.frames.count; };
+  if (job.x.d == 0) throw std::invalid_argument("a table without columns");
   if (!std::all_of(rows.row, rows.row + rows.count, in_table) || rows.start[0] != 0 ||
       !std::is_sorted(rows.start, rows.start + job.classes + 1) ||
       rows.start[job.classes] != static_cast<std::int64_t>(rows.count) ||

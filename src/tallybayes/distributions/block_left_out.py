@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from tallybayes.blas import one_thread
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats
 from tallybayes.distributions.block_tally import rows_of
 from tallybayes.distributions.covariance import LOG_2PI
@@ -47,7 +47,7 @@ def left_out(
     block: GaussianBlock, data: Numbers, y: NDArray[np.int32], unit: Array, s: Stats, p: Params, context: Context
 ) -> Array:
     out, done = np.empty((data.n, context.K)), np.zeros(data.n, dtype=bool)
-    with threadpool_limits(1, user_api="blas"):  # small matrices: a team of threads for each is slower than one
+    with one_thread():  # small matrices: a team of threads for each is slower than one
         if "scatter" in s and s["n"].ndim == 1 and is_number(block.gamma) and len(p["keep"]):
             closed = _Closed(block, s, p["keep"])
             for rows in closed.alike(unit, max(1, CELLS // data.d)):

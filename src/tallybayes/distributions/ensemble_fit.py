@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.blas import one_thread
 from tallybayes.distributions import normal_part
 from tallybayes.distributions.base import Array, Params, Stats
 from tallybayes.distributions.joint import GRID
@@ -207,7 +208,7 @@ def choose_normals(
 
     choices = normal_part.CHOICES[: normal_part.HURRY if hurry else None]
     first, rest = (normal_part.FREEDOM[:1], normal_part.FREEDOM[1:]) if hurry else (normal_part.FREEDOM, ())
-    with normal_part.one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
+    with one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
         tried = zip(pool.map(lambda pair: losses(pair, first), choices), choices, strict=True)
         least, nu, pair = min((*each, pair) for some, pair in tried for each in some)
         if rest and np.isfinite(least):

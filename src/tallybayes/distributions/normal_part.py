@@ -15,12 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from tallybayes import _core
 
@@ -36,16 +34,6 @@ CHOICES = (  # of λ and γ, the first of them for those in a hurry
     (1.0, 0.0), (1.0, 0.5), (0.5, 0.0), (0.02, 0.02), (0.1, 0.9),
 )  # fmt: skip
 HURRY = 6
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looking for the libraries takes milliseconds
-
-
-def one_thread() -> Any:
-    """The same bits for any number of threads."""
-    return _controller().limit(limits=1)
 
 
 @dataclass(frozen=True, eq=False)

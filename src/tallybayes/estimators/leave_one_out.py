@@ -9,7 +9,8 @@ part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
 
 Shrinkage is in the units of the data, and so are eigenvectors that serve all γ. γ = 0 has no units: where those of the
 columns differ much it has frames of its own, in units of the columns' standard deviations. Else the digits of a column
-of small numbers would be lost beside one of large numbers. (Units change every log p(x | class) by the same.)
+of small numbers would be lost beside one of large numbers. (Units change every log p(x | class) by the same.) And
+directions in which no two rows differ (constant columns, sums of others) say nothing: γ = 0 does without them.
 """
 
 from __future__ import annotations
@@ -20,18 +21,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from tallybayes import _core
+from tallybayes.blas import one_thread
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import blocks
+from tallybayes.distributions.covariance import least
 from tallybayes.encode import Data, Numbers
 from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 
 BYTES = 16 << 20  # of eigenvectors at once
 APART = 100.0  # units of columns beyond this ratio differ much
+TINY = float(np.finfo(np.float64).tiny)
 WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, each eighth of the rows has one divisor
 
 
@@ -80,22 +83,58 @@ def losses(
     if not part.any():
         return np.zeros((len(alphas), len(gammas)))
     loss, each = np.zeros((len(alphas), len(gammas))), np.asarray(gammas)
-    for some, seen in _in_units(q, each):
+    for some, seen in _in_units(q, each, block.tol):
+        if seen.data.d == 0:  # no two rows differ: nothing to choose by
+            continue
         for r, rows in _by_weight(unit, np.flatnonzero(part)):
             loss[:, some] += _losses_of(seen, rows, unit[rows], r, total, np.asarray(alphas), each[some], block, priors)
     return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
 
 
-def _in_units(q: _Rows, gammas: Array) -> Iterator[tuple[Array, _Rows]]:
+def _in_units(q: _Rows, gammas: Array, tol: float) -> Iterator[tuple[Array, _Rows]]:
     """Which γ go together, and what they are computed from."""
-    variance = np.diagonal(q.scatter.sum(axis=0))
-    unit = np.sqrt(np.where(variance > 0, variance, 1.0))
-    plain = (gammas == 0) & (unit.max(initial=0.0) > APART * unit.min(initial=np.inf))
-    if plain.any():
+    plain = gammas == 0
+    if plain.any() and q.data.d and not q.outside:
+        variance = np.diagonal(q.scatter.sum(axis=0))
+        unit = np.sqrt(np.where(variance > 0, variance, 1.0))
         size = np.where(np.isnan(q.size), np.nan, 0.0)  # only shrinkage asks for it
-        yield plain, replace(q, size=size, scatter=q.scatter / unit / unit[:, None], unit=unit)
+        scaled = replace(q, size=size, scatter=q.scatter / unit / unit[:, None], unit=unit)
+        same, basis = _directions(scaled, tol)
+        if len(same):
+            yield plain, _turned(scaled, basis)
+        elif unit.max() > APART * unit.min():
+            yield plain, scaled
+        else:
+            plain[:] = False
+    else:
+        plain[:] = False
     if not plain.all():
         yield ~plain, q
+
+
+def _directions(q: _Rows, tol: float) -> tuple[Array, Array]:
+    """Directions in which no two rows differ, and those in which some do: a vector in each row."""
+    total = q.n.sum()
+    away = ((q.mean - q.mean[0]) + (q.low - q.low[0])) / q.unit
+    away = (away - (q.n @ away) / total) * np.sqrt(q.n)[:, None]
+    whole = q.scatter.sum(axis=0) + away.T @ away
+    root = whole[None].copy()
+    log_det, trace = _core.roots(root, np.sqrt(np.maximum(np.diagonal(whole), TINY))[None])
+    if np.isfinite(log_det[0]) and trace[0] * least(len(whole), tol) < 1:
+        return np.empty((0, len(whole))), np.eye(len(whole))
+    value, vector = np.linalg.eigh(whole)
+    none = value <= least(len(whole), tol) * min(1.0, float(value[-1]))
+    return vector[:, none].T, vector[:, ~none].T
+
+
+def _turned(q: _Rows, basis: Array) -> _Rows:
+    """The rows in the directions of `basis`, about the mean of the first class."""
+    rotate = basis.T / np.asarray(q.unit)[:, None]
+    x = np.concatenate([((x - q.mean[0]) - q.low[0]) @ rotate for _, x in blocks(q.data)])
+    mean = ((q.mean - q.mean[0]) + (q.low - q.low[0])) @ rotate
+    return replace(
+        q, data=Numbers(x, None), mean=mean, low=np.zeros_like(mean), scatter=basis @ q.scatter @ basis.T, unit=1.0
+    )
 
 
 def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
@@ -221,7 +260,7 @@ def _eigen(matrices: Array) -> tuple[Array, Array]:
     if d >= 200:
         return tuple(np.linalg.eigh(matrices))  # type: ignore[return-value]
     threads = min(_core.threads(), len(matrices))
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with one_thread(), ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(np.linalg.eigh, np.array_split(matrices, threads)))
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
