@@ -329,7 +329,7 @@ def test_a_column_is_constant_again(name: str, value: float) -> None:
     model = AXES[name][0]().fit(X, y)
     answers = model.predict_joint_log_proba(X)
     for count in (1, 2, 3, 9):
-        new, labels = rng.normal(size=(count, 3)) + [0.0, value, 0.0], rng.integers(0, 3, count)
+        new, labels = rng.normal([0.0, value, 0.0], size=(count, 3)), rng.integers(0, 3, count)
         model.partial_fit(new, labels).forget(new, labels)
         assert not model._parameters().parts[0]["var"][:, 1].any()
     X[:, 1] += 1.0
