@@ -8,6 +8,7 @@
 
 #include "bind/bind.hpp"
 #include "core/estimates.hpp"
+#include "core/exact_sum.hpp"
 
 namespace tb::bind {
 namespace {
@@ -24,14 +25,15 @@ struct Place {
 
 class RowDoor {
  public:
-  RowDoor(nb::list names, nb::list levels, nb::dict classes, Vector weight, Table n, Table mean, Table m2, Table count,
-          Sizes sizes, std::vector<double> levels_counted, int ddof, bool shared, double smoothing, double alpha,
+  RowDoor(nb::list names, nb::list levels, nb::dict classes, Vector weight, Table n, Table mean, Table low, Table m2,
+          Table count, Sizes sizes, std::vector<double> levels_counted, int ddof, bool shared, double smoothing, double alpha,
           nb::object log_prior, bool laplace)
-      : names_(names), levels_(levels), classes_(classes), weight_(weight), n_(n), mean_(mean), m2_(m2), count_(count),
-        N_(std::move(levels_counted)), options_{ddof, shared, smoothing}, alpha_(alpha), laplace_(laplace) {
+      : names_(names), levels_(levels), classes_(classes), weight_(weight), n_(n), mean_(mean), low_(low), m2_(m2),
+        count_(count), N_(std::move(levels_counted)), options_{ddof, shared, smoothing}, alpha_(alpha), laplace_(laplace) {
     const std::size_t K = weight.shape(0), d = nb::len(names);
-    if (nb::len(levels) != d || nb::len(classes) != K || n.shape(0) != K || mean.shape(0) != K || m2.shape(0) != K ||
-        count.shape(0) != K || mean.shape(1) != n.shape(1) || m2.shape(1) != n.shape(1))
+    if (nb::len(levels) != d || nb::len(classes) != K || n.shape(0) != K || mean.shape(0) != K || low.shape(0) != K ||
+        m2.shape(0) != K || count.shape(0) != K || mean.shape(1) != n.shape(1) || low.shape(1) != n.shape(1) ||
+        m2.shape(1) != n.shape(1))
       throw nb::value_error("the parts of a row door do not fit together");
     std::size_t real = 0, discrete = 0, offset = 0;
     for (std::size_t j = 0; j < d; ++j) {
@@ -64,6 +66,7 @@ class RowDoor {
     x_.resize(d);
     code_.resize(d);
     mean_hat_.resize(K * n.shape(1));
+    low_hat_.resize(K * n.shape(1));
     scale_.resize(K * n.shape(1));
     constant_.resize(K * n.shape(1));
     epsilon_.resize(n.shape(1));
@@ -96,11 +99,12 @@ class RowDoor {
       } else if (x_[j] == x_[j]) {
         const std::size_t i = c * dg + p.at;
         const double n = n_.data()[i] + w;
-        const double delta = x_[j] - mean_.data()[i];
+        const double delta = (x_[j] - mean_.data()[i]) - low_.data()[i];
         if (n_.data()[i] == 0) {
-          mean_.data()[i] = x_[j];
+          mean_.data()[i] = x_[j], low_.data()[i] = 0.0;
         } else {
-          mean_.data()[i] += delta * (w / n);
+          const Pair mean = exact_sum(mean_.data()[i], low_.data()[i] + delta * (w / n));
+          mean_.data()[i] = mean.high, low_.data()[i] = mean.low;
           m2_.data()[i] += delta * delta * (n_.data()[i] * (w / n));
         }
         n_.data()[i] = n;
@@ -127,7 +131,7 @@ class RowDoor {
                          N_[p.discrete]);
         } else if (x_[j] == x_[j]) {
           const std::size_t i = c * dg + p.at;
-          const double t = (x_[j] - mean_hat_[i]) * scale_[i];
+          const double t = ((x_[j] - mean_hat_[i]) - low_hat_[i]) * scale_[i];
           s += constant_[i] - t * t;
         }
       }
@@ -182,8 +186,8 @@ class RowDoor {
 
   void refresh() {
     const std::size_t K = weight_.shape(0), dg = n_.shape(1);
-    gaussian_estimate(K, dg, n_.data(), mean_.data(), m2_.data(), options_, mean_hat_.data(), scale_.data(),
-                      epsilon_.data());
+    gaussian_estimate(K, dg, {n_.data(), mean_.data(), low_.data(), m2_.data()}, options_,
+                      {mean_hat_.data(), low_hat_.data(), scale_.data(), epsilon_.data()});
     for (std::size_t i = 0; i < K * dg; ++i) {
       const double var = scale_[i];
       scale_[i] = var > 0 ? std::sqrt(0.5 / var) : 0.0;
@@ -201,7 +205,7 @@ class RowDoor {
   nb::list names_, levels_;
   nb::dict classes_;
   Vector weight_;
-  Table n_, mean_, m2_, count_;
+  Table n_, mean_, low_, m2_, count_;
   std::vector<double> N_;
   GaussianOptions options_;
   double alpha_;
@@ -210,7 +214,7 @@ class RowDoor {
   std::vector<PyObject*> labels_;
   std::vector<double> fixed_prior_, prior_;
   std::size_t D_ = 0;
-  std::vector<double> total_, x_, mean_hat_, scale_, constant_, epsilon_, score_;
+  std::vector<double> total_, x_, mean_hat_, low_hat_, scale_, constant_, epsilon_, score_;
   std::vector<long> code_;
   bool stale_ = true;
 };
@@ -219,30 +223,33 @@ class RowDoor {
 
 void bind_row(nb::module_& m) {
   nb::class_<RowDoor>(m, "RowDoor", "Learns and scores one dict at a time, in the arrays of a tally.")
-      .def(nb::init<nb::list, nb::list, nb::dict, Vector, Table, Table, Table, Table, Sizes, std::vector<double>, int, bool,
-                    double, double, nb::object, bool>(),
+      .def(nb::init<nb::list, nb::list, nb::dict, Vector, Table, Table, Table, Table, Table, Sizes, std::vector<double>, int,
+                    bool, double, double, nb::object, bool>(),
            nb::arg("names"), nb::arg("levels"), nb::arg("classes"), nb::arg("weight").noconvert(),
-           nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("m2").noconvert(),
-           nb::arg("count").noconvert(), nb::arg("sizes").noconvert(), nb::arg("levels_counted"), nb::arg("ddof"),
-           nb::arg("shared"), nb::arg("smoothing"), nb::arg("alpha"), nb::arg("log_prior").none(), nb::arg("laplace"))
+           nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
+           nb::arg("m2").noconvert(), nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
+           nb::arg("levels_counted"), nb::arg("ddof"), nb::arg("shared"), nb::arg("smoothing"), nb::arg("alpha"),
+           nb::arg("log_prior").none(), nb::arg("laplace"))
       .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
       .def("proba", &RowDoor::proba, nb::arg("row"));
 
   m.def(
       "gaussian_estimate",
-      [](const Matrix& n, const Matrix& mean, const Matrix& m2, int ddof, bool shared, double smoothing) {
+      [](const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof, bool shared, double smoothing) {
         const std::size_t K = n.shape(0), d = n.shape(1);
-        if (mean.shape(0) != K || m2.shape(0) != K || mean.shape(1) != d || m2.shape(1) != d)
-          throw nb::value_error("n, mean and m2 differ in shape");
+        for (const Matrix* m : {&mean, &low, &m2})
+          if (m->shape(0) != K || m->shape(1) != d) throw nb::value_error("n, mean, low and m2 differ in shape");
         auto mu = make_array<double, 2>({K, d});
+        auto rest = make_array<double, 2>({K, d});
         auto var = make_array<double, 2>({K, d});
         auto epsilon = make_array<double, 1>({d});
-        gaussian_estimate(K, d, n.data(), mean.data(), m2.data(), {ddof, shared, smoothing}, mu.data(), var.data(),
-                          epsilon.data());
-        return nb::make_tuple(mu, var, epsilon);
+        gaussian_estimate(K, d, {n.data(), mean.data(), low.data(), m2.data()}, {ddof, shared, smoothing},
+                          {mu.data(), rest.data(), var.data(), epsilon.data()});
+        return nb::make_tuple(mu, rest, var, epsilon);
       },
-      nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("m2").noconvert(), nb::arg("ddof"),
-      nb::arg("shared"), nb::arg("smoothing"), "Means, variances and what smoothing added, from a tally of moments.");
+      nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(), nb::arg("m2").noconvert(),
+      nb::arg("ddof"), nb::arg("shared"), nb::arg("smoothing"),
+      "Means (mean and low), variances and what smoothing added, from a tally of moments.");
 }
 
 }  // namespace tb::bind

@@ -40,18 +40,18 @@ void make_scorer(PyScorer* self, std::size_t n, const Numbers& prior) {
   self->hold(prior);
 }
 
-Array<double, 3> make_terms(const Matrix& mean, const Matrix& var) {
+Array<double, 3> make_terms(const Matrix& mean, const Matrix& var, const std::optional<Matrix>& low) {
   const std::size_t classes = mean.shape(0), d = mean.shape(1);
-  expect(is(var, classes, d), "mean and var differ in shape");
-  auto terms = make_array<double, 3>({3, classes, d});
-  gaussian_terms(mean.data(), var.data(), classes, d, terms.data());
+  expect(is(var, classes, d) && (!low || is(*low, classes, d)), "mean, var and low differ in shape");
+  auto terms = make_array<double, 3>({4, classes, d});
+  gaussian_terms(mean.data(), low ? low->data() : nullptr, var.data(), classes, d, terms.data());
   return terms;
 }
 
 template <class T>
 void add_gaussian_part(PyScorer& self, const PyColumns& cols, const T& terms) {
-  expect(terms.shape(0) == 3 && terms.shape(1) == self.classes() && terms.shape(2) == cols.view.d,
-         "gaussian: mean and var must be (classes, columns), terms (3, classes, columns)");
+  expect(terms.shape(0) == 4 && terms.shape(1) == self.classes() && terms.shape(2) == cols.view.d,
+         "gaussian: mean and var must be (classes, columns), terms (4, classes, columns)");
   self.core.add(gaussian_part(self.hold(cols), self.hold(terms), self.classes()));
 }
 
@@ -134,15 +134,16 @@ Array<std::int64_t, 1> answer_best(PyScorer& self) {
 
 void bind_scores(nb::module_& m) {
   m.def("gaussian_terms", &make_terms, nb::arg("mean").noconvert(), nb::arg("var").noconvert(),
-        "(3, K, d): mean, sqrt(1 / (2 var)) and -log(2 pi var) / 2, what Scorer.gaussian works with; zeros for a "
-        "column whose variance is 0 in every class.");
+        nb::arg("low").noconvert() = nb::none(),
+        "(4, K, d): mean, sqrt(1 / (2 var)), -log(2 pi var) / 2 and low (the means are mean + low), what "
+        "Scorer.gaussian works with; zeros for a column whose variance is 0 in every class.");
   nb::class_<PyScorer>(m, "Scorer", "The log joint of n rows: a log prior plus parts, answered block by block.")
       .def("__init__", &make_scorer, nb::arg("n"), nb::arg("log_prior").noconvert())
       .def("gaussian", &add_gaussian_part<Terms>, nb::arg("cols"), nb::arg("terms").noconvert(),
-           "Adds sum_j log N(x_j; mean, var), from gaussian_terms(mean, var).")
+           "Adds sum_j log N(x_j; mean, var), from gaussian_terms.")
       .def("gaussian",
            [](PyScorer& self, const PyColumns& cols, const Matrix& mean, const Matrix& var) {
-             add_gaussian_part(self, cols, make_terms(mean, var));
+             add_gaussian_part(self, cols, make_terms(mean, var, std::nullopt));
            },
            nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("var").noconvert())
       .def("discrete", &add_discrete_part, nb::arg("cols"), nb::arg("sizes").noconvert(), nb::arg("table").noconvert(),

@@ -66,9 +66,12 @@ class GaussianPart final : public Part {
         centre_(cols.d, 0.0),
         offset_(classes * cols.d),
         terms_{terms, terms + classes * cols.d, terms + 2 * classes * cols.d, centre_.data(), offset_.data(), classes, cols.d},
+        low_(terms + 3 * classes * cols.d),
         constant_(tile_sums(terms_.log_norm, classes, cols.d)) {
     for (std::size_t i = 0; i < offset_.size(); ++i) centre_[i % cols.d] += terms_.mean[i] / static_cast<double>(classes);
-    for (std::size_t i = 0; i < offset_.size(); ++i) offset_[i] = (terms_.mean[i] - centre_[i % cols.d]) * terms_.scale[i];
+    for (std::size_t i = 0; i < offset_.size(); ++i) {
+      offset_[i] = ((terms_.mean[i] - centre_[i % cols.d]) + low_[i]) * terms_.scale[i];
+    }
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
@@ -87,7 +90,7 @@ class GaussianPart final : public Part {
       if (std::isnan(x)) continue;
       for (std::size_t c = 0; c < classes; ++c) {
         const std::size_t at = c * cols_.d + j;
-        const long double t = (x - terms_.mean[at]) * terms_.scale[at];
+        const long double t = (x - terms_.mean[at] - low_[at]) * terms_.scale[at];
         acc[c] += terms_.log_norm[at] - t * t;
       }
     }
@@ -98,6 +101,7 @@ class GaussianPart final : public Part {
   std::vector<double> centre_;
   std::vector<double> offset_;
   GaussianTerms terms_;
+  const double* low_;
   std::vector<double> constant_;
 };
 
@@ -169,9 +173,11 @@ class BinaryPart final : public Part {
 
 }  // namespace
 
-void gaussian_terms(const double* mean, const double* var, std::size_t classes, std::size_t d, double* terms) {
+void gaussian_terms(const double* mean, const double* low, const double* var, std::size_t classes, std::size_t d,
+                    double* terms) {
   double* scale = terms + classes * d;
   double* log_norm = terms + 2 * classes * d;
+  double* rest = terms + 3 * classes * d;
   const double root_half = std::sqrt(0.5);
   for (std::size_t j = 0; j < d; ++j) {
     std::size_t positive = 0;
@@ -191,6 +197,7 @@ void gaussian_terms(const double* mean, const double* var, std::size_t classes, 
     for (std::size_t c = 0; c < classes; ++c) {
       const std::size_t at = c * d + j;
       terms[at] = positive ? mean[at] : 0.0;
+      rest[at] = positive && low ? low[at] : 0.0;
       scale[at] = positive ? root_half / std::sqrt(var[at]) : 0.0;  // not sqrt(0.5 / var): that can overflow
       log_norm[at] = positive ? -0.5 * (std::log(2 * std::numbers::pi) + std::log(var[at])) : 0.0;
     }

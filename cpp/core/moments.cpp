@@ -5,6 +5,7 @@
 
 #include "core/bad.hpp"
 #include "core/buffer.hpp"
+#include "core/exact_sum.hpp"
 #include "core/in_order.hpp"
 #include "kernels/moments.hpp"
 
@@ -101,15 +102,15 @@ class MomentsWorker {
 
 }  // namespace
 
-void moments(const Labelled& t, double* n, double* mean, double* m2) {
+void moments(const Labelled& t, double* n, double* mean, double* low, double* m2) {
   const std::size_t cells = t.classes * t.x.d;
-  for (double* out : {n, mean, m2}) std::fill_n(out, cells, 0.0);
-  std::vector<double> shift(cells, 0.0);
-  const ClassMoments total{n, shift.data(), mean, m2};
+  for (double* out : {n, mean, low, m2}) std::fill_n(out, cells, 0.0);
+  const ClassMoments total{n, mean, low, m2};
   const Plan plan(t);
   InOrder<MomentsWorker>().run(plan.chunks, [&] { return std::make_unique<MomentsWorker>(plan, total); });
   for (std::size_t i = 0; i < cells; ++i) {
-    mean[i] += shift[i];
+    const Pair sum = exact_sum(mean[i], low[i]);  // shift and offset until here
+    mean[i] = sum.high, low[i] = sum.low;
     if (!std::isfinite(m2[i]) || !std::isfinite(mean[i])) throw overflow(t, i % t.x.d);
   }
 }

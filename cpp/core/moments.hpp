@@ -4,8 +4,8 @@
 
 namespace tb {
 
-// n, mean, m2: (classes, d) each. NaN is missing. Throws BadValue infinite, and overflow if m2 is too large
-// for a double. One pass; the same bits for any number of threads.
-void moments(const Labelled& t, double* n, double* mean, double* m2);
+// n, mean, low, m2: (classes, d) each; the mean is mean + low (see exact_sum.hpp). NaN is missing. Throws BadValue
+// infinite, and overflow if m2 is too large for a double. One pass; the same bits for any number of threads.
+void moments(const Labelled& t, double* n, double* mean, double* low, double* m2);
 
 }  // namespace tb

@@ -10,12 +10,13 @@
 
 namespace tb {
 
-// Fills terms (3, K, d) = mean, scale, log_norm from mean and var, (K, d) each; see GaussianTerms. A column whose
-// var is 0 in every class is left out. Throws std::invalid_argument if a var is 0 in some classes only, or not a
-// finite number >= 0.
-void gaussian_terms(const double* mean, const double* var, std::size_t classes, std::size_t d, double* terms);
+// Fills terms (4, K, d) = mean, scale, log_norm, low from mean, low (see exact_sum.hpp) and var, (K, d) each; see
+// GaussianTerms. low may be null: zeros. A column whose var is 0 in every class is left out. Throws
+// std::invalid_argument if a var is 0 in some classes only, or not a finite number >= 0.
+void gaussian_terms(const double* mean, const double* low, const double* var, std::size_t classes, std::size_t d,
+                    double* terms);
 
-// sum_j log N(x_j; mean, var), from (3, K, d) terms.
+// sum_j log N(x_j; mean + low, var), from (4, K, d) terms.
 std::unique_ptr<Part> gaussian_part(const Columns& cols, const double* terms, std::size_t classes);
 
 // x_j * weight + bias per column, (K, d) each; -lgamma(x + 1) as a shared term if factorial.

@@ -12,7 +12,8 @@ namespace tb {
 // (x - mean)^2 / (2 var) = ((x - mean) * scale)^2 with scale = sqrt(1 / (2 var)); log_norm = -log(2 pi var) / 2.
 // Each (classes, d). A column left out has mean, scale and log_norm 0.
 // The kernel works with (x - centre) * scale - offset, one operation less per class: centre (d) is a point between the
-// means, so that a common offset of x and means costs no digits, and offset = (mean - centre) * scale.
+// means, so that a common offset of x and means costs no digits, and offset = (mean + low - centre) * scale, low being
+// what a mean lacks as a double.
 struct GaussianTerms {
   const double* mean;
   const double* scale;

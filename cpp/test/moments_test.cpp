@@ -16,15 +16,15 @@ constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 struct Answer {
-  std::vector<double> n, a, b;
-  explicit Answer(std::size_t cells) : n(cells), a(cells), b(cells) {}
+  std::vector<double> n, a, low, b;
+  explicit Answer(std::size_t cells) : n(cells), a(cells), low(cells), b(cells) {}
 };
 
 template <class T>
 void compare(RandomTable<T>& t, bool weighted) {
   const std::size_t cells = t.classes * t.d;
   Answer got(cells), sum(cells), one(cells), want(cells), above(cells);
-  moments(t.view(weighted), got.n.data(), got.a.data(), got.b.data());
+  moments(t.view(weighted), got.n.data(), got.a.data(), got.low.data(), got.b.data());
   sums(t.view(weighted), sum.n.data(), sum.a.data());
   binary_counts(t.view(weighted), 9.5, one.n.data(), one.a.data());
   const auto each = [&](auto&& f) {
@@ -51,6 +51,7 @@ void compare(RandomTable<T>& t, bool weighted) {
   for (std::size_t at = 0; at < cells; ++at) {
     CHECK(got.n[at] == want.n[at]);
     CHECK_NEAR(got.a[at], want.a[at], 1e-12);
+    CHECK(got.a[at] + got.low[at] == got.a[at]);
     CHECK_NEAR(got.b[at], want.b[at], 1e-11);
   }
 }
@@ -74,7 +75,7 @@ std::optional<BadValue> bad(const Labelled& t, bool sum) {
   Answer a(t.classes * t.x.d);
   try {
     if (sum) sums(t, a.n.data(), a.a.data());
-    else moments(t, a.n.data(), a.a.data(), a.b.data());
+    else moments(t, a.n.data(), a.a.data(), a.low.data(), a.b.data());
   } catch (const BadValue& b) {
     return b;
   }
@@ -105,6 +106,33 @@ TEST(moments_outlier_as_shift) {
   RandomTable<double> t(9'000, 9, 2, true);
   for (std::size_t j = 0; j < t.d; ++j) t.at(0, j) = t.at(1, j) = t.at(2, j) = 1e9;
   compare(t, false);
+}
+
+// Chunk by chunk, rows left out, outliers first: the mean keeps the digits that it has about the offset.
+TEST(moments_far_from_zero) {
+  constexpr double offset = 1e10, tick = 0x1p-19;  // the last digit of a double there
+  for (const bool rows : {true, false}) {
+    for (const bool gaps : {true, false}) {
+      RandomTable<double> t(30'000, 9, 3, rows);
+      for (std::size_t i = 0; i < t.n * t.d; ++i) t.x[i] = offset + tick * static_cast<double>(i * i % 4'000'037);
+      for (std::size_t i = 0; gaps && i < t.n * t.d; i += 5) t.x[i] = missing;
+      for (std::size_t j = 0; j < t.d; ++j) t.at(0, j) = t.at(1, j) = t.at(2, j) = offset + 0x1p10;
+      Answer got(t.classes * t.d);
+      moments(t.view(true), got.n.data(), got.a.data(), got.low.data(), got.b.data());
+      std::vector<double> n(got.n.size()), ticks(got.n.size());  // whole numbers
+      t.each_row(true, [&](std::size_t i, std::size_t c, double w) {
+        for (std::size_t j = 0; j < t.d; ++j) {
+          if (t.at(i, j) != t.at(i, j)) continue;
+          n[c * t.d + j] += w;
+          ticks[c * t.d + j] += w * ((t.at(i, j) - offset) / tick);
+        }
+      });
+      for (std::size_t at = 0; at < n.size(); ++at) {
+        CHECK(got.a[at] + got.low[at] == got.a[at]);
+        CHECK_NEAR((got.a[at] - offset) + got.low[at], ticks[at] / n[at] * tick, 1e-12);
+      }
+    }
+  }
 }
 
 TEST(moments_many_classes) {

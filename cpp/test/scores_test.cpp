@@ -78,9 +78,10 @@ void check_gaussian(std::size_t n, std::size_t d, std::size_t classes, Dtype t, 
   }
   const Table<T> table(x, n, d, t, row_major);
   const std::vector<double> mean = random_numbers(classes * d, 0, 9), var = random_numbers(classes * d, 0.5, 4);
+  const std::vector<double> low = random_numbers(classes * d, -0.1, 0.1);
   const std::vector<double> prior = random_numbers(classes, -2, 0);
-  std::vector<double> terms(3 * classes * d);
-  tb::gaussian_terms(mean.data(), var.data(), classes, d, terms.data());
+  std::vector<double> terms(4 * classes * d);
+  tb::gaussian_terms(mean.data(), low.data(), var.data(), classes, d, terms.data());
   Scorer scorer(n, classes, prior.data(), false);
   scorer.add(tb::gaussian_part(table.view, terms.data(), classes));
   std::vector<long double> joint(n * classes);
@@ -88,7 +89,7 @@ void check_gaussian(std::size_t n, std::size_t d, std::size_t classes, Dtype t, 
     for (std::size_t c = 0; c < classes; ++c) {
       joint[i * classes + c] = prior[c];
       for (std::size_t j = 0; j < d; ++j) {
-        const long double v = var[c * d + j], z = tb::cell(table.view, i, j) - mean[c * d + j];
+        const long double v = var[c * d + j], z = tb::cell(table.view, i, j) - mean[c * d + j] - low[c * d + j];
         if (!std::isnan(z)) joint[i * classes + c] -= z * z / (2 * v) + std::log(2 * std::acos(-1.0L) * v) / 2;
       }
     }
@@ -229,8 +230,8 @@ TEST(scores_refuse_the_first_infinity) {
   x[3000 * d] = x[1234 * d + 59] = x[1235 * d] = kInf;
   const Table<double> table(x, n, d, Dtype::f64, true);
   const std::vector<double> mean(2 * d, 0.0), var(2 * d, 1.0), prior(2, 0.0);
-  std::vector<double> terms(3 * 2 * d), out(n * 2);
-  tb::gaussian_terms(mean.data(), var.data(), 2, d, terms.data());
+  std::vector<double> terms(4 * 2 * d), out(n * 2);
+  tb::gaussian_terms(mean.data(), nullptr, var.data(), 2, d, terms.data());
   Scorer scorer(n, 2, prior.data(), false);
   scorer.add(tb::gaussian_part(table.view, terms.data(), 2));
   bool refused = false;
@@ -246,8 +247,8 @@ TEST(scores_of_overflowing_rows) {
   const std::vector<double> x{1e200, 0.0, 1.7e308}, prior{-1.0, -1.0};
   const Table<double> table(x, 3, 1, Dtype::f64, true);
   const std::vector<double> mean{0.0, 1.0}, var{2.0, 1.0};
-  std::vector<double> terms(6), out(6);
-  tb::gaussian_terms(mean.data(), var.data(), 2, 1, terms.data());
+  std::vector<double> terms(8), out(6);
+  tb::gaussian_terms(mean.data(), nullptr, var.data(), 2, 1, terms.data());
   Scorer scorer(3, 2, prior.data(), false);
   scorer.add(tb::gaussian_part(table.view, terms.data(), 2));
   scorer.proba(out.data());

@@ -69,6 +69,7 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],
         ),
         "v1-linear-far": (tb.LinearDiscriminantAnalysis().fit(X + 1e10, y), far),
+        "v1-gaussian-far": (tb.GaussianNB().fit(gaps + 1e10, y), far),
         "v1-quadratic-fourth": (tb.QuadraticDiscriminantAnalysis(shrinkage="auto").fit(X, y), numbers[:5]),
         "v1-wide-fourth": (
             tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(wide, list("abababab")),

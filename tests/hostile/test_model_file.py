@@ -214,13 +214,14 @@ def _tallies() -> list[Any]:
     wide = rng.normal(size=(6, 300))
     bad = (np.nan, np.inf, -1.0)
     makers = [
-        (tb.GaussianNB().fit(X, y), {"n": bad, "m2": bad, "mean": bad[:2]}),
+        (tb.GaussianNB().fit(X, y), {"n": bad, "m2": bad, "mean": bad[:2], "low": bad}),
+        (tb.GaussianDiscriminant("diagonal").fit(X, y), {"m2": bad, "low": bad}),
         (tb.PoissonNB().fit(codes, y), {"n": bad, "sum": bad}),
         (tb.MultinomialNB().fit(codes, y), {"sum": bad}),
         (tb.BernoulliNB().fit(codes, y), {"no": bad, "yes": bad}),
         (tb.CategoricalNB().fit(codes, y), {"count": bad, "sizes": (-1, 2, 4, 1 << 40)}),
         (tb.KernelNB().fit(X, y), {"value": (np.nan, 1e9), "weight": bad, "start": (-1, 1, 1 << 60), "K": (0, 3, -2)}),
-        (tb.LinearDiscriminantAnalysis().fit(X, y), {"n": bad, "mean": bad[:2], "scatter": bad}),
+        (tb.LinearDiscriminantAnalysis().fit(X, y), {"n": bad, "mean": bad[:2], "low": bad, "scatter": bad}),
         (tb.GaussianDiscriminant(alpha=1.0).fit(gap, y), {"n": bad, "mean": bad[:2], "scatter": bad}),
         (
             tb.LinearDiscriminantAnalysis().fit(wide, [0, 0, 0, 1, 1, 1]),

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
-from tallybayes.distributions.block_tally import EPS
 from tallybayes.distributions.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.distributions.means import EPS, low_of, shape_of_low
 from tallybayes.encode import Data, Numbers
 from tallybayes.errors import OptionError, is_number
 
@@ -43,7 +43,7 @@ class GaussianAxes(Gaussian):
             raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        mean, total, epsilon = _core.gaussian_estimate(s["n"], s["mean"], s["m2"], 0, True, 1.0)
+        mean, low, total, epsilon = _core.gaussian_estimate(s["n"], s["mean"], low_of(s), s["m2"], 0, True, 1.0)
         _check_finite(total, mean)
         found = spread(s["n"], s["m2"], np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
         gamma = 0.0
@@ -55,7 +55,8 @@ class GaussianAxes(Gaussian):
         var = np.broadcast_to(level, var.shape).copy() if self.spherical else (1 - gamma) * var + gamma * level
         _check_finite(var, mean)
         var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
-        return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
+        terms = _core.gaussian_terms(mean, var, low)
+        return {"mean": mean, "low": low, "var": var, "epsilon": epsilon, "terms": terms}
 
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
@@ -65,7 +66,7 @@ class GaussianAxes(Gaussian):
 
     def class_amounts(self, s: Stats) -> tuple[float, ...]:
         """γ of each class, where it is not one number for all."""
-        mean, _, epsilon = _core.gaussian_estimate(s["n"], s["mean"], s["m2"], 0, True, 1.0)
+        mean, _, _, epsilon = _core.gaussian_estimate(s["n"], s["mean"], low_of(s), s["m2"], 0, True, 1.0)
         found = spread(s["n"], s["m2"], np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
         return tuple(self._amounts(found, s).tolist())
 
@@ -101,7 +102,8 @@ class GaussianAxes(Gaussian):
 
     def check(self, s: Stats, context: Context) -> None:
         keys = (*self.cells, "m3", "m4") if self.fourth else self.cells
-        expect(s, dict.fromkeys(keys, (context.K, context.d)), at_least_0=("n", "m2", "m4"))
+        shape = (context.K, context.d)
+        expect(s, dict.fromkeys(keys, shape) | shape_of_low(s, shape), at_least_0=("n", "m2", "m4"))
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from tallybayes.blas import one_thread
 from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats
-from tallybayes.distributions.block_tally import EPS, low_of, rows_of
+from tallybayes.distributions.block_tally import rows_of
 from tallybayes.distributions.covariance import LOG_2PI
+from tallybayes.distributions.means import EPS, low_of
 from tallybayes.encode import Numbers
 from tallybayes.encode import rows_of as some_rows
 from tallybayes.errors import is_number

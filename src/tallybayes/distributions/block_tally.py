@@ -12,8 +12,7 @@ ledoit_wolf.py.
 
     S(A ∪ B) = S(A) + S(B) + (n_A n_B / n) δ δᵀ,   δ = mean(B) − mean(A);   and backwards for A − B.
 
-Means are sums of two float64, mean + low, in any form: a column around 1e10 keeps its digits (files of earlier versions
-have no low: it is 0).
+Means are sums of two float64, mean + low, in any form: see means.py.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Stats, Weights, expect, spread, subtract
+from tallybayes.distributions.base import Array, Stats, Weights, expect, spread
+from tallybayes.distributions.means import EPS, combine_means, exact_sum, low_of, shape_of_low
 from tallybayes.encode import Data, Numbers, Sparse
 
-EPS = float(np.finfo(np.float64).eps)
 WIDE = 256  # columns from which the wide form is worth its trouble
 
 
@@ -69,7 +68,7 @@ def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
     a, b = dense(a, pooled), dense(b, pooled)
     if a["n"].ndim != b["n"].ndim:
         a, b = paired(a), paired(b)
-    n, mean, low, delta, part = _means(a, b, sign)
+    n, mean, low, delta, part = combine_means(a, b, sign)
     other = delta.swapaxes(1, 2) if delta.ndim == 3 else delta
     weight = a["n"] * part
     if delta.ndim == 3:
@@ -82,38 +81,6 @@ def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
     scatter = a["scatter"] + sign * (b["scatter"] + cross)
     scatter = scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)
     return {"n": n, "mean": mean, "low": low, "scatter": scatter}
-
-
-def low_of(s: Stats) -> Array:
-    """What the means lack as float64."""
-    return s["low"] if "low" in s else np.zeros_like(s["mean"])
-
-
-def exact_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b as a float64, and what is left (Knuth)."""
-    high = a + b
-    with np.errstate(invalid="ignore"):
-        back = high - a
-        return high, (a - (high - back)) + (b - back)
-
-
-def away(s: Stats, centre: Array, rest: Array | float = 0.0) -> Array:
-    """mean + low − centre − rest, with the digits that only the difference has; s: a tally, or parameters."""
-    return np.asarray((s["mean"] - centre) + (low_of(s) - rest))
-
-
-def _means(a: Stats, b: Stats, sign: int) -> tuple[Array, Array, Array, Array, Array]:
-    """n, mean and low of a ± b; δ; and what δ δᵀ counts, divided by n_A."""
-    n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
-    part = np.divide(b["n"], n, out=np.zeros_like(n), where=n > 0)
-    lift = part if part.ndim == 3 else part[:, None]
-    none_a, none_b = (a["n"] == 0).reshape(lift.shape), (b["n"] == 0).reshape(lift.shape)
-    delta = np.where(none_b | (none_a if sign > 0 else False), 0.0, away(b, a["mean"], low_of(a)))
-    mean, low = exact_sum(a["mean"], low_of(a) + sign * delta * lift)
-    if sign > 0:
-        mean, low = np.where(none_a, b["mean"], mean), np.where(none_a, low_of(b), low)
-    gone = (n == 0).reshape(lift.shape)
-    return n, np.where(gone, 0.0, mean), np.where(gone, 0.0, low), delta, part
 
 
 def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
@@ -129,7 +96,7 @@ def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
 
 
 def _combine_wide(a: Stats, b: Stats, sign: int) -> Stats:
-    n, mean, low, delta, part = _means(a, b, sign)
+    n, mean, low, delta, part = combine_means(a, b, sign)
     step = np.sqrt(a["n"] * part)[:, None] * delta
     moved = np.flatnonzero(step.any(axis=1))
     rows = np.concatenate([a["rows"], b["rows"], step[moved]])
@@ -212,10 +179,7 @@ def check(s: Stats, K: int, d: int, pooled: bool, fourth: bool) -> None:
     shapes: dict[str, tuple[int, ...]] = {"n": (K,), "mean": (K, d)}
     if "n" in s and s["n"].ndim == 3:
         shapes = {"n": (K, d, d), "mean": (K, d, d)}
-    if "low" in s:
-        shapes["low"] = shapes["mean"]
-        if s["low"].shape == s["mean"].shape and (np.abs(s["low"]) > EPS * np.abs(s["mean"])).any():
-            raise ValueError("'low' is more than the last digit of 'mean'")
+    shapes |= shape_of_low(s, shapes["mean"])
     if "rows" in s:
         owner = s.get("owner", np.empty(0))
         rest = {key: value for key, value in s.items() if key != "owner"}

@@ -20,7 +20,8 @@ import scipy
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
 from tallybayes.distributions.base import Array, Params, Stats
-from tallybayes.distributions.block_tally import EPS, away, diagonal, exact_sum
+from tallybayes.distributions.block_tally import diagonal
+from tallybayes.distributions.means import EPS, away, exact_sum
 from tallybayes.errors import OptionError, is_number
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions.base import (
+    DUST,
     NEVER_LEARNED,
     Array,
     Context,
@@ -24,8 +25,8 @@ from tallybayes.distributions.base import (
     lone_rows,
     repeated,
     spread,
-    subtract,
 )
+from tallybayes.distributions.means import combine_means, low_of, shape_of_low
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
 
@@ -60,53 +61,41 @@ class Gaussian(Distribution):
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
-        n, mean, m2 = _core.moments(data.columns, y, w, K)
-        return {"n": n, "mean": mean, "m2": m2}
+        n, mean, low, m2 = _core.moments(data.columns, y, w, K)
+        return {"n": n, "mean": mean, "low": low, "m2": m2}
 
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
-        """Chan's formula for M, forwards and backwards."""
-        if sign > 0:
-            n = a["n"] + b["n"]
-            part = _ratio(b["n"], n)
-            delta = b["mean"] - a["mean"]
-            return {
-                "n": n,
-                "mean": np.where(a["n"] == 0, b["mean"], a["mean"] + delta * part),
-                "m2": a["m2"] + b["m2"] + delta * delta * a["n"] * part,
-            }
-        n = subtract(a["n"], b["n"])
-        part = _ratio(b["n"], n)
-        delta = np.where(b["n"] == 0, 0.0, b["mean"] - a["mean"])
-        left = a["m2"] - b["m2"] - delta * delta * a["n"] * part
-        gone = n == 0
-        if (left < -1e-9 * a["m2"]).any():
-            raise ForgetError(NEVER_LEARNED)
-        return {
-            "n": n,
-            "mean": np.where(gone, 0.0, a["mean"] - delta * part),
-            "m2": np.where(gone, 0.0, np.maximum(left, 0.0)),
-        }
+        n, mean, low, delta, part = combine_means(a, b, sign)
+        m2 = a["m2"] + sign * b["m2"] + sign * (delta * delta * a["n"] * part)
+        if sign < 0:
+            if (m2 < -1e-9 * a["m2"]).any():
+                raise ForgetError(NEVER_LEARNED)
+            same = (n == 0) | (m2 <= DUST * a["m2"])  # what is left never varies: its mean is a float64
+            m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
+        return {"n": n, "mean": mean, "low": low, "m2": m2}
 
     def scale(self, s: Stats, factor: float) -> Stats:
-        return {"n": s["n"] * factor, "mean": s["mean"], "m2": s["m2"] * factor}
+        return {"n": s["n"] * factor, "mean": s["mean"], "low": low_of(s), "m2": s["m2"] * factor}
 
     def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
         return {key: spread(value, to, K) for key, value in s.items()}
 
     def check(self, s: Stats, context: Context) -> None:
-        expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=("n", "m2"))
+        shape = (context.K, context.d)
+        expect(s, dict.fromkeys(self.cells, shape) | shape_of_low(s, shape), at_least_0=("n", "m2"))
 
     def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray(s["n"].any(axis=0))
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        mean, var, epsilon = _core.gaussian_estimate(
-            s["n"], s["mean"], s["m2"], self.ddof, self.shared, float(self.var_smoothing)
+        mean, low, var, epsilon = _core.gaussian_estimate(
+            s["n"], s["mean"], low_of(s), s["m2"], self.ddof, self.shared, float(self.var_smoothing)
         )
         if not np.isfinite(var).all():
             j = int(np.argmin(np.isfinite(var).all(axis=0)))
             raise _core.BadValue("overflow", 0, j, float(np.abs(mean[:, j]).max()))
-        return {"mean": mean, "var": var, "epsilon": epsilon, "terms": _core.gaussian_terms(mean, var)}
+        terms = _core.gaussian_terms(mean, var, low)
+        return {"mean": mean, "low": low, "var": var, "epsilon": epsilon, "terms": terms}
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         if isinstance(data, Sparse):
@@ -130,7 +119,7 @@ class Gaussian(Distribution):
             says = (q["var"] > 0) & ~np.isnan(x)
             var = np.where(says, q["var"], 1.0)
             with np.errstate(over="ignore"):
-                away = np.where(says, x - q["mean"], 0.0) / np.sqrt(2 * var)
+                away = np.where(says, (x - q["mean"]) - q["low"], 0.0) / np.sqrt(2 * var)
                 log = np.where(says, -0.5 * np.log(2 * np.pi * var) - away * away, 0.0)
             out[span] = log.reshape(context.K, -1, rows).sum(axis=1).T
         return out
@@ -142,10 +131,5 @@ class Gaussian(Distribution):
         return {"mean": float(p["mean"][k, j]), "variance": float(p["var"][k, j])}
 
     def column(self, p: Params, j: int) -> Params:
-        mean, var = (np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("mean", "var"))
-        return {"mean": mean, "var": var, "terms": _core.gaussian_terms(mean, var)}
-
-
-def _ratio(a: Array, b: Array) -> Array:
-    """a / b, and 0 where b is not positive."""
-    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+        mean, low, var = (np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("mean", "low", "var"))
+        return {"mean": mean, "low": low, "var": var, "terms": _core.gaussian_terms(mean, var, low)}

@@ -20,6 +20,7 @@ from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.covariance import LOG_2PI
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.joint import Joint
+from tallybayes.distributions.means import away
 from tallybayes.encode import Codes, Data, Numbers
 
 Array = NDArray[Any]
@@ -50,11 +51,12 @@ def information(d: Distribution, p: Params, columns: int, log_prior: Floats) -> 
 
 
 def _normal(d: Distribution, p: Params) -> tuple[Floats, Floats] | None:
-    """Means and variances (K, columns) where each column by itself is Gaussian in each class."""
+    """Means, from that of the first class, and variances (K, columns) where each column by itself is Gaussian in each
+    class."""
     if isinstance(d, Gaussian):
-        return p["mean"], p["var"]
+        return away(p, p["mean"][0]), p["var"]
     if isinstance(d, GaussianBlock):
-        return p["mean"], block_terms.variances(p)
+        return away(p, p["mean"][0]), block_terms.variances(p)
     return None
 
 
@@ -83,8 +85,8 @@ def _quadrature(mean: Floats, var: Floats, log_prior: Floats) -> float:
     total = 0.0
     for k in np.flatnonzero(log_prior > -np.inf):
         x = mean[k] + sd[k] * STEPS
-        away = (x[:, None] - mean) / sd
-        gain = _divergence(-0.5 * (away**2 + LOG_2PI) - np.log(sd), log_prior)
+        z = (x[:, None] - mean) / sd
+        gain = _divergence(-0.5 * (z**2 + LOG_2PI) - np.log(sd), log_prior)
         total += float(np.exp(log_prior[k]) * (weight @ gain))
     return total
 

@@ -133,7 +133,8 @@ class Joint(Distribution):
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
         sizes = np.maximum(a["sizes"], b["sizes"])
         x, z = self._sized(a, sizes), self._sized(b, sizes)
-        moments = Gaussian().combine(x, z, sign) if self.reals else {}
+        found = Gaussian().combine(x, z, sign) if self.reals else {}
+        moments = {key: found[key] for key in KEYS if key in found}  # here a mean is one float64
         if sign < 0:
             return {
                 "single": subtract(x["single"], z["single"]),

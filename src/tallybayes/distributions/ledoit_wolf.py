@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.base import Array, Stats, Weights
-from tallybayes.distributions.block_tally import away, blocks, dense, low_of
+from tallybayes.distributions.block_tally import blocks, dense
+from tallybayes.distributions.means import away, low_of
 from tallybayes.encode import Numbers
 from tallybayes.errors import TableError
 
@@ -146,7 +147,7 @@ def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> 
             code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
             for k in np.unique(code[(code >= 0) & (weight > 0)]):
                 mine = (code == k) & (weight > 0)
-                centred = x[mine] - s["mean"][k]
+                centred = x[mine] - s["mean"][k] - s["low"][k]
                 centred = np.where(np.isnan(centred), 0.0, centred)
                 m3[k] += weight[mine] @ centred**3
                 m4[k] += weight[mine] @ centred**4
@@ -156,7 +157,7 @@ def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> 
 def combine_columns(a: Stats, b: Stats, total: Stats, sign: int) -> Stats:
     m3, m4 = np.zeros((2, *total["n"].shape))
     for s, way in ((a, 1), (b, sign)):
-        shift = np.where((s["n"] > 0) & (total["n"] > 0), s["mean"] - total["mean"], 0.0)
+        shift = np.where((s["n"] > 0) & (total["n"] > 0), away(s, total["mean"], total["low"]), 0.0)
         square, more = s["m2"], s["m3"]
         t, f = _about(s["n"], shift, shift, square, square, square, more, more, s["m4"])
         m3 += way * t

@@ -115,7 +115,8 @@ def count_moments(
         kept = (y >= 0) & here
         key = np.where(kept, y * np.int64(cells) + cell, -1).astype(np.int32)
         columns = numbers.columns if len(reals) == numbers.d else numbers.columns.select(list(reals))
-        blocks.append([a.reshape(K, -1) for a in _core.moments(columns, key, w, K * cells)])
+        n, mean, _, m2 = _core.moments(columns, key, w, K * cells)
+        blocks.append([a.reshape(K, -1) for a in (n, mean, m2)])
     if not blocks:
         return {key: np.empty((K, 0)) for key in KEYS}
     return {key: np.concatenate(parts, axis=1) for key, parts in zip(KEYS, zip(*blocks, strict=True), strict=True)}

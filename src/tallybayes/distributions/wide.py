@@ -13,7 +13,7 @@ import numpy as np
 
 from tallybayes.distributions import covariance
 from tallybayes.distributions.base import Array, Params, Stats
-from tallybayes.distributions.block_tally import EPS
+from tallybayes.distributions.means import EPS
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.block_tally import away, blocks
+from tallybayes.distributions.block_tally import blocks
+from tallybayes.distributions.means import away
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number
 from tallybayes.estimators import given_covariance

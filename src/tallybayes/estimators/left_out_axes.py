@@ -21,7 +21,8 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.distributions.axes import GaussianAxes, Spread, spread
 from tallybayes.distributions.base import Array, Stats
-from tallybayes.distributions.block_tally import EPS, blocks
+from tallybayes.distributions.block_tally import blocks
+from tallybayes.distributions.means import EPS, away, exact_sum, low_of
 from tallybayes.encode import Data
 from tallybayes.estimators.leave_one_out import left_priors
 from tallybayes.tally import Tally
@@ -36,6 +37,7 @@ class _All:
 
     n: Array  # (d)
     mean: Array
+    low: Array
     square: Array  # about the mean
     size: Array  # the largest |mean| of a class
 
@@ -78,9 +80,9 @@ def _all(s: Stats) -> _All:
     total = n.sum(axis=0)
     first = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
     safe = np.where(total > 0, total, 1.0)
-    grand = first + (n * (mean - first)).sum(axis=0) / safe
-    square = s["m2"].sum(axis=0) + (n * np.square(mean - grand)).sum(axis=0)
-    return _All(total, grand, square, np.abs(np.where(n > 0, mean, grand)).max(axis=0, initial=0.0))
+    grand, low = exact_sum(first, (n * away(s, first)).sum(axis=0) / safe)
+    square = s["m2"].sum(axis=0) + (n * np.square(away(s, grand, low))).sum(axis=0)
+    return _All(total, grand, low, square, np.abs(np.where(n > 0, mean, grand)).max(axis=0, initial=0.0))
 
 
 def _without(
@@ -95,24 +97,25 @@ def _without(
     x, y, w, unit, here, r, n = x[part], y[part], w[part], unit[part], here[part], r[part], n[part]
     at, x = np.arange(len(y)), np.where(here, x, whole.mean)
 
-    gap = x - s["mean"][y]
+    gap, gap_of_all = x - s["mean"][y] - low_of(s)[y], x - whole.mean - whole.low
     counts, squares = np.repeat(s["n"][None], len(y), axis=0), np.repeat(s["m2"][None], len(y), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = n - r
         counts[at, y] = left
         squares[at, y] = _less(squares[at, y], np.where(here, r * n / left, 0.0), gap, whole.size)
         rest = whole.n - r
-        square = _less(whole.square, np.where(here, r * whole.n / rest, 0.0), x - whole.mean, whole.size)
+        square = _less(whole.square, np.where(here, r * whole.n / rest, 0.0), gap_of_all, whole.size)
         epsilon = np.where(rest > 0, square / rest, 0.0)
-        grand = whole.mean - np.where(here & (rest > 0), r / rest, 0.0) * (x - whole.mean)
-        mean = np.where(s["n"] > 0, s["mean"], grand[:, None])  # a class that never saw a column: as all classes
-        away = np.square(x[:, None] - mean) * here[:, None]
-        away[at, y] = np.where(here, np.square(gap * (n / left)), 0.0)
+        grown = gap_of_all * np.where(rest > 0, whole.n / rest, 1.0)
+        # a class that never saw a column: as all classes
+        gaps = np.where(s["n"] > 0, x[:, None] - s["mean"] - low_of(s), grown[:, None])
+        square_gaps = np.square(gaps) * here[:, None]
+        square_gaps[at, y] = np.where(here, np.square(gap * (n / left)), 0.0)
     found = spread(counts, squares, whole.size, epsilon, axes)
     others, own = left_priors(total, priors, y, unit)
     prior = np.repeat(others[None], len(y), axis=0)
     prior[at, y] = own
-    return _Rows(away, here & found.varies, found, y, prior, w)
+    return _Rows(square_gaps, here & found.varies, found, y, prior, w)
 
 
 def _less(square: Array, step: Array, gap: Array, size: Array) -> Array:

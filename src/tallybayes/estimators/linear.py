@@ -11,6 +11,7 @@ from tallybayes.distributions import Categorical, Complement, Gaussian, Multinom
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.covariance import LOG_2PI
+from tallybayes.distributions.means import away
 from tallybayes.errors import OptionError
 
 Floats = NDArray[np.float64]
@@ -82,8 +83,9 @@ def _part(d: Any, p: Any, K: int, log_prior: Floats) -> tuple[Floats, Floats]:
         with np.errstate(divide="ignore"):
             precision = np.where(p["var"][0] > 0, 1 / p["var"][0], 0.0)
         centre = np.exp(log_prior) @ p["mean"]
-        away = (p["mean"] - centre) * precision
-        return away, -0.5 * (away * (p["mean"] - centre)).sum(axis=1) - away @ centre
+        gap = away(p, centre)
+        weight = gap * precision
+        return weight, -0.5 * (weight * gap).sum(axis=1) - weight @ centre
     if isinstance(d, Threshold):
         return _finite(p["yes"] - _finite(p["no"])), p["no"].sum(axis=1)
     if isinstance(d, Multinomial) and not isinstance(d, Complement):

@@ -14,6 +14,7 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.distributions import Bernoulli, Categorical, Gaussian
 from tallybayes.distributions.base import Context
+from tallybayes.distributions.means import low_of
 from tallybayes.errors import TableError
 from tallybayes.tally import Tally
 
@@ -81,7 +82,7 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
     stats = tuple({key: value.copy() for key, value in s.items()} for s in model._tally.stats)
     model._tally = Tally(model._tally.classes, model._tally.weight.copy(), stats)
     K, schema = model._tally.K, model.schema_
-    options, moments = Gaussian(), {key: np.empty((K, 0)) for key in ("n", "mean", "m2")}
+    options, moments = Gaussian(), {key: np.empty((K, 0)) for key in ("n", "mean", "low", "m2")}
     counts: Any = {"count": np.empty((K, 0)), "sizes": np.empty(0, dtype=np.int64)}
     levels: list[dict[Any, int] | None] = [None] * schema.d
     number: list[float] = []
@@ -89,6 +90,7 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
     for group, s in zip(model._groups, stats, strict=True):
         d = group.distribution
         if isinstance(d, Gaussian):
+            s["low"] = low_of(s)
             options, moments = d, s
         elif isinstance(d, Categorical):
             if d.other:
@@ -108,6 +110,7 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
         model._tally.weight,
         moments["n"],
         moments["mean"],
+        moments["low"],
         moments["m2"],
         counts["count"],
         counts["sizes"],
