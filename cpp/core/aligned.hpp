@@ -1,22 +1,23 @@
 // An array of doubles for kernels: begins at a cache line, not initialised, so that pages nobody uses cost nothing.
 #pragma once
 #include <cstddef>
-#include <new>
+#include <cstdlib>
 #include <utility>
+
+#include "core/memory.hpp"
 
 namespace tb {
 
 class AlignedArray {
  public:
   AlignedArray() = default;
-  explicit AlignedArray(std::size_t size)
-      : p_(static_cast<double*>(::operator new(size * sizeof(double), std::align_val_t{64}))), size_(size) {}
+  explicit AlignedArray(std::size_t size) : p_(static_cast<double*>(allocate(size * sizeof(double)))), size_(size) {}
   AlignedArray(AlignedArray&& other) noexcept { swap(other); }
   AlignedArray& operator=(AlignedArray&& other) noexcept {
     swap(other);
     return *this;
   }
-  ~AlignedArray() { ::operator delete(p_, std::align_val_t{64}); }
+  ~AlignedArray() { std::free(p_); }
 
   double* data() { return p_; }
   const double* data() const { return p_; }

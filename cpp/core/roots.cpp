@@ -87,7 +87,8 @@ class Sweep {
 
 Root root(double* s, std::size_t d, const double* unit, bool threaded) {
   for (std::size_t i = 0; i < d; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) s[i * d + j] = -s[i * d + j] / unit[i] / unit[j];
+    const double scale = -1.0 / unit[i];
+    for (std::size_t j = 0; j <= i; ++j) s[i * d + j] = s[i * d + j] * scale / unit[j];
   }
   Root out{2.0 * Sweep(s, d, threaded).run(), 0.0};
   for (std::size_t i = 0; i < d; ++i) {
@@ -116,7 +117,12 @@ void roots(std::size_t count, std::size_t d, double* s, const double* unit, Root
 }
 
 void solve_normal(const double* factor, std::size_t d, const double* a, std::size_t count, double* weight, double* square) {
-  TB_CALL(normal_equations, factor, d, a, count, weight, square);
+  const auto one = [&](std::size_t k, int) { TB_CALL(normal_equations, factor, d, a + k * d, 1, weight + k * d, square + k); };
+  if (count * d * d < kSmall * kSmall) {
+    for (std::size_t k = 0; k < count; ++k) one(k, 0);
+  } else {
+    parallel_for(count, one);
+  }
 }
 
 }  // namespace tb
