@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kSmall = 32768;          // cells: fewer are not worth a second thread
 constexpr std::size_t kBatchBytes = 16u << 20;  // packed rows, once as numbers and once as presence
+constexpr std::size_t kTogether = 6;            // panels that share what they are multiplied with while it is in cache
 
 class PairwiseScatter {
  public:
@@ -57,7 +58,7 @@ class PairwiseScatter {
     return std::find(infinite.begin(), infinite.end(), 1) != infinite.end();
   }
 
-  // A task is a class and a row of panels: nobody else writes there.
+  // A task is a class and some rows of panels: nobody else writes there.
   void multiply(const RowSpans& rows, const double* numbers, const double* present) const {
     const auto& spans = rows.spans();
     std::vector<std::size_t> first;
@@ -66,15 +67,16 @@ class PairwiseScatter {
     }
     const std::size_t classes = first.size();
     first.push_back(spans.size());
-    each(classes * panels_, [&](std::size_t task, int) {
-      const std::size_t p = task % panels_, k = task / panels_;
+    const std::size_t groups = (panels_ + kTogether - 1) / kTogether;
+    each(classes * groups, [&](std::size_t task, int) {
+      const std::size_t p = task % groups * kTogether, end = std::min(panels_, p + kTogether), k = task / groups;
       for (std::size_t i = first[k]; i < first[k + 1]; ++i) {
         const Span& span = spans[i];
         const std::size_t at = span.from * panels_ * panel_, to = rows.cls(span)[0] * d_ * d_;
         const Pack z{numbers + at, span.count, span.count, d_}, m{present + at, span.count, span.count, d_};
-        TB_CALL(add_products, m, p, p + 1, n_ + to, nullptr);
-        TB_CALL(add_cross_products, z, m, p, p + 1, a_ + to);
-        TB_CALL(add_products, z, p, p + 1, c_ + to, nullptr);
+        TB_CALL(add_products, m, p, end, n_ + to, nullptr);
+        TB_CALL(add_cross_products, z, m, p, end, a_ + to);
+        TB_CALL(add_products, z, p, end, c_ + to, nullptr);
       }
     });
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/aligned.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBlock = 48;    // rows that are finished together
 constexpr std::size_t kSmall = 128;   // columns: fewer are not worth a second thread
-constexpr std::size_t kTogether = 4;  // panels of rows, one task
+constexpr std::size_t kTogether = 12;  // panels, one task
 
 // Cholesky and forward substitution in one sweep over blocks J of rows, in place. Before J's turn, of the rows from J on,
 //   columns from J on   hold  -(S - L L')   over the blocks before,
@@ -36,7 +37,9 @@ class Sweep {
       if (!TB_CALL(root_of_block, m_ + from * (d_ + 1), d_, size, upper_.data(), inverse_.data() + from)) {
         return std::numeric_limits<double>::quiet_NaN();
       }
-      each(panels_, [&](std::size_t p) { solve(p, from, size); });
+      each((panels_ + kTogether - 1) / kTogether, [&](std::size_t i) {
+        solve(i * kTogether, std::min(panels_, (i + 1) * kTogether), from, size);
+      });
       const Pack z{z_.data(), size, size, d_};
       const std::size_t next = (from + size) / panel_, last = from + size == d_ ? next : panels_;
       each((last - next + kTogether - 1) / kTogether, [&](std::size_t i) {
@@ -56,25 +59,35 @@ class Sweep {
     for (std::size_t i = 0; i < count; ++i) body(i);
   }
 
-  // Panel p of the pack of rows [from, from + size).
-  void solve(std::size_t p, std::size_t from, std::size_t size) {
+  // Panels [first, last) of the pack of rows [from, from + size).
+  void solve(std::size_t first, std::size_t last, std::size_t from, std::size_t size) {
+    double* z = z_.data() + first * panel_ * size;
+    for (std::size_t p = first; p < last; ++p) read(p, from, size);
+    TB_CALL(solve_panels, upper_.data(), inverse_.data() + from, size, z, last - first);
+    for (std::size_t p = first; p < last && p * panel_ < from + size; ++p) {
+      const double* x = z_.data() + p * panel_ * size;
+      const std::size_t width = std::min(panel_, d_ - p * panel_);
+      for (std::size_t r = 0; r < size; ++r) std::copy_n(x + r * panel_, width, m_ + (from + r) * d_ + p * panel_);
+    }
+  }
+
+  // The negative of what stands there; the identity in place of the block itself. What is below becomes 0: it is L F next.
+  void read(std::size_t p, std::size_t from, std::size_t size) {
     double* z = z_.data() + p * panel_ * size;
     const std::size_t first = p * panel_, width = std::min(panel_, d_ - first);
-    const bool before = first < from, below = first >= from + size;
     std::fill_n(z, panel_ * size, 0.0);
-    for (std::size_t j = 0; j < width; ++j) {
-      double* down = m_ + (first + j) * d_ + from;
-      for (std::size_t r = 0; below && r < size; ++r) {
-        z[r * panel_ + j] = -down[r];
-        down[r] = 0.0;
+    if (first < from) {
+      for (std::size_t r = 0; r < size; ++r) {
+        for (std::size_t j = 0; j < width; ++j) z[r * panel_ + j] = -m_[(from + r) * d_ + first + j];
       }
-      if (!before && !below) z[(first + j - from) * panel_ + j] = 1.0;
+    } else if (first < from + size) {
+      for (std::size_t j = 0; j < width; ++j) z[(first + j - from) * panel_ + j] = 1.0;
+    } else {
+      for (std::size_t j = 0; j < width; ++j) {
+        double* down = m_ + (first + j) * d_ + from;
+        for (std::size_t r = 0; r < size; ++r) z[r * panel_ + j] = -std::exchange(down[r], 0.0);
+      }
     }
-    for (std::size_t r = 0; before && r < size; ++r) {
-      for (std::size_t j = 0; j < width; ++j) z[r * panel_ + j] = -m_[(from + r) * d_ + first + j];
-    }
-    TB_CALL(solve_panel, upper_.data(), inverse_.data() + from, size, z);
-    for (std::size_t r = 0; !below && r < size; ++r) std::copy_n(z + r * panel_, width, m_ + (from + r) * d_ + first);
   }
 
   double* m_;

@@ -179,7 +179,7 @@ class Scatter {
 
   void multiply_batch(const RowSpans& rows, const std::vector<Pack>& packs) {
     // Panels that share what they are multiplied with while it is in cache; fewer if there would be too few tasks.
-    const std::size_t together = std::clamp<std::size_t>(panels_ * matrices_ / 8, 2, 6);
+    const std::size_t together = std::clamp<std::size_t>(panels_ * matrices_ / 8, 6, 18);
     std::vector<Task> tasks;
     for (std::size_t first = 0, last; first < packs.size(); first = last) {
       last = pooled_ ? packs.size() : first + 1;

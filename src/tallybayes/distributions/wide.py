@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
 from tallybayes.distributions import covariance
 from tallybayes.distributions.base import Array, Params, Stats
@@ -24,16 +25,17 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     weight = s["n"]
     K, d = mean.shape
     gamma = b.amount
-    within = np.square(s["rows"]).sum(axis=0) / max(weight.sum() - b.ddof * (weight > 0).sum(), np.finfo(float).tiny)
+    within = np.einsum("ij,ij->j", s["rows"], s["rows"]) / max(weight.sum() - b.ddof * (weight > 0).sum(), np.finfo(float).tiny)
     unit = covariance.units(within, mean, n)
     if gamma > 0:  # shrinkage is towards equal variances in the units of the data
         unit = np.full(d, np.sqrt(np.square(unit).mean()) or 1.0)
     keep = unit > 0
     scale = np.divide(1.0, unit, out=np.zeros(d), where=keep)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / n.sum(axis=0)
-    rows, means = s["rows"] * scale, (mean - centre + low) * scale
-    basis, _ = np.linalg.qr(np.concatenate([rows, means]).T)  # a direction too many does no harm: it has the floor
-    thin, place = rows @ basis, means @ basis
+    both = np.concatenate([s["rows"], mean - centre + low])
+    both *= scale
+    basis, r = scipy.linalg.qr(both.T, mode="economic", overwrite_a=True, check_finite=False)
+    thin, place = np.split(r.T, [len(s["rows"])])  # a direction too many does no harm: it has the floor
     outside, factor, constant = _roots(s, b, thin, gamma, int(keep.sum()))
     constant -= 0.5 * (keep.sum() * covariance.LOG_2PI) + np.log(unit[keep]).sum()
     p: Params = {"mean": mean, "low": low, "centre": centre, "unit": unit, "scale": scale}
