@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/eigen.hpp"
 #include "core/quadratic.hpp"
 #include "core/roots.hpp"
 #include "core/scatter.hpp"
@@ -105,6 +106,16 @@ auto py_solve_normal(const Matrix& factor, const Matrix& a) {
   return std::tuple(weight, square);
 }
 
+auto py_eigen(const Factors& a) {
+  const std::size_t count = a.shape(0), d = a.shape(1);
+  if (a.shape(2) != d) throw nb::value_error("a must be (count, columns, columns)");
+  auto value = make_array<double, 2>({count, d});
+  auto vector = make_array<double, 3>({count, d, d});
+  const nb::gil_scoped_release release;
+  eigen(count, d, a.data(), value.data(), vector.data());
+  return std::tuple(value, vector);
+}
+
 Array<std::int64_t, 1> py_rows(const RowFlags& flags) {
   const std::vector<std::int64_t> rows = flags.rows();
   auto out = make_array<std::int64_t, 1>({rows.size()});
@@ -134,6 +145,8 @@ void bind_discriminant(nb::module_& m) {
         "positive (what it became means nothing then); the trace of s[k]^-1 in the given units.");
   m.def("solve_normal", &py_solve_normal, nb::arg("factor").noconvert(), nb::arg("a").noconvert(),
         "(F'F a_k, |F a_k|^2) of the rows a_k, F lower triangular.");
+  m.def("eigen", &py_eigen, nb::arg("a").noconvert(),
+        "(value, vector) of symmetric matrices: an eigenvector in each row, in no order. Meant for small matrices.");
   nb::class_<RowFlags>(m, "RowFlags", "Rows that a part of a scorer has left alone because a value is missing.")
       .def(nb::init<std::size_t>(), nb::arg("n"))
       .def("rows", &py_rows, "Their numbers, ascending.");

@@ -22,6 +22,7 @@ namespace {
 constexpr double kReach[kMostOrders + 1] = {1e-14, 1e-6, 1e-4, 2e-4};
 // e' G^-1 e only matters times b, and is about d: if b d is so small, single precision costs 2e-10 of a score at most.
 constexpr double kCoarse = 3e-3;
+constexpr std::size_t kTasks = 1024;  // at most
 constexpr double kLogDetReach = 0.01;  // and kLogDetTerms terms: 1e-18
 
 // Up to kRows rows of one class.
@@ -34,8 +35,7 @@ class Worker {
  public:
   explicit Worker(const LeftOut& job)
       : job_(job), d_(job.x.d), rows_(kRows * d_), columns_(d_), ss_terms_((kMostOrders + 1) * job.gammas),
-        log_det_terms_((kMostOrders + 2) * job.gammas), apart_(job.alphas * job.classes * d_),
-        loss_(job.alphas * job.gammas) {
+        log_det_terms_((kMostOrders + 2) * job.gammas), apart_(job.alphas * job.classes * d_) {
     const std::size_t still = static_cast<std::size_t>(std::count(job.gamma, job.gamma + job.gammas, 0.0));
     const std::size_t block = kRows * d_, table = job.gammas * d_, answers = job.gammas * kRows;
     doubles_ = AlignedArray(4 * block + table + job.gammas + 3 * d_ + (4 + 2 * job.classes) * answers);
@@ -56,19 +56,16 @@ class Worker {
     std::fill_n(one_, kRows, 1.0);
   }
 
-  void run(const Block& b) {
-    std::fill(loss_.begin(), loss_.end(), 0.0);
+  // loss (alphas, gammas) += those of the block.
+  void run(const Block& b, double* loss) {
     read(b);
     look_from(b.cls);
     for (std::size_t a = 0; a < job_.alphas; ++a) {
       turned_by_ = -1;
       for (std::size_t l = 0; l < job_.classes; ++l) score(a, l, b.cls);
-      TB_CALL(add_losses, score_, root_, job_.classes, b.cls, job_.gammas, weight_, loss_.data() + a * job_.gammas);
+      TB_CALL(add_losses, score_, root_, job_.classes, b.cls, job_.gammas, weight_, loss + a * job_.gammas);
     }
   }
-  // (alphas, gammas) of the block.
-  const std::vector<double>& losses() const { return loss_; }
-
  private:
   // The last row, repeated with weight 0, fills the block.
   void read(const Block& b) {
@@ -213,7 +210,7 @@ class Worker {
   std::size_t d_;
   std::vector<double> rows_;
   std::vector<Column> columns_;
-  std::vector<double> ss_terms_, log_det_terms_, apart_, loss_;
+  std::vector<double> ss_terms_, log_det_terms_, apart_;
   std::size_t from_ = SIZE_MAX;
   AlignedArray doubles_, singles_;
   double *lanes_, *zz_, *ee_, *ss_, *log_det_, *score_, *root_, *variance_, *shift_, *square_;
@@ -272,19 +269,16 @@ void left_out_losses(const LeftOut& job, double* loss) {
     for (auto i = static_cast<std::size_t>(job.rows.start[c]); i < end; i += kRows) blocks.push_back({c, i, std::min(kRows, end - i)});
   }
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads()));
-  const std::size_t cells = job.alphas * job.gammas;
+  const std::size_t cells = job.alphas * job.gammas, each = blocks.size() / kTasks + 1;
+  const std::size_t tasks = (blocks.size() + each - 1) / each;
+  std::vector<double> sums(tasks * cells);  // of each task by itself: they are added in their order, whoever was first
+  parallel_for(tasks, [&](std::size_t k, int t) {
+    auto& mine = workers[static_cast<std::size_t>(t)];
+    if (!mine) mine = std::make_unique<Worker>(job);
+    for (std::size_t b = k * each; b < std::min(blocks.size(), (k + 1) * each); ++b) mine->run(blocks[b], sums.data() + k * cells);
+  });
   std::fill_n(loss, cells, 0.0);
-  parallel_ordered(
-      blocks.size(),
-      [&](std::size_t b, int t) {
-        auto& mine = workers[static_cast<std::size_t>(t)];
-        if (!mine) mine = std::make_unique<Worker>(job);
-        mine->run(blocks[b]);
-      },
-      [&](std::size_t, int t) {
-        const std::vector<double>& part = workers[static_cast<std::size_t>(t)]->losses();
-        for (std::size_t i = 0; i < cells; ++i) loss[i] += part[i];
-      });
+  for (std::size_t i = 0; i < sums.size(); ++i) loss[i % cells] += sums[i];
 }
 
 }  // namespace tb

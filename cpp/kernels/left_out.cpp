@@ -3,10 +3,6 @@
 #include "kernels/lane_groups.hpp"
 #include "kernels/log.hpp"
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 namespace tb::TB_ISA {
 namespace {
 
@@ -128,17 +124,6 @@ TB_INLINE bool all(Mask m) {
   for (int q = 0; q < W; ++q) every &= m[q];
   return every != 0;
 }
-
-#if defined(__AVX512F__)
-TB_INLINE Vec root_of(Vec x) { return reinterpret_cast<Vec>(_mm512_maskz_sqrt_pd(0xff, reinterpret_cast<__m512d>(x))); }
-#elif defined(__AVX2__)
-TB_INLINE Vec root_of(Vec x) { return reinterpret_cast<Vec>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(x))); }
-#else
-TB_INLINE Vec root_of(Vec x) {
-  for (int q = 0; q < W; ++q) x[q] = __builtin_sqrt(x[q]);
-  return x;
-}
-#endif
 
 }  // namespace
 
@@ -313,7 +298,7 @@ void left_out_scores(std::size_t gammas, const double* gamma, const double* b, c
       const std::size_t at = g * kRows + r;
       const Vec other = load(zz + at), own = ee ? load(ee + at) : other;
       const Vec beta = (1.0 - gamma[g]) * load(b + r), h = 1.0 - beta * own;
-      const Vec y = 1.0 / root_of(pick(h > kLeast, h, set(__builtin_nan(""))));
+      const Vec y = 1.0 / square_root(pick(h > kLeast, h, set(__builtin_nan(""))));
       Vec distance;
       if (ee) {
         const Vec both = 0.5 * (other + own - load(ss + at)) * y;  // z' G^-1 e, from |z|^2, |e|^2 and |z - e|^2

@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #if !defined(TB_ISA)
 #error "cpp/kernels is compiled with -DTB_ISA=base|avx2|avx512"
 #endif
@@ -32,6 +36,18 @@ TB_INLINE Vec set(double x) { return x - Vec{}; }
 TB_INLINE Vec pick(Mask m, Vec yes, Vec no) {
   return reinterpret_cast<Vec>((m & reinterpret_cast<Mask>(yes)) | (~m & reinterpret_cast<Mask>(no)));
 }
+
+// Gives NaN below 0.
+#if defined(__AVX512F__)
+TB_INLINE Vec square_root(Vec x) { return reinterpret_cast<Vec>(_mm512_maskz_sqrt_pd(0xff, reinterpret_cast<__m512d>(x))); }
+#elif defined(__AVX2__)
+TB_INLINE Vec square_root(Vec x) { return reinterpret_cast<Vec>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(x))); }
+#else
+TB_INLINE Vec square_root(Vec x) {
+  for (int q = 0; q < W; ++q) x[q] = __builtin_sqrt(x[q]);
+  return x;
+}
+#endif
 
 // exp(x) for x <= 0 (and -inf, giving 0) within 1.5 units in the last place; below about -708 the answer is 0.
 // Cody and Waite's reduction, then Taylor to degree 13 on |r| <= log(2)/2.

@@ -16,14 +16,12 @@ directions in which no two rows differ (constant columns, sums of others) say no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes import _core
-from tallybayes.blas import one_thread
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import blocks
@@ -33,6 +31,7 @@ from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
 
 BYTES = 16 << 20  # of eigenvectors at once
+SMALL = 100  # columns, up to which our own eigenvectors are the faster ones
 APART = 100.0  # units of columns beyond this ratio differ much
 TINY = float(np.finfo(np.float64).tiny)
 WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, each eighth of the rows has one divisor
@@ -229,14 +228,15 @@ def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
     down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
     pooled = q.scatter.sum(axis=0) / (down if down > 0 else 1.0)
     share = (1 - alphas) / (down if down > 0 else 1.0)
-    matrices: list[Array] = []
-    shares: list[float] = []
     place = np.zeros((len(alphas), 2, K), dtype=np.int32)
     known = np.full(len(alphas), down > 0)
+    whose, own, shared, shares = list[int](), list[float](), list[float](), list[float]()
     for a, alpha in enumerate(alphas.tolist()):
         if alpha == 0:  # one for all
-            place[a] = len(matrices)
-            matrices.append(pooled)
+            place[a] = len(whose)
+            whose.append(0)
+            own.append(0.0)
+            shared.append(1.0)
             shares.append(share[a])
             continue
         for mine in (0, 1):
@@ -244,25 +244,24 @@ def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
                 own_down = float(q.n[k] - r * mine - block.ddof)
                 if own_down <= 0 and not (mine and q.n[k] - r <= 0):  # the only row of a class is not asked for
                     known[a] = False
-                own = alpha / own_down if own_down > 0 else 0.0
-                place[a, mine, k] = len(matrices)
-                matrices.append(own * q.scatter[k] + (1 - alpha) * pooled)
-                shares.append(own * mine + share[a])
-    value, vector = _eigen(np.stack(matrices))
-    return _Frames(np.ascontiguousarray(vector.swapaxes(1, 2) / q.unit), value, np.array(shares), place, known)
+                place[a, mine, k] = len(whose)
+                whose.append(k)
+                own.append(alpha / own_down if own_down > 0 else 0.0)
+                shared.append(1 - alpha)
+                shares.append(own[-1] * mine + share[a])
+    matrices = q.scatter[whose]
+    matrices *= np.reshape(own, (-1, 1, 1))
+    matrices += np.multiply.outer(shared, pooled)
+    value, vector = _eigen(matrices)
+    return _Frames(np.ascontiguousarray(vector / q.unit), value, np.array(shares), place, known)
 
 
 def _eigen(matrices: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors. Small matrices: a BLAS that starts a team for each is slower than one thread."""
-    d = matrices.shape[1]
-    if d == 0:
-        return np.zeros((len(matrices), 0)), matrices
-    if d >= 200:
-        return tuple(np.linalg.eigh(matrices))  # type: ignore[return-value]
-    threads = min(_core.threads(), len(matrices))
-    with one_thread(), ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(np.linalg.eigh, np.array_split(matrices, threads)))
-    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+    """Eigenvalues, and an eigenvector in each row."""
+    if matrices.shape[1] <= SMALL:
+        return _core.eigen(matrices)
+    value, vector = np.linalg.eigh(matrices)
+    return value, vector.swapaxes(1, 2)
 
 
 def _levels(f: _Frames, trace: Array, scale: Array, d: int) -> Array:
