@@ -25,7 +25,9 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     weight = s["n"]
     K, d = mean.shape
     gamma = b.amount
-    within = np.einsum("ij,ij->j", s["rows"], s["rows"]) / max(weight.sum() - b.ddof * (weight > 0).sum(), np.finfo(float).tiny)
+    within = np.einsum("ij,ij->j", s["rows"], s["rows"]) / max(
+        weight.sum() - b.ddof * (weight > 0).sum(), np.finfo(float).tiny
+    )
     unit = covariance.units(within, mean, n)
     if gamma > 0:  # shrinkage is towards equal variances in the units of the data
         unit = np.full(d, np.sqrt(np.square(unit).mean()) or 1.0)

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from tallybayes import _core
+from tallybayes.distributions import covariance
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import blocks
-from tallybayes.distributions.covariance import least
 from tallybayes.encode import Data, Numbers
 from tallybayes.parameters import log_prior
 from tallybayes.tally import Tally
@@ -119,10 +119,10 @@ def _directions(q: _Rows, tol: float) -> tuple[Array, Array]:
     whole = q.scatter.sum(axis=0) + away.T @ away
     root = whole[None].copy()
     log_det, trace = _core.roots(root, np.sqrt(np.maximum(np.diagonal(whole), TINY))[None])
-    if np.isfinite(log_det[0]) and trace[0] * least(len(whole), tol) < 1:
+    if np.isfinite(log_det[0]) and trace[0] * covariance.least(len(whole), tol) < 1:
         return np.empty((0, len(whole))), np.eye(len(whole))
     value, vector = np.linalg.eigh(whole)
-    none = value <= least(len(whole), tol) * min(1.0, float(value[-1]))
+    none = value <= covariance.least(len(whole), tol) * min(1.0, float(value[-1]))
     return vector[:, none].T, vector[:, ~none].T
 
 
@@ -187,7 +187,8 @@ def _losses_of(
     priors: Any,
 ) -> Array:
     """Sums over these rows; r: the weight they leave with."""
-    order = np.lexsort((q.size[rows], q.y[rows]))
+    order = np.argsort(q.size[rows])
+    order = order[np.argsort(q.y[rows][order].astype(np.int32), kind="stable")]
     rows, unit = rows[order], unit[order]
     y, K, d = q.y[rows], len(q.n), q.data.d
     n, size = q.n[y], q.size[rows]
@@ -267,12 +268,12 @@ def _eigen(matrices: Array) -> tuple[Array, Array]:
 def _levels(f: _Frames, trace: Array, scale: Array, d: int) -> Array:
     """The middle of the levels tr Σ' / d of the rows of each frame. scale: least and largest s |e|² of a class."""
     low, high = np.full(len(trace), np.inf), np.full(len(trace), -np.inf)
-    others = np.arange(len(scale))[:, None] != np.arange(len(scale))
-    for places in f.place:
-        for k in range(len(scale)):
-            for at, rows in ((places[0, k], scale[others[k]]), (places[1, k], scale[k : k + 1])):
-                low[at] = min(low[at], rows[:, 0].min(initial=np.inf))
-                high[at] = max(high[at], rows[:, 1].max(initial=-np.inf))
+    same = np.eye(len(scale), dtype=bool)
+    least, most = np.where(same, np.inf, scale[:, 0]).min(axis=1), np.where(same, -np.inf, scale[:, 1]).max(axis=1)
+    for others, own in f.place:
+        for place, a, b in ((others, least, most), (own, scale[:, 0], scale[:, 1])):
+            np.minimum.at(low, place, a)
+            np.maximum.at(high, place, b)
     some = np.isfinite(low)
     middle = np.where(some, low, 0.0) / 2 + np.where(some, high, 0.0) / 2
     return np.asarray((trace - f.share * middle) / max(d, 1))
@@ -291,6 +292,6 @@ def _log_det(value: Array, level: Array, gammas: Array, tol: float, outside: int
     ratio = -gammas / safe
     power = -np.ones_like(ratio)
     for p in range(1, _core.LOG_DET_TERMS):
-        power = power * ratio
+        power *= ratio
         terms[:, p] = power.sum(axis=1) / p
     return full, terms
