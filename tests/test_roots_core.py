@@ -1,4 +1,4 @@
-"""Roots of inverse covariances, eigenvectors of many small matrices, and threads: against SciPy, with any number of them."""
+"""Roots of inverse covariances, eigenvectors of many small matrices, threads: beside SciPy, with any number of them."""
 
 from __future__ import annotations
 

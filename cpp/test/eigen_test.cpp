@@ -1,4 +1,5 @@
 // Eigenvectors of many small matrices: V A V' is diagonal, V V' is the identity.
+#include <algorithm>
 #include <random>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // Roots of inverse covariances against their definition, in long double.
+#include <algorithm>
 #include <random>
 #include <vector>
 

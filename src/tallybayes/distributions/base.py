@@ -32,7 +32,6 @@ NEVER_LEARNED = (
     "Asked to forget rows that were not learned (or with more weight than they had): a count or a sum of squares would "
     "fall below zero. Nothing was changed."
 )
-LONE = 1 << 18  # values that are left out at a time, times the classes
 DUST = 8 * np.finfo(np.float64).eps  # what rounding leaves of a weight that was taken away whole
 
 
@@ -240,29 +239,6 @@ def dense_left_out(
     for span, block in data.dense_blocks():
         out[span] = d.left_out(block, y[span], unit[span], s, p, context)
     return out
-
-
-def lone_rows(
-    data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], K: int
-) -> Iterator[tuple[slice, Array, Array]]:
-    """Spans of rows as columns: each value x_ij is a column of a table of one row, (d · rows) of them with the rows
-    fastest. A distribution whose columns do not know of each other estimates all of them at once without their rows.
-
-    Gives the span, x (d · rows,), and the weight that each takes with it, (K, d · rows).
-    """
-    step = max(1, LONE // max(1, K * data.d))
-    for first in range(0, data.n, step):
-        span = slice(first, min(first + step, data.n))
-        x = data.block(span)
-        weight = np.zeros((K, *x.shape))
-        rows = np.arange(x.shape[1])
-        weight[y[span], :, rows] = np.where(np.isnan(x), 0.0, unit[span]).T
-        yield span, x.ravel(), weight.reshape(K, -1)
-
-
-def repeated(a: Any, rows: int) -> Any:
-    """What is given by column, for columns that stand there so many times; a number for all stays one."""
-    return np.repeat(np.asarray(a), rows, axis=-1) if np.ndim(a) else a
 
 
 @contextmanager

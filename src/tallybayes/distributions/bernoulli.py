@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,10 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
-    dense_left_out,
     dense_scores,
     expect,
-    lone_rows,
-    repeated,
 )
+from tallybayes.distributions.by_column import left_out_by_column
 from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column, weighted
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError
@@ -99,18 +97,14 @@ class Threshold(Distribution):
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
     ) -> Array:
-        if isinstance(data, Sparse):
-            return dense_left_out(self, data, y, unit, s, p, context)
-        assert isinstance(data, Numbers)
-        out = np.empty((data.n, context.K))
-        for span, x, weight in lone_rows(data, y, unit, context.K):
-            rows, above = span.stop - span.start, x > self.threshold
-            alone = {"no": np.where(above, 0.0, weight), "yes": np.where(above, weight, 0.0)}
-            less = self.combine({key: repeated(value, rows) for key, value in s.items()}, alone, -1)
-            q = replace(self, alpha=repeated(self.alpha, rows)).estimate(less, context)
-            log = np.where(np.isnan(x), 0.0, np.where(above, q["yes"], q["no"]))
-            out[span] = log.reshape(context.K, -1, rows).sum(axis=1).T
-        return out
+        def alone(x: Array, weight: Array) -> Stats:
+            above = x > self.threshold
+            return {"no": np.where(above, 0.0, weight), "yes": np.where(above, weight, 0.0)}
+
+        def log(x: Array, q: Params) -> Array:
+            return np.where(np.isnan(x), 0.0, np.where(x > self.threshold, q["yes"], q["no"]))
+
+        return left_out_by_column(self, data, y, unit, s, p, context, alone, log)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """0 and 1 where the threshold lies between them, else numbers on its two sides."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -18,11 +18,9 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
-    dense_left_out,
     expect,
-    lone_rows,
-    repeated,
 )
+from tallybayes.distributions.by_column import left_out_by_column
 from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
 from tallybayes.encode import Data, Numbers, Sparse
 
@@ -212,18 +210,14 @@ class Poisson(Distribution):
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
     ) -> Array:
-        if isinstance(data, Sparse):
-            return dense_left_out(self, data, y, unit, s, p, context)
-        assert isinstance(data, Numbers)
-        out = np.empty((data.n, context.K))
-        for span, x, weight in lone_rows(data, y, unit, context.K):
-            rows, there = span.stop - span.start, ~np.isnan(x)
-            alone = {"n": weight, "sum": weight * np.where(there, x, 0.0)}
-            less = self.combine({key: repeated(value, rows) for key, value in s.items()}, alone, -1)
-            q = replace(self, alpha=repeated(self.alpha, rows)).estimate(less, context)
-            log = np.where(x > 0, x * np.where(x > 0, q["weight"], 0.0), 0.0) + q["bias"]
-            out[span] = np.where(there, log, 0.0).reshape(context.K, -1, rows).sum(axis=1).T
-        return out
+        def alone(x: Array, weight: Array) -> Stats:
+            return {"n": weight, "sum": weight * np.where(np.isnan(x), 0.0, x)}
+
+        def log(x: Array, q: Params) -> Array:
+            terms = np.where(x > 0, x * np.where(x > 0, q["weight"], 0.0), 0.0) + q["bias"]
+            return np.where(np.isnan(x), 0.0, terms)
+
+        return left_out_by_column(self, data, y, unit, s, p, context, alone, log)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         rate = p["rate"][y]

@@ -18,14 +18,12 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
-    dense_left_out,
     dense_scores,
     dense_sum,
     expect,
-    lone_rows,
-    repeated,
     spread,
 )
+from tallybayes.distributions.by_column import left_out_by_column
 from tallybayes.distributions.means import combine_means, low_of, shape_of_low
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
@@ -107,22 +105,17 @@ class Gaussian(Distribution):
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
     ) -> Array:
-        if isinstance(data, Sparse):
-            return dense_left_out(self, data, y, unit, s, p, context)
-        assert isinstance(data, Numbers)
-        out = np.empty((data.n, context.K))
-        for span, x, weight in lone_rows(data, y, unit, context.K):
-            rows = span.stop - span.start
-            alone = {"n": weight, "mean": np.where(weight > 0, x, 0.0), "m2": np.zeros_like(weight)}
-            less = self.combine({key: repeated(value, rows) for key, value in s.items()}, alone, -1)
-            q = self.estimate(less, context)
+        def alone(x: Array, weight: Array) -> Stats:
+            return {"n": weight, "mean": np.where(weight > 0, x, 0.0), "m2": np.zeros_like(weight)}
+
+        def log(x: Array, q: Params) -> Array:
             says = (q["var"] > 0) & ~np.isnan(x)
             var = np.where(says, q["var"], 1.0)
             with np.errstate(over="ignore"):
                 away = np.where(says, (x - q["mean"]) - q["low"], 0.0) / np.sqrt(2 * var)
-                log = np.where(says, -0.5 * np.log(2 * np.pi * var) - away * away, 0.0)
-            out[span] = log.reshape(context.K, -1, rows).sum(axis=1).T
-        return out
+                return np.where(says, -0.5 * np.log(2 * np.pi * var) - away * away, 0.0)
+
+        return left_out_by_column(self, data, y, unit, s, p, context, alone, log)
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         return list(rng.normal(p["mean"][y], np.sqrt(p["var"][y])).T)
