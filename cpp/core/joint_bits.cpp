@@ -311,7 +311,11 @@ void count(const LabelledCodes& rows, const Tables& tables, const TableList& lis
 
 }  // namespace
 
-double cost_by_bits(const LabelledCodes& rows, const Tables& tables, std::size_t t) {
+std::size_t bit_parts(const LabelledCodes& rows, const Tables& tables) {
+  return (rows.x.n / chunk_rows(tables) + 1) * rows.classes;
+}
+
+double cost_by_bits(const LabelledCodes& rows, const Tables& tables, std::size_t parts, std::size_t t) {
   const std::size_t order = tables.order(t);
   constexpr double never = std::numeric_limits<double>::infinity();
   if (order > kMostOrder || rows.classes > kMostClasses) return never;
@@ -322,8 +326,7 @@ double cost_by_bits(const LabelledCodes& rows, const Tables& tables, std::size_t
     counts *= static_cast<double>(k + 1 == order || order == 2 ? levels - 1 : levels);
   }
   const double vectors = static_cast<double>(rows.x.n) / 64.0 / (isa() == Isa::base ? 2 : isa() == Isa::avx2 ? 4 : 8);
-  const auto parts = static_cast<double>((rows.x.n / chunk_rows(tables) + 1) * rows.classes);
-  return counts * (1.1 * vectors + 8.0 * parts);
+  return counts * (1.1 * vectors + 8.0 * static_cast<double>(parts));
 }
 
 void count_by_bits(const LabelledCodes& rows, const Tables& tables, const TableList& list, std::uint32_t* out) {

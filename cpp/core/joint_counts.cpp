@@ -25,9 +25,10 @@ template <class N>
 void count(const LabelledCodes& rows, const Tables& tables, N* out) {
   check(rows, tables);
   TableList by_rows, by_bits;
+  const std::size_t parts = bit_parts(rows, tables);
   for (std::size_t t = 0; t < tables.count; ++t) {
     if (tables.offset[t + 1] == tables.offset[t]) continue;
-    const bool bits = !rows.w && cost_by_bits(rows, tables, t) < static_cast<double>(rows.x.n);
+    const bool bits = !rows.w && cost_by_bits(rows, tables, parts, t) < static_cast<double>(rows.x.n);
     (bits ? by_bits : by_rows).push_back(t);
   }
   count_by_bits(rows, tables, by_bits, out);
