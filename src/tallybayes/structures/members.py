@@ -28,6 +28,11 @@ PLANES = 64  # weights of one part; of more columns, those that tell about as mu
 DIMENSIONS = 200  # of the Gaussian part, at most
 INDICATORS = 30  # of one category
 CONTEXT_CELLS = 1 << 17
+NO_MAP = np.empty(0, dtype=np.uint8)
+FIELDS: dict[str, type[np.generic]] = {  # of an Ensemble, and of what array
+    "view_column": np.int32, "view_map": np.uint8, "view_size": np.int64, "view_bins": np.int32,
+    "child": np.int32, "parent": np.int32, "parents": np.int64, "plane": np.int32, "share": np.float64,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,11 @@ class Columns:
     def K(self) -> int:
         return len(self.single)
 
-    def split(self) -> list[Floats]:
-        return np.split(self.single, np.cumsum(self.sizes)[:-1], axis=1)
+    def split(self, levels: Array | None = None) -> list[Array]:
+        """What is known of each level, the last axis, column by column: the counts, or anything else."""
+        ends = np.cumsum(self.sizes).tolist()
+        all_of = self.single if levels is None else levels
+        return [all_of[..., end - size : end] for end, size in zip(ends, self.sizes.tolist(), strict=True)]
 
     def of(self, which: Array) -> Columns:
         """Some of them."""
@@ -95,47 +103,43 @@ class Information:
 
 
 class Chains:
-    """Views and chains as they are gathered."""
+    """Views and chains as they are gathered, many at a time."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self.column: list[int] = []
-        self.maps: list[Array] = []
-        self.bins: list[int] = []
-        self.child: list[int] = []
-        self.parents: list[list[int]] = []
-        self.plane: list[int] = []
-        self.share: list[float] = []
+        self.views = 0
+        self.parts: dict[str, list[Array]] = {key: [np.empty(0, dtype=kind)] for key, kind in FIELDS.items()}
 
-    def view(self, j: int, levels: Array, bins: int) -> int:
-        """A view of column j; a missing value has a bin of its own where there ever was one."""
-        missing = bool(self.columns.missing[j])
-        own = np.empty(len(levels) + 1, dtype=np.uint8)  # np.append takes five times as long
-        own[:-1], own[-1] = levels, bins if missing else NONE
-        self.column.append(j)
-        self.maps.append(own)
-        self.bins.append(bins + missing)
-        return len(self.column) - 1
+    def view(self, column: Array, levels: Array, bins: Array) -> Array:
+        """Views of some columns, their maps one after the other; a missing value has a bin of its own where there ever
+        was one."""
+        missing = self.columns.missing[column]
+        size = self.columns.sizes[column] + 1
+        own = np.empty(int(size.sum()), dtype=np.uint8)
+        last = np.zeros(len(own), dtype=bool)
+        last[np.cumsum(size) - 1] = True
+        own[last], own[~last] = np.where(missing, bins, NONE), levels
+        self._add(view_column=column, view_map=own, view_size=size, view_bins=bins + missing)
+        self.views += len(column)
+        return np.arange(self.views - len(column), self.views)
 
-    def chain(self, child: int, parents: list[int], plane: int, share: float) -> None:
-        self.child.append(child)
-        self.parents.append(parents)
-        self.plane.append(plane)
-        self.share.append(share)
+    def chain(self, child: Array, parent: Array, parents: Array, plane: Array, share: float) -> None:
+        """Chains of some views. parents: how many of `parent`, which has them one after the other, each has."""
+        self._add(child=child, parent=parent, parents=parents, plane=plane, share=np.full(len(child), share))
+
+    def _add(self, **parts: Array) -> None:
+        for key, part in parts.items():
+            self.parts[key].append(part.astype(FIELDS[key], copy=False))
 
     def arrays(self) -> dict[str, Any]:
         """Fields of an Ensemble."""
+        all_of = {key: np.concatenate(part) for key, part in self.parts.items()}
+        start = {key: np.concatenate([[0], np.cumsum(all_of.pop(key))]) for key in ("view_size", "parents")}
         return {
             "columns": self.columns.d,
-            "view_column": np.array(self.column, dtype=np.int32),
-            "view_start": np.cumsum([0, *map(len, self.maps)]).astype(np.int64),
-            "view_map": np.concatenate(self.maps) if self.maps else np.empty(0, dtype=np.uint8),
-            "view_bins": np.array(self.bins, dtype=np.int32),
-            "child": np.array(self.child, dtype=np.int32),
-            "parent": np.array([v for own in self.parents for v in own], dtype=np.int32),
-            "parent_start": np.cumsum([0, *map(len, self.parents)]).astype(np.int64),
-            "plane": np.array(self.plane, dtype=np.int32),
-            "share": np.array(self.share, dtype=np.float64),
+            **all_of,
+            "view_start": start["view_size"].astype(np.int64),
+            "parent_start": start["parents"].astype(np.int64),
         }
 
 
@@ -149,6 +153,7 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: dict[str, A
     apart = recipe.weighting == "features"  # a part's two halves have weights of their own
     together = recipe.informed + recipe.even
     limit = cells_of_one(columns, recipe)
+    all_columns = np.arange(columns.d)
     for half, (count, noise, mdl) in enumerate(((recipe.informed, 1.0, 0.5), (recipe.even, 10.0, 0.0))):
         if not count:
             continue
@@ -157,24 +162,25 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: dict[str, A
             parts.append(Part(name, width * len(parts), width, 0.5 if apart and recipe.even else 1.0))
         maps, bins = draw(columns, count, recipe.bins, mdl, seed + half)
         for e in range(count):
-            own = [chains.view(j, maps[e][j], int(bins[e, j])) for j in range(columns.d)]
-            for j, parents in enumerate(super_parents(known, recipe.parents, noise, rng)):
-                fit = fitting([own[i] for i in parents], own[j], chains.bins, columns.K, limit)
-                share = 1 / (count if apart else together)
-                chains.chain(own[j], fit, parts[-1].first + int(plane_of[j]), share)
+            own = chains.view(all_columns, maps[e], bins[e])
+            parents, useful = super_parents(known, recipe.parents, noise, rng)
+            useful &= fitting(parents, useful, bins[e] + columns.missing, columns.K, limit)
+            parent = own[parents[np.nonzero(useful)[1]]]
+            share = 1 / (count if apart else together)
+            chains.chain(own, parent, useful.sum(axis=1), parts[-1].first + plane_of, share)
     if recipe.naive:
         maps, bins = draw(columns, recipe.naive, recipe.naive_bins, 0.5, seed + 2)
         parts.append(Part("naive", _end(parts), width, 0.0 if parts else 1.0))
         for e in range(recipe.naive):
-            for j in range(columns.d):
-                view = chains.view(j, maps[e][j], int(bins[e, j]))
-                chains.chain(view, [], parts[-1].first + int(plane_of[j]), 1 / recipe.naive)
+            own = chains.view(all_columns, maps[e], bins[e])
+            chains.chain(own, own[:0], np.zeros(columns.d), parts[-1].first + plane_of, 1 / recipe.naive)
     grown = contexts(columns, known.able, recipe, kept, seed) if recipe.contexts else []
     if grown:
         parts.append(Part("contexts", _end(parts), 1, 1.0))
         for e, splits in enumerate(grown):
-            own = [chains.view(j, levels, bins) for j, levels, bins in splits]
-            chains.chain(-1, own, parts[-1].first + e, 1 / len(grown))
+            place, levels, size = zip(*splits, strict=True) if splits else ((), (NO_MAP,), ())
+            own = chains.view(np.array(place, dtype=np.int64), np.concatenate(levels), np.array(size, dtype=np.int64))
+            chains.chain(np.array([-1]), own, np.array([len(own)]), np.array([parts[-1].first + e]), 1 / len(grown))
     line = numbers(columns) if recipe.gaussian else {"z_column": ()}
     fields = chains.arrays()
     if 0 < len(line["z_column"]) <= DIMENSIONS:
@@ -213,36 +219,33 @@ def planes(with_class: Floats) -> NDArray[np.int32]:
 
 def draw(
     columns: Columns, members: int, bins: tuple[int, int], mdl: float, seed: int
-) -> tuple[list[list[Array]], NDArray[np.int32]]:
-    """Random bins of every column for every member: maps of the levels in their own order."""
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Random bins of every column for every member: (members, all levels), the levels in their own order; and how many
+    bins each column has, (members, columns)."""
     found = _core.draw_bins(columns.single, columns.sizes, columns.ordered, members, *bins, mdl, seed)
-    ends = np.cumsum(columns.sizes)
+    first = np.repeat(np.cumsum(columns.sizes) - columns.sizes, columns.sizes)
     whole = np.empty_like(found[0])
-    whole[:, np.concatenate([c + (e - n) for c, e, n in zip(columns.canonical, ends, columns.sizes, strict=True)])] = (
-        found[0]
-    )
-    return [np.split(m, ends[:-1]) for m in whole], np.asarray(found[1])
+    whole[:, np.concatenate(columns.canonical) + first] = found[0]
+    return whole, np.asarray(found[1])
 
 
-def fitting(parents: list[int], child: int, bins: list[int], K: int, limit: int) -> list[int]:
-    """As many of the parents, in order, as the limit on counts has room for."""
-    cells, kept = bins[child] * K, list[int]()
-    for v in parents:
-        cells *= bins[v]
-        if cells > limit:
-            break
-        kept.append(v)
-    return kept
+def fitting(parents: Array, useful: Array, bins: Array, K: int, limit: int) -> NDArray[np.bool_]:
+    """(columns, parents): as many of the useful parents, in order, as the limit on counts has room for."""
+    cells = np.where(useful, bins[parents].astype(np.float64), 1.0).cumprod(axis=1) * (bins[:, None] * float(K))
+    return np.asarray(cells <= limit)
 
 
-def super_parents(known: Information, most: int, noise: float, rng: np.random.Generator) -> list[list[int]]:
-    """The parents of each column: the super-parents before it that tell something of it beside the class."""
+def super_parents(
+    known: Information, most: int, noise: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The super-parents in their order, and which of them each column has: those before it that tell something of it
+    beside the class."""
     key = np.log(known.with_class[known.able]) + noise * rng.gumbel(size=len(known.able))
-    order = np.argsort(-key, kind="stable")[:most].tolist()
-    rank = {int(known.able[i]): r for r, i in enumerate(order)}
-    useful = known.between[:, order] > 0
-    parents = [int(known.able[i]) for i in order]
-    return [[parents[r] for r in range(rank.get(j, len(order))) if useful[j, r]] for j in range(len(useful))]
+    order = np.argsort(-key, kind="stable")[:most]
+    rank = np.full(len(known.between), len(order))
+    rank[known.able[order]] = np.arange(len(order))
+    before = np.arange(len(order)) < rank[:, None]
+    return known.able[order], before & (known.between[:, order] > 0)
 
 
 def information(columns: Columns, batches: Batches, seed: int) -> Information:
@@ -254,7 +257,7 @@ def information(columns: Columns, batches: Batches, seed: int) -> Information:
     maps, bins = draw(columns, 1, (6, 6), 0.0, seed)
     counts, luts = list[Array](), list[Array]()
     for levels, b, part, missing, order in zip(
-        maps[0], bins[0].tolist(), columns.split(), columns.missing, columns.canonical, strict=True
+        columns.split(maps[0]), bins[0].tolist(), columns.split(), columns.missing, columns.canonical, strict=True
     ):
         found = np.stack([np.bincount(levels[order], weights=c, minlength=b) for c in part])
         rest = np.maximum(columns.weight - found.sum(axis=1), 0.0)[:, None]
@@ -316,6 +319,7 @@ def contexts(
     some = columns.of(able) if len(able) < columns.d else columns
     twice = 2 if some.ordered.any() else 1  # two ways to cut each column, for each context
     maps, bins = draw(some, twice * recipe.contexts, (2, 4), 0.0, seed + 3)
+    of_column = some.split(maps)
     tried = np.random.default_rng(seed + 4).integers(
         0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries)
     )
@@ -328,7 +332,7 @@ def contexts(
         versions, place = twice * e + used // some.d, used % some.d
         table = np.full((len(used), width), NONE, dtype=np.uint8)
         for i, (version, j) in enumerate(zip(versions.tolist(), place.tolist(), strict=True)):
-            levels = maps[version][j]
+            levels = of_column[j][version]
             table[i, : len(levels)] = levels
             if some.missing[j]:
                 table[i, len(levels) :] = bins[version, j]
@@ -341,7 +345,8 @@ def contexts(
             float(CONTEXT_CELLS),
         )  # fmt: skip
         taken = [i for i in np.asarray(found)[0].tolist() if i >= 0]
-        return [(int(able[place[i]]), maps[versions[i]][place[i]], int(bins[versions[i], place[i]])) for i in taken]
+        found_at = [(place[i], versions[i]) for i in taken]
+        return [(int(able[j]), of_column[j][version], int(bins[version, j])) for j, version in found_at]
 
     with ThreadPoolExecutor(_core.threads()) as pool:
         grown = list(pool.map(grow, range(recipe.contexts)))
