@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/chain_readers.hpp"
 #include "core/threads.hpp"
 #include "kernels/averaged.hpp"
 #include "kernels/chains.hpp"
@@ -13,54 +14,8 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSpan = 4096;  // rows at a time
 constexpr double kMost = 1e30;       // weight of all rows, and strength, in floats
 constexpr float kLeast = 1e-30f;     // strength: a context that was never met keeps the estimate above
-
-// A view of codes of type T: what a code becomes.
-template <class T>
-class Reader {
- public:
-  Reader(const Views& views, std::size_t v) : map_(views.map + views.start[v]), levels_(views.levels(v)) {
-    if constexpr (sizeof(T) == 1) {
-      for (std::size_t i = 0; i < 256; ++i) lut_[i] = map_[std::min(i, levels_)];
-    }
-  }
-  bool step(const T* code, std::uint32_t bins, std::uint32_t* cell, std::size_t n) const {
-    if constexpr (sizeof(T) == 1) return TB_CALL(step_cells8, code, lut_, bins, cell, n);
-    else if constexpr (sizeof(T) == 2) return TB_CALL(step_cells16, code, map_, levels_, bins, cell, n);
-    else return TB_CALL(step_cells32, code, map_, levels_, bins, cell, n);
-  }
-
- private:
-  const std::uint8_t* map_;
-  std::size_t levels_;
-  std::uint8_t lut_[sizeof(T) == 1 ? 256 : 1];
-};
-
-// The readers of a chain: its parents, and last its child if it has one.
-template <class T>
-struct Readers {
-  std::vector<Reader<T>> reader;
-  std::vector<std::size_t> column;
-  std::vector<std::uint32_t> bins;
-
-  Readers(const Chains& chains, std::size_t i) {
-    for (std::int64_t p = chains.parent_start[i]; p < chains.parent_start[i + 1]; ++p) add(chains.views, chains.parent[p]);
-    if (chains.child[i] >= 0) add(chains.views, chains.child[i]);
-  }
-  bool step(std::size_t which, const T* codes, std::size_t n, std::size_t first, std::uint32_t* cell, std::size_t rows) const {
-    return reader[which].step(codes + column[which] * n + first, bins[which], cell, rows);
-  }
-
- private:
-  void add(const Views& views, std::int32_t view) {
-    const auto v = static_cast<std::size_t>(view);
-    reader.emplace_back(views, v);
-    column.push_back(static_cast<std::size_t>(views.column[v]));
-    bins.push_back(static_cast<std::uint32_t>(views.bins[v]));
-  }
-};
 
 // One rung: the counts of a chain with some of its parents.
 struct Rung {
@@ -338,101 +293,13 @@ void laplace_chains(const Chains& chains, const Count* counts, std::size_t class
 template void laplace_chains(const Chains&, const std::uint32_t*, std::size_t, double, double*);
 template void laplace_chains(const Chains&, const double*, std::size_t, double, double*);
 
-namespace {
-
-// The cells of some rows in the estimates of one chain. Where a parent is missing, the rung before it stands in.
-template <class T>
-struct Cells {
-  const Readers<T>& read;
-  std::size_t parents, bins;
-  std::vector<std::uint32_t> cell, child, last, old;
-
-  Cells(const Chains& chains, std::size_t i, const Readers<T>& reader, const T* codes, std::size_t n, std::size_t first,
-        std::size_t rows)
-      : read(reader), parents(chains.parents(i)), bins(chains.bins(i)), cell(rows), child(rows, 0), last(rows, kNoCell) {
-    if (chains.child[i] >= 0) read.step(parents, codes, n, first, child.data(), rows);
-  }
-  // each(l): cell holds where the rows are in rung l
-  template <class Each>
-  void climb(const T* codes, std::size_t n, std::size_t first, Each&& each) {
-    std::size_t passed = 0, contexts = 1;
-    std::vector<std::uint32_t> context(cell.size(), 0);
-    for (std::size_t l = 0; l <= parents; ++l) {
-      if (l > 0) {
-        old = context;
-        if (read.step(l - 1, codes, n, first, context.data(), cell.size())) {
-          for (std::size_t r = 0; r < cell.size(); ++r) {
-            if (context[r] == kNoCell && old[r] != kNoCell) last[r] = static_cast<std::uint32_t>(passed + old[r] * bins);
-          }
-        }
-        passed += contexts * bins;
-        contexts *= read.bins[l - 1];
-      }
-      if (!each.wants(l, parents)) continue;
-      for (std::size_t r = 0; r < cell.size(); ++r) {
-        const std::uint32_t at = context[r] == kNoCell ? last[r] : static_cast<std::uint32_t>(passed + context[r] * bins);
-        cell[r] = child[r] == kNoCell ? kNoCell : at + child[r];
-      }
-      each(l);
-    }
-  }
-};
-
-}  // namespace
-
-template <class T, class Log>
-void add_chains(const Chains& chains, const Log* logs, std::size_t classes, const T* codes, std::size_t n,
-                const Planes& planes, double* out) {
-  std::vector<Readers<T>> readers;
-  for (std::size_t i = 0; i < chains.count; ++i) readers.emplace_back(chains, i);
-  parallel_for((n + kSpan - 1) / kSpan, [&](std::size_t block, int) {
-    const std::size_t first = block * kSpan, some = std::min(kSpan, n - first);
-    for (std::size_t i = 0; i < chains.count; ++i) {
-      Cells<T> cells(chains, i, readers[i], codes, n, first, some);
-      const auto add = [&](std::size_t plane, double scale) {
-        const Log* from = logs + chains.rungs[i] * classes;
-        double* to = out + (plane * n + first) * classes;
-        if constexpr (sizeof(Log) == 4) {
-          TB_CALL(add_cells, from, cells.cell.data(), some, classes, scale, to);
-        } else {
-          for (std::size_t r = 0; r < some; ++r) {
-            for (std::size_t c = 0; c < classes && cells.cell[r] != kNoCell; ++c) to[r * classes + c] += scale * from[cells.cell[r] * classes + c];
-          }
-        }
-      };
-      struct Whole {
-        decltype(add)& to;
-        std::size_t plane;
-        double scale;
-        static bool wants(std::size_t l, std::size_t k) { return l == k; }
-        void operator()(std::size_t) const { to(plane, scale); }
-      };
-      struct Steps {  // log P_l − log P_{l−1}
-        decltype(add)& to;
-        const std::size_t* column;
-        std::size_t parents, rest;
-        double scale;
-        static bool wants(std::size_t, std::size_t) { return true; }
-        void operator()(std::size_t l) const {
-          to(l == 0 ? rest : column[l - 1], scale);
-          if (l < parents) to(column[l], -scale);
-        }
-      };
-      if (planes.of[i] >= 0) cells.climb(codes, n, first, Whole{add, static_cast<std::size_t>(planes.of[i]), planes.scale[i]});
-      else cells.climb(codes, n, first, Steps{add, readers[i].column.data(), cells.parents, planes.count - 1, planes.scale[i]});
-    }
-  });
-}
-
 #define TB_CHAINS(T)                                                                                                        \
   template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                                   \
   template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                                          \
   template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&, const Smooth&, const Planes&, \
                              double*, float*, float*);                                                                      \
   template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Planes&,        \
-                             double*, float*, float*);                                                                      \
-  template void add_chains(const Chains&, const float*, std::size_t, const T*, std::size_t, const Planes&, double*);        \
-  template void add_chains(const Chains&, const double*, std::size_t, const T*, std::size_t, const Planes&, double*);
+                             double*, float*, float*);
 TB_CHAINS(std::uint8_t)
 TB_CHAINS(std::uint16_t)
 TB_CHAINS(std::uint32_t)
