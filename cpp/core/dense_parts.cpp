@@ -38,13 +38,13 @@ Patch after(const Patch& now) {
   return next;
 }
 
-// body(patch, tile, finite) for each tile of a block.
+// body(patch, tile, finite) for each tile of a block; centre: see load_tile.
 template <class F>
-void for_tiles(const Columns& cols, std::size_t r0, std::size_t rows, F&& body) {
+void for_tiles(const Columns& cols, std::size_t r0, std::size_t rows, const double* centre, F&& body) {
   alignas(64) double tile[kTile * kRows];
   for (std::size_t j0 = 0; j0 < cols.d; j0 += kTile) {
     const Patch patch{&cols, r0, rows, j0, std::min(kTile, cols.d - j0)};
-    const bool finite = TB_CALL(load_tile, patch, tile);
+    const bool finite = TB_CALL(load_tile, patch, centre ? centre + j0 : nullptr, tile);
     body(patch, tile, finite);
   }
 }
@@ -75,7 +75,7 @@ class GaussianPart final : public Part {
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
-    for_tiles(cols_, r0, rows, [&](const Patch& at, double* tile, bool finite) {
+    for_tiles(cols_, r0, rows, centre_.data(), [&](const Patch& at, const double* tile, bool finite) {
       if (!finite && TB_CALL(tile_has_infinite, tile, rows, at.width)) throw_first_bad(cols_, r0, rows, false);
       TB_CALL(add_gaussian, tile, rows, at.j0, at.width, !finite, terms_,
               constant_.data() + at.j0 / kTile * terms_.classes, after(at), acc);
@@ -114,7 +114,7 @@ class LinearPart final : public Part {
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
-    for_tiles(cols_, r0, rows, [&](const Patch& at, const double* tile, bool finite) {
+    for_tiles(cols_, r0, rows, nullptr, [&](const Patch& at, const double* tile, bool finite) {
       if (!finite && TB_CALL(tile_has_infinite, tile, rows, at.width)) throw_first_bad(cols_, r0, rows, true);
       if (TB_CALL(tile_has_negative, tile, rows, at.width)) throw_first_bad(cols_, r0, rows, true);
       TB_CALL(add_linear, tile, rows, at.j0, at.width, !finite, terms_,
@@ -125,7 +125,7 @@ class LinearPart final : public Part {
 
   void add_shared(std::size_t r0, std::size_t rows, double* shared) const override {
     if (!factorial_) return;
-    for_tiles(cols_, r0, rows, [&](const Patch& at, const double* tile, bool) {
+    for_tiles(cols_, r0, rows, nullptr, [&](const Patch& at, const double* tile, bool) {
       for (std::size_t j = 0; j < at.width; ++j) {
         for (std::size_t r = 0; r < rows; ++r) {
           const double x = tile[j * kRows + r];
@@ -160,7 +160,7 @@ class BinaryPart final : public Part {
       : cols_(cols), terms_{no, yes, threshold, classes} {}
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
-    for_tiles(cols_, r0, rows, [&](const Patch& at, const double* tile, bool finite) {
+    for_tiles(cols_, r0, rows, nullptr, [&](const Patch& at, const double* tile, bool finite) {
       TB_CALL(add_binary, tile, rows, at.j0, at.width, !finite, terms_, acc);
     });
   }

@@ -64,8 +64,9 @@ struct CsrTerms {
 }  // namespace tb
 
 // A loaded tile of columns [j0, j0 + width). missing: the tile holds NaN. constant[c]: the sum of log_norm (or bias)
-// over these columns. next: what will be loaded after this tile, to be fetched meanwhile (cols may be null).
-TB_DECLARE(void, add_gaussian, (double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
+// over these columns. A Gaussian's tile is loaded less its centre. next: what will be loaded after this tile, to be
+// fetched meanwhile (cols may be null).
+TB_DECLARE(void, add_gaussian, (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
                                 const GaussianTerms& terms, const double* constant, const Patch& next, double* acc))
 TB_DECLARE(void, add_linear, (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
                               const LinearTerms& terms, const double* constant, const Patch& next, double* acc))

@@ -128,13 +128,8 @@ TB_INLINE void binary_rows(const double* tile, std::size_t width, const double* 
 
 }  // namespace
 
-void add_gaussian(double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
+void add_gaussian(const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
                   const GaussianTerms& terms, const double* constant, const Patch& next, double* acc) {
-  for (std::size_t j = 0; j < width; ++j) {
-    const Vec centre = set(terms.centre[j0 + j]);
-    double* x = tile + j * kRows;
-    for (std::size_t r = 0; r < rows; r += W) store(x + r, load(x + r) - centre);
-  }
   std::size_t c = 0;
   if (!missing) {
     for (; c + 1 < terms.classes; c += 2) {

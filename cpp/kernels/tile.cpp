@@ -22,8 +22,8 @@ TB_INLINE bool all_zero(Quad v) {  // false for NaN
 
 // Rows of one type, columns side by side: squares of Q rows by Q columns.
 // x * 0 is 0 for a finite x and NaN for any other.
-template <class T>
-bool load_row_major(const Patch& from, double* tile) {
+template <class T, bool centred>
+bool load_row_major(const Patch& from, const double* centre, double* tile) {
   const Column& first = from.cols->col[from.j0];
   Quad check[Q] = {};  // one each: a single sum would be a chain of waits
   double rest = 0;
@@ -38,14 +38,17 @@ bool load_row_major(const Patch& from, double* tile) {
         check[i] += v[i] * 0.0;
       }
       turn(v);
-      for (std::size_t k = 0; k < Q; ++k) put(tile + (j + k) * kRows + r, v[k]);
+      for (std::size_t k = 0; k < Q; ++k) {
+        if constexpr (centred) v[k] -= centre[j + k];
+        put(tile + (j + k) * kRows + r, v[k]);
+      }
     }
     for (; j < from.width; ++j) {
       for (std::size_t i = 0; i < Q; ++i) {
         const char* at = p + static_cast<std::ptrdiff_t>(i) * first.stride + j * sizeof(T);
         const double x = static_cast<double>(value<T>(at));
         rest += x * 0.0;
-        tile[j * kRows + r + i] = x;
+        tile[j * kRows + r + i] = centred ? x - centre[j] : x;
       }
     }
   }
@@ -54,7 +57,7 @@ bool load_row_major(const Patch& from, double* tile) {
     for (std::size_t j = 0; j < from.width; ++j) {
       const double x = static_cast<double>(value<T>(p + j * sizeof(T)));
       rest += x * 0.0;
-      tile[j * kRows + r] = x;
+      tile[j * kRows + r] = centred ? x - centre[j] : x;
     }
   }
   for (std::size_t i = 1; i < Q; ++i) check[0] += check[i];
@@ -72,7 +75,7 @@ void load_column(const char* p, std::ptrdiff_t stride, std::size_t rows, double*
   }
 }
 
-bool load_by_column(const Patch& from, double* tile) {
+bool load_by_column(const Patch& from, const double* centre, double* tile) {
   Vec check{};
   double rest = 0;
   for (std::size_t j = 0; j < from.width; ++j) {
@@ -80,9 +83,16 @@ bool load_by_column(const Patch& from, double* tile) {
     double* to = tile + j * kRows;
     const char* p = column.data + static_cast<std::ptrdiff_t>(from.r0) * column.stride;
     with_type(column.dtype, [&](auto t) { load_column<typename decltype(t)::type>(p, column.stride, from.rows, to); });
+    const double less = centre ? centre[j] : 0.0;
     std::size_t r = 0;
-    for (; r + W <= from.rows; r += W) check += load(to + r) * 0.0;
-    for (; r < from.rows; ++r) rest += to[r] * 0.0;
+    for (; r + W <= from.rows; r += W) {
+      check += load(to + r) * 0.0;
+      store(to + r, load(to + r) - less);
+    }
+    for (; r < from.rows; ++r) {
+      rest += to[r] * 0.0;
+      to[r] -= less;
+    }
   }
   for (int i = 0; i < W; ++i) rest += check[i];
   return rest == 0.0;
@@ -101,14 +111,16 @@ TB_INLINE bool any(const double* tile, std::size_t rows, std::size_t width, F&& 
 
 }  // namespace
 
-bool load_tile(const Patch& from, double* tile) {
+bool load_tile(const Patch& from, const double* centre, double* tile) {
   if (from.width == 0) return true;
   bool finite = true;
   if (from.cols->row_major) {
-    with_type(from.cols->col[0].dtype,
-              [&](auto t) { finite = load_row_major<typename decltype(t)::type>(from, tile); });
+    with_type(from.cols->col[0].dtype, [&](auto t) {
+      using T = typename decltype(t)::type;
+      finite = centre ? load_row_major<T, true>(from, centre, tile) : load_row_major<T, false>(from, nullptr, tile);
+    });
   } else {
-    finite = load_by_column(from, tile);
+    finite = load_by_column(from, centre, tile);
   }
   const std::size_t full = (from.rows + W - 1) / W * W;
   for (std::size_t j = 0; j < from.width && from.rows < full; ++j) {
