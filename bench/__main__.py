@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--only PATTERN] [--json FILE]`."""
+"""`python -m bench [--quick] [--only PATTERN] [--json FILE] [--markdown]`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .harness import WORKLOADS, Result, Workload, named, run
-from .memory import Extra
-from .report import machine, matches, progress, table, write
+from .report import from_json, machine, markdown, matches, progress, read, table, write
 
 HERE = Path(__file__).parent
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
+    if options.markdown:
+        print(markdown(read(options.json)))
+        return 0
     try:
         for module in (".workloads", ".discriminants", ".networks", ".commands"):  # for what they register
             importlib.import_module(module, __package__)
@@ -58,6 +60,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no memory; under a minute")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="only names that hold or match this")
     parser.add_argument("--json", metavar="FILE", type=Path, help="default: bench/results[-quick].json")
+    parser.add_argument("--markdown", action="store_true", help="only print the last run, as a table for the README")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     options.json = options.json or HERE / ("results-quick.json" if options.quick else "results.json")
@@ -84,9 +87,7 @@ def _in_child(work: Workload) -> Result:
         if not file.exists():
             last = done.stderr.strip().splitlines()[-1:] or ["no message"]
             return Result(work.name, error=f"the process ended with status {done.returncode}: {last[0]}")
-        fields = json.loads(file.read_text())
-    memory = fields.pop("memory")
-    return Result(**fields, memory=Extra(**memory) if memory else None)
+        return from_json(json.loads(file.read_text()))
 
 
 def _header(quick: bool) -> str:

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .harness import Result, named
+from .memory import Extra
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "river", "pandas", "polars", "pyarrow", "lightgbm", "catboost")
 COLUMNS = ("workload", "data", "ours", "peer", "peer/ours", "limit", "ours/limit", "memory", "target", "met?")
@@ -135,6 +136,37 @@ def _megabytes(result: Result) -> str:
     if result.memory is None:
         return ""
     return f"{'' if result.memory.exact else '≤ '}{result.memory.megabytes:.1f} MB"
+
+
+def markdown(results: Sequence[Result]) -> str:
+    """The results as the README has them."""
+    lines = ["| workload | data | ours | peer | peer / ours | ours / limit | memory |", "|---|---|--:|--:|--:|--:|--:|"]
+    for r in results:
+        ratio, part = _quotient(r.peer, r.ours), _quotient(r.ours, r.limit)
+        star = "*" if r.peer_times != 1 and "quoted" not in r.peer_name else ""
+        cells = [
+            r.workload,
+            r.data,
+            f"FAILED: {r.error}" if r.error else _seconds(r.ours),
+            _seconds(r.peer, r.peer_name + star).strip() or "–",
+            "–" if ratio is None else f"{ratio:.3g}×",
+            "–" if part is None else f"{part:.2g} ({r.limit_name})",
+            "–" if r.memory is None else f"{r.memory.megabytes:.0f} MB",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def read(path: Path) -> list[Result]:
+    """What `write` has written."""
+    rows = json.loads(path.read_text())["results"]
+    known = {field.name for field in fields(Result)}
+    return [from_json({key: value for key, value in row.items() if key in known}) for row in rows]
+
+
+def from_json(row: dict[str, Any]) -> Result:
+    memory = row.pop("memory")
+    return Result(**row, memory=Extra(**memory) if memory else None)
 
 
 def write(path: Path, results: Sequence[Result], *, quick: bool) -> None:
