@@ -112,6 +112,19 @@ def test_columns_that_say_nothing_new_change_nothing_without_shrinkage() -> None
         np.testing.assert_allclose(ours(np.hstack([X, more]), y, np.ones(120), gammas=GAMMAS[:1]), want, rtol=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e-76, 1e76, 1e150, 6e152, 1e153, 1e154, 1e300])
+@pytest.mark.parametrize("options", [{}, {"alpha": 1.0}, {"alpha": "auto"}, {"alpha": "auto", "shrinkage": "auto"}])
+def test_scales_at_the_ends_of_float64_change_nothing_or_are_refused(options: Any, scale: float) -> None:
+    X, y = table(60, 4, 3)
+    want = tb.GaussianDiscriminant(**options).fit(X, y)
+    model = tb.GaussianDiscriminant(**options)
+    if scale < 1e151:
+        np.testing.assert_allclose(model.fit(X * scale, y).predict_proba(X * scale), want.predict_proba(X), atol=1e-9)
+        return
+    with pytest.raises(tb.errors.TableError, match="Rescale"):
+        model.fit(X * scale, y)
+
+
 @pytest.mark.parametrize("d", [1, 3, 300])
 def test_rows_that_are_all_the_same(d: int) -> None:
     for make in (tb.RegularizedDiscriminantAnalysis, lambda: tb.GaussianDiscriminant(alpha="auto")):

@@ -87,6 +87,17 @@ def test_eigenvectors(count: int, d: int) -> None:
         np.testing.assert_allclose(vector.swapaxes(1, 2) * value[:, None] @ vector, S, atol=1e-12 * d)
 
 
+def test_eigenvectors_of_very_small_numbers() -> None:
+    for e in np.logspace(-150, -308, 80).tolist():
+        value, _ = _core.eigen(np.array([[[1.0, e, 0.0], [e, 2.0, e], [0.0, e, 3.0]]]))
+        np.testing.assert_allclose(np.sort(value[0]), [1, 2, 3], rtol=1e-12)
+    A = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
+    for scale in (1e-300, 1e-307, 1e300):
+        value, _ = _core.eigen(A[None] * scale)
+        np.testing.assert_allclose(np.sort(value[0]) / scale, np.linalg.eigvalsh(A), rtol=1e-12)
+    assert np.isfinite(_core.eigen(A[None] * 1e-320)[0]).all()
+
+
 def test_the_same_bits_for_any_number_of_threads() -> None:
     one, many = covariances(1, 300), covariances(9, 60)
 

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <system_error>
 #include <thread>
 
 namespace tb {
@@ -28,14 +27,13 @@ bool Pool::run(int width, const std::function<void(int)>& work) {
   if (taken_.exchange(true, std::memory_order_acquire)) return false;
   try {
     for (; started_ < width - 1; ++started_) std::thread([this] { serve(); }).detach();
-  } catch (const std::system_error&) {  // no more threads: those that are there will do
+  } catch (...) {  // no more threads, or no memory for one: those that are there will do
   }
   work_ = &work;
-  width_ = width;
-  next_ = 1;
+  places_ = width - 1;
   gate_.store(0, std::memory_order_release);
   calls_.fetch_add(1);
-  calls_.notify_all();
+  for (int k = 1; k < width; ++k) calls_.notify_one();
   work(0);
   std::uint32_t inside = gate_.fetch_or(kClosed) | kClosed;
   for (; inside != kClosed; inside = gate_.load(std::memory_order_acquire)) wait_while(gate_, inside);
@@ -47,9 +45,9 @@ void Pool::serve() {
   for (std::uint32_t seen = 0;;) {
     wait_while(calls_, seen);
     seen = calls_;
-    if (!enter()) continue;
-    const int thread = next_++;
-    if (thread < width_) (*work_)(thread);
+    if (places_ <= 0 || !enter()) continue;  // the caller waits for all who entered
+    const int thread = places_--;
+    if (thread > 0) (*work_)(thread);
     leave();
   }
 }

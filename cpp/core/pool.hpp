@@ -23,9 +23,8 @@ class Pool {
   std::atomic<bool> taken_{false};
   std::atomic<std::uint32_t> calls_{0};       // what the threads sleep on
   std::atomic<std::uint32_t> gate_{kClosed};  // threads inside, and whether more may come
-  std::atomic<int> next_{0};                  // the next one's number
+  std::atomic<int> places_{0};                // how many more may work; the next one's number
   const std::function<void(int)>* work_ = nullptr;
-  int width_ = 0;
   int started_ = 0;
 
   static constexpr std::uint32_t kClosed = 1u << 31;
@@ -37,7 +36,7 @@ Pool& pool();
 // Waits while value == old: for a moment awake, then asleep. Whoever changes the value must notify it.
 template <class T>
 void wait_while(const std::atomic<T>& value, T old) {
-  for (int k = 0; k < 2000; ++k) {  // some ten microseconds
+  for (int k = 0; k < 2000; ++k) {  // less than a tenth of a millisecond
     if (value.load(std::memory_order_acquire) != old) return;
 #if defined(__x86_64__)
     __builtin_ia32_pause();

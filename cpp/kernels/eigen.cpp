@@ -30,6 +30,7 @@ TB_INLINE void reflect(const Problem& m, std::size_t i) {
   const Lanes d = m.value, e = m.beside;
   Vec h{};
   for (std::size_t k = 0; k < i; ++k) h += d[k] * d[k];
+  h = pick(h > 0x1p-960, h, Vec{});  // below that 1 / h would be no number: nothing, beside a largest entry of 1
   const Vec f = d[i - 1], root = square_root(h), g = pick(f > 0.0, -root, root);
   h -= f * g;
   d.set(i - 1, f - g);
@@ -164,10 +165,10 @@ std::size_t eigen_lanes() { return W; }
 bool eigen_of_lanes(double* a, std::size_t d, double* value, double* work) {
   if (d == 0) return true;
   const Problem m{a, d, {value}, {work}};
-  Vec most{};  // numbers are of size 1: no square is lost
+  Vec most{};  // the largest number becomes 1
   for (std::size_t i = 0; i < d * d; ++i) most = larger(most, size_of(load(a + i * W)));
-  const Vec unit = over(set(1.0), most);
-  for (std::size_t i = 0; i < d * d; ++i) store(a + i * W, load(a + i * W) * unit);
+  const Vec first = pick(most < 0x1p-900, set(0x1p120), set(1.0)), unit = over(set(1.0), most * first);
+  for (std::size_t i = 0; i < d * d; ++i) store(a + i * W, load(a + i * W) * first * unit);
   for (std::size_t j = 0; j < d; ++j) m.value.set(j, m.row(j)[d - 1]);
   for (std::size_t i = d; --i > 0;) reflect(m, i);
   m.beside.set(0, Vec{});

@@ -113,10 +113,14 @@ class GaussianBlock(Distribution):
         return np.diagonal(s["n"].sum(axis=0)) > 0 if s["n"].ndim == 3 else super().met(s, d)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        own = ("third", "fourth")  # ledoit_wolf.py says more of these
-        largest = {key: ROOT if key == "rows" else MOST for key in s if key not in own}
-        if not all((np.abs(s[key]) <= most).all() for key, most in largest.items()):
-            raise _core.BadValue("overflow", 0, 0, float(np.nanmax(np.abs(s["mean"]))))
+        largest = {"rows": ROOT, "scatter": MOST / max(len(s["n"]), 1)}  # so that sums over classes are numbers too
+        for key, value in s.items():
+            if key in ("third", "fourth"):  # ledoit_wolf.py says more of these
+                continue
+            fine = (np.abs(value) <= largest.get(key, MOST)).all(axis=tuple(range(value.ndim - 1)))
+            if not fine.all():
+                j = int(np.argmin(fine)) if value.ndim > 1 else 0
+                raise _core.BadValue("overflow", 0, j, float(np.nanmax(np.abs(s["mean"]))))
         if "rows" in s and is_number(self.gamma) and self.ridge == 0:
             return wide.estimate(s, self)
         return covariance.estimate(block_tally.dense(s, self.pooled), self)

@@ -48,7 +48,7 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
         scale[k] = (np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit)[keep]
         factor[k] = cov[picked]
     log_det, trace = _core.roots(factor, scale)
-    sure = ~np.isnan(log_det) & (trace * least(len(keep), b.tol) < 1)
+    sure = np.isfinite(log_det) & (trace * least(len(keep), b.tol) < 1)
     for k in np.flatnonzero(~sure).tolist():
         cov = class_covariance(s, b, k, pooled, gamma)
         factor[k], log_det[k] = mended_root(cov[picked], scale[k], pooled[picked], b.tol)

@@ -79,7 +79,9 @@ def losses(
     unit = np.minimum(q.w, 1.0)
     n = q.n[np.maximum(q.y, 0)]
     part = ~np.isnan(q.size) & (n - unit > 1e-9 * n)
-    if not part.any():
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = np.isfinite(q.scatter.sum(axis=0)).all()
+    if not part.any() or not fits:  # nothing to choose by, or numbers that `estimate` refuses
         return np.zeros((len(alphas), len(gammas)))
     loss, each = np.zeros((len(alphas), len(gammas))), np.asarray(gammas)
     for some, seen in _in_units(q, each, block.tol):
