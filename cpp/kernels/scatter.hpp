@@ -7,7 +7,9 @@
 
 namespace tb {
 
-constexpr std::size_t kPackRows = 250;  // two panels of so many rows stay in the first-level cache
+// The panels of one tile, of so many rows, fill the first-level cache. Not a power of two: panels that lie such a number of
+// bytes apart would compete for the same places in it.
+constexpr std::size_t kPackRows = 250;
 
 // Rows side by side in memory, doubles or floats.
 struct RowsAt {

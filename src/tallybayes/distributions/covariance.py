@@ -42,8 +42,9 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     keep = np.flatnonzero(unit > 0)
     K, d = mean.shape
     picked: Any = ... if len(keep) == d else np.ix_(keep, keep)
-    factor, scale = np.empty((1 if b.linear else K, len(keep), len(keep))), np.empty((1 if b.linear else K, len(keep)))
-    for k in range(len(factor)):
+    count = 1 if b.linear else K
+    factor, scale = np.empty((count, len(keep), len(keep))), np.empty((count, len(keep)))
+    for k in range(count):
         cov = class_covariance(s, b, k, pooled, gamma)
         scale[k] = (np.where(np.diag(cov) > 0, np.sqrt(np.diag(cov)), unit) if shrunk else unit)[keep]
         factor[k] = cov[picked]
@@ -54,7 +55,7 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
         factor[k], log_det[k] = mended_root(cov[picked], scale[k], pooled[picked], b.tol)
     constant = -0.5 * (log_det + len(keep) * LOG_2PI)
     if len(keep) < d:
-        whole = np.zeros((len(factor), d, d))
+        whole = np.zeros((count, d, d))
         whole[:, keep[:, None], keep] = factor
         factor = whole
     p = {"mean": mean, "low": low, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}

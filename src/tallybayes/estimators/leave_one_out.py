@@ -95,26 +95,29 @@ def losses(
 def _in_units(q: _Rows, gammas: Array, tol: float) -> Iterator[tuple[Array, _Rows]]:
     """Which γ go together, and what they are computed from."""
     plain = gammas == 0
-    if plain.any() and q.data.d and not q.outside:
-        variance = np.diagonal(q.scatter.sum(axis=0))
-        unit = np.sqrt(np.where(variance > 0, variance, 1.0))
-        size = np.where(np.isnan(q.size), np.nan, 0.0)  # only shrinkage asks for it
-        scaled = replace(q, size=size, scatter=q.scatter / unit / unit[:, None], unit=unit)
-        same, basis = _directions(scaled, tol)
-        if len(same):
-            yield plain, _turned(scaled, basis)
-        elif unit.max() > APART * unit.min():
-            yield plain, scaled
-        else:
-            plain[:] = False
-    else:
-        plain[:] = False
+    own = _without_units(q, tol) if plain.any() and q.data.d and not q.outside else None
+    if own is None:
+        yield np.ones(len(gammas), dtype=bool), q
+        return
+    yield plain, own
     if not plain.all():
         yield ~plain, q
 
 
-def _directions(q: _Rows, tol: float) -> tuple[Array, Array]:
-    """Directions in which no two rows differ, and those in which some do: a vector in each row."""
+def _without_units(q: _Rows, tol: float) -> _Rows | None:
+    """What γ = 0 is computed from, if not from the rows as they are."""
+    variance = np.diagonal(q.scatter.sum(axis=0))
+    unit = np.sqrt(np.where(variance > 0, variance, 1.0))
+    size = np.where(np.isnan(q.size), np.nan, 0.0)  # only shrinkage asks for it
+    scaled = replace(q, size=size, scatter=q.scatter / unit / unit[:, None], unit=unit)
+    basis = _directions(scaled, tol)
+    if len(basis) < q.data.d:
+        return _turned(scaled, basis)
+    return scaled if unit.max() > APART * unit.min() else None
+
+
+def _directions(q: _Rows, tol: float) -> Array:
+    """The directions in which some rows differ, a vector in each row."""
     total = q.n.sum()
     away = ((q.mean - q.mean[0]) + (q.low - q.low[0])) / q.unit
     away = (away - (q.n @ away) / total) * np.sqrt(q.n)[:, None]
@@ -122,10 +125,9 @@ def _directions(q: _Rows, tol: float) -> tuple[Array, Array]:
     root = whole[None].copy()
     log_det, trace = _core.roots(root, np.sqrt(np.maximum(np.diagonal(whole), TINY))[None])
     if np.isfinite(log_det[0]) and trace[0] * covariance.least(len(whole), tol) < 1:
-        return np.empty((0, len(whole))), np.eye(len(whole))
+        return np.eye(len(whole))
     value, vector = np.linalg.eigh(whole)
-    none = value <= covariance.least(len(whole), tol) * min(1.0, float(value[-1]))
-    return vector[:, none].T, vector[:, ~none].T
+    return np.asarray(vector[:, value > covariance.least(len(whole), tol) * min(1.0, float(value[-1]))].T)
 
 
 def _turned(q: _Rows, basis: Array) -> _Rows:
@@ -233,30 +235,26 @@ def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
     share = (1 - alphas) / (down if down > 0 else 1.0)
     place = np.zeros((len(alphas), 2, K), dtype=np.int32)
     known = np.full(len(alphas), down > 0)
-    whose, own, shared, shares = list[int](), list[float](), list[float](), list[float]()
+    found = list[tuple[int, float, float, float]]()  # a class, what its scatter and the pooled one count, b / s
     for a, alpha in enumerate(alphas.tolist()):
         if alpha == 0:  # one for all
-            place[a] = len(whose)
-            whose.append(0)
-            own.append(0.0)
-            shared.append(1.0)
-            shares.append(share[a])
+            place[a] = len(found)
+            found.append((0, 0.0, 1.0, share[a]))
             continue
         for mine in (0, 1):
             for k in range(K):
                 own_down = float(q.n[k] - r * mine - block.ddof)
                 if own_down <= 0 and not (mine and q.n[k] - r <= 0):  # the only row of a class is not asked for
                     known[a] = False
-                place[a, mine, k] = len(whose)
-                whose.append(k)
-                own.append(alpha / own_down if own_down > 0 else 0.0)
-                shared.append(1 - alpha)
-                shares.append(own[-1] * mine + share[a])
+                own = alpha / own_down if own_down > 0 else 0.0
+                place[a, mine, k] = len(found)
+                found.append((k, own, 1 - alpha, own * mine + share[a]))
+    whose, owns, shared, shares = (np.array(each) for each in zip(*found, strict=True))
     matrices = q.scatter[whose]
-    matrices *= np.reshape(own, (-1, 1, 1))
+    matrices *= owns[:, None, None]
     matrices += np.multiply.outer(shared, pooled)
     value, vector = _eigen(matrices)
-    return _Frames(np.ascontiguousarray(vector / q.unit), value, np.array(shares), place, known)
+    return _Frames(np.ascontiguousarray(vector / q.unit), value, shares, place, known)
 
 
 def _eigen(matrices: Array) -> tuple[Array, Array]:
