@@ -8,7 +8,8 @@ WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 # Requirements out of pyproject.toml: $(call wants,['build-system']['requires'])
 wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))$(1))")
 
-CORE := CMakeLists.txt $(shell find cpp -name '*.?pp')
+CPP := $(shell find cpp -name '*.?pp')
+CORE := CMakeLists.txt $(CPP)
 
 .PHONY: help demo gallery docs test unit fuzz bench bench-quick bench-accuracy lint sanitize clean
 
@@ -46,6 +47,7 @@ docs: .venv/.package ## the page of the commands, from the commands: docs/comman
 lint: .venv/.package ## style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 

@@ -32,8 +32,9 @@ bool is_array_pair(nb::handle x) {
 
 [[noreturn]] void no_arrow(nb::handle x) {
   const std::string what =
-      std::string("expected an Arrow column (an object with __arrow_c_stream__ or __arrow_c_array__, or what they "
-                  "return), got ") +
+      std::string(
+          "expected an Arrow column (an object with __arrow_c_stream__ or __arrow_c_array__, or what they "
+          "return), got ") +
       nb::type_name(x.type()).c_str();
   throw nb::type_error(what.c_str());
 }

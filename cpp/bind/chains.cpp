@@ -23,7 +23,8 @@ void expect(bool fits, const char* otherwise) {
 }
 
 bool all_at_least_0(const Doubles& a) {
-  for (std::size_t i = 0; i < a.shape(0); ++i) if (!(a(i) >= 0 && a(i) <= std::numeric_limits<double>::max())) return false;
+  for (std::size_t i = 0; i < a.shape(0); ++i)
+    if (!(a(i) >= 0 && a(i) <= std::numeric_limits<double>::max())) return false;
   return true;
 }
 
@@ -32,8 +33,15 @@ class PyChains {
  public:
   PyChains(std::size_t d, const Ints& column, const Sizes& start, const Bytes& map, const Ints& bins, const Ints& child,
            const Ints& parent, const Sizes& parent_start)
-      : d_(d), column_(copy(column)), bins_(copy(bins)), child_(copy(child)), parent_(copy(parent)), start_(copy(start)),
-        parent_start_(copy(parent_start)), map_(copy(map)), chains_(make()) {}
+      : d_(d),
+        column_(copy(column)),
+        bins_(copy(bins)),
+        child_(copy(child)),
+        parent_(copy(parent)),
+        start_(copy(start)),
+        parent_start_(copy(parent_start)),
+        map_(copy(map)),
+        chains_(make()) {}
 
   const Chains& get() const { return chains_; }
   std::size_t columns() const { return d_; }
@@ -51,7 +59,8 @@ class PyChains {
       expect(start_[v] < start_[v + 1] && static_cast<std::size_t>(start_[v + 1]) <= map_.size(), "a view has no map");
       expect(bins_[v] >= 1 && bins_[v] < kNoBin, "a view has 1 to 254 bins");
       for (std::int64_t i = start_[v]; i < start_[v + 1]; ++i) {
-        expect(map_[static_cast<std::size_t>(i)] < bins_[v] || map_[static_cast<std::size_t>(i)] == kNoBin, "a bin is not there");
+        expect(map_[static_cast<std::size_t>(i)] < bins_[v] || map_[static_cast<std::size_t>(i)] == kNoBin,
+               "a bin is not there");
       }
     }
     expect(parent_start_.size() == n + 1 && parent_start_[0] == 0, "parent_start: one more than there are chains");
@@ -75,20 +84,28 @@ class PyChains {
 // f(codes as what they are)
 template <class F>
 void with_codes(const Codes& codes, F&& f) {
-  if (codes.dtype() == nb::dtype<std::uint8_t>()) f(static_cast<const std::uint8_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint16_t>()) f(static_cast<const std::uint16_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint32_t>()) f(static_cast<const std::uint32_t*>(codes.data()));
-  else throw nb::type_error("codes must be uint8, uint16 or uint32");
+  if (codes.dtype() == nb::dtype<std::uint8_t>())
+    f(static_cast<const std::uint8_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint16_t>())
+    f(static_cast<const std::uint16_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint32_t>())
+    f(static_cast<const std::uint32_t*>(codes.data()));
+  else
+    throw nb::type_error("codes must be uint8, uint16 or uint32");
 }
 
 template <class F>
 void with_counts(const nb::dlpack::dtype& type, const void* data, F&& f) {
-  if (type == nb::dtype<std::uint32_t>()) f(static_cast<const std::uint32_t*>(data));
-  else if (type == nb::dtype<double>()) f(static_cast<const double*>(data));
-  else throw nb::type_error("counts must be uint32 or float64");
+  if (type == nb::dtype<std::uint32_t>())
+    f(static_cast<const std::uint32_t*>(data));
+  else if (type == nb::dtype<double>())
+    f(static_cast<const double*>(data));
+  else
+    throw nb::type_error("counts must be uint32 or float64");
 }
 
-void check_rows(const PyChains& self, const Codes& codes, const Labels& y, const std::optional<Doubles>& w, std::size_t K) {
+void check_rows(const PyChains& self, const Codes& codes, const Labels& y, const std::optional<Doubles>& w,
+                std::size_t K) {
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
   expect(y.shape(0) == codes.shape(1), "y: one for each row");
   for (std::size_t r = 0; r < y.shape(0); ++r) expect(y(r) < static_cast<std::int32_t>(K), "a class is not there");
@@ -108,7 +125,8 @@ Planes planes_of(const PyChains& self, std::size_t count, const Ints& of, const 
   return {count, of.data(), scale.data()};
 }
 
-void py_count(const PyChains& self, const Codes& codes, const Labels& y, const std::optional<Doubles>& w, const OwnCounts& out) {
+void py_count(const PyChains& self, const Codes& codes, const Labels& y, const std::optional<Doubles>& w,
+              const OwnCounts& out) {
   const std::size_t K = out.shape(1);
   check_rows(self, codes, y, w, K);
   expect(out.shape(0) == self.get().counts.back(), "counts must be (cells, classes)");
@@ -117,7 +135,8 @@ void py_count(const PyChains& self, const Codes& codes, const Labels& y, const s
   with_counts(out.dtype(), out.data(), [&](const auto* counts) {
     using Count = std::remove_const_t<std::remove_pointer_t<decltype(counts)>>;
     with_codes(codes, [&]<class T>(const T* p) {
-      count_chains(self.get(), Rows<T>{p, codes.shape(1), y.data(), w ? w->data() : nullptr}, K, const_cast<Count*>(counts));
+      count_chains(self.get(), Rows<T>{p, codes.shape(1), y.data(), w ? w->data() : nullptr}, K,
+                   const_cast<Count*>(counts));
     });
   });
 }
@@ -155,8 +174,8 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
   return {strengths, logs, terms};
 }
 
-Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Codes& codes, std::size_t planes, const Ints& plane,
-                          const Doubles& scale) {
+Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Codes& codes, std::size_t planes,
+                          const Ints& plane, const Doubles& scale) {
   const std::size_t K = logs.shape(1), n = codes.shape(1);
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
   expect(logs.shape(0) == self.get().rungs.back(), "logs must be (rung cells, classes)");
@@ -165,9 +184,12 @@ Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Codes& c
   const nb::gil_scoped_release release;
   std::fill_n(out.data(), planes * n * K, 0.0);
   with_codes(codes, [&]<class T>(const T* p) {
-    if (logs.dtype() == nb::dtype<float>()) add_chains(self.get(), static_cast<const float*>(logs.data()), K, p, n, to, out.data());
-    else if (logs.dtype() == nb::dtype<double>()) add_chains(self.get(), static_cast<const double*>(logs.data()), K, p, n, to, out.data());
-    else throw nb::type_error("logs must be float32 or float64");
+    if (logs.dtype() == nb::dtype<float>())
+      add_chains(self.get(), static_cast<const float*>(logs.data()), K, p, n, to, out.data());
+    else if (logs.dtype() == nb::dtype<double>())
+      add_chains(self.get(), static_cast<const double*>(logs.data()), K, p, n, to, out.data());
+    else
+      throw nb::type_error("logs must be float32 or float64");
   });
   return out;
 }
@@ -178,7 +200,8 @@ Array<double, 2> py_laplace(const PyChains& self, const AnyCounts& counts, doubl
   expect(alpha >= 0 && alpha <= std::numeric_limits<double>::max(), "alpha must be a number of at least 0");
   auto logs = make_large<double, 2>({self.get().rungs.back(), K});
   const nb::gil_scoped_release release;
-  with_counts(counts.dtype(), counts.data(), [&](const auto* from) { laplace_chains(self.get(), from, K, alpha, logs.data()); });
+  with_counts(counts.dtype(), counts.data(),
+              [&](const auto* from) { laplace_chains(self.get(), from, K, alpha, logs.data()); });
   return logs;
 }
 
@@ -186,27 +209,34 @@ Array<double, 2> py_laplace(const PyChains& self, const AnyCounts& counts, doubl
 
 void bind_chains(nb::module_& m) {
   nb::class_<PyChains>(m, "Chains", "Chains of estimates, each smoothed towards the one with a parent less.")
-      .def(nb::init<std::size_t, const Ints&, const Sizes&, const Bytes&, const Ints&, const Ints&, const Ints&, const Sizes&>(),
+      .def(nb::init<std::size_t, const Ints&, const Sizes&, const Bytes&, const Ints&, const Ints&, const Ints&,
+                    const Sizes&>(),
            nb::arg("columns"), nb::arg("column").noconvert(), nb::arg("start").noconvert(), nb::arg("map").noconvert(),
            nb::arg("bins").noconvert(), nb::arg("child").noconvert(), nb::arg("parent").noconvert(),
            nb::arg("parent_start").noconvert(),
-           "Views (column, map from level to bin with one more for a missing value, 255: none; bins) and chains (child: a\n"
+           "Views (column, map from level to bin with one more for a missing value, 255: none; bins) and chains "
+           "(child: a\n"
            "view, or -1 for the class; parents: views).")
-      .def_prop_ro("cells", [](const PyChains& self) { return self.get().counts.back(); }, "How many counts per class.")
-      .def_prop_ro("rungs", [](const PyChains& self) { return self.get().rungs.back(); }, "How many estimates per class.")
+      .def_prop_ro(
+          "cells", [](const PyChains& self) { return self.get().counts.back(); }, "How many counts per class.")
+      .def_prop_ro(
+          "rungs", [](const PyChains& self) { return self.get().rungs.back(); }, "How many estimates per class.")
       .def("count", &py_count, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
            nb::arg("out").noconvert(), "Adds the rows to the counts (cells, classes), uint32 or float64.")
       .def("learn", &py_learn, nb::arg("counts").noconvert(), nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
-           nb::arg("w").noconvert().none(), nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"), nb::arg("planes"),
-           nb::arg("plane").noconvert(), nb::arg("scale").noconvert(), nb::arg("strengths").noconvert().none() = nb::none(),
+           nb::arg("w").noconvert().none(), nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"),
+           nb::arg("planes"), nb::arg("plane").noconvert(), nb::arg("scale").noconvert(),
+           nb::arg("strengths").noconvert().none() = nb::none(),
            "(strengths, logs, terms): the strength of each rung by leave-one-out on the first rows, the logs of all\n"
-           "estimates, and the leave-one-out terms (planes, rows, classes) of rows that have been counted. With an empty\n"
+           "estimates, and the leave-one-out terms (planes, rows, classes) of rows that have been counted. With an "
+           "empty\n"
            "grid alpha is added to each count instead. strengths: known ones, from which none is chosen again.")
       .def("laplace", &py_laplace, nb::arg("counts").noconvert(), nb::arg("alpha"),
            "The logs of all estimates with alpha added to each count, in float64.")
       .def("terms", &py_terms, nb::arg("logs").noconvert(), nb::arg("codes").noconvert(), nb::arg("planes"),
            nb::arg("plane").noconvert(), nb::arg("scale").noconvert(),
-           "(planes, rows, classes): the sums of scale * log P of the chains of each plane. Plane -1 of a chain of the class:\n"
+           "(planes, rows, classes): the sums of scale * log P of the chains of each plane. Plane -1 of a chain of the "
+           "class:\n"
            "what each parent adds goes to the plane of its column, the rest to the last plane.");
 }
 

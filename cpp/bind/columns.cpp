@@ -69,7 +69,8 @@ void from_list(PyColumns* self, const nb::list& columns) {
     if (!self->col.empty() && a.shape(0) != self->view.n) throw nb::value_error("columns differ in length");
     self->view.n = a.shape(0);
     const Dtype t = dtype_of(a.dtype());
-    self->col.push_back({static_cast<const char*>(a.data()), a.stride(0) * static_cast<std::ptrdiff_t>(item_size(t)), t});
+    self->col.push_back(
+        {static_cast<const char*>(a.data()), a.stride(0) * static_cast<std::ptrdiff_t>(item_size(t)), t});
   }
   self->finish();
 }
@@ -88,7 +89,8 @@ void make_csr(PyCsr* self, const nb::object& value, const nb::object& index, con
   const auto number = [](Dtype t) { return t == Dtype::f64 || t == Dtype::f32 || t == Dtype::i64 || t == Dtype::i32; };
   const auto integer = [](Dtype t) { return t == Dtype::i32 || t == Dtype::i64; };
   std::size_t values = 0, indices = 0, starts = 0;
-  std::tie(self->view.value, self->view.value_type) = flat(value, number, "CSR values: float64, float32, int64 or int32", values);
+  std::tie(self->view.value, self->view.value_type) =
+      flat(value, number, "CSR values: float64, float32, int64 or int32", values);
   std::tie(self->view.index, self->view.index_type) = flat(index, integer, "CSR indices: int32 or int64", indices);
   const auto [pointer, pointer_type] = flat(start, integer, "CSR indptr: int32 or int64", starts);
   if (pointer_type != self->view.index_type) throw nb::type_error("CSR indices and indptr must be of one type");
@@ -105,20 +107,21 @@ void bind_columns(nb::module_& m) {
   nb::class_<PyColumns>(m, "Columns", "A table as the kernels see it; keeps the arrays alive, copies nothing.")
       .def("__init__", &from_list, nb::arg("columns"), "From a list of 1-D arrays of one length.")
       .def("__init__", &from_matrix, nb::arg("matrix"), "From a 2-D array of any memory order.")
-      .def("select",
-           [](const PyColumns& self, const std::vector<std::size_t>& which) {
-             PyColumns out;
-             out.keep = self.keep;
-             out.view.n = self.view.n;
-             out.col.reserve(which.size());
-             for (const std::size_t j : which) {
-               if (j >= self.col.size()) throw nb::index_error("no such column");
-               out.col.push_back(self.col[j]);
-             }
-             out.finish();
-             return out;
-           },
-           nb::arg("which"))
+      .def(
+          "select",
+          [](const PyColumns& self, const std::vector<std::size_t>& which) {
+            PyColumns out;
+            out.keep = self.keep;
+            out.view.n = self.view.n;
+            out.col.reserve(which.size());
+            for (const std::size_t j : which) {
+              if (j >= self.col.size()) throw nb::index_error("no such column");
+              out.col.push_back(self.col[j]);
+            }
+            out.finish();
+            return out;
+          },
+          nb::arg("which"))
       .def_prop_ro("n", [](const PyColumns& self) { return self.view.n; })
       .def_prop_ro("d", [](const PyColumns& self) { return self.view.d; });
   nb::class_<PyCsr>(m, "Csr", "Rows of a compressed sparse matrix; the caller vouches for sorted, valid indices.")

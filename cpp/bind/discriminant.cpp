@@ -38,7 +38,8 @@ auto py_pairwise_scatter(const PyColumns& cols, const Labels& y, const std::opti
                          bool pooled) {
   const ClassTable t = class_table(cols, y, w, K);
   const std::size_t d = t.x.d;
-  auto n = make_array<double, 3>({K, d, d}), mean = make_array<double, 3>({K, d, d}), low = make_array<double, 3>({K, d, d});
+  auto n = make_array<double, 3>({K, d, d}), mean = make_array<double, 3>({K, d, d}),
+       low = make_array<double, 3>({K, d, d});
   auto s = make_array<double, 3>({pooled ? 1 : K, d, d});
   {
     const nb::gil_scoped_release release;
@@ -54,8 +55,8 @@ Array<double, 2> scores_of(const Part& part, const Columns& x, std::size_t class
   return out;
 }
 
-Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Matrix& low, const Factors& factor,
-                                     const Doubles& constant) {
+Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Matrix& low,
+                                     const Factors& factor, const Doubles& constant) {
   const std::size_t classes = mean.shape(0), d = cols.view.d;
   if (mean.shape(1) != d || low.shape(0) != classes || low.shape(1) != d || constant.shape(0) != classes) {
     throw nb::value_error("mean and low must be (classes, columns), constant (classes)");
@@ -69,7 +70,8 @@ Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, 
   return scores_of(*quadratic_part(cols.view, q, missing), cols.view, classes, missing);
 }
 
-Array<double, 2> py_affine_scores(const PyColumns& cols, const Matrix& weight, const Doubles& bias, const Doubles& centre) {
+Array<double, 2> py_affine_scores(const PyColumns& cols, const Matrix& weight, const Doubles& bias,
+                                  const Doubles& centre) {
   const std::size_t classes = weight.shape(0), d = cols.view.d;
   if (weight.shape(1) != d || bias.shape(0) != classes || centre.shape(0) != d) {
     throw nb::value_error("weight must be (classes, columns), bias (classes), centre (columns)");
@@ -126,22 +128,28 @@ Array<std::int64_t, 1> py_rows(const RowFlags& flags) {
 }  // namespace
 
 void bind_discriminant(nb::module_& m) {
-  m.def("scatter", &py_scatter, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(), nb::arg("K"),
-        nb::arg("pooled"),
-        "(n, mean, low, s, skipped): weight, mean and centred sums of products of each class, s (1, d, d) summed over the\n"
-        "classes if pooled, from the rows without missing values; skipped: the weight of the others. mean + low has twice the\n"
-        "digits of a double.");
-  m.def("pairwise_scatter", &py_pairwise_scatter, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+  m.def("scatter", &py_scatter, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
         nb::arg("K"), nb::arg("pooled"),
-        "(n, mean, low, s): [c, i, j] over the rows of class c where columns i and j are both present: weight, mean of x_i,\n"
+        "(n, mean, low, s, skipped): weight, mean and centred sums of products of each class, s (1, d, d) summed over "
+        "the\n"
+        "classes if pooled, from the rows without missing values; skipped: the weight of the others. mean + low has "
+        "twice the\n"
+        "digits of a double.");
+  m.def("pairwise_scatter", &py_pairwise_scatter, nb::arg("cols"), nb::arg("y").noconvert(),
+        nb::arg("w").noconvert().none(), nb::arg("K"), nb::arg("pooled"),
+        "(n, mean, low, s): [c, i, j] over the rows of class c where columns i and j are both present: weight, mean of "
+        "x_i,\n"
         "centred sum of x_i x_j.");
-  m.def("quadratic_scores", &py_quadratic_scores, nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
-        nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
-        "constant - |factor (x - mean - low)|^2 / 2 of each row and class, factor lower triangular; NaN for a row with missing values.");
+  m.def("quadratic_scores", &py_quadratic_scores, nb::arg("cols"), nb::arg("mean").noconvert(),
+        nb::arg("low").noconvert(), nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
+        "constant - |factor (x - mean - low)|^2 / 2 of each row and class, factor lower triangular; NaN for a row with "
+        "missing values.");
   m.def("affine_scores", &py_affine_scores, nb::arg("cols"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
-        nb::arg("centre").noconvert(), "bias + weight (x - centre) of each row and class; NaN for a row with missing values.");
+        nb::arg("centre").noconvert(),
+        "bias + weight (x - centre) of each row and class; NaN for a row with missing values.");
   m.def("roots", &py_roots, nb::arg("s").noconvert(), nb::arg("unit").noconvert(),
-        "(log_det, trace): symmetric s[k] becomes F, lower triangular with F'F = s[k]^-1; log |s[k]|, NaN if s[k] is not\n"
+        "(log_det, trace): symmetric s[k] becomes F, lower triangular with F'F = s[k]^-1; log |s[k]|, NaN if s[k] is "
+        "not\n"
         "positive (what it became means nothing then); the trace of s[k]^-1 in the given units.");
   m.def("solve_normal", &py_solve_normal, nb::arg("factor").noconvert(), nb::arg("a").noconvert(),
         "(F'F a_k, |F a_k|^2) of the rows a_k, F lower triangular.");

@@ -47,10 +47,11 @@ void add_affine(PyScorer& self, const PyColumns& cols, const Matrix& weight, con
 
 void bind_discriminant_parts(nb::module_&) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  scorer_class().def("quadratic", &add_quadratic, nb::arg("cols"), array("mean"), array("low"), array("factor"),
-                     array("constant"), nb::arg("missing"),
-                     "Adds constant - |factor (x - mean - low)|^2 / 2, factor lower triangular. Rows with missing values get nothing\n"
-                     "and are noted in the RowFlags `missing` when the answer is read.");
+  scorer_class().def(
+      "quadratic", &add_quadratic, nb::arg("cols"), array("mean"), array("low"), array("factor"), array("constant"),
+      nb::arg("missing"),
+      "Adds constant - |factor (x - mean - low)|^2 / 2, factor lower triangular. Rows with missing values get nothing\n"
+      "and are noted in the RowFlags `missing` when the answer is read.");
   scorer_class().def("affine", &add_affine, nb::arg("cols"), array("weight"), array("bias"), array("centre"),
                      nb::arg("missing"), "Adds bias + weight (x - centre); missing values as in quadratic.");
 }

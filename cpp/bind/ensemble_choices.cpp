@@ -48,17 +48,19 @@ std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
   Weights found;
   {
     const nb::gil_scoped_release release;
-    found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), bias_ridge},
-                        static_cast<std::size_t>(steps));
+    found =
+        fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), bias_ridge},
+                    static_cast<std::size_t>(steps));
   }
   return {array_of(found.v), array_of(found.b), found.loss, found.taken};
 }
 
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(
-    const Matrix& count, const Sizes& sizes, const Flags& ordered, std::int64_t members, std::int64_t low, std::int64_t high,
-    double mdl_share, std::uint64_t seed) {
+std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Matrix& count, const Sizes& sizes,
+                                                                        const Flags& ordered, std::int64_t members,
+                                                                        std::int64_t low, std::int64_t high,
+                                                                        double mdl_share, std::uint64_t seed) {
   const std::size_t d = sizes.shape(0);
   std::size_t all = 0;
   for (std::size_t j = 0; j < d; ++j) {
@@ -88,8 +90,8 @@ std::tuple<Array<std::uint8_t, 1>, std::size_t> py_mdl_bins(const Matrix& count,
   expect(depth >= 0 && depth <= 6, "depth must lie between 0 and 6");  // 64 bins
   for (std::size_t i = 0; i < count.size(); ++i) check_weight(count.data()[i]);
   auto map = make_array<std::uint8_t, 1>({count.shape(1)});
-  const std::size_t bins =
-      mdl_bins(count.data(), count.shape(1), count.shape(0), count.shape(1), static_cast<std::size_t>(depth), map.data());
+  const std::size_t bins = mdl_bins(count.data(), count.shape(1), count.shape(0), count.shape(1),
+                                    static_cast<std::size_t>(depth), map.data());
   return {map, bins};
 }
 
@@ -138,18 +140,33 @@ Array<std::int32_t, 2> py_grow_contexts(const Packed& codes, const Labels& y, co
   expect(most_cells >= 0, "most_cells must not be negative");
   const double* weight = weights_or_null(w, n);
   auto chosen = make_array<std::int32_t, 2>({candidates.shape(0), candidates.shape(1)});
-  const ContextGrowth g{n, static_cast<std::size_t>(classes), y.data(), weight,
-                        map.shape(1) - 1, column.data(), map.data(), bins.data(),
-                        candidates.shape(0), candidates.shape(1), candidates.shape(2), candidates.data(),
-                        grid.data(), grid.shape(0), most_cells};
+  const ContextGrowth g{n,
+                        static_cast<std::size_t>(classes),
+                        y.data(),
+                        weight,
+                        map.shape(1) - 1,
+                        column.data(),
+                        map.data(),
+                        bins.data(),
+                        candidates.shape(0),
+                        candidates.shape(1),
+                        candidates.shape(2),
+                        candidates.data(),
+                        grid.data(),
+                        grid.shape(0),
+                        most_cells};
   const auto run = [&](const auto* p) {
     const nb::gil_scoped_release release;
     grow(g, p, columns, chosen.data());
   };
-  if (codes.dtype() == nb::dtype<std::uint8_t>()) run(static_cast<const std::uint8_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint16_t>()) run(static_cast<const std::uint16_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint32_t>()) run(static_cast<const std::uint32_t*>(codes.data()));
-  else throw nb::type_error("codes must be uint8, uint16 or uint32");
+  if (codes.dtype() == nb::dtype<std::uint8_t>())
+    run(static_cast<const std::uint8_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint16_t>())
+    run(static_cast<const std::uint16_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint32_t>())
+    run(static_cast<const std::uint32_t*>(codes.data()));
+  else
+    throw nb::type_error("codes must be uint8, uint16 or uint32");
   return chosen;
 }
 
@@ -159,24 +176,33 @@ void bind_ensemble_choices(nb::module_& m) {
   m.def("draw_bins", &py_draw_bins, nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
         nb::arg("ordered").noconvert(), nb::arg("members"), nb::arg("low"), nb::arg("high"), nb::arg("mdl_share"),
         nb::arg("seed"),
-        "(map (members, sum of sizes), bins (members, columns)): random coarse bins of fine levels for each member. count\n"
-        "(classes, sum of sizes) is their weight. About low to high bins; a share of the ordered columns is cut by class\n"
+        "(map (members, sum of sizes), bins (members, columns)): random coarse bins of fine levels for each member. "
+        "count\n"
+        "(classes, sum of sizes) is their weight. About low to high bins; a share of the ordered columns is cut by "
+        "class\n"
         "entropy on half of the weight, the rest into equal weights. Empty levels of ordered columns join their left\n"
         "neighbour; levels of others that are rare or empty share the last bin.");
-  m.def("mdl_bins", &py_mdl_bins, nb::arg("count").noconvert(), nb::arg("depth"),
-        "(map (levels,), bins): Fayyad and Irani's cuts of one column, count (classes, levels), at most depth in a row.");
+  m.def(
+      "mdl_bins", &py_mdl_bins, nb::arg("count").noconvert(), nb::arg("depth"),
+      "(map (levels,), bins): Fayyad and Irani's cuts of one column, count (classes, levels), at most depth in a row.");
   m.def("grow_contexts", &py_grow_contexts, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
         nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("column").noconvert(), nb::arg("map").noconvert(),
-        nb::arg("bins").noconvert(), nb::arg("candidates").noconvert(), nb::arg("grid").noconvert(), nb::arg("most_cells"),
-        "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the classes\n"
-        "by more than 1/2. Split s sends a row with code v of its column to bin map[s, v] of bins[s]; missing ones to the\n"
-        "last entry of map; 255 is no bin. candidates (members, levels, tries) names splits, or -1. The product of classes\n"
+        nb::arg("bins").noconvert(), nb::arg("candidates").noconvert(), nb::arg("grid").noconvert(),
+        nb::arg("most_cells"),
+        "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the "
+        "classes\n"
+        "by more than 1/2. Split s sends a row with code v of its column to bin map[s, v] of bins[s]; missing ones to "
+        "the\n"
+        "last entry of map; 255 is no bin. candidates (members, levels, tries) names splits, or -1. The product of "
+        "classes\n"
         "and of the bins taken stays within most_cells.");
   m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
-        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("bias_ridge"),
-        nb::arg("steps") = 8,
-        "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes with\n"
-        "the least log-loss of softmax(start + b + sum of v times term), plus ridges towards centre and 0. loss is that of\n"
+        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(),
+        nb::arg("bias_ridge"), nb::arg("steps") = 8,
+        "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
+        "with\n"
+        "the least log-loss of softmax(start + b + sum of v times term), plus ridges towards centre and 0. loss is "
+        "that of\n"
         "the rows alone. Rows whose y is below 0, or has start -inf, take no part.");
 }
 

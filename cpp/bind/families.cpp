@@ -18,7 +18,7 @@ namespace {
 
 using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using IntTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Joint = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // uint32 or float64
+using Joint = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;   // uint32 or float64
 using Packed = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // uint8, uint16 or uint32
 using Strengths = std::optional<Doubles>;
 
@@ -54,7 +54,8 @@ Families make_families(std::size_t d, std::size_t classes, const Ints& child, co
   if (group) {
     expect(group->shape(0) == child.shape(0) && group->shape(1) == classes, "group must be (families, classes)");
     for (std::size_t i = 0; i < group->size(); ++i) {
-      expect(group->data()[i] >= 0 && static_cast<std::size_t>(group->data()[i]) < classes, "a group is not below the classes");
+      expect(group->data()[i] >= 0 && static_cast<std::size_t>(group->data()[i]) < classes,
+             "a group is not below the classes");
     }
   }
   return {child.shape(0), child.data(), parent.data(), start.data(), nullptr, group ? group->data() : nullptr};
@@ -89,23 +90,28 @@ struct Model {
 
   // table[i] must be the table of the child and the parents up to number i.
   void check_members(const Sizes& table) const {
-    expect(table.shape(0) == static_cast<std::size_t>(families.parent_start[families.count]), "table: one for each parent");
+    expect(table.shape(0) == static_cast<std::size_t>(families.parent_start[families.count]),
+           "table: one for each parent");
     for (std::size_t f = 0; f < families.count; ++f) {
       const std::int64_t first = families.parent_start[f];
       for (std::int64_t i = first; i < families.parent_start[f + 1]; ++i) {
-        expect(table(static_cast<std::size_t>(i)) >= 0 && static_cast<std::size_t>(table(static_cast<std::size_t>(i))) < tables.count,
+        expect(table(static_cast<std::size_t>(i)) >= 0 &&
+                   static_cast<std::size_t>(table(static_cast<std::size_t>(i))) < tables.count,
                "a family's table does not exist");
         const auto t = static_cast<std::size_t>(table(static_cast<std::size_t>(i)));
-        expect(tables.order(t) == static_cast<std::size_t>(i - first) + 2 && has(t, families.child[f]), "not the family's table");
+        expect(tables.order(t) == static_cast<std::size_t>(i - first) + 2 && has(t, families.child[f]),
+               "not the family's table");
         for (std::int64_t e = first; e <= i; ++e) {
           expect(has(t, families.parent[e]) && families.parent[e] != families.child[f], "not the family's table");
-          for (std::int64_t g = first; g < e; ++g) expect(families.parent[g] != families.parent[e], "a parent is named twice");
+          for (std::int64_t g = first; g < e; ++g)
+            expect(families.parent[g] != families.parent[e], "a parent is named twice");
         }
       }
     }
   }
   bool has(std::size_t t, std::int32_t j) const {
-    for (std::size_t i = 0; i < tables.order(t); ++i) if (tables.columns(t)[i] == j) return true;
+    for (std::size_t i = 0; i < tables.order(t); ++i)
+      if (tables.columns(t)[i] == j) return true;
     return false;
   }
 };
@@ -119,8 +125,8 @@ const double* strengths_or_null(const Strengths& s, const Ints& parent) {
 
 Array<double, 1> py_strengths(const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns,
                               const Sizes& starts, const Ints& child, const Ints& parent, const Sizes& parent_start,
-                              const Sizes& table, const std::optional<IntTable>& group, const Doubles& levels, double alpha,
-                              const Doubles& grid) {
+                              const Sizes& table, const std::optional<IntTable>& group, const Doubles& levels,
+                              double alpha, const Doubles& grid) {
   const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
   expect(grid.shape(0) > 0, "the grid is empty");
   auto out = make_array<double, 1>({parent.shape(0)});
@@ -130,9 +136,9 @@ Array<double, 1> py_strengths(const Matrix& single, const Joint& joint, const Si
 }
 
 std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(
-    const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns, const Sizes& starts, const Ints& child,
-    const Ints& parent, const Sizes& parent_start, const Sizes& table, const std::optional<IntTable>& group,
-    const Doubles& levels, double alpha, const Strengths& strengths) {
+    const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns, const Sizes& starts,
+    const Ints& child, const Ints& parent, const Sizes& parent_start, const Sizes& table,
+    const std::optional<IntTable>& group, const Doubles& levels, double alpha, const Strengths& strengths) {
   const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
   const double* a = strengths_or_null(strengths, parent);
   const std::vector<std::size_t> offset = family_offsets(m.tables, m.families);
@@ -149,10 +155,14 @@ std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(
 // f(pointer of the right type)
 template <class F>
 void with_codes(const Packed& codes, F&& f) {
-  if (codes.dtype() == nb::dtype<std::uint8_t>()) f(static_cast<const std::uint8_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint16_t>()) f(static_cast<const std::uint16_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint32_t>()) f(static_cast<const std::uint32_t*>(codes.data()));
-  else throw nb::type_error("codes must be uint8, uint16 or uint32");
+  if (codes.dtype() == nb::dtype<std::uint8_t>())
+    f(static_cast<const std::uint8_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint16_t>())
+    f(static_cast<const std::uint16_t*>(codes.data()));
+  else if (codes.dtype() == nb::dtype<std::uint32_t>())
+    f(static_cast<const std::uint32_t*>(codes.data()));
+  else
+    throw nb::type_error("codes must be uint8, uint16 or uint32");
 }
 
 template <class T>
@@ -198,7 +208,9 @@ RealFamilies make_reals(const Sizes& sizes, std::size_t n, const Ints& parent, c
   for (std::size_t f = 0; f < out.count; ++f) {
     std::size_t cells = 1;
     for (std::int64_t i = start(f); i < start(f + 1); ++i) {
-      if (__builtin_mul_overflow(cells, static_cast<std::size_t>(sizes(static_cast<std::size_t>(parent(static_cast<std::size_t>(i))))), &cells)) {
+      if (__builtin_mul_overflow(
+              cells, static_cast<std::size_t>(sizes(static_cast<std::size_t>(parent(static_cast<std::size_t>(i))))),
+              &cells)) {
         throw std::length_error("too many cells");
       }
     }
@@ -267,7 +279,8 @@ Array<double, 2> py_scores(const Packed& codes, const Sizes& sizes, const Ints& 
 
 using RealLogs = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 
-Ladder::Reals make_steps(const Model& m, std::size_t n, const std::optional<Ints>& step, const std::optional<RealLogs>& logs) {
+Ladder::Reals make_steps(const Model& m, std::size_t n, const std::optional<Ints>& step,
+                         const std::optional<RealLogs>& logs) {
   Ladder::Reals out;
   out.step.assign(m.families.count, -1);
   if (!step) return out;
@@ -285,12 +298,12 @@ Ladder::Reals make_steps(const Model& m, std::size_t n, const std::optional<Ints
   return out;
 }
 
-Array<double, 2> py_losses(const Packed& codes, const Labels& y, const std::optional<Doubles>& w, const Doubles& class_weight,
-                           const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns,
-                           const Sizes& starts, const Ints& child, const Ints& parent, const Sizes& parent_start,
-                           const Sizes& table, const std::optional<IntTable>& group, const Doubles& levels, double alpha,
-                           const Strengths& strengths, const std::optional<Ints>& step,
-                           const std::optional<RealLogs>& logs) {
+Array<double, 2> py_losses(const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
+                           const Doubles& class_weight, const Matrix& single, const Joint& joint, const Sizes& sizes,
+                           const Ints& columns, const Sizes& starts, const Ints& child, const Ints& parent,
+                           const Sizes& parent_start, const Sizes& table, const std::optional<IntTable>& group,
+                           const Doubles& levels, double alpha, const Strengths& strengths,
+                           const std::optional<Ints>& step, const std::optional<RealLogs>& logs) {
   const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
   const double* a = strengths_or_null(strengths, parent);
   const std::size_t n = codes.shape(1);
@@ -329,35 +342,41 @@ void bind_families(nb::module_& m) {
         }
       },
       nullptr);
-#define TB_COUNTED                                                                                                 \
-  nb::arg("single").noconvert(), nb::arg("joint").noconvert(), nb::arg("sizes").noconvert(),                       \
-      nb::arg("columns").noconvert(), nb::arg("starts").noconvert(), nb::arg("child").noconvert(),                 \
-      nb::arg("parent").noconvert(), nb::arg("parent_start").noconvert(), nb::arg("table").noconvert(),            \
+#define TB_COUNTED                                                                                      \
+  nb::arg("single").noconvert(), nb::arg("joint").noconvert(), nb::arg("sizes").noconvert(),            \
+      nb::arg("columns").noconvert(), nb::arg("starts").noconvert(), nb::arg("child").noconvert(),      \
+      nb::arg("parent").noconvert(), nb::arg("parent_start").noconvert(), nb::arg("table").noconvert(), \
       nb::arg("group").noconvert().none(), nb::arg("levels").noconvert(), nb::arg("alpha")
   m.def("family_strengths", &py_strengths, TB_COUNTED, nb::arg("grid").noconvert(),
         "For each parent of each family, the back-off strength of the grid with the best leave-one-out likelihood.");
   m.def("family_logs", &py_logs, TB_COUNTED, nb::arg("strengths").noconvert().none(),
-        "(log P(child | class, parents), offsets): the cells [parents in order][child] of one family after another, a row\n"
+        "(log P(child | class, parents), offsets): the cells [parents in order][child] of one family after another, a "
+        "row\n"
         "of classes each. With strengths each parent's estimate backs off to the one without it, else Laplace.");
-  m.def("network_scores", &py_scores, nb::arg("codes").noconvert(), nb::arg("sizes").noconvert(),
-        nb::arg("child").noconvert(), nb::arg("parent").noconvert(), nb::arg("parent_start").noconvert(),
-        nb::arg("logs").noconvert(), nb::arg("real_parent").noconvert().none() = nb::none(),
-        nb::arg("real_start").noconvert().none() = nb::none(), nb::arg("terms").noconvert().none() = nb::none(),
-        nb::arg("values").noconvert().none() = nb::none(),
-        "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. Parents\n"
-        "come before their children. Real columns: values (columns, rows), NaN missing, normal given their parents' cell;\n"
-        "terms (cells, 3, classes): mean, sqrt(1 / (2 variance)), log of the norm.");
+  m.def(
+      "network_scores", &py_scores, nb::arg("codes").noconvert(), nb::arg("sizes").noconvert(),
+      nb::arg("child").noconvert(), nb::arg("parent").noconvert(), nb::arg("parent_start").noconvert(),
+      nb::arg("logs").noconvert(), nb::arg("real_parent").noconvert().none() = nb::none(),
+      nb::arg("real_start").noconvert().none() = nb::none(), nb::arg("terms").noconvert().none() = nb::none(),
+      nb::arg("values").noconvert().none() = nb::none(),
+      "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. Parents\n"
+      "come before their children. Real columns: values (columns, rows), NaN missing, normal given their parents' "
+      "cell;\n"
+      "terms (cells, 3, classes): mean, sqrt(1 / (2 variance)), log of the norm.");
   m.def("real_scores", &py_real_scores, nb::arg("codes").noconvert(), nb::arg("sizes").noconvert(),
         nb::arg("real_parent").noconvert(), nb::arg("real_start").noconvert(), nb::arg("terms").noconvert(),
         nb::arg("values").noconvert(),
-        "(rows, classes): the sum of the log densities of real columns, see network_scores; a value with a missing parent\n"
+        "(rows, classes): the sum of the log densities of real columns, see network_scores; a value with a missing "
+        "parent\n"
         "is left out.");
-  m.def("family_losses", &py_losses, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
-        nb::arg("class_weight").noconvert(), TB_COUNTED, nb::arg("strengths").noconvert().none(),
-        nb::arg("step").noconvert().none() = nb::none(), nb::arg("logs").noconvert().none() = nb::none(),
-        "(most parents + 1, families): the leave-one-out log-loss of the network of the first families with at most so\n"
-        "many parents each. With real columns step says of each column in order which of them it is (-1: the next\n"
-        "family), and logs (reals, most parents + 1, rows, classes) hold their log densities without the row.");
+  m.def(
+      "family_losses", &py_losses, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
+      nb::arg("w").noconvert().none(), nb::arg("class_weight").noconvert(), TB_COUNTED,
+      nb::arg("strengths").noconvert().none(), nb::arg("step").noconvert().none() = nb::none(),
+      nb::arg("logs").noconvert().none() = nb::none(),
+      "(most parents + 1, families): the leave-one-out log-loss of the network of the first families with at most so\n"
+      "many parents each. With real columns step says of each column in order which of them it is (-1: the next\n"
+      "family), and logs (reals, most parents + 1, rows, classes) hold their log densities without the row.");
 #undef TB_COUNTED
 }
 

@@ -80,14 +80,20 @@ Tally combine(const Sizes& start_a, const Doubles& value_a, const Doubles& weigh
   return hand_over(std::move(out));
 }
 
-Doubles2 bandwidths(const Sizes& start, const Doubles& value, const Doubles& weight, const std::string& rule, std::size_t K) {
+Doubles2 bandwidths(const Sizes& start, const Doubles& value, const Doubles& weight, const std::string& rule,
+                    std::size_t K) {
   const KernelView view = view_of(start, value, weight);
   const std::size_t d = columns_of(view, K);
   Rule r;
-  if (rule == "silverman") r = Rule::silverman;
-  else if (rule == "scott") r = Rule::scott;
-  else if (rule == "john-langley") r = Rule::john_langley;
-  else throw nb::value_error(("unknown bandwidth rule '" + rule + "'; choose 'silverman', 'scott' or 'john-langley'").c_str());
+  if (rule == "silverman")
+    r = Rule::silverman;
+  else if (rule == "scott")
+    r = Rule::scott;
+  else if (rule == "john-langley")
+    r = Rule::john_langley;
+  else
+    throw nb::value_error(
+        ("unknown bandwidth rule '" + rule + "'; choose 'silverman', 'scott' or 'john-langley'").c_str());
   Doubles2 out = make_array<double, 2>({K, d});
   const nb::gil_scoped_release release;
   kernel_bandwidths(view, r, K, out.data());
@@ -117,7 +123,8 @@ std::tuple<Doubles2, Ints1, Doubles1, Doubles2> tables(const Sizes& start, const
 
 TablesView tables_of(const PyColumns& cols, const KernelView& view, const Matrix& entry, const Sizes& cell_start,
                      const Doubles& edge, const Matrix& cell, std::size_t K) {
-  if (columns_of(view, K) != cols.view.d) throw nb::value_error("the table has another number of columns than the tally");
+  if (columns_of(view, K) != cols.view.d)
+    throw nb::value_error("the table has another number of columns than the tally");
   if (entry.shape(0) != view.entries || entry.shape(1) != kEntry || cell.shape(1) != kCell ||
       cell_start.shape(0) != view.entries + 1 || cell.shape(0) != edge.shape(0)) {
     throw nb::value_error("the tables do not fit the tally");
@@ -127,7 +134,8 @@ TablesView tables_of(const PyColumns& cols, const KernelView& view, const Matrix
 }
 
 Doubles2 log_density(const PyColumns& cols, const Sizes& start, const Doubles& value, const Doubles& weight,
-                     const Matrix& entry, const Sizes& cell_start, const Doubles& edge, const Matrix& cell, std::size_t K) {
+                     const Matrix& entry, const Sizes& cell_start, const Doubles& edge, const Matrix& cell,
+                     std::size_t K) {
   const KernelView view = view_of(start, value, weight);
   const TablesView tables = tables_of(cols, view, entry, cell_start, edge, cell, K);
   Doubles2 out = make_array<double, 2>({cols.view.n, K});
@@ -136,13 +144,15 @@ Doubles2 log_density(const PyColumns& cols, const Sizes& start, const Doubles& v
   return out;
 }
 
-void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, const Doubles& value, const Doubles& weight,
-                     const Matrix& entry, const Sizes& cell_start, const Doubles& edge, const Matrix& cell) {
+void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, const Doubles& value,
+                     const Doubles& weight, const Matrix& entry, const Sizes& cell_start, const Doubles& edge,
+                     const Matrix& cell) {
   const KernelView view = view_of(start, value, weight);
   const TablesView tables = tables_of(cols, view, entry, cell_start, edge, cell, self.classes());
   const Columns& rows = self.hold(cols);
-  for (const nb::ndarray<>& a : {nb::ndarray<>(start), nb::ndarray<>(value), nb::ndarray<>(weight), nb::ndarray<>(entry),
-                                 nb::ndarray<>(cell_start), nb::ndarray<>(edge), nb::ndarray<>(cell)}) {
+  for (const nb::ndarray<>& a :
+       {nb::ndarray<>(start), nb::ndarray<>(value), nb::ndarray<>(weight), nb::ndarray<>(entry),
+        nb::ndarray<>(cell_start), nb::ndarray<>(edge), nb::ndarray<>(cell)}) {
     self.arrays.push_back(a);
   }
   self.core.add(std::make_unique<KernelPart>(rows, view, tables, self.classes()));
@@ -153,13 +163,16 @@ void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, 
 void bind_kernel(nb::module_& m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
   m.def("kernel_tally", &tally, nb::arg("cols"), array("y"), array("w").none(), nb::arg("K"),
-        "(start, value, weight): the distinct values of each column and class with their weights; entry column * K + class.");
+        "(start, value, weight): the distinct values of each column and class with their weights; entry column * K + "
+        "class.");
   m.def("kernel_combine", &combine, array("start_a"), array("value_a"), array("weight_a"), array("start_b"),
-        array("value_b"), array("weight_b"), nb::arg("sign"), "Two tallies as one (sign 1), or the first without the second (-1).");
+        array("value_b"), array("weight_b"), nb::arg("sign"),
+        "Two tallies as one (sign 1), or the first without the second (-1).");
   m.def("kernel_bandwidth", &bandwidths, array("start"), array("value"), array("weight"), nb::arg("rule"), nb::arg("K"),
         "(K, d) by rule 'silverman', 'scott' or 'john-langley'; 0 where there are fewer than two distinct values.");
   m.def("kernel_tables", &tables, array("start"), array("value"), array("weight"), array("h"), nb::arg("K"),
-        nb::arg("cells") = true, "(entry, cell_start, edge, cell) for kernel_log_density; cells=False: ready at once, slow to use.");
+        nb::arg("cells") = true,
+        "(entry, cell_start, edge, cell) for kernel_log_density; cells=False: ready at once, slow to use.");
   m.def("kernel_log_density", &log_density, nb::arg("cols"), array("start"), array("value"), array("weight"),
         array("entry"), array("cell_start"), array("edge"), array("cell"), nb::arg("K"),
         "(n, K): log density of the rows, summed over the columns; a missing value or an empty entry adds nothing.");

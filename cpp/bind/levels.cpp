@@ -43,8 +43,7 @@ std::int32_t add_level(Dictionary& levels, nb::handle level, std::size_t i) {
   }
   Word w;
   if (!word_of_python(level, w)) {
-    const std::string what =
-        level_name(i) + " is a " + nb::type_name(level.type()).c_str() + ", not a str or a number";
+    const std::string what = level_name(i) + " is a " + nb::type_name(level.type()).c_str() + ", not a str or a number";
     throw nb::type_error(what.c_str());
   }
   if (PyFloat_Check(level.ptr()) && std::isnan(PyFloat_AsDouble(level.ptr()))) {
@@ -137,10 +136,14 @@ Dictionary dictionary_of_numbers(const AnyLevels& known) {
     return levels;
   };
   switch (dtype) {
-    case Dtype::f64: return add_all(static_cast<const double*>(known.data()));
-    case Dtype::i64: return add_all(static_cast<const std::int64_t*>(known.data()));
-    case Dtype::u64: return add_all(static_cast<const std::uint64_t*>(known.data()));
-    default: throw nb::type_error("levels must be an array of float64, int64 or uint64");
+    case Dtype::f64:
+      return add_all(static_cast<const double*>(known.data()));
+    case Dtype::i64:
+      return add_all(static_cast<const std::int64_t*>(known.data()));
+    case Dtype::u64:
+      return add_all(static_cast<const std::uint64_t*>(known.data()));
+    default:
+      throw nb::type_error("levels must be an array of float64, int64 or uint64");
   }
 }
 
@@ -149,8 +152,10 @@ nb::object number_levels(const Dictionary& levels, std::size_t first) {
   auto out = make_array<T, 1>({levels.size() - first});
   for (std::size_t c = first; c < levels.size(); ++c) {
     const Word w = levels.number(c);
-    if constexpr (std::is_same_v<T, double>) out.data()[c - first] = real_of(w);
-    else out.data()[c - first] = static_cast<T>(w.a);
+    if constexpr (std::is_same_v<T, double>)
+      out.data()[c - first] = real_of(w);
+    else
+      out.data()[c - first] = static_cast<T>(w.a);
   }
   return nb::cast(out);
 }

@@ -23,7 +23,9 @@ nb::object array_of(const void* data, std::size_t rows, Dtype dtype, Owner* owne
   using Code = nb::dlpack::dtype_code;
   const bool real = dtype == Dtype::f64 || dtype == Dtype::f32;
   const bool natural = dtype == Dtype::u8 || dtype == Dtype::u16 || dtype == Dtype::u32 || dtype == Dtype::u64;
-  const nb::dlpack::dtype type{static_cast<std::uint8_t>(real ? Code::Float : natural ? Code::UInt : Code::Int),
+  const nb::dlpack::dtype type{static_cast<std::uint8_t>(real      ? Code::Float
+                                                         : natural ? Code::UInt
+                                                                   : Code::Int),
                                static_cast<std::uint8_t>(8 * item_size(dtype)), 1};
   return nb::cast(nb::ndarray<nb::numpy, nb::ro>(data, 1, &rows, keep, nullptr, type));
 }

@@ -7,8 +7,12 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of tallybayes.";
   m.def("threads", &tb::threads, "How many threads a call may use.");
   m.def("isa", [] { return static_cast<int>(tb::isa()); }, "The instruction set in use: 0 base, 1 AVX2, 2 AVX-512.");
-  m.def("limit_isa", [](int most) { tb::limit_isa(static_cast<tb::Isa>(most < 0 ? 0 : most > 2 ? 2 : most)); },
-        nb::arg("most"), "Use no more than this instruction set (for tests); 2 lifts the limit.");
+  m.def(
+      "limit_isa",
+      [](int most) {
+        tb::limit_isa(static_cast<tb::Isa>(most < 0 ? 0 : most > 2 ? 2 : most));
+      },
+      nb::arg("most"), "Use no more than this instruction set (for tests); 2 lifts the limit.");
 
   // BadValue(kind, row, col, value): the table holds a value the model cannot take.
   static PyObject* bad_value = tb::bind::new_error(m, "BadValue");

@@ -26,10 +26,21 @@ struct Place {
 class RowDoor {
  public:
   RowDoor(nb::list names, nb::list levels, nb::dict classes, Vector weight, Table n, Table mean, Table low, Table m2,
-          Table count, Sizes sizes, std::vector<double> levels_counted, int ddof, bool shared, double smoothing, double alpha,
-          nb::object log_prior, bool laplace)
-      : names_(names), levels_(levels), classes_(classes), weight_(weight), n_(n), mean_(mean), low_(low), m2_(m2),
-        count_(count), N_(std::move(levels_counted)), options_{ddof, shared, smoothing}, alpha_(alpha), laplace_(laplace) {
+          Table count, Sizes sizes, std::vector<double> levels_counted, int ddof, bool shared, double smoothing,
+          double alpha, nb::object log_prior, bool laplace)
+      : names_(names),
+        levels_(levels),
+        classes_(classes),
+        weight_(weight),
+        n_(n),
+        mean_(mean),
+        low_(low),
+        m2_(m2),
+        count_(count),
+        N_(std::move(levels_counted)),
+        options_{ddof, shared, smoothing},
+        alpha_(alpha),
+        laplace_(laplace) {
     const std::size_t K = weight.shape(0), d = nb::len(names);
     if (nb::len(levels) != d || nb::len(classes) != K || n.shape(0) != K || mean.shape(0) != K || low.shape(0) != K ||
         m2.shape(0) != K || count.shape(0) != K || mean.shape(1) != n.shape(1) || low.shape(1) != n.shape(1) ||
@@ -80,14 +91,17 @@ class RowDoor {
     const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
     const std::size_t dg = n_.shape(1), L = count_.shape(1), K = weight_.shape(0);
     for (std::size_t j = 0; j < places_.size(); ++j) {
-      if (!places_[j].levels && x_[j] == x_[j]) {  // a sum of squares beyond double: the careful way refuses it in words
+      if (!places_[j].levels &&
+          x_[j] == x_[j]) {  // a sum of squares beyond double: the careful way refuses it in words
         const std::size_t i = c * dg + places_[j].at;
         const double delta = n_.data()[i] > 0 ? x_[j] - mean_.data()[i] : 0.0;
         if (!std::isfinite(m2_.data()[i] + delta * delta * (n_.data()[i] + w))) return false;
       }
-      if (!places_[j].levels || code_[j] < 0) continue;  // a level counted for the first time changes N: the careful way
+      if (!places_[j].levels || code_[j] < 0)
+        continue;  // a level counted for the first time changes N: the careful way
       double before = 0;
-      for (std::size_t k = 0; k < K; ++k) before += count_.data()[k * L + places_[j].at + static_cast<std::size_t>(code_[j])];
+      for (std::size_t k = 0; k < K; ++k)
+        before += count_.data()[k * L + places_[j].at + static_cast<std::size_t>(code_[j])];
       if (before <= 0) return false;
     }
     for (std::size_t j = 0; j < places_.size(); ++j) {
@@ -127,8 +141,8 @@ class RowDoor {
         const Place& p = places_[j];
         if (p.levels) {
           if (code_[j] < 0) continue;
-          s += log_share(count_.data()[c * L + p.at + static_cast<std::size_t>(code_[j])], total_[c * D_ + p.discrete], alpha_,
-                         N_[p.discrete]);
+          s += log_share(count_.data()[c * L + p.at + static_cast<std::size_t>(code_[j])], total_[c * D_ + p.discrete],
+                         alpha_, N_[p.discrete]);
         } else if (x_[j] == x_[j]) {
           const std::size_t i = c * dg + p.at;
           const double t = ((x_[j] - mean_hat_[i]) - low_hat_[i]) * scale_[i];
@@ -197,7 +211,8 @@ class RowDoor {
     if (prior_.empty()) {
       double total = 0;
       for (std::size_t c = 0; c < K; ++c) total += weight_.data()[c] + (laplace_ ? 1.0 : 0.0);
-      for (std::size_t c = 0; c < K; ++c) prior_.push_back(std::log((weight_.data()[c] + (laplace_ ? 1.0 : 0.0)) / total));
+      for (std::size_t c = 0; c < K; ++c)
+        prior_.push_back(std::log((weight_.data()[c] + (laplace_ ? 1.0 : 0.0)) / total));
     }
     stale_ = false;
   }
@@ -223,19 +238,19 @@ class RowDoor {
 
 void bind_row(nb::module_& m) {
   nb::class_<RowDoor>(m, "RowDoor", "Learns and scores one dict at a time, in the arrays of a tally.")
-      .def(nb::init<nb::list, nb::list, nb::dict, Vector, Table, Table, Table, Table, Table, Sizes, std::vector<double>, int,
-                    bool, double, double, nb::object, bool>(),
+      .def(nb::init<nb::list, nb::list, nb::dict, Vector, Table, Table, Table, Table, Table, Sizes, std::vector<double>,
+                    int, bool, double, double, nb::object, bool>(),
            nb::arg("names"), nb::arg("levels"), nb::arg("classes"), nb::arg("weight").noconvert(),
-           nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
-           nb::arg("m2").noconvert(), nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
-           nb::arg("levels_counted"), nb::arg("ddof"), nb::arg("shared"), nb::arg("smoothing"), nb::arg("alpha"),
-           nb::arg("log_prior").none(), nb::arg("laplace"))
+           nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(), nb::arg("m2").noconvert(),
+           nb::arg("count").noconvert(), nb::arg("sizes").noconvert(), nb::arg("levels_counted"), nb::arg("ddof"),
+           nb::arg("shared"), nb::arg("smoothing"), nb::arg("alpha"), nb::arg("log_prior").none(), nb::arg("laplace"))
       .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
       .def("proba", &RowDoor::proba, nb::arg("row"));
 
   m.def(
       "gaussian_estimate",
-      [](const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof, bool shared, double smoothing) {
+      [](const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof, bool shared,
+         double smoothing) {
         const std::size_t K = n.shape(0), d = n.shape(1);
         for (const Matrix* m : {&mean, &low, &m2})
           if (m->shape(0) != K || m->shape(1) != d) throw nb::value_error("n, mean, low and m2 differ in shape");

@@ -69,8 +69,8 @@ void add_discrete_part(PyScorer& self, const PyColumns& cols, const Sizes& sizes
   }
   expect(is(table, levels, self.classes()), "table must be (sum of sizes, classes)");
   expect(!other || is(*other, d, self.classes()), "other must be (columns, classes)");
-  self.core.add(discrete_part(self.hold(cols), sizes.data(), self.hold(table), other ? self.hold(*other) : nullptr,
-                              raw, self.classes()));
+  self.core.add(discrete_part(self.hold(cols), sizes.data(), self.hold(table), other ? self.hold(*other) : nullptr, raw,
+                              self.classes()));
 }
 
 void add_binary_part(PyScorer& self, const PyColumns& cols, double threshold, const Matrix& no, const Matrix& yes) {
@@ -141,11 +141,12 @@ void bind_scores(nb::module_& m) {
       .def("__init__", &make_scorer, nb::arg("n"), nb::arg("log_prior").noconvert())
       .def("gaussian", &add_gaussian_part<Terms>, nb::arg("cols"), nb::arg("terms").noconvert(),
            "Adds sum_j log N(x_j; mean, var), from gaussian_terms.")
-      .def("gaussian",
-           [](PyScorer& self, const PyColumns& cols, const Matrix& mean, const Matrix& var) {
-             add_gaussian_part(self, cols, make_terms(mean, var, std::nullopt));
-           },
-           nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("var").noconvert())
+      .def(
+          "gaussian",
+          [](PyScorer& self, const PyColumns& cols, const Matrix& mean, const Matrix& var) {
+            add_gaussian_part(self, cols, make_terms(mean, var, std::nullopt));
+          },
+          nb::arg("cols"), nb::arg("mean").noconvert(), nb::arg("var").noconvert())
       .def("discrete", &add_discrete_part, nb::arg("cols"), nb::arg("sizes").noconvert(), nb::arg("table").noconvert(),
            nb::arg("other").noconvert() = nb::none(), nb::arg("raw") = false,
            "Adds table[offset_j + code]; nothing for -1 unless raw; other[j], if given, for any other code outside the "
@@ -165,15 +166,16 @@ void bind_scores(nb::module_& m) {
       .def("proba", &answer_matrix<&Scorer::proba>)
       .def("best", &answer_best, "The most probable class's number, the first of equals.")
       .def("evidence", &answer_evidence, "log of the sum over classes of the joint.")
-      .def("unseen",
-           [](const PyScorer& self) {
-             nb::list out;
-             for (std::size_t p = 0; p < self.core.parts().size(); ++p) {
-               for (const std::size_t col : self.core.parts()[p]->unseen()) out.append(nb::make_tuple(p, col));
-             }
-             return out;
-           },
-           "(part, column) of every column in which the last answer met a code without a level.")
+      .def(
+          "unseen",
+          [](const PyScorer& self) {
+            nb::list out;
+            for (std::size_t p = 0; p < self.core.parts().size(); ++p) {
+              for (const std::size_t col : self.core.parts()[p]->unseen()) out.append(nb::make_tuple(p, col));
+            }
+            return out;
+          },
+          "(part, column) of every column in which the last answer met a code without a level.")
       .def_ro("refused", &PyScorer::refused,
               "Which part, in the order of adding, met the last bad value; -1: none, or the log prior.");
 }

@@ -52,7 +52,8 @@ auto with_counts(const nb::dlpack::dtype& type, const void* data, F&& f) {
 }
 
 template <class T>
-nb::object pack_as(const PyColumns& cols, const Sizes& sizes, bool raw, std::size_t first, std::size_t rows, bool* unseen) {
+nb::object pack_as(const PyColumns& cols, const Sizes& sizes, bool raw, std::size_t first, std::size_t rows,
+                   bool* unseen) {
   auto codes = make_large<T, 2>({cols.view.d, rows});
   {
     const nb::gil_scoped_release release;
@@ -165,11 +166,12 @@ void bind_tables(nb::module_& m) {
         "(codes, unseen): rows [first, first + rows) column by column, (columns, rows) in the smallest unsigned type\n"
         "that holds every level. A code outside [0, size) becomes all ones; unseen[j]: there was one in column j that\n"
         "does not mean missing (-1; nothing does if raw).");
-  m.def("count_tables", &py_count_tables, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
-        nb::arg("w").noconvert().none(), sizes, columns, starts, nb::arg("out").noconvert(),
-        "Add the rows to the joint tables out (classes, cells), uint32 or float64 (which takes weights). Table t is of\n"
-        "columns[starts[t]:starts[t + 1]], ascending, the last running fastest; rows with one of them missing are in\n"
-        "no cell of it, rows with y < 0 in none at all.");
+  m.def(
+      "count_tables", &py_count_tables, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
+      nb::arg("w").noconvert().none(), sizes, columns, starts, nb::arg("out").noconvert(),
+      "Add the rows to the joint tables out (classes, cells), uint32 or float64 (which takes weights). Table t is of\n"
+      "columns[starts[t]:starts[t + 1]], ascending, the last running fastest; rows with one of them missing are in\n"
+      "no cell of it, rows with y < 0 in none at all.");
   m.def("move_tables", &py_move_tables, nb::arg("old").noconvert(), nb::arg("old_sizes").noconvert(),
         nb::arg("new_sizes").noconvert(), columns, starts, nb::arg("maps"),
         "The same tables with level v of column j renamed maps[j][v] (None: v), for columns of the new sizes.");

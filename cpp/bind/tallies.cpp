@@ -28,7 +28,8 @@ Labelled labelled(const PyColumns& x, const Labels& y, const Weights& w, std::si
   return {x.view, y.data(), weights_or_null(w, x.view.n), K};
 }
 
-std::tuple<Table, Table, Table, Table> py_moments(const PyColumns& x, const Labels& y, const Weights& w, std::size_t K) {
+std::tuple<Table, Table, Table, Table> py_moments(const PyColumns& x, const Labels& y, const Weights& w,
+                                                  std::size_t K) {
   const Labelled t = labelled(x, y, w, K);
   auto n = make_array<double>({K, t.x.d}), mean = make_array<double>({K, t.x.d});
   auto low = make_array<double>({K, t.x.d}), m2 = make_array<double>({K, t.x.d});
@@ -49,7 +50,8 @@ std::tuple<Table, Table> py_sums(const PyColumns& x, const Labels& y, const Weig
   return {n, s};
 }
 
-std::tuple<Table, Table> py_binary_counts(const PyColumns& x, double threshold, const Labels& y, const Weights& w, std::size_t K) {
+std::tuple<Table, Table> py_binary_counts(const PyColumns& x, double threshold, const Labels& y, const Weights& w,
+                                          std::size_t K) {
   if (std::isnan(threshold)) throw nb::value_error("the threshold is NaN");
   const Labelled t = labelled(x, y, w, K);
   auto n = make_array<double>({K, t.x.d}), ones = make_array<double>({K, t.x.d});
@@ -62,7 +64,8 @@ std::tuple<Table, Table> py_binary_counts(const PyColumns& x, double threshold, 
 
 Table py_csr_sums(const PyCsr& x, const Labels& y, const Weights& w, std::size_t K, std::optional<double> threshold) {
   check_rows(y, x.view.n);
-  if (threshold && !(*threshold >= 0.0)) throw nb::value_error("with a sparse table the threshold must not be negative");
+  if (threshold && !(*threshold >= 0.0))
+    throw nb::value_error("with a sparse table the threshold must not be negative");
   const double* weights = weights_or_null(w, x.view.n);
   auto out = make_array<double>({K, x.view.d});
   {
@@ -72,11 +75,12 @@ Table py_csr_sums(const PyCsr& x, const Labels& y, const Weights& w, std::size_t
   return out;
 }
 
-std::tuple<Table, Array<std::int64_t, 1>> py_counts(const PyColumns& x, const Labels& y, const Weights& w, std::size_t K,
-                                                    const Sizes& sizes, std::int64_t limit) {
+std::tuple<Table, Array<std::int64_t, 1>> py_counts(const PyColumns& x, const Labels& y, const Weights& w,
+                                                    std::size_t K, const Sizes& sizes, std::int64_t limit) {
   const Labelled t = labelled(x, y, w, K);
   for (const Column& c : x.col) {
-    if (c.dtype == Dtype::f64 || c.dtype == Dtype::f32) throw nb::type_error("codes must be integers; a column holds floats");
+    if (c.dtype == Dtype::f64 || c.dtype == Dtype::f32)
+      throw nb::type_error("codes must be integers; a column holds floats");
   }
   if (sizes.shape(0) != t.x.d) throw nb::value_error("sizes and columns differ in number");
   if (limit < 0 || limit > std::int64_t{1} << 31) throw nb::value_error("limit must lie between 0 and 2**31");
@@ -135,9 +139,10 @@ void bind_tallies(nb::module_& m) {
   const auto y = nb::arg("y").noconvert();
   const auto w = nb::arg("w").noconvert().none();
   const auto K = nb::arg("K");
-  m.def("moments", &py_moments, cols, y, w, K,
-        "(n, mean, low, m2) of every class and column: the weight of the values that are not missing, their mean, what\n"
-        "it lacks as a float64, and the sum of their squares about mean + low.");
+  m.def(
+      "moments", &py_moments, cols, y, w, K,
+      "(n, mean, low, m2) of every class and column: the weight of the values that are not missing, their mean, what\n"
+      "it lacks as a float64, and the sum of their squares about mean + low.");
   m.def("sums", &py_sums, cols, y, w, K,
         "(n, s) of every class and column: the weight of the values that are not missing, and the sum of w * x.");
   m.def("binary_counts", &py_binary_counts, cols, nb::arg("threshold"), y, w, K,
@@ -151,13 +156,15 @@ void bind_tallies(nb::module_& m) {
   m.def("class_weights", &py_class_weights, y, w, K, "The total weight of every class.");
   m.def("integer_levels", &py_integer_levels, nb::arg("y").noconvert(),
         "(codes, levels): the distinct values in ascending order, and the place of each value among them.");
-  m.def("check_csr", &py_check_csr, nb::arg("csr"), "Raise ValueError unless the arrays describe a matrix of that width.");
-  m.def("stream",
-        [](const PyColumns& x) {
-          const nb::gil_scoped_release release;
-          return stream(x.view);
-        },
-        cols, "Read every byte of the table once with all threads (the limit of a bench); the answer has no meaning.");
+  m.def("check_csr", &py_check_csr, nb::arg("csr"),
+        "Raise ValueError unless the arrays describe a matrix of that width.");
+  m.def(
+      "stream",
+      [](const PyColumns& x) {
+        const nb::gil_scoped_release release;
+        return stream(x.view);
+      },
+      cols, "Read every byte of the table once with all threads (the limit of a bench); the answer has no meaning.");
 }
 
 }  // namespace tb::bind

@@ -9,17 +9,38 @@ namespace {
 
 bool number_of(char letter, Dtype& out) {
   switch (letter) {
-    case 'c': out = Dtype::i8; return true;
-    case 'C': out = Dtype::u8; return true;
-    case 's': out = Dtype::i16; return true;
-    case 'S': out = Dtype::u16; return true;
-    case 'i': out = Dtype::i32; return true;
-    case 'I': out = Dtype::u32; return true;
-    case 'l': out = Dtype::i64; return true;
-    case 'L': out = Dtype::u64; return true;
-    case 'f': out = Dtype::f32; return true;
-    case 'g': out = Dtype::f64; return true;
-    default: return false;
+    case 'c':
+      out = Dtype::i8;
+      return true;
+    case 'C':
+      out = Dtype::u8;
+      return true;
+    case 's':
+      out = Dtype::i16;
+      return true;
+    case 'S':
+      out = Dtype::u16;
+      return true;
+    case 'i':
+      out = Dtype::i32;
+      return true;
+    case 'I':
+      out = Dtype::u32;
+      return true;
+    case 'l':
+      out = Dtype::i64;
+      return true;
+    case 'L':
+      out = Dtype::u64;
+      return true;
+    case 'f':
+      out = Dtype::f32;
+      return true;
+    case 'g':
+      out = Dtype::f64;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -37,14 +58,22 @@ void read_decimal(const std::string& format, Type& type) {
 Type plain_type(const char* format) {
   Type type;
   type.format = format != nullptr ? format : "";
-  if (type.format == "n") type.layout = Layout::null;
-  else if (type.format == "b") type.layout = Layout::bits;
-  else if (type.format == "u") type.layout = Layout::text32;
-  else if (type.format == "U") type.layout = Layout::text64;
-  else if (type.format == "vu") type.layout = Layout::view;
-  else if (type.format == "e") type.layout = Layout::half;
-  else if (type.format.size() == 1 && number_of(type.format[0], type.number)) type.layout = Layout::number;
-  else if (type.format.starts_with("d:")) read_decimal(type.format, type);
+  if (type.format == "n")
+    type.layout = Layout::null;
+  else if (type.format == "b")
+    type.layout = Layout::bits;
+  else if (type.format == "u")
+    type.layout = Layout::text32;
+  else if (type.format == "U")
+    type.layout = Layout::text64;
+  else if (type.format == "vu")
+    type.layout = Layout::view;
+  else if (type.format == "e")
+    type.layout = Layout::half;
+  else if (type.format.size() == 1 && number_of(type.format[0], type.number))
+    type.layout = Layout::number;
+  else if (type.format.starts_with("d:"))
+    read_decimal(type.format, type);
   return type;
 }
 
@@ -54,9 +83,14 @@ Type plain_type(const char* format) {
 
 std::int64_t fewest_buffers(Layout layout) {
   switch (layout) {
-    case Layout::null: return 0;
-    case Layout::text32: case Layout::text64: case Layout::view: return 3;
-    default: return 2;
+    case Layout::null:
+      return 0;
+    case Layout::text32:
+    case Layout::text64:
+    case Layout::view:
+      return 3;
+    default:
+      return 2;
   }
 }
 

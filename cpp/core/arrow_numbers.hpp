@@ -11,8 +11,8 @@ struct NumberArray {
   const void* data = nullptr;
   std::size_t rows = 0;
   Dtype dtype = Dtype::f64;
-  bool has_null = false;  // a float's NaN is not looked for
-  std::unique_ptr<char[]> copy;      // what holds data: either this
+  bool has_null = false;               // a float's NaN is not looked for
+  std::unique_ptr<char[]> copy;        // what holds data: either this
   std::unique_ptr<Owned<Array>> kept;  // or the Arrow chunk itself
 };
 

@@ -58,7 +58,8 @@ class Texts {
   TB_INLINE std::int32_t code(Dictionary& levels, bool grow, std::size_t i) const {
     const auto from = static_cast<std::uint64_t>(load<Offset>(start_, i));
     const auto len = static_cast<std::uint64_t>(load<Offset>(start_, i + 1)) - from;
-    if (len > kShort || from >= safe_) [[unlikely]] return long_or_last(levels, grow, i, from, len);
+    if (len > kShort || from >= safe_) [[unlikely]]
+      return long_or_last(levels, grow, i, from, len);
     const std::int32_t code = levels.find(word_of_text(bytes_ + from, len));
     return code >= 0 || !grow ? code : new_text(levels, bytes_ + from, len, i);
   }
@@ -184,14 +185,22 @@ struct Decimals : NumberReader<Decimals> {
 template <class Visit>
 void with_integer_reader(const Array& a, Dtype dtype, Visit&& visit) {
   switch (dtype) {
-    case Dtype::i8: return visit(Numbers<std::int8_t>(a));
-    case Dtype::i16: return visit(Numbers<std::int16_t>(a));
-    case Dtype::i32: return visit(Numbers<std::int32_t>(a));
-    case Dtype::i64: return visit(Numbers<std::int64_t>(a));
-    case Dtype::u8: return visit(Numbers<std::uint8_t>(a));
-    case Dtype::u16: return visit(Numbers<std::uint16_t>(a));
-    case Dtype::u32: return visit(Numbers<std::uint32_t>(a));
-    default: return visit(Numbers<std::uint64_t>(a));
+    case Dtype::i8:
+      return visit(Numbers<std::int8_t>(a));
+    case Dtype::i16:
+      return visit(Numbers<std::int16_t>(a));
+    case Dtype::i32:
+      return visit(Numbers<std::int32_t>(a));
+    case Dtype::i64:
+      return visit(Numbers<std::int64_t>(a));
+    case Dtype::u8:
+      return visit(Numbers<std::uint8_t>(a));
+    case Dtype::u16:
+      return visit(Numbers<std::uint16_t>(a));
+    case Dtype::u32:
+      return visit(Numbers<std::uint32_t>(a));
+    default:
+      return visit(Numbers<std::uint64_t>(a));
   }
 }
 
@@ -209,10 +218,14 @@ void with_number_reader(const Array& a, const Type& type, Visit&& visit) {
 template <class Visit>
 void with_reader(const Array& a, const Type& type, Visit&& visit) {
   switch (type.layout) {
-    case Layout::text32: return visit(Texts<std::int32_t>(a));
-    case Layout::text64: return visit(Texts<std::int64_t>(a));
-    case Layout::view: return visit(Views(a));
-    default: return with_number_reader(a, type, visit);
+    case Layout::text32:
+      return visit(Texts<std::int32_t>(a));
+    case Layout::text64:
+      return visit(Texts<std::int64_t>(a));
+    case Layout::view:
+      return visit(Views(a));
+    default:
+      return with_number_reader(a, type, visit);
   }
 }
 

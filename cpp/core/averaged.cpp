@@ -49,7 +49,8 @@ void AveragedCounts::check() {
     std::iota(set.begin(), set.end(), 0);
     std::size_t t = start[m];
     do {
-      if (tables.order(t) != m || !std::equal(set.begin(), set.end(), tables.columns(t))) throw std::invalid_argument(message);
+      if (tables.order(t) != m || !std::equal(set.begin(), set.end(), tables.columns(t)))
+        throw std::invalid_argument(message);
       ++t;
     } while (next_set(set, d()));
   }
@@ -82,8 +83,10 @@ Family AveragedCounts::family(const std::int32_t* parent, std::size_t l, std::si
   f.offset = tables.offset[table(column, l + 1)];
   std::size_t stride = 1;
   for (std::size_t i = l + 1; i-- > 0; stride *= size(static_cast<std::size_t>(column[i]))) {
-    if (column[i] == self) f.stride = stride;
-    else f.step[std::find(parent, parent + l, column[i]) - parent] = stride;
+    if (column[i] == self)
+      f.stride = stride;
+    else
+      f.step[std::find(parent, parent + l, column[i]) - parent] = stride;
   }
   return f;
 }

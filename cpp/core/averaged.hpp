@@ -21,19 +21,19 @@ namespace tb {
 
 struct AveragedCounts {
   std::size_t classes;
-  std::size_t order;                 // parents of each child
-  const double* single;              // (classes, levels of all columns)
-  const void* joint;                 // (classes, cells of tables)
-  bool whole;                        // joint is uint32, not double
+  std::size_t order;     // parents of each child
+  const double* single;  // (classes, levels of all columns)
+  const void* joint;     // (classes, cells of tables)
+  bool whole;            // joint is uint32, not double
   const double* class_weight;
-  const double* levels;              // N
+  const double* levels;  // N
   double alpha;
-  const double* strength;            // (order, d); null: Laplace
-  const std::int32_t* rank;          // (d): parents of smaller rank come first
+  const double* strength;    // (order, d); null: Laplace
+  const std::int32_t* rank;  // (d): parents of smaller rank come first
   Tables tables;
   // Set by check():
-  std::vector<std::size_t> first;    // the first level of each column; then all levels
-  std::vector<std::size_t> start;    // the first table of m columns
+  std::vector<std::size_t> first;  // the first level of each column; then all levels
+  std::vector<std::size_t> start;  // the first table of m columns
 
   // Throws std::invalid_argument unless tables are all sets of 2 .. order + 1 columns, in lexicographic order.
   void check();
@@ -44,7 +44,8 @@ struct AveragedCounts {
   std::size_t all_levels() const { return first.back(); }
   std::size_t size(std::size_t j) const { return first[j + 1] - first[j]; }
   double count(std::size_t at) const {
-    return whole ? static_cast<double>(static_cast<const std::uint32_t*>(joint)[at]) : static_cast<const double*>(joint)[at];
+    return whole ? static_cast<double>(static_cast<const std::uint32_t*>(joint)[at])
+                 : static_cast<const double*>(joint)[at];
   }
   // The table of `m` columns, ascending, 2 <= m <= order + 1.
   std::size_t table(const std::int32_t* column, std::size_t m) const;
@@ -77,13 +78,15 @@ struct Removed {
 // weight: of each set of `order` columns in lexicographic order, none negative.
 // removed: taken away before counts are used. A row that was counted in class c with weight u is scored without itself
 // by {u, u} for class c, and by {0, u} for the other classes.
-void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, Removed removed,
-                     double* out);
+void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count,
+                     Removed removed, double* out);
 
 // out (order, d): for each level and child the strength out of grid with the greatest leave-one-out log-likelihood.
 void averaged_strengths(AveragedCounts m, const double* grid, std::size_t grid_size, double* out);
 
-// out (d): for each super-parent the leave-one-out log-loss of the rows. y: the class, negative: left out; w: null for 1.
-void spode_losses(const AveragedCounts& m, const PackedCodes& codes, const std::int32_t* y, const double* w, double* out);
+// out (d): for each super-parent the leave-one-out log-loss of the rows. y: the class, negative: left out; w: null
+// for 1.
+void spode_losses(const AveragedCounts& m, const PackedCodes& codes, const std::int32_t* y, const double* w,
+                  double* out);
 
 }  // namespace tb

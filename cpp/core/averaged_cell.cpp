@@ -6,8 +6,14 @@
 namespace tb {
 
 AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, Removed removed)
-    : m_(m), c0_(c0), lanes_(lanes_for(m.classes)), classes_(std::min(lanes_, m.classes - c0)), removed_(removed),
-      table_((m.all_levels() + 1) * lanes_), root_((m.all_levels() + 1) * lanes_), family_(m.order * m.d()) {
+    : m_(m),
+      c0_(c0),
+      lanes_(lanes_for(m.classes)),
+      classes_(std::min(lanes_, m.classes - c0)),
+      removed_(removed),
+      table_((m.all_levels() + 1) * lanes_),
+      root_((m.all_levels() + 1) * lanes_),
+      family_(m.order * m.d()) {
   const std::size_t V = m.all_levels();
   for (std::size_t c = 0; c < lanes_; ++c) {
     const double* n = m.single + (c0 + (c < classes_ ? c : 0)) * V;
@@ -15,7 +21,8 @@ AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, Removed remo
       double total = 0.0;
       for (std::size_t v = m.first[j]; v < m.first[j + 1]; ++v) total += n[v];
       for (std::size_t v = m.first[j]; v < m.first[j + 1]; ++v) {
-        root_.data()[v * lanes_ + c] = smoothed(less(n[v], removed.own), less(total, removed.own), m.alpha, m.levels[j]);
+        root_.data()[v * lanes_ + c] =
+            smoothed(less(n[v], removed.own), less(total, removed.own), m.alpha, m.levels[j]);
       }
     }
     root_.data()[V * lanes_ + c] = 1.0;
@@ -83,9 +90,9 @@ void AveragedCell::fill(std::size_t cell) {
   const std::size_t item = m_.whole ? sizeof(std::uint32_t) : sizeof(double), cells = m_.tables.cells();
   const char* joint = static_cast<const char*>(m_.joint) + c0_ * cells * item;
   for (std::size_t l = m_.strength ? 1 : m_.order; l <= m_.order; ++l) {
-    TB_CALL(fill_cell, {joint, m_.whole, cells, classes_, lanes_, m_.d(), family_.data() + (l - 1) * m_.d(), m_.first.data(),
-                        value, l, m_.levels, m_.alpha, m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr, removed_.own,
-                        table_.data()});
+    TB_CALL(fill_cell, {joint, m_.whole, cells, classes_, lanes_, m_.d(), family_.data() + (l - 1) * m_.d(),
+                        m_.first.data(), value, l, m_.levels, m_.alpha,
+                        m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr, removed_.own, table_.data()});
     if (m_.strength && l < m_.order) include_parent(l);
   }
   for (std::size_t i = 0; i < m_.order; ++i) {

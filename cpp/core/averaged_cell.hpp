@@ -57,7 +57,8 @@ class AveragedCell {
 
   std::size_t lanes() const { return lanes_; }
   std::size_t classes() const { return classes_; }  // lanes in use
-  // (levels of all columns + 1, lanes): the probabilities; 1 for the levels of the parents, and last for a missing value.
+  // (levels of all columns + 1, lanes): the probabilities; 1 for the levels of the parents, and last for a missing
+  // value.
   double* table() { return table_.data(); }
   std::size_t length() const { return (m_.all_levels() + 1) * lanes_; }
   // P0 in the same form.
@@ -77,10 +78,10 @@ class AveragedCell {
   Removed removed_;
   AlignedArray table_, root_;
   Scaled start_[8];
-  std::vector<Family> family_;   // (order, d): beside the first, the first two, ... parents
+  std::vector<Family> family_;  // (order, d): beside the first, the first two, ... parents
   std::int32_t set_[kMostParents], ranked_[kMostParents];
-  double cells_even_ = 1.0;      // prod N_j
-  double seen_ = 0.0;            // n(S)
+  double cells_even_ = 1.0;  // prod N_j
+  double seen_ = 0.0;        // n(S)
 };
 
 }  // namespace tb

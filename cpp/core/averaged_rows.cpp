@@ -8,9 +8,12 @@ namespace {
 
 template <class F>
 void with_codes(const PackedCodes& codes, F&& f) {
-  if (codes.bytes == 1) f(static_cast<const std::uint8_t*>(codes.data));
-  else if (codes.bytes == 2) f(static_cast<const std::uint16_t*>(codes.data));
-  else f(static_cast<const std::uint32_t*>(codes.data));
+  if (codes.bytes == 1)
+    f(static_cast<const std::uint8_t*>(codes.data));
+  else if (codes.bytes == 2)
+    f(static_cast<const std::uint16_t*>(codes.data));
+  else
+    f(static_cast<const std::uint32_t*>(codes.data));
 }
 
 // out[r * step] = the place of each code of a column.
@@ -28,8 +31,10 @@ void place(const Code* code, std::size_t rows, std::size_t size, std::size_t fir
 AveragedRows::AveragedRows(const AveragedCounts& m, const PackedCodes& codes, std::size_t lanes, std::size_t most)
     : m_(m), codes_(codes), lanes_(lanes), wide_((m.all_levels() + 1) * lanes > 0xffff), key_(most), row_(most) {
   if ((m.all_levels() + 1) * lanes > 0xffffffffu) throw std::length_error("the columns have too many levels");
-  if (wide_) wide_place_.resize(most * m.d());
-  else narrow_place_.resize(most * m.d());
+  if (wide_)
+    wide_place_.resize(most * m.d());
+  else
+    narrow_place_.resize(most * m.d());
 }
 
 void AveragedRows::read(std::size_t begin, std::size_t rows) {
@@ -39,8 +44,10 @@ void AveragedRows::read(std::size_t begin, std::size_t rows) {
   with_codes(codes_, [&](const auto* code) {
     for (std::size_t j = 0; j < d; ++j) {
       const auto* column = code + j * codes_.n + begin;
-      if (wide_) place(column, rows, m_.size(j), m_.first[j], none, lanes_, wide_place_.data() + j, d);
-      else place(column, rows, m_.size(j), m_.first[j], none, lanes_, narrow_place_.data() + j, d);
+      if (wide_)
+        place(column, rows, m_.size(j), m_.first[j], none, lanes_, wide_place_.data() + j, d);
+      else
+        place(column, rows, m_.size(j), m_.first[j], none, lanes_, narrow_place_.data() + j, d);
     }
   });
 }

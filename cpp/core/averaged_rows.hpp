@@ -12,7 +12,7 @@ class AveragedRows {
  public:
   struct Group {
     std::uint32_t key;
-    std::size_t from;   // in row()
+    std::size_t from;  // in row()
     std::size_t count;
   };
 

@@ -15,7 +15,12 @@ constexpr double kUnit = kScaleBits * 0.693147180559945309417232121458;
 class ScoreBlock {
  public:
   ScoreBlock(const AveragedCounts& m, const PackedCodes& codes, std::size_t most, Removed removed)
-      : m_(m), removed_(removed), lanes_(lanes_for(m.classes)), rows_(m, codes, lanes_, most), sum_(most * 2 * lanes_), weight_(most) {}
+      : m_(m),
+        removed_(removed),
+        lanes_(lanes_for(m.classes)),
+        rows_(m, codes, lanes_, most),
+        sum_(most * 2 * lanes_),
+        weight_(most) {}
 
   void run(std::size_t begin, std::size_t rows, const double* weight, double min_count, double* out) {
     rows_.read(begin, rows);
@@ -97,8 +102,8 @@ class ScoreBlock {
   Removed removed_;
   std::size_t lanes_;
   AveragedRows rows_;
-  AlignedArray sum_;             // (rows, 2 * lanes)
-  std::vector<double> weight_;   // of the sets of parents used; -1: none
+  AlignedArray sum_;            // (rows, 2 * lanes)
+  std::vector<double> weight_;  // of the sets of parents used; -1: none
 };
 
 // Each block makes its own tables of probabilities: as few blocks as memory allows, but one for each thread unless they
@@ -107,13 +112,14 @@ std::size_t blocks_for(const AveragedCounts& m, std::size_t n) {
   constexpr std::size_t memory = 3 << 20, least = 512;
   const std::size_t row = 4 * m.d() + 16 * lanes_for(m.classes) + 16;
   const std::size_t most = std::max(least, memory / row);
-  return std::max((n + most - 1) / most, std::min<std::size_t>(static_cast<std::size_t>(threads()), (n + least - 1) / least));
+  return std::max((n + most - 1) / most,
+                  std::min<std::size_t>(static_cast<std::size_t>(threads()), (n + least - 1) / least));
 }
 
 }  // namespace
 
-void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count, Removed removed,
-                     double* out) {
+void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const double* weight, double min_count,
+                     Removed removed, double* out) {
   if (codes.n == 0) return;
   const std::size_t sets = choose(m.d(), m.order);
   std::vector<double> share(weight, weight + sets);  // sums of weights must not overflow

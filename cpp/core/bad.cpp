@@ -14,7 +14,8 @@ double value_at(const Column& c, std::size_t row) {
 
 double value_at(const RowList& b, std::size_t k, std::size_t column) {
   const char* row = b.x + static_cast<std::ptrdiff_t>(b.row[k]) * b.stride;
-  return b.dtype == Dtype::f64 ? reinterpret_cast<const double*>(row)[column] : static_cast<double>(reinterpret_cast<const float*>(row)[column]);
+  return b.dtype == Dtype::f64 ? reinterpret_cast<const double*>(row)[column]
+                               : static_cast<double>(reinterpret_cast<const float*>(row)[column]);
 }
 
 BadValue overflow(const Labelled& t, std::size_t j) {

@@ -8,8 +8,7 @@ namespace tb {
 template <class T>
 class Buffer {
  public:
-  explicit Buffer(std::size_t size)
-      : p_(static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}))) {}
+  explicit Buffer(std::size_t size) : p_(static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64}))) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer() { ::operator delete(p_, std::align_val_t{64}); }

@@ -15,16 +15,26 @@ double number_at(const char* p) {
 
 inline double number_at(const char* p, Dtype t) {
   switch (t) {
-    case Dtype::f64: return number_at<double>(p);
-    case Dtype::f32: return number_at<float>(p);
-    case Dtype::i8: return number_at<std::int8_t>(p);
-    case Dtype::i16: return number_at<std::int16_t>(p);
-    case Dtype::i32: return number_at<std::int32_t>(p);
-    case Dtype::i64: return number_at<std::int64_t>(p);
-    case Dtype::u16: return number_at<std::uint16_t>(p);
-    case Dtype::u32: return number_at<std::uint32_t>(p);
-    case Dtype::u64: return number_at<std::uint64_t>(p);
-    default: return number_at<std::uint8_t>(p);
+    case Dtype::f64:
+      return number_at<double>(p);
+    case Dtype::f32:
+      return number_at<float>(p);
+    case Dtype::i8:
+      return number_at<std::int8_t>(p);
+    case Dtype::i16:
+      return number_at<std::int16_t>(p);
+    case Dtype::i32:
+      return number_at<std::int32_t>(p);
+    case Dtype::i64:
+      return number_at<std::int64_t>(p);
+    case Dtype::u16:
+      return number_at<std::uint16_t>(p);
+    case Dtype::u32:
+      return number_at<std::uint32_t>(p);
+    case Dtype::u64:
+      return number_at<std::uint64_t>(p);
+    default:
+      return number_at<std::uint8_t>(p);
   }
 }
 

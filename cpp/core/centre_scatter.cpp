@@ -67,7 +67,8 @@ void mirror(const Stripe& at, std::size_t d) {
 
 }  // namespace
 
-std::size_t centre_scatter(const ScatterShape& shape, const double* shift, const double* n, double* sums, double* low, double* s) {
+std::size_t centre_scatter(const ScatterShape& shape, const double* shift, const double* n, double* sums, double* low,
+                           double* s) {
   const std::size_t d = shape.d, classes = shape.classes;
   std::vector<double> offset(classes * d);
   std::vector<std::size_t> bad(1 + (shape.pooled ? 1 : classes) * ((d + kStripe - 1) / kStripe), d);

@@ -20,9 +20,12 @@ class Reader {
     }
   }
   bool step(const T* code, std::uint32_t bins, std::uint32_t* cell, std::size_t n) const {
-    if constexpr (sizeof(T) == 1) return TB_CALL(step_cells8, code, lut_, bins, cell, n);
-    else if constexpr (sizeof(T) == 2) return TB_CALL(step_cells16, code, map_, levels_, bins, cell, n);
-    else return TB_CALL(step_cells32, code, map_, levels_, bins, cell, n);
+    if constexpr (sizeof(T) == 1)
+      return TB_CALL(step_cells8, code, lut_, bins, cell, n);
+    else if constexpr (sizeof(T) == 2)
+      return TB_CALL(step_cells16, code, map_, levels_, bins, cell, n);
+    else
+      return TB_CALL(step_cells32, code, map_, levels_, bins, cell, n);
   }
 
  private:
@@ -39,10 +42,12 @@ struct Readers {
   std::vector<std::uint32_t> bins;
 
   Readers(const Chains& chains, std::size_t i) {
-    for (std::int64_t p = chains.parent_start[i]; p < chains.parent_start[i + 1]; ++p) add(chains.views, chains.parent[p]);
+    for (std::int64_t p = chains.parent_start[i]; p < chains.parent_start[i + 1]; ++p)
+      add(chains.views, chains.parent[p]);
     if (chains.child[i] >= 0) add(chains.views, chains.child[i]);
   }
-  bool step(std::size_t which, const T* codes, std::size_t n, std::size_t first, std::uint32_t* cell, std::size_t rows) const {
+  bool step(std::size_t which, const T* codes, std::size_t n, std::size_t first, std::uint32_t* cell,
+            std::size_t rows) const {
     return reader[which].step(codes + column[which] * n + first, bins[which], cell, rows);
   }
 

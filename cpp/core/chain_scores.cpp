@@ -13,7 +13,12 @@ struct Cells {
 
   Cells(const Chains& chains, std::size_t i, const Readers<T>& reader, const T* codes, std::size_t n, std::size_t first,
         std::size_t rows)
-      : read(reader), parents(chains.parents(i)), bins(chains.bins(i)), cell(rows), child(rows, 0), last(rows, kNoCell) {
+      : read(reader),
+        parents(chains.parents(i)),
+        bins(chains.bins(i)),
+        cell(rows),
+        child(rows, 0),
+        last(rows, kNoCell) {
     if (chains.child[i] >= 0) read.step(parents, codes, n, first, child.data(), rows);
   }
   // each(l): cell holds where the rows are in rung l
@@ -26,7 +31,8 @@ struct Cells {
         old = context;
         if (read.step(l - 1, codes, n, first, context.data(), cell.size())) {
           for (std::size_t r = 0; r < cell.size(); ++r) {
-            if (context[r] == kNoCell && old[r] != kNoCell) last[r] = static_cast<std::uint32_t>(passed + old[r] * bins);
+            if (context[r] == kNoCell && old[r] != kNoCell)
+              last[r] = static_cast<std::uint32_t>(passed + old[r] * bins);
           }
         }
         passed += contexts * bins;
@@ -34,7 +40,8 @@ struct Cells {
       }
       if (!each.wants(l, parents)) continue;
       for (std::size_t r = 0; r < cell.size(); ++r) {
-        const std::uint32_t at = context[r] == kNoCell ? last[r] : static_cast<std::uint32_t>(passed + context[r] * bins);
+        const std::uint32_t at =
+            context[r] == kNoCell ? last[r] : static_cast<std::uint32_t>(passed + context[r] * bins);
         cell[r] = child[r] == kNoCell ? kNoCell : at + child[r];
       }
       each(l);
@@ -60,7 +67,8 @@ void add_chains(const Chains& chains, const Log* logs, std::size_t classes, cons
           TB_CALL(add_cells, from, cells.cell.data(), some, classes, scale, to);
         } else {
           for (std::size_t r = 0; r < some; ++r) {
-            for (std::size_t c = 0; c < classes && cells.cell[r] != kNoCell; ++c) to[r * classes + c] += scale * from[cells.cell[r] * classes + c];
+            for (std::size_t c = 0; c < classes && cells.cell[r] != kNoCell; ++c)
+              to[r * classes + c] += scale * from[cells.cell[r] * classes + c];
           }
         }
       };
@@ -82,8 +90,11 @@ void add_chains(const Chains& chains, const Log* logs, std::size_t classes, cons
           if (l < parents) to(column[l], -scale);
         }
       };
-      if (planes.of[i] >= 0) cells.climb(codes, n, first, Whole{add, static_cast<std::size_t>(planes.of[i]), planes.scale[i]});
-      else cells.climb(codes, n, first, Steps{add, readers[i].column.data(), cells.parents, planes.count - 1, planes.scale[i]});
+      if (planes.of[i] >= 0)
+        cells.climb(codes, n, first, Whole{add, static_cast<std::size_t>(planes.of[i]), planes.scale[i]});
+      else
+        cells.climb(codes, n, first,
+                    Steps{add, readers[i].column.data(), cells.parents, planes.count - 1, planes.scale[i]});
     }
   });
 }

@@ -14,8 +14,8 @@
 namespace tb {
 namespace {
 
-constexpr double kMost = 1e30;       // weight of all rows, and strength, in floats
-constexpr float kLeast = 1e-30f;     // strength: a context that was never met keeps the estimate above
+constexpr double kMost = 1e30;    // weight of all rows, and strength, in floats
+constexpr float kLeast = 1e-30f;  // strength: a context that was never met keeps the estimate above
 
 // One rung: the counts of a chain with some of its parents.
 struct Rung {
@@ -28,10 +28,12 @@ struct Rung {
 // What one thread needs for a chain.
 class Learner {
  public:
-  Learner(const Chains& chains, std::size_t classes, const Smooth& smooth) : chains_(chains), K_(classes), smooth_(smooth) {}
+  Learner(const Chains& chains, std::size_t classes, const Smooth& smooth)
+      : chains_(chains), K_(classes), smooth_(smooth) {}
 
   template <class T, class Count>
-  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, double scale, double* strengths, float* logs, float* terms) {
+  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, double scale, double* strengths, float* logs,
+             float* terms) {
     begin(i, counts + chains_.counts[i] * K_);
     read_rows(i, rows);
     start_rows(rows);
@@ -47,18 +49,24 @@ class Learner {
         out += K_;
         continue;
       }
-      if (laplace) strengths[l] = smooth_.alpha * static_cast<double>(of_child_ ? bins_ : K_);
-      else if (!smooth_.given) strengths[l] = choose(rung, context, rows);
+      if (laplace)
+        strengths[l] = smooth_.alpha * static_cast<double>(of_child_ ? bins_ : K_);
+      else if (!smooth_.given)
+        strengths[l] = choose(rung, context, rows);
       const float a = std::max(static_cast<float>(std::min(strengths[l], kMost)), kLeast);
       if (laplace) start_again(context, rows, above);
       share(rung, a);
-      const LeaveOut out_of{rows.n, K_, bins_, context, child_.data(), rows.y, unit_.data(), rung.n.data(),
-                            rung.total.data(), rung.share.data(), a, p_.data()};
-      if (of_child_) TB_CALL(leave_out_child, out_of);
-      else TB_CALL(leave_out_class, out_of);
+      const LeaveOut out_of{rows.n, K_,           bins_,         context,           child_.data(),
+                            rows.y, unit_.data(), rung.n.data(), rung.total.data(), rung.share.data(),
+                            a,      p_.data()};
+      if (of_child_)
+        TB_CALL(leave_out_child, out_of);
+      else
+        TB_CALL(leave_out_class, out_of);
       const std::size_t inner = l == 0 || laplace ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
       here.resize(rung.n.size());
-      TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_, !of_child_, here.data());
+      TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_, !of_child_,
+              here.data());
       TB_CALL(logs_of, here.data(), out, here.size());
       out += here.size();
       if (!laplace) above.swap(here);
@@ -75,7 +83,9 @@ class Learner {
     rungs_.resize(std::max(rungs_.size(), parents_ + 1));
     std::size_t contexts = 1;
     for (std::size_t l = 0; l <= parents_; ++l) {
-      if (l > 0) contexts *= static_cast<std::size_t>(chains_.views.bins[chains_.parent[chains_.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
+      if (l > 0)
+        contexts *= static_cast<std::size_t>(
+            chains_.views.bins[chains_.parent[chains_.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
       rungs_[l].contexts = contexts;
     }
     const std::size_t row = bins_ * K_;
@@ -83,7 +93,9 @@ class Learner {
     if constexpr (std::is_same_v<Count, double>) {  // weights that a float has no room for: only their shares matter
       double sum = 0;
       for (std::size_t e = 0; e < contexts * row; ++e) sum += counts[e];
-      if (sum > kMost) for (std::size_t e = 0; e < contexts * row; ++e) rungs_[parents_].n[e] = static_cast<float>(counts[e] * (kMost / sum));
+      if (sum > kMost)
+        for (std::size_t e = 0; e < contexts * row; ++e)
+          rungs_[parents_].n[e] = static_cast<float>(counts[e] * (kMost / sum));
     }
     for (std::size_t l = parents_; l-- > 0;) {
       const std::vector<float>& from = rungs_[l + 1].n;
@@ -128,7 +140,8 @@ class Learner {
     child_.assign(rows.n, 0);
     if (of_child_) read.step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
     context_.assign((parents_ + 1) * rows.n, 0);
-    for (std::size_t r = 0; r < rows.n; ++r) if (rows.y[r] < 0) context_[r] = kNoCell;
+    for (std::size_t r = 0; r < rows.n; ++r)
+      if (rows.y[r] < 0) context_[r] = kNoCell;
     for (std::size_t l = 1; l <= parents_; ++l) {
       std::uint32_t* here = context_.data() + l * rows.n;
       std::copy(here - rows.n, here, here);
@@ -159,7 +172,8 @@ class Learner {
     }
   }
   template <class T>
-  void start_again(const std::uint32_t* context, const Rows<T>& rows, std::vector<float>& above) {  // Laplace: towards all bins alike
+  void start_again(const std::uint32_t* context, const Rows<T>& rows,
+                   std::vector<float>& above) {  // Laplace: towards all bins alike
     above = base_;
     for (std::size_t r = 0; r < rows.n; ++r) {
       if (child_[r] == kNoCell || context[r] == kNoCell) continue;
@@ -188,10 +202,11 @@ class Learner {
       weight_.push_back(0), above_.push_back(1), below_.push_back(1), prior_.push_back(1);
     }
     sum_.assign(smooth_.grid_size, 0.0);
-    TB_CALL(add_log_likelihoods, weight_.data(), above_.data(), below_.data(), prior_.data(), weight_.size(), smooth_.grid,
-            smooth_.grid_size, sum_.data());
+    TB_CALL(add_log_likelihoods, weight_.data(), above_.data(), below_.data(), prior_.data(), weight_.size(),
+            smooth_.grid, smooth_.grid_size, sum_.data());
     std::size_t best = smooth_.grid_size - 1;  // nothing to say: the estimate above
-    for (std::size_t g = 0; g < smooth_.grid_size && !weight_.empty(); ++g) if (g == 0 || sum_[g] > sum_[best]) best = g;
+    for (std::size_t g = 0; g < smooth_.grid_size && !weight_.empty(); ++g)
+      if (g == 0 || sum_[g] > sum_[best]) best = g;
     return smooth_.grid[best];
   }
 
@@ -216,7 +231,8 @@ class Learner {
 
 }  // namespace
 
-Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std::int32_t* p, const std::int64_t* p_start)
+Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std::int32_t* p,
+               const std::int64_t* p_start)
     : views(v), count(n), child(of), parent(p), parent_start(p_start), counts(n + 1, 0), rungs(n + 1, 0) {
   constexpr std::size_t most = std::size_t{1} << 31;
   for (std::size_t i = 0; i < n; ++i) {
@@ -244,22 +260,23 @@ void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes
       const std::int32_t* y = rows.y + first;
       for (std::size_t r = 0; r < some; ++r) {
         if (cell[r] == kNoCell || y[r] < 0) continue;
-        to[cell[r] * classes + static_cast<std::size_t>(y[r])] += rows.w ? static_cast<Count>(rows.w[first + r]) : Count{1};
+        to[cell[r] * classes + static_cast<std::size_t>(y[r])] +=
+            rows.w ? static_cast<Count>(rows.w[first + r]) : Count{1};
       }
     }
   });
 }
 
 template <class T, class Count>
-void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows, const Smooth& smooth,
-                  const Planes& planes, double* strengths, float* logs, float* terms) {
+void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
+                  const Smooth& smooth, const Planes& planes, double* strengths, float* logs, float* terms) {
   std::vector<std::vector<std::size_t>> of(planes.count);  // a plane belongs to one thread, its chains come in order
   for (std::size_t i = 0; i < chains.count; ++i) of[static_cast<std::size_t>(planes.of[i])].push_back(i);
   parallel_for(planes.count, [&](std::size_t plane, int) {
     Learner learner(chains, classes, smooth);
     for (const std::size_t i : of[plane]) {
-      learner.learn(i, counts, rows, planes.scale[i], strengths + chains.parent_start[i] + static_cast<std::int64_t>(i), logs,
-                    terms ? terms + plane * rows.n * classes : nullptr);
+      learner.learn(i, counts, rows, planes.scale[i], strengths + chains.parent_start[i] + static_cast<std::int64_t>(i),
+                    logs, terms ? terms + plane * rows.n * classes : nullptr);
     }
   });
 }
@@ -277,13 +294,15 @@ void laplace_chains(const Chains& chains, const Count* counts, std::size_t class
       for (std::size_t u = 0; u < n.size(); u += row) {
         for (std::size_t e = 0; e < row; ++e) {
           double total = 0;
-          for (std::size_t x = chains.child[i] < 0 ? 0 : e % classes; x < row; x += chains.child[i] < 0 ? 1 : classes) total += n[u + x];
+          for (std::size_t x = chains.child[i] < 0 ? 0 : e % classes; x < row; x += chains.child[i] < 0 ? 1 : classes)
+            total += n[u + x];
           const double below = total + alpha * levels;
           to[u + e] = std::log(below > 0 ? (n[u + e] + alpha * levels * (1.0 / levels)) / below : 1.0 / levels);
         }
       }
       if (l == 0) break;
-      const auto inner = static_cast<std::size_t>(chains.views.bins[chains.parent[chains.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
+      const auto inner = static_cast<std::size_t>(
+          chains.views.bins[chains.parent[chains.parent_start[i] + static_cast<std::int64_t>(l) - 1]]);
       std::vector<double> less(n.size() / inner, 0.0);
       for (std::size_t e = 0; e < n.size(); ++e) less[e / (inner * row) * row + e % row] += n[e];
       n = std::move(less);
@@ -293,12 +312,12 @@ void laplace_chains(const Chains& chains, const Count* counts, std::size_t class
 template void laplace_chains(const Chains&, const std::uint32_t*, std::size_t, double, double*);
 template void laplace_chains(const Chains&, const double*, std::size_t, double, double*);
 
-#define TB_CHAINS(T)                                                                                                        \
-  template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                                   \
-  template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                                          \
-  template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&, const Smooth&, const Planes&, \
-                             double*, float*, float*);                                                                      \
-  template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Planes&,        \
+#define TB_CHAINS(T)                                                                                                  \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, std::uint32_t*);                             \
+  template void count_chains(const Chains&, const Rows<T>&, std::size_t, double*);                                    \
+  template void learn_chains(const Chains&, const std::uint32_t*, std::size_t, const Rows<T>&, const Smooth&,         \
+                             const Planes&, double*, float*, float*);                                                 \
+  template void learn_chains(const Chains&, const double*, std::size_t, const Rows<T>&, const Smooth&, const Planes&, \
                              double*, float*, float*);
 TB_CHAINS(std::uint8_t)
 TB_CHAINS(std::uint16_t)

@@ -4,7 +4,8 @@
 //   P_l(x | c, p1 … pl) = (n(x, c, p1 … pl) + a_l P_{l-1}) / (n(c, p1 … pl) + a_l),   l = 0 … k,
 //   P_{-1}(x) = (n(x) + 1 / v) / (n + 1),   v the number of bins of x.
 // A chain without a child estimates the class itself:
-//   P_l(c | p1 … pl) = (n(c, p1 … pl) + a_l P_{l-1}) / (n(p1 … pl) + a_l),   l = 1 … k,   P_0(c) = (n(c) + 1 / K) / (n + 1).
+//   P_l(c | p1 … pl) = (n(c, p1 … pl) + a_l P_{l-1}) / (n(p1 … pl) + a_l),   l = 1 … k,   P_0(c) = (n(c) + 1 / K) / (n
+//   + 1).
 // A context that was never met keeps the estimate of the one above. Only the counts with all parents are kept: those of
 // fewer parents are sums of them.
 //
@@ -21,7 +22,8 @@ constexpr std::uint8_t kNoBin = 255;  // such a row takes no part beyond the par
 struct Views {
   std::size_t count;
   const std::int32_t* column;
-  const std::int64_t* start;  // (count + 1) of each map: a bin for each level of the column, and last one for a missing value
+  const std::int64_t*
+      start;  // (count + 1) of each map: a bin for each level of the column, and last one for a missing value
   const std::uint8_t* map;
   const std::int32_t* bins;
 
@@ -31,7 +33,7 @@ struct Views {
 struct Chains {
   Views views;
   std::size_t count;
-  const std::int32_t* child;  // a view, or −1: the class
+  const std::int32_t* child;   // a view, or −1: the class
   const std::int32_t* parent;  // views
   const std::int64_t* parent_start;
   std::vector<std::size_t> counts;  // (count + 1): where the counts of each chain begin, in cells
@@ -73,11 +75,12 @@ struct Planes {
 };
 
 // Reads counts. strengths: (parents + 1 of each chain, one after another), by the leave-one-out log-likelihood of the
-// rows' own class; as they are, if smooth.given. logs (rung cells, classes): log P. terms (planes, rows, classes): log P of the rows, each without
-// itself (a unit of its weight at most), times scale, 0 where the child is missing. The rows must be among those counted.
+// rows' own class; as they are, if smooth.given. logs (rung cells, classes): log P. terms (planes, rows, classes): log
+// P of the rows, each without itself (a unit of its weight at most), times scale, 0 where the child is missing. The
+// rows must be among those counted.
 template <class T, class Count>
-void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows, const Smooth& smooth,
-                  const Planes& planes, double* strengths, float* logs, float* terms);
+void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
+                  const Smooth& smooth, const Planes& planes, double* strengths, float* logs, float* terms);
 
 // logs (rung cells, classes): log (n + alpha) / (total + alpha v), to the last bit what core/families.cpp says.
 template <class Count>

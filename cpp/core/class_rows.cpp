@@ -16,7 +16,8 @@ constexpr std::size_t kManyClasses = 512;
 bool readable_in_place(const Columns& x) {
   if (x.d == 0 || !x.row_major || (x.col[0].dtype != Dtype::f64 && x.col[0].dtype != Dtype::f32)) return false;
   const auto size = static_cast<std::ptrdiff_t>(item_size(x.col[0].dtype));
-  return reinterpret_cast<std::uintptr_t>(x.col[0].data) % static_cast<std::uintptr_t>(size) == 0 && x.col[0].stride % size == 0;
+  return reinterpret_cast<std::uintptr_t>(x.col[0].data) % static_cast<std::uintptr_t>(size) == 0 &&
+         x.col[0].stride % size == 0;
 }
 
 }  // namespace
@@ -25,9 +26,12 @@ bool readable_in_place(const Columns& x) {
 // costs little beside adding its rows.
 Plan::Plan(const Labelled& table) : t(table), direct(readable_in_place(t.x)) {
   chunk_rows = std::clamp<std::size_t>(kChunkCells / std::max<std::size_t>(t.x.d, 1), 64, kMostRows);
-  by_class = direct && t.classes > kManyClasses && t.x.n > chunk_rows && t.x.n < std::numeric_limits<std::uint32_t>::max();
-  if (by_class) order = rows_by_class(t.y, t.w, t.x.n, t.classes);
-  else chunk_rows = std::clamp(32 * t.classes, chunk_rows, kMostRows);
+  by_class =
+      direct && t.classes > kManyClasses && t.x.n > chunk_rows && t.x.n < std::numeric_limits<std::uint32_t>::max();
+  if (by_class)
+    order = rows_by_class(t.y, t.w, t.x.n, t.classes);
+  else
+    chunk_rows = std::clamp(32 * t.classes, chunk_rows, kMostRows);
   const std::size_t rows = by_class ? order.row.size() : t.x.n;
   chunks = (rows + chunk_rows - 1) / chunk_rows;
 }
@@ -72,7 +76,8 @@ bool ClassRows::next(RowList& block) {
     list(begin, end);
     sort();
     block.x = as_rows(begin, end);
-    if (plan_.direct && block.stride > 0 && end < end_) block.ahead = block.x + static_cast<std::ptrdiff_t>(end - begin) * block.stride;
+    if (plan_.direct && block.stride > 0 && end < end_)
+      block.ahead = block.x + static_cast<std::ptrdiff_t>(end - begin) * block.stride;
   }
   block.dtype = plan_.direct ? t_.x.col[0].dtype : Dtype::f64;
   block.d = t_.x.d;
@@ -80,8 +85,10 @@ bool ClassRows::next(RowList& block) {
   block.row = row_.data();
   block.slot = slot_.data();
   block.w = t_.w ? w_.data() : nullptr;
-  if (t_.w) for (std::size_t k = 0; k < m_; ++k) weight_[slot_[k]] += w_[k];
-  else for (std::size_t s = 0; s < slots(); ++s) weight_[s] += count_[s];
+  if (t_.w)
+    for (std::size_t k = 0; k < m_; ++k) weight_[slot_[k]] += w_[k];
+  else
+    for (std::size_t s = 0; s < slots(); ++s) weight_[s] += count_[s];
   return true;
 }
 

@@ -14,8 +14,15 @@ constexpr std::size_t kSamples = 16;  // rows per class, if there are so many
 class Shifts {
  public:
   Shifts(const ClassTable& t, bool complete)
-      : t_(t), complete_(complete), origin_(t.classes * t.x.d), sum_(origin_.size()), seen_(origin_.size()),
-        rows_(t.classes), lacking_(t.classes, t.x.d), lacking_classes_(t.x.d > 0 ? t.classes : 0), x_(t.x.d) {}
+      : t_(t),
+        complete_(complete),
+        origin_(t.classes * t.x.d),
+        sum_(origin_.size()),
+        seen_(origin_.size()),
+        rows_(t.classes),
+        lacking_(t.classes, t.x.d),
+        lacking_classes_(t.x.d > 0 ? t.classes : 0),
+        x_(t.x.d) {}
 
   bool done() const { return lacking_classes_ == 0; }
   std::uint32_t rows(std::size_t c) const { return rows_[c]; }

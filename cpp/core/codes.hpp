@@ -16,7 +16,11 @@ class Codes {
  public:
   Codes() : Codes(0, 0) {}
   Codes(std::size_t rows, std::size_t levels)
-      : rows_(rows), bytes_(levels <= 127 ? 1 : levels <= 32767 ? 2 : 4), data_(new char[rows * bytes_]) {}
+      : rows_(rows),
+        bytes_(levels <= 127     ? 1
+               : levels <= 32767 ? 2
+                                 : 4),
+        data_(new char[rows * bytes_]) {}
 
   std::size_t rows() const { return rows_; }
   Dtype dtype() const { return bytes_ == 1 ? Dtype::i8 : bytes_ == 2 ? Dtype::i16 : Dtype::i32; }
@@ -34,9 +38,12 @@ class Codes {
       for (std::size_t i = 0; i < rows; ++i) block[i] = code(done + i);
       for (std::size_t i = 0; i < rows; ++i) largest = std::max(largest, block[i]);
       while (largest > largest_code()) widen(first + done);
-      if (bytes_ == 1) store<std::int8_t>(first + done, block, rows);
-      else if (bytes_ == 2) store<std::int16_t>(first + done, block, rows);
-      else store<std::int32_t>(first + done, block, rows);
+      if (bytes_ == 1)
+        store<std::int8_t>(first + done, block, rows);
+      else if (bytes_ == 2)
+        store<std::int16_t>(first + done, block, rows);
+      else
+        store<std::int32_t>(first + done, block, rows);
     }
   }
 
@@ -59,8 +66,10 @@ class Codes {
 
   void widen(std::size_t written) {
     std::unique_ptr<char[]> wider(new char[rows_ * bytes_ * 2]);
-    if (bytes_ == 1) copy<std::int16_t, std::int8_t>(wider.get(), written);
-    else copy<std::int32_t, std::int16_t>(wider.get(), written);
+    if (bytes_ == 1)
+      copy<std::int16_t, std::int8_t>(wider.get(), written);
+    else
+      copy<std::int32_t, std::int16_t>(wider.get(), written);
     data_ = std::move(wider);
     bytes_ *= 2;
   }

@@ -10,10 +10,19 @@ enum class Dtype : std::uint8_t { f64, f32, i8, i16, i32, i64, u8, u16, u32, u64
 
 inline std::size_t item_size(Dtype t) {
   switch (t) {
-    case Dtype::f64: case Dtype::i64: case Dtype::u64: return 8;
-    case Dtype::f32: case Dtype::i32: case Dtype::u32: return 4;
-    case Dtype::i16: case Dtype::u16: return 2;
-    default: return 1;
+    case Dtype::f64:
+    case Dtype::i64:
+    case Dtype::u64:
+      return 8;
+    case Dtype::f32:
+    case Dtype::i32:
+    case Dtype::u32:
+      return 4;
+    case Dtype::i16:
+    case Dtype::u16:
+      return 2;
+    default:
+      return 1;
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kPrivateCells = 1 << 19;  // a thread's own tables take at most 2 MB
 constexpr std::size_t kTileBytes = 3 << 13;     // rows counted column by column while in the first-level cache
 constexpr std::size_t kStripBytes = 512;
-constexpr std::size_t kSmall = 1 << 15;         // cells
+constexpr std::size_t kSmall = 1 << 15;  // cells
 constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max();
 
 struct Task {
@@ -34,7 +34,8 @@ template <class T>
 std::uint64_t place_as(const char* p) {
   T v;
   __builtin_memcpy(&v, p, sizeof v);
-  if constexpr (std::numeric_limits<T>::is_signed) return v < -1 ? kHuge : static_cast<std::uint64_t>(static_cast<std::int64_t>(v) + 1);
+  if constexpr (std::numeric_limits<T>::is_signed)
+    return v < -1 ? kHuge : static_cast<std::uint64_t>(static_cast<std::int64_t>(v) + 1);
   const auto u = static_cast<std::uint64_t>(v);
   return u >= kHuge - 1 ? kHuge - 1 : u + 1;
 }
@@ -43,14 +44,22 @@ std::uint64_t place_as(const char* p) {
 std::uint64_t place_at(const Column& c, std::size_t i) {
   const char* p = c.data + static_cast<std::ptrdiff_t>(i) * c.stride;
   switch (c.dtype) {
-    case Dtype::i8: return place_as<std::int8_t>(p);
-    case Dtype::i16: return place_as<std::int16_t>(p);
-    case Dtype::i32: return place_as<std::int32_t>(p);
-    case Dtype::i64: return place_as<std::int64_t>(p);
-    case Dtype::u16: return place_as<std::uint16_t>(p);
-    case Dtype::u32: return place_as<std::uint32_t>(p);
-    case Dtype::u64: return place_as<std::uint64_t>(p);
-    default: return place_as<std::uint8_t>(p);
+    case Dtype::i8:
+      return place_as<std::int8_t>(p);
+    case Dtype::i16:
+      return place_as<std::int16_t>(p);
+    case Dtype::i32:
+      return place_as<std::int32_t>(p);
+    case Dtype::i64:
+      return place_as<std::int64_t>(p);
+    case Dtype::u16:
+      return place_as<std::uint16_t>(p);
+    case Dtype::u32:
+      return place_as<std::uint32_t>(p);
+    case Dtype::u64:
+      return place_as<std::uint64_t>(p);
+    default:
+      return place_as<std::uint8_t>(p);
   }
 }
 
@@ -103,7 +112,8 @@ class Counter {
         const std::size_t width = std::min(strip, j1_ - j);
         const Column& c = x.col[j];
         TB_CALL(most_places, c.data + static_cast<std::ptrdiff_t>(i) * c.stride, c.stride, c.dtype, e - i, width, most);
-        for (std::size_t k = 0; k < width; ++k) if (!add_tile(j + k, i, e, most[k])) return false;
+        for (std::size_t k = 0; k < width; ++k)
+          if (!add_tile(j + k, i, e, most[k])) return false;
       }
     }
     return true;
@@ -118,7 +128,11 @@ class Counter {
 
   Codes codes(std::size_t j, std::size_t i, std::size_t e) const {
     const Column& c = task_.t.x.col[j];
-    return {c.data + static_cast<std::ptrdiff_t>(i) * c.stride, c.stride, c.dtype, e - i, cls_.data() + (i - begin_),
+    return {c.data + static_cast<std::ptrdiff_t>(i) * c.stride,
+            c.stride,
+            c.dtype,
+            e - i,
+            cls_.data() + (i - begin_),
             task_.t.w ? task_.t.w + i : nullptr};
   }
 
@@ -140,8 +154,10 @@ class Counter {
         return true;
       }
     }
-    if constexpr (sizeof(N) == 4) TB_CALL(count_codes, codes(j, i, e), table.places());
-    else TB_CALL(weigh_codes, codes(j, i, e), table.places());
+    if constexpr (sizeof(N) == 4)
+      TB_CALL(count_codes, codes(j, i, e), table.places());
+    else
+      TB_CALL(weigh_codes, codes(j, i, e), table.places());
     return true;
   }
 
@@ -165,7 +181,8 @@ class Counter {
       if (cls_[i - begin_] >= task_.t.classes) continue;
       for (std::size_t j = j0_; j < j1_; ++j) {
         const std::uint64_t place = place_at(task_.t.x.col[j], i);
-        if (place != kHuge && place > task_.limit) return BadValue{BadValue::code, i, j, static_cast<double>(place - 1)};
+        if (place != kHuge && place > task_.limit)
+          return BadValue{BadValue::code, i, j, static_cast<double>(place - 1)};
       }
     }
     throw std::logic_error("a code beyond the limit was seen and not found again");
@@ -208,7 +225,8 @@ CodeCounts by_rows(const Task& task) {
       if (!mine) mine = std::make_unique<Counter<std::uint32_t>>(task, 0, d, kPrivateCells);
       if (const std::optional<BadValue> bad = mine->add(b)) {
         first.offer(*bad);
-        for (std::size_t now = last; b < now && !last.compare_exchange_weak(now, b);) {}
+        for (std::size_t now = last; b < now && !last.compare_exchange_weak(now, b);) {
+        }
       }
     } catch (...) {
       last = 0;
@@ -219,10 +237,12 @@ CodeCounts by_rows(const Task& task) {
   CodeCounts out;
   for (std::size_t j = 0; j < d; ++j) {
     auto size = static_cast<std::size_t>(task.size[j]);
-    for (const auto& c : own) if (c) size = std::max(size, c->table(j).levels());
+    for (const auto& c : own)
+      if (c) size = std::max(size, c->table(j).levels());
     out.size.push_back(static_cast<std::int64_t>(size));
     out.table.emplace_back(task.t.classes * size, 0.0);
-    for (const auto& c : own) if (c) c->table(j).add_to(out.table[j].data(), size);
+    for (const auto& c : own)
+      if (c) c->table(j).add_to(out.table[j].data(), size);
   }
   return out;
 }

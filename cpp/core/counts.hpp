@@ -9,9 +9,9 @@
 namespace tb {
 
 struct CodeCounts {
-  std::vector<std::int64_t> size;           // of each column
-  std::vector<std::vector<double>> table;   // of each column: (classes, size)
-  std::size_t total() const;                // sum of the sizes
+  std::vector<std::int64_t> size;          // of each column
+  std::vector<std::vector<double>> table;  // of each column: (classes, size)
+  std::size_t total() const;               // sum of the sizes
   // (classes, total()): column j from sum(size[:j]) on.
   void write(std::size_t classes, double* out) const;
 };

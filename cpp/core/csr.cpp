@@ -15,7 +15,7 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kPieces = 32;    // about so many pieces of work at least, if the matrix is large
+constexpr std::size_t kPieces = 32;      // about so many pieces of work at least, if the matrix is large
 constexpr std::size_t kSmall = 1 << 15;  // stored values that are not worth a piece of their own
 
 std::size_t start_of(const Csr& x, std::size_t i) {
@@ -30,10 +30,14 @@ std::size_t index_of(const Csr& x, std::size_t p) {
 
 double value_of(const Csr& x, std::size_t p) {
   switch (x.value_type) {
-    case Dtype::f64: return static_cast<const double*>(x.value)[p];
-    case Dtype::f32: return static_cast<double>(static_cast<const float*>(x.value)[p]);
-    case Dtype::i64: return static_cast<double>(static_cast<const std::int64_t*>(x.value)[p]);
-    default: return static_cast<double>(static_cast<const std::int32_t*>(x.value)[p]);
+    case Dtype::f64:
+      return static_cast<const double*>(x.value)[p];
+    case Dtype::f32:
+      return static_cast<double>(static_cast<const float*>(x.value)[p]);
+    case Dtype::i64:
+      return static_cast<double>(static_cast<const std::int64_t*>(x.value)[p]);
+    default:
+      return static_cast<double>(static_cast<const std::int32_t*>(x.value)[p]);
   }
 }
 
@@ -154,7 +158,8 @@ std::size_t first_infinite(const double* out, std::size_t classes, std::size_t d
 
 }  // namespace
 
-void csr_sums(const Csr& x, const std::int32_t* y, const double* w, std::size_t classes, const double* threshold, double* out) {
+void csr_sums(const Csr& x, const std::int32_t* y, const double* w, std::size_t classes, const double* threshold,
+              double* out) {
   const ClassList rows = rows_by_class(y, w, x.n, classes);
   const std::vector<Piece> all = pieces(x, rows, classes);
   Task t{x, w, threshold, out, rows, all};
@@ -172,9 +177,11 @@ void csr_sums(const Csr& x, const std::int32_t* y, const double* w, std::size_t 
 }
 
 void check_csr(const Csr& x, std::size_t nnz) {
-  if (start_of(x, 0) != 0 || start_of(x, x.n) != nnz) throw std::invalid_argument("CSR indptr must run from 0 to the number of stored values");
+  if (start_of(x, 0) != 0 || start_of(x, x.n) != nnz)
+    throw std::invalid_argument("CSR indptr must run from 0 to the number of stored values");
   for (std::size_t i = 0; i < x.n; ++i) {
-    if (start_of(x, i) > start_of(x, i + 1)) throw std::invalid_argument("CSR indptr falls at row " + std::to_string(i));
+    if (start_of(x, i) > start_of(x, i + 1))
+      throw std::invalid_argument("CSR indptr falls at row " + std::to_string(i));
   }
   constexpr std::size_t block = 1 << 18;
   std::atomic<bool> outside{false};

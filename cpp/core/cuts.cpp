@@ -169,9 +169,12 @@ void digitize(const Columns& x, const Rows& rows, const std::int64_t* size, cons
     const auto m = static_cast<std::size_t>(size[t.column]);
     const auto count = [&](auto* code) { TB_CALL(count_cuts, t.value, t.count, start[t.column], m, code + t.first); };
     switch (code_size(m)) {
-      case 1: return count(static_cast<std::int8_t*>(out[t.column]));
-      case 2: return count(static_cast<std::int16_t*>(out[t.column]));
-      default: return count(static_cast<std::int32_t*>(out[t.column]));
+      case 1:
+        return count(static_cast<std::int8_t*>(out[t.column]));
+      case 2:
+        return count(static_cast<std::int16_t*>(out[t.column]));
+      default:
+        return count(static_cast<std::int32_t*>(out[t.column]));
     }
   });
 }

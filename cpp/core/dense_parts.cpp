@@ -65,10 +65,12 @@ class GaussianPart final : public Part {
       : cols_(cols),
         centre_(cols.d, 0.0),
         offset_(classes * cols.d),
-        terms_{terms, terms + classes * cols.d, terms + 2 * classes * cols.d, centre_.data(), offset_.data(), classes, cols.d},
+        terms_{terms, terms + classes * cols.d, terms + 2 * classes * cols.d, centre_.data(), offset_.data(), classes,
+               cols.d},
         low_(terms + 3 * classes * cols.d),
         constant_(tile_sums(terms_.log_norm, classes, cols.d)) {
-    for (std::size_t i = 0; i < offset_.size(); ++i) centre_[i % cols.d] += terms_.mean[i] / static_cast<double>(classes);
+    for (std::size_t i = 0; i < offset_.size(); ++i)
+      centre_[i % cols.d] += terms_.mean[i] / static_cast<double>(classes);
     for (std::size_t i = 0; i < offset_.size(); ++i) {
       offset_[i] = ((terms_.mean[i] - centre_[i % cols.d]) + low_[i]) * terms_.scale[i];
     }
@@ -108,7 +110,9 @@ class GaussianPart final : public Part {
 class LinearPart final : public Part {
  public:
   LinearPart(const Columns& cols, const double* weight, const double* bias, std::size_t classes, bool factorial)
-      : cols_(cols), terms_{weight, bias, classes, cols.d, true}, constant_(tile_sums(bias, classes, cols.d)),
+      : cols_(cols),
+        terms_{weight, bias, classes, cols.d, true},
+        constant_(tile_sums(bias, classes, cols.d)),
         factorial_(factorial) {
     for (std::size_t i = 0; i < classes * cols.d; ++i) terms_.finite &= std::isfinite(weight[i]);
   }

@@ -8,27 +8,35 @@ namespace tb {
 
 enum class Isa : int { base, avx2, avx512 };
 
-Isa isa();                // the best of this processor, unless lowered:
+Isa isa();                 // the best of this processor, unless lowered:
 void limit_isa(Isa most);  // tests run every kernel with every instruction set
 
 }  // namespace tb
 
 // Declares `ret f(params)` in each of the three namespaces.
 #if defined(__x86_64__)
-#define TB_DECLARE(ret, f, params)         \
-  namespace tb {                           \
-  namespace base { ret f params; }         \
-  namespace avx2 { ret f params; }         \
-  namespace avx512 { ret f params; }       \
+#define TB_DECLARE(ret, f, params) \
+  namespace tb {                   \
+  namespace base {                 \
+  ret f params;                    \
+  }                                \
+  namespace avx2 {                 \
+  ret f params;                    \
+  }                                \
+  namespace avx512 {               \
+  ret f params;                    \
+  }                                \
   }
-#define TB_CALL(f, ...)                                                \
-  (::tb::isa() == ::tb::Isa::avx512 ? ::tb::avx512::f(__VA_ARGS__)      \
-   : ::tb::isa() == ::tb::Isa::avx2 ? ::tb::avx2::f(__VA_ARGS__)        \
+#define TB_CALL(f, ...)                                            \
+  (::tb::isa() == ::tb::Isa::avx512 ? ::tb::avx512::f(__VA_ARGS__) \
+   : ::tb::isa() == ::tb::Isa::avx2 ? ::tb::avx2::f(__VA_ARGS__)   \
                                     : ::tb::base::f(__VA_ARGS__))
 #else
-#define TB_DECLARE(ret, f, params)         \
-  namespace tb {                           \
-  namespace base { ret f params; }         \
+#define TB_DECLARE(ret, f, params) \
+  namespace tb {                   \
+  namespace base {                 \
+  ret f params;                    \
+  }                                \
   }
 #define TB_CALL(f, ...) (::tb::base::f(__VA_ARGS__))
 #endif

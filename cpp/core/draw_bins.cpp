@@ -57,7 +57,9 @@ class NLogN {
   double operator()(std::uint32_t n) const {
     return n < kTable ? table_[n] : static_cast<double>(n) * std::log2(static_cast<double>(n));
   }
-  double operator()(double n) const { return n > 0 ? n * std::log2(n) : 0.0; }  // a difference may be a rounding below 0
+  double operator()(double n) const {
+    return n > 0 ? n * std::log2(n) : 0.0;
+  }  // a difference may be a rounding below 0
 
  private:
   static constexpr std::size_t kTable = 1 << 14;
@@ -200,8 +202,10 @@ std::vector<std::size_t> equal_weight(const std::vector<Level>& level, std::size
   std::size_t others = q;
   for (const Level& l : level) {
     heavy.push_back(level.size() <= q || l.weight >= total / static_cast<double>(q));
-    if (!heavy.back()) light += l.weight;
-    else if (others > 0) --others;
+    if (!heavy.back())
+      light += l.weight;
+    else if (others > 0)
+      --others;
   }
   const double width = light > 0 ? light / static_cast<double>(std::max<std::size_t>(others, 1)) : 1.0;
   double filled = width * phase;
@@ -243,9 +247,10 @@ std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, st
     double total = static_cast<double>(d.classes * levels);  // for rounding up
     for (const Level& l : level) total += l.weight;
     const std::vector<std::size_t> cuts =
-        total < 0x1p32 ? Mdl<std::uint32_t>(f, d.classes, levels, [&](std::size_t c, std::size_t v) {
-                           return static_cast<std::uint32_t>(half(c, v));
-                         }).cuts(kDepth)
+        total < 0x1p32 ? Mdl<std::uint32_t>(
+                             f, d.classes, levels,
+                             [&](std::size_t c, std::size_t v) { return static_cast<std::uint32_t>(half(c, v)); })
+                             .cuts(kDepth)
                        : Mdl<double>(f, d.classes, levels, half).cuts(kDepth);
     if (!cuts.empty()) return number(cuts, levels, map);
   }
@@ -274,8 +279,8 @@ void draw_bins(const BinDraw& d, std::uint8_t* map, std::int32_t* bins) {
   });
 }
 
-std::size_t mdl_bins(const double* count, std::size_t stride, std::size_t classes, std::size_t levels, std::size_t depth,
-                     std::uint8_t* map) {
+std::size_t mdl_bins(const double* count, std::size_t stride, std::size_t classes, std::size_t levels,
+                     std::size_t depth, std::uint8_t* map) {
   const NLogN f;
   Mdl<double> whole(f, classes, levels, [&](std::size_t c, std::size_t v) { return count[c * stride + v]; });
   return number(whole.cuts(depth), levels, map);

@@ -45,8 +45,10 @@ class Elimination {
       for (std::int64_t i = all.parent_start[f]; i < all.parent_start[f + 1]; ++i) take(all.parent[i], factor, wanted);
       take(all.child[f], factor, wanted);
       fill(f, factor);
-      if (factor.over.empty()) add(factor.log.data(), out);
-      else factors_.push_back(std::move(factor));
+      if (factor.over.empty())
+        add(factor.log.data(), out);
+      else
+        factors_.push_back(std::move(factor));
     }
   }
   // The density of a real value, for every combination of its missing parents.
@@ -62,8 +64,10 @@ class Elimination {
     }
     factor.log.assign(at.size() * net_.classes, 0.0);
     for (std::size_t i = 0; i < at.size(); ++i) reals.add(f, at[i], row_, factor.log.data() + i * net_.classes);
-    if (factor.over.empty()) add(factor.log.data(), out);
-    else factors_.push_back(std::move(factor));
+    if (factor.over.empty())
+      add(factor.log.data(), out);
+    else
+      factors_.push_back(std::move(factor));
   }
   void take(std::int32_t j, Factor& factor, std::vector<bool>& wanted) const {
     if (!missing(j)) return;
@@ -88,8 +92,10 @@ class Elimination {
   void spread(std::int32_t j, std::vector<std::size_t>& at, F&& next) const {
     std::vector<std::size_t> more;
     for (const std::size_t a : at) {
-      if (!missing(j)) more.push_back(next(a, static_cast<std::size_t>(code_[j])));
-      else for (std::size_t v = 0; v < size(j); ++v) more.push_back(next(a, v));
+      if (!missing(j))
+        more.push_back(next(a, static_cast<std::size_t>(code_[j])));
+      else
+        for (std::size_t v = 0; v < size(j); ++v) more.push_back(next(a, v));
     }
     at = std::move(more);
   }
@@ -146,8 +152,10 @@ class Elimination {
     Factor product{over, std::vector<double>(static_cast<std::size_t>(cells(over)), 0.0)};
     std::vector<Factor> rest;
     for (Factor& f : factors_) {
-      if (std::find(f.over.begin(), f.over.end(), j) == f.over.end()) rest.push_back(std::move(f));
-      else multiply(f, product);
+      if (std::find(f.over.begin(), f.over.end(), j) == f.over.end())
+        rest.push_back(std::move(f));
+      else
+        multiply(f, product);
     }
     factors_ = std::move(rest);
     Factor sum{{over.begin(), over.end() - 1}, {}};
@@ -157,11 +165,14 @@ class Elimination {
       const double* p = product.log.data() + i / K * run * K + i % K;
       double top = -std::numeric_limits<double>::infinity(), total = 0;
       for (std::size_t v = 0; v < run; ++v) top = std::max(top, p[v * K]);
-      if (std::isfinite(top)) for (std::size_t v = 0; v < run; ++v) total += std::exp(p[v * K] - top);
+      if (std::isfinite(top))
+        for (std::size_t v = 0; v < run; ++v) total += std::exp(p[v * K] - top);
       sum.log[i] = std::isfinite(top) ? top + std::log(total) : top;
     }
-    if (sum.over.empty()) add(sum.log.data(), out);
-    else factors_.push_back(std::move(sum));
+    if (sum.over.empty())
+      add(sum.log.data(), out);
+    else
+      factors_.push_back(std::move(sum));
   }
 
   void multiply(const Factor& f, Factor& product) const {

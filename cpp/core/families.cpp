@@ -20,7 +20,8 @@ std::vector<std::size_t> places(const Tables& tables, const Families& families, 
   std::vector<std::size_t> out{tables.offset[t]};
   for (const std::int32_t j : want) {
     std::size_t stride = 1;
-    for (std::size_t i = tables.order(t); i-- > 0 && tables.columns(t)[i] != j;) stride *= size_of(tables, tables.columns(t)[i]);
+    for (std::size_t i = tables.order(t); i-- > 0 && tables.columns(t)[i] != j;)
+      stride *= size_of(tables, tables.columns(t)[i]);
     std::vector<std::size_t> next;
     next.reserve(out.size() * size_of(tables, j));
     for (const std::size_t at : out) {
@@ -104,8 +105,11 @@ std::vector<Level> family_levels(const Counts& counts, const Tables& tables, con
   std::vector<Level> out;
   for (std::size_t l = 0; l <= families.parents(f); ++l) {
     out.push_back(read_level(counts, tables, families, f, l));
-    if (l == 0 || !strength) laplace(out[l], counts.classes, size, smoothing.alpha, levels);
-    else back_off(out[l], out[l - 1], counts.classes, size, strength[families.parent_start[f] + static_cast<std::int64_t>(l) - 1]);
+    if (l == 0 || !strength)
+      laplace(out[l], counts.classes, size, smoothing.alpha, levels);
+    else
+      back_off(out[l], out[l - 1], counts.classes, size,
+               strength[families.parent_start[f] + static_cast<std::int64_t>(l) - 1]);
   }
   return out;
 }
@@ -121,13 +125,15 @@ void family_strengths(const Counts& counts, const Tables& tables, const Families
     below.p.resize(below.n.size());
     for (std::size_t i = 0; i < below.n.size(); ++i) {
       const double unit = std::min(1.0, below.n[i]);
-      below.p[i] = ratio(below.n[i] - unit, below.total[i % K] - unit, 1.0 / std::max(levels, 1.0), smoothing.alpha * levels);
+      below.p[i] =
+          ratio(below.n[i] - unit, below.total[i % K] - unit, 1.0 / std::max(levels, 1.0), smoothing.alpha * levels);
     }
     for (std::size_t l = 1; l <= families.parents(f); ++l) {
       Level level = read_level(counts, tables, families, f, l);
       const std::size_t inner = below.cells ? level.cells / below.cells : 0;
       std::vector<std::size_t> met;
-      for (std::size_t i = 0; i < level.n.size(); ++i) if (level.n[i] > 0) met.push_back(i);
+      for (std::size_t i = 0; i < level.n.size(); ++i)
+        if (level.n[i] > 0) met.push_back(i);
       const auto without = [&](std::size_t i, double a) {
         const std::size_t cell = i / row;
         const double unit = std::min(1.0, level.n[i]);
@@ -155,7 +161,8 @@ std::vector<std::size_t> family_offsets(const Tables& tables, const Families& fa
   for (std::size_t f = 0; f < families.count; ++f) {
     std::size_t cells = size_of(tables, families.child[f]);
     for (std::int64_t i = families.parent_start[f]; i < families.parent_start[f + 1]; ++i) {
-      if (__builtin_mul_overflow(cells, size_of(tables, families.parent[i]), &cells)) throw std::length_error("too many cells");
+      if (__builtin_mul_overflow(cells, size_of(tables, families.parent[i]), &cells))
+        throw std::length_error("too many cells");
     }
     if (__builtin_add_overflow(out[f], cells, &out[f + 1])) throw std::length_error("too many cells");
   }

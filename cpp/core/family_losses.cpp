@@ -18,8 +18,10 @@ class LogProduct {
  public:
   void multiply(double p) {
     const double next = product_ * p;
-    if (__builtin_expect(next < kTiny, 0)) small(p);
-    else product_ = next;
+    if (__builtin_expect(next < kTiny, 0))
+      small(p);
+    else
+      product_ = next;
   }
   void add(double log) { sum_ += log; }
   double value() const { return sum_ + std::log(product_); }
@@ -39,9 +41,9 @@ struct Rung {
   const double* n;
   const double* total;
   std::vector<double> inverse;  // 1 / (total - 1 + a): no division for a row of weight 1
-  double a;     // strength of what stands in for a cell that is empty
-  double base;  // that, or below 0 for the estimate with one parent less
-  std::size_t parent;  // the column whose code leads here (not for the first)
+  double a;                     // strength of what stands in for a cell that is empty
+  double base;                  // that, or below 0 for the estimate with one parent less
+  std::size_t parent;           // the column whose code leads here (not for the first)
   std::size_t parents_size;
 };
 
@@ -91,7 +93,8 @@ class Walk {
       const Row row{r, static_cast<std::size_t>(y[r]), weight, std::min(weight, 1.0)};
       rows_.push_back(row);
       for (std::size_t k = 0; k < levels_; ++k) {
-        for (std::size_t c = 0; c < classes(); ++c) post_.push_back(ladder.class_weight[c] - (c == row.y ? row.unit : 0.0));
+        for (std::size_t c = 0; c < classes(); ++c)
+          post_.push_back(ladder.class_weight[c] - (c == row.y ? row.unit : 0.0));
         share_.push_back(share(post_.data() + post_.size() - classes(), row.y));
       }
     }
@@ -133,8 +136,10 @@ class Walk {
     for (const Row& row : rows_) {
       f(row, post, shares);
       for (std::size_t k = 0; k < levels_; ++k) {
-        if (row.weight == 1.0) loss[k].multiply(shares[k]);
-        else loss[k].add(row.weight * std::log(std::max(shares[k], 1e-300)));
+        if (row.weight == 1.0)
+          loss[k].multiply(shares[k]);
+        else
+          loss[k].add(row.weight * std::log(std::max(shares[k], 1e-300)));
       }
       post += levels_ * classes();
       shares += levels_;
@@ -171,9 +176,12 @@ class Walk {
       const double n = rung.n[at + row.y] - row.unit, base = rung.base < 0 ? own : rung.base;
       const double total = rung.total[cell * classes() + row.y] - row.unit + rung.a;
       const double up = std::max(n + rung.a * base, 0.0);
-      if (__builtin_expect(!(total > 0), 0)) own = base;
-      else if (row.unit == 1.0) own = up * rung.inverse[cell * classes() + row.y];
-      else own = up / total;
+      if (__builtin_expect(!(total > 0), 0))
+        own = base;
+      else if (row.unit == 1.0)
+        own = up * rung.inverse[cell * classes() + row.y];
+      else
+        own = up / total;
       p = rung.p + at;
       shares[k] = multiply(post + k * classes(), p, own, row.y);
     }
@@ -206,13 +214,15 @@ class Walk {
 };
 
 template <class T, std::size_t K>
-void walk_span(const Ladder& ladder, const std::vector<Step>& steps, const T* codes, const std::int32_t* y, const double* w,
-               std::size_t n, std::size_t first, double* out) {
+void walk_span(const Ladder& ladder, const std::vector<Step>& steps, const T* codes, const std::int32_t* y,
+               const double* w, std::size_t n, std::size_t first, double* out) {
   Walk<T, K> walk(ladder, codes, n, y, w, first);
   const std::vector<std::int32_t>& all = ladder.reals.step;
   for (std::size_t s = 0, f = 0; s < all.size(); ++s) {
-    if (all[s] < 0) walk.take(steps[f++], out + s, all.size());
-    else walk.take(ladder.reals, static_cast<std::size_t>(all[s]), out + s, all.size());
+    if (all[s] < 0)
+      walk.take(steps[f++], out + s, all.size());
+    else
+      walk.take(ladder.reals, static_cast<std::size_t>(all[s]), out + s, all.size());
   }
 }
 
@@ -220,14 +230,24 @@ void walk_span(const Ladder& ladder, const std::vector<Step>& steps, const T* co
 
 Ladder::Ladder(const Counts& counts, const Tables& tables, const Families& f, const Smoothing& s, const double* a,
                const double* weight, Reals r)
-    : classes(counts.classes), size(tables.size), families(f), smoothing(s), strength(a), class_weight(weight),
-      reals(std::move(r)), most(reals.most), levels(f.count) {
+    : classes(counts.classes),
+      size(tables.size),
+      families(f),
+      smoothing(s),
+      strength(a),
+      class_weight(weight),
+      reals(std::move(r)),
+      most(reals.most),
+      levels(f.count) {
   for (std::size_t i = 0; i < f.count; ++i) most = std::max(most, f.parents(i));
-  parallel_for(f.count, [&](std::size_t i, int) { levels[i] = family_levels(counts, tables, families, i, smoothing, strength); });
+  parallel_for(f.count, [&](std::size_t i, int) {
+    levels[i] = family_levels(counts, tables, families, i, smoothing, strength);
+  });
 }
 
 template <class T>
-void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n, double* out) {
+void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n,
+                   double* out) {
   const std::size_t spans = (n + kSpan - 1) / kSpan, cells = (ladder.most + 1) * ladder.reals.step.size();
   const std::vector<Step> steps = steps_of(ladder);
   std::vector<double> each(spans * cells);
@@ -235,17 +255,19 @@ void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, 
                     : ladder.classes == 3 ? walk_span<T, 3>
                     : ladder.classes == 4 ? walk_span<T, 4>
                                           : walk_span<T, 0>;
-  parallel_for(spans, [&](std::size_t s, int) {
-    walk(ladder, steps, codes, y, w, n, s * kSpan, each.data() + s * cells);
-  });
+  parallel_for(spans,
+               [&](std::size_t s, int) { walk(ladder, steps, codes, y, w, n, s * kSpan, each.data() + s * cells); });
   std::fill_n(out, cells, 0.0);
   for (std::size_t s = 0; s < spans; ++s) {
     for (std::size_t i = 0; i < cells; ++i) out[i] += each[s * cells + i];
   }
 }
 
-template void family_losses(const Ladder&, const std::uint8_t*, const std::int32_t*, const double*, std::size_t, double*);
-template void family_losses(const Ladder&, const std::uint16_t*, const std::int32_t*, const double*, std::size_t, double*);
-template void family_losses(const Ladder&, const std::uint32_t*, const std::int32_t*, const double*, std::size_t, double*);
+template void family_losses(const Ladder&, const std::uint8_t*, const std::int32_t*, const double*, std::size_t,
+                            double*);
+template void family_losses(const Ladder&, const std::uint16_t*, const std::int32_t*, const double*, std::size_t,
+                            double*);
+template void family_losses(const Ladder&, const std::uint32_t*, const std::int32_t*, const double*, std::size_t,
+                            double*);
 
 }  // namespace tb

@@ -18,10 +18,10 @@ struct Ladder {
   const double* class_weight;
   // What real columns say, already without the row itself. A step of the order is the next family, or a real column.
   struct Reals {
-    std::vector<std::int32_t> step;   // of each step: −1 for the next family, else which of the real columns
-    std::size_t most = 0;             // parents
-    const double* log = nullptr;      // (reals, most + 1, rows, classes): log p(x | class, the first parents); 0 where x
-                                      // is missing
+    std::vector<std::int32_t> step;  // of each step: −1 for the next family, else which of the real columns
+    std::size_t most = 0;            // parents
+    const double* log = nullptr;     // (reals, most + 1, rows, classes): log p(x | class, the first parents); 0 where x
+                                     // is missing
   } reals;
   std::size_t most = 0;  // parents
   std::vector<std::vector<Level>> levels;
@@ -34,6 +34,7 @@ struct Ladder {
 // parents each, every row judged by the counts without it (a row of weight 2 is two rows: one of them is left out).
 // Where a parent is missing the estimate with the parents before it stands in. The same bits for any number of threads.
 template <class T>
-void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n, double* out);
+void family_losses(const Ladder& ladder, const T* codes, const std::int32_t* y, const double* w, std::size_t n,
+                   double* out);
 
 }  // namespace tb

@@ -154,8 +154,10 @@ class Member {
         weight[i] = w_[first + i];
       }
       for (std::size_t i = count; i < padded; ++i) above[i] = below[i] = weight[i] = 0.0, prior[i] = 1.0;
-      if (all_.weighted) TB_CALL(add_log_likelihoods, weight, above, below, prior, padded, grid, size, sum);
-      else TB_CALL(add_log_shares, above, below, prior, padded, grid, size, sum);
+      if (all_.weighted)
+        TB_CALL(add_log_likelihoods, weight, above, below, prior, padded, grid, size, sum);
+      else
+        TB_CALL(add_log_shares, above, below, prior, padded, grid, size, sum);
     }
   }
 
@@ -169,7 +171,8 @@ class Member {
   Choice judge(std::int32_t s) {
     cut(s);
     std::vector<double> sum(g_.grid_size, 0.0);
-    add(g_.grid, g_.grid_size, sum.data(), [this](std::size_t i, double& above, double& below) { others(i, above, below); });
+    add(g_.grid, g_.grid_size, sum.data(),
+        [this](std::size_t i, double& above, double& below) { others(i, above, below); });
     const auto best = std::max_element(sum.begin(), sum.end());
     return {s, g_.grid[best - sum.begin()], *best};
   }

@@ -9,12 +9,12 @@ constexpr std::uint8_t kNoBin = 255;
 
 struct ContextGrowth {
   std::size_t rows, classes;
-  const std::int32_t* y;          // rows; below 0: the row takes no part
-  const double* w;                // rows, or null
-  std::size_t levels;             // entries of a map but for the last
-  const std::int32_t* column;     // of each split
-  const std::uint8_t* map;        // (splits, levels + 1): the bin of each level, the last for missing ones; or kNoBin
-  const std::int32_t* bins;       // of each split
+  const std::int32_t* y;       // rows; below 0: the row takes no part
+  const double* w;             // rows, or null
+  std::size_t levels;          // entries of a map but for the last
+  const std::int32_t* column;  // of each split
+  const std::uint8_t* map;     // (splits, levels + 1): the bin of each level, the last for missing ones; or kNoBin
+  const std::int32_t* bins;    // of each split
   std::size_t members, depth, tries;
   const std::int32_t* candidate;  // (members, depth, tries): splits, or -1
   const double* grid;             // strengths, in [1e-6, 1e6]
@@ -23,11 +23,11 @@ struct ContextGrowth {
 };
 
 // chosen (members, depth): the split that is taken at each level, or -1. A member begins with one context and
-// p_t = (n(y) - u + 1/classes) / (n - u + 1), u = min(w_t, 1) being what row t itself adds. A split cuts each context U into
-// contexts by bin, and p_t becomes (n(U, y) - u + a p_t) / (n(U) - u + a); it stays if the row is alone in U. The candidate
-// and strength a with the largest sum of w_t log p_t are taken if that rises by more than 1/2, unless the product of bins
-// and classes went beyond most_cells. Rows without a bin keep their p and are in no context from then on.
-// codes: (columns, rows), kNoCode<T> where missing, else below levels.
+// p_t = (n(y) - u + 1/classes) / (n - u + 1), u = min(w_t, 1) being what row t itself adds. A split cuts each context U
+// into contexts by bin, and p_t becomes (n(U, y) - u + a p_t) / (n(U) - u + a); it stays if the row is alone in U. The
+// candidate and strength a with the largest sum of w_t log p_t are taken if that rises by more than 1/2, unless the
+// product of bins and classes went beyond most_cells. Rows without a bin keep their p and are in no context from then
+// on. codes: (columns, rows), kNoCode<T> where missing, else below levels.
 template <class T>
 void grow_contexts(const ContextGrowth& g, const T* codes, std::int32_t* chosen);
 

@@ -64,7 +64,8 @@ class InOrder {
   void park(std::size_t b, Result r) {
     const std::lock_guard lock(mutex_);
     parked_.emplace(b, std::move(r));
-    for (auto it = parked_.begin(); it != parked_.end() && it->first == next_ && !stopped_; it = parked_.erase(it), ++next_) {
+    for (auto it = parked_.begin(); it != parked_.end() && it->first == next_ && !stopped_;
+         it = parked_.erase(it), ++next_) {
       if (it->second.bad) {
         first_bad_ = it->second.bad;
         stopped_ = true;

@@ -55,7 +55,8 @@ class Table {
   }
   std::int32_t code(std::int64_t v) const { return place_[find(v)].code; }
   void values(std::vector<std::int64_t>& out) const {
-    for (const Place& p : place_) if (p.code >= 0) out.push_back(p.value);
+    for (const Place& p : place_)
+      if (p.code >= 0) out.push_back(p.value);
   }
 
  private:
@@ -72,7 +73,8 @@ class Table {
   void grow() {
     std::vector<Place> old(2 * place_.size(), Place{0, -1});
     old.swap(place_);
-    for (const Place& p : old) if (p.code >= 0) place_[find(p.value)] = p;
+    for (const Place& p : old)
+      if (p.code >= 0) place_[find(p.value)] = p;
   }
   std::vector<Place> place_;
   std::size_t used_ = 0;
@@ -89,7 +91,8 @@ std::vector<std::int64_t> by_range(const Values<T>& y, std::int64_t low, std::ui
     const Values<T> own = y;  // a byte may alias anything but local variables
     for (std::size_t i = begin; i < end; ++i) mark[place(own[i])] = 1;
     const std::lock_guard lock(mutex);
-    for (std::uint64_t v = 0; v < range; ++v) if (seen[v]) code[v] = 0;
+    for (std::uint64_t v = 0; v < range; ++v)
+      if (seen[v]) code[v] = 0;
   });
   std::vector<std::int64_t> levels;
   for (std::uint64_t v = 0; v < range; ++v) {
@@ -115,7 +118,8 @@ std::vector<std::int64_t> by_hash(const Values<T>& y, std::int32_t* codes) {
   own.clear();
   std::sort(levels.begin(), levels.end());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
-  if (levels.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) throw std::invalid_argument("more than 2^31 - 1 distinct labels");
+  if (levels.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw std::invalid_argument("more than 2^31 - 1 distinct labels");
   Table all(levels.size());
   for (std::size_t k = 0; k < levels.size(); ++k) all.insert(levels[k], static_cast<std::int32_t>(k));
   y.blocks([&](std::size_t begin, std::size_t end) {
@@ -142,7 +146,8 @@ std::vector<std::int64_t> levels_of(const Column& c, std::size_t n, std::int32_t
     high = std::max(high, static_cast<std::int64_t>(h));
   });
   // An unsigned value beyond int64 has become negative.
-  if (c.dtype == Dtype::u64 && (low < 0 || high < 0)) throw std::invalid_argument("labels beyond 2^63 - 1 are not supported; give them as strings");
+  if (c.dtype == Dtype::u64 && (low < 0 || high < 0))
+    throw std::invalid_argument("labels beyond 2^63 - 1 are not supported; give them as strings");
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   return range < kRange ? by_range(y, low, range + 1, codes) : by_hash(y, codes);
 }
@@ -151,15 +156,25 @@ std::vector<std::int64_t> levels_of(const Column& c, std::size_t n, std::int32_t
 
 std::vector<std::int64_t> integer_levels(const Column& y, std::size_t n, std::int32_t* codes) {
   switch (y.dtype) {
-    case Dtype::i8: return levels_of<std::int8_t>(y, n, codes);
-    case Dtype::i16: return levels_of<std::int16_t>(y, n, codes);
-    case Dtype::i32: return levels_of<std::int32_t>(y, n, codes);
-    case Dtype::i64: return levels_of<std::int64_t>(y, n, codes);
-    case Dtype::u16: return levels_of<std::uint16_t>(y, n, codes);
-    case Dtype::u32: return levels_of<std::uint32_t>(y, n, codes);
-    case Dtype::u64: return levels_of<std::uint64_t>(y, n, codes);
-    case Dtype::u8: case Dtype::b1: return levels_of<std::uint8_t>(y, n, codes);
-    default: throw std::invalid_argument("labels must be integers or booleans");
+    case Dtype::i8:
+      return levels_of<std::int8_t>(y, n, codes);
+    case Dtype::i16:
+      return levels_of<std::int16_t>(y, n, codes);
+    case Dtype::i32:
+      return levels_of<std::int32_t>(y, n, codes);
+    case Dtype::i64:
+      return levels_of<std::int64_t>(y, n, codes);
+    case Dtype::u16:
+      return levels_of<std::uint16_t>(y, n, codes);
+    case Dtype::u32:
+      return levels_of<std::uint32_t>(y, n, codes);
+    case Dtype::u64:
+      return levels_of<std::uint64_t>(y, n, codes);
+    case Dtype::u8:
+    case Dtype::b1:
+      return levels_of<std::uint8_t>(y, n, codes);
+    default:
+      throw std::invalid_argument("labels must be integers or booleans");
   }
 }
 

@@ -19,12 +19,13 @@ constexpr std::size_t kLeastRows = 1 << 14, kMostRows = 1 << 16;
 constexpr std::int64_t kMostLevels = 64;
 constexpr std::size_t kMostOrder = 8, kMostClasses = 256;
 constexpr std::size_t kMostPairs = 1 << 20;  // of levels, of all classes
-constexpr std::size_t kPiece = 32;      // tables with one prefix that one thread counts
-constexpr std::size_t kSmall = 1 << 16;  // rows times tables not worth a team of threads
+constexpr std::size_t kPiece = 32;           // tables with one prefix that one thread counts
+constexpr std::size_t kSmall = 1 << 16;      // rows times tables not worth a team of threads
 
 std::size_t chunk_rows(const Tables& tables) {
   std::size_t levels = 1;
-  for (std::size_t j = 0; j < tables.d; ++j) if (tables.size[j] <= kMostLevels) levels += static_cast<std::size_t>(tables.size[j]);
+  for (std::size_t j = 0; j < tables.d; ++j)
+    if (tables.size[j] <= kMostLevels) levels += static_cast<std::size_t>(tables.size[j]);
   return std::clamp(kBitmapBits / levels, kLeastRows, kMostRows);
 }
 
@@ -36,8 +37,14 @@ template <class N>
 class BitCounter {
  public:
   BitCounter(const LabelledCodes& rows, const Tables& tables, const TableList& list, N* out)
-      : rows_(rows), tables_(tables), list_(list), out_(out), chunk_(std::min(chunk_rows(tables), rows.x.n)),
-        first_level_(tables.d, 0), row_(chunk_), class_(rows.classes) {
+      : rows_(rows),
+        tables_(tables),
+        list_(list),
+        out_(out),
+        chunk_(std::min(chunk_rows(tables), rows.x.n)),
+        first_level_(tables.d, 0),
+        row_(chunk_),
+        class_(rows.classes) {
     find_columns();
     find_pieces();
     const auto triples = static_cast<std::size_t>(
@@ -67,7 +74,8 @@ class BitCounter {
       const std::size_t units = piece_.size() * class_.size();
       parallel_for(small ? 1 : units, [&](std::size_t unit, int thread) {
         auto& own = prefix[static_cast<std::size_t>(thread)];
-        if (!own) own = std::make_unique<Buffer<std::uint64_t>>(prefix_maps_ * (kMostRows / kBitBlock + 2) * kBlockWords);
+        if (!own)
+          own = std::make_unique<Buffer<std::uint64_t>>(prefix_maps_ * (kMostRows / kBitBlock + 2) * kBlockWords);
         for (std::size_t u = small ? 0 : unit; u < (small ? units : unit + 1); ++u) {
           count(class_[u / piece_.size()], u / piece_.size(), piece_[u % piece_.size()], own->data());
         }
@@ -77,7 +85,7 @@ class BitCounter {
 
  private:
   struct Class {
-    std::size_t begin = 0, count = 0;  // its rows of the chunk are row_[begin ..]
+    std::size_t begin = 0, count = 0;   // its rows of the chunk are row_[begin ..]
     std::size_t words = 0, stride = 0;  // of a bitmap
     std::uint64_t* bits = nullptr;
     std::vector<std::uint32_t> single;  // how many rows have a level
@@ -102,7 +110,8 @@ class BitCounter {
     for (std::size_t a = 0, b = 0; a < list_.size(); a = b) {
       const std::size_t order = tables_.order(list_[a]);
       while (b < list_.size() && b - a < kPiece && tables_.order(list_[b]) == order &&
-             (order == 0 || std::equal(tables_.columns(list_[a]), tables_.columns(list_[a]) + order - 1, tables_.columns(list_[b])))) {
+             (order == 0 || std::equal(tables_.columns(list_[a]), tables_.columns(list_[a]) + order - 1,
+                                       tables_.columns(list_[b])))) {
         ++b;
       }
       piece_.push_back({a, b});
@@ -121,7 +130,8 @@ class BitCounter {
   // Rows [begin, end) by class, and where the bitmaps of each class lie.
   void sort(std::size_t begin, std::size_t end) {
     for (Class& c : class_) c.count = 0;
-    for (std::size_t i = begin; i < end; ++i) if (rows_.y[i] >= 0) ++class_[static_cast<std::size_t>(rows_.y[i])].count;
+    for (std::size_t i = begin; i < end; ++i)
+      if (rows_.y[i] >= 0) ++class_[static_cast<std::size_t>(rows_.y[i])].count;
     std::uint64_t* bits = bits_->data();
     std::vector<std::size_t> next;
     std::size_t before = 0;
@@ -177,13 +187,15 @@ class BitCounter {
         TB_CALL(and_bits, given, both, c.words, to);
         both = to;
       }
-      if (last) next += c.stride;
-      else cross(c, t, depth + 1, both, next, scratch + c.stride);
+      if (last)
+        next += c.stride;
+      else
+        cross(c, t, depth + 1, both, next, scratch + c.stride);
     }
   }
 
-  // The bitmaps of a prefix of order - 1 columns: combination v0 * size1 + v1, where v1 stands for all columns after the
-  // first. What has the last level of the first column (skip0), or of the second (skip1), is found by subtraction.
+  // The bitmaps of a prefix of order - 1 columns: combination v0 * size1 + v1, where v1 stands for all columns after
+  // the first. What has the last level of the first column (skip0), or of the second (skip1), is found by subtraction.
   struct Prefix {
     const std::uint64_t* bits;
     std::vector<std::uint32_t> rows;  // how many have it
@@ -202,7 +214,8 @@ class BitCounter {
     std::uint64_t* next = own;
     cross(c, t, 0, nullptr, next, own + combos * c.stride);
     p.bits = own;
-    for (std::size_t k = 0; k < combos; ++k) TB_CALL(count_both, own + k * c.stride, own + k * c.stride, 0, 1, c.words, &p.rows[k]);
+    for (std::size_t k = 0; k < combos; ++k)
+      TB_CALL(count_both, own + k * c.stride, own + k * c.stride, 0, 1, c.words, &p.rows[k]);
     p.skip0 = order == 3 && with_pairs_ && c.whole[first];
     p.skip1 = order == 3 && with_pairs_ && c.whole[column(t, 1)];
     return p;
@@ -252,7 +265,8 @@ class BitCounter {
       }
     }
     // All rows that have the other levels, less those with one of the levels counted.
-    const auto rest = [&](const std::uint32_t* all, std::size_t at, std::size_t from, std::size_t step, std::size_t times) {
+    const auto rest = [&](const std::uint32_t* all, std::size_t at, std::size_t from, std::size_t step,
+                          std::size_t times) {
       std::uint32_t* to = cell + at * levels;
       std::copy_n(all, levels, to);
       for (std::size_t k = 0; k < times; ++k) {
@@ -260,11 +274,13 @@ class BitCounter {
       }
     };
     if (prefix.skip1) {
-      for (std::size_t v0 = 0; v0 < n0; ++v0) rest(pairs(c, column(t, 0), v0, j), v0 * prefix.size1 + n1, v0 * prefix.size1, 1, n1);
+      for (std::size_t v0 = 0; v0 < n0; ++v0)
+        rest(pairs(c, column(t, 0), v0, j), v0 * prefix.size1 + n1, v0 * prefix.size1, 1, n1);
     }
     if (prefix.skip0) {
       for (std::size_t v1 = 0; v1 < prefix.size1; ++v1) {
-        const std::uint32_t* all = tables_.order(t) == 2 ? c.single.data() + first_level_[j] : pairs(c, column(t, 1), v1, j);
+        const std::uint32_t* all =
+            tables_.order(t) == 2 ? c.single.data() + first_level_[j] : pairs(c, column(t, 1), v1, j);
         rest(all, n0 * prefix.size1 + v1, v1, prefix.size1, n0);
       }
     }

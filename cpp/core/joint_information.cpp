@@ -46,7 +46,8 @@ double share(double sum, double all) { return all > 0.0 ? std::max(0.0, sum / al
 
 template <class N>
 void pair_information(const Tables& tables, std::size_t classes, const N* counts, double* out) {
-  const std::size_t per_block = std::max<std::size_t>(1, kSmall * tables.count / std::max<std::size_t>(1, tables.cells() * classes));
+  const std::size_t per_block =
+      std::max<std::size_t>(1, kSmall * tables.count / std::max<std::size_t>(1, tables.cells() * classes));
   const std::size_t blocks = (tables.count + per_block - 1) / per_block;
   parallel_for(blocks, [&](std::size_t block, int) {
     std::vector<double> a, b;
@@ -69,14 +70,16 @@ void pair_information(const Tables& tables, std::size_t classes, const N* counts
 template void pair_information(const Tables&, std::size_t, const std::uint32_t*, double*);
 template void pair_information(const Tables&, std::size_t, const double*, double*);
 
-void class_information(std::size_t d, const std::int64_t* size, std::size_t classes, const double* single, double* out) {
+void class_information(std::size_t d, const std::int64_t* size, std::size_t classes, const double* single,
+                       double* out) {
   std::size_t cells = 0, begin = 0;
   for (std::size_t j = 0; j < d; ++j) cells += static_cast<std::size_t>(size[j]);
   std::vector<double> a, b, table;
   for (std::size_t j = 0; j < d; ++j) {
     const auto levels = static_cast<std::size_t>(size[j]);
     table.resize(classes * levels);
-    for (std::size_t c = 0; c < classes; ++c) std::copy_n(single + c * cells + begin, levels, table.data() + c * levels);
+    for (std::size_t c = 0; c < classes; ++c)
+      std::copy_n(single + c * cells + begin, levels, table.data() + c * levels);
     double all = 0.0;
     const double sum = excess(table.data(), classes, levels, a, b, all);
     out[j] = share(sum, all);

@@ -13,7 +13,12 @@ constexpr std::size_t kSmall = 1 << 15;  // cells not worth a team of threads
 class Route {
  public:
   Route(const Tables& from, const Tables& to, const std::int64_t* const* map, std::size_t t)
-      : columns_(from.columns(t)), order_(from.order(t)), map_(map), size_(from.size), step_(order_, 1), level_(order_, 0) {
+      : columns_(from.columns(t)),
+        order_(from.order(t)),
+        map_(map),
+        size_(from.size),
+        step_(order_, 1),
+        level_(order_, 0) {
     for (std::size_t k = order_; k-- > 1;) step_[k - 1] = step_[k] * static_cast<std::size_t>(to.size[columns_[k]]);
   }
 
@@ -27,7 +32,8 @@ class Route {
     std::size_t at = 0;
     for (std::size_t k = 0; k + 1 < order_; ++k) at += place(k);
     do {
-      for (std::int64_t v = 0; v < size_[last]; ++v) to[at + static_cast<std::size_t>(map_[last] ? map_[last][v] : v)] += *from++;
+      for (std::int64_t v = 0; v < size_[last]; ++v)
+        to[at + static_cast<std::size_t>(map_[last] ? map_[last][v] : v)] += *from++;
     } while (next(at));
   }
 
@@ -58,9 +64,11 @@ class Route {
 };
 
 template <class N>
-void move(const Tables& from, const Tables& to, const std::int64_t* const* map, std::size_t classes, const N* counts, N* out) {
+void move(const Tables& from, const Tables& to, const std::int64_t* const* map, std::size_t classes, const N* counts,
+          N* out) {
   const std::size_t old_cells = from.cells(), new_cells = to.cells();
-  const std::size_t per_block = std::max<std::size_t>(1, kSmall * to.count / std::max<std::size_t>(1, new_cells * classes));
+  const std::size_t per_block =
+      std::max<std::size_t>(1, kSmall * to.count / std::max<std::size_t>(1, new_cells * classes));
   const std::size_t blocks = (to.count + per_block - 1) / per_block;
   parallel_for(blocks, [&](std::size_t block, int) {
     for (std::size_t t = block * per_block; t < std::min(to.count, (block + 1) * per_block); ++t) {

@@ -22,9 +22,12 @@ class RowCounter {
   void add(std::size_t t) {
     const std::size_t cells = tables_.offset[t + 1] - tables_.offset[t];
     const bool small = cells <= kPrivateCells / rows_.classes && cells * rows_.classes <= rows_.x.n;
-    if (!small) add_directly(t);
-    else if (rows_.w) weigh_apart(t, cells);
-    else count_apart(t, cells);
+    if (!small)
+      add_directly(t);
+    else if (rows_.w)
+      weigh_apart(t, cells);
+    else
+      count_apart(t, cells);
   }
 
  private:

@@ -42,7 +42,8 @@ double bandwidth(const Multiset& e, Rule rule) {
   if (e.size < 2) return 0;
   double N = 0;
   for (std::size_t i = 0; i < e.size; ++i) N += e.weight[i];
-  // A power of two brings the largest value to about 1/4: squares and differences then stay in range, and no bit is lost.
+  // A power of two brings the largest value to about 1/4: squares and differences then stay in range, and no bit is
+  // lost.
   int exponent;
   std::frexp(std::max(std::fabs(e.value[0]), std::fabs(e.value[e.size - 1])), &exponent);
   const double up = std::ldexp(1.0, std::min(1000, -exponent - 1));
@@ -54,8 +55,12 @@ double bandwidth(const Multiset& e, Rule rule) {
       h = 0.9 * (iqr > 0 ? std::min(sd, iqr) : sd) * std::pow(N, -0.2);
       break;
     }
-    case Rule::scott: h = 1.06 * sd * std::pow(N, -0.2); break;
-    case Rule::john_langley: h = (e.value[e.size - 1] * up - e.value[0] * up) / std::sqrt(N); break;
+    case Rule::scott:
+      h = 1.06 * sd * std::pow(N, -0.2);
+      break;
+    case Rule::john_langley:
+      h = (e.value[e.size - 1] * up - e.value[0] * up) / std::sqrt(N);
+      break;
   }
   h = std::min(h / up, DBL_MAX);
   return h >= 2 * DBL_MIN ? h : 0;

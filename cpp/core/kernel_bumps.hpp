@@ -27,7 +27,8 @@ struct Bumps {
     const std::size_t right = static_cast<std::size_t>(std::lower_bound(at.value, at.value + at.size, x) - at.value);
     if (right == 0) return 0;
     if (right == at.size) return right - 1;
-    return std::fabs(0.5 * x - 0.5 * at.value[right - 1]) <= std::fabs(0.5 * x - 0.5 * at.value[right]) ? right - 1 : right;
+    return std::fabs(0.5 * x - 0.5 * at.value[right - 1]) <= std::fabs(0.5 * x - 0.5 * at.value[right]) ? right - 1
+                                                                                                        : right;
   }
 
   double distance(double x, std::size_t i) const { return std::fabs(0.5 * x - 0.5 * at.value[i]) * two_over_h; }
@@ -46,7 +47,8 @@ struct Bumps {
     const auto beyond = [&](double v) { return 0.5 * x - 0.5 * v > r; };
     std::size_t i = near, step = 1;
     for (; step <= i && !beyond(at.value[i - step]); step *= 2) i -= step;
-    return static_cast<std::size_t>(std::partition_point(at.value + (i - std::min(i, step)), at.value + i, beyond) - at.value);
+    return static_cast<std::size_t>(std::partition_point(at.value + (i - std::min(i, step)), at.value + i, beyond) -
+                                    at.value);
   }
   std::size_t end(double x, std::size_t near) const {
     const double r = half_radius(x, near);
@@ -63,7 +65,8 @@ struct Bumps {
     if (u > 1e200) return -std::numeric_limits<double>::infinity();  // u^2 is beyond the range of doubles
     const bool all = at.size <= kFew;
     const std::size_t from = all ? 0 : first(x, near), to = all ? at.size : end(x, near);
-    const double sum = TB_CALL(gauss_sum, at.value + from, at.weight + from, to - from, 0.5 * x, 0.5 * at.value[near], two_over_h);
+    const double sum =
+        TB_CALL(gauss_sum, at.value + from, at.weight + from, to - from, 0.5 * x, 0.5 * at.value[near], two_over_h);
     return log_scale + (std::log(sum) - 0.5 * u * u);
   }
 

@@ -55,7 +55,8 @@ void KernelPart::add_entry(std::size_t e, const double* x, std::size_t rows, dou
   }
 }
 
-void kernel_log_density(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K, double* out) {
+void kernel_log_density(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K,
+                        double* out) {
   constexpr std::size_t kSmall = 32768;  // cells below which a team of threads costs more than it saves
   const KernelPart part(x, tally, tables, K);
   const std::size_t chunks = (x.n + kRows - 1) / kRows;

@@ -25,14 +25,14 @@
 
 namespace tb {
 
-constexpr std::size_t kEntry = 3;  // doubles per entry: h, log(1 / (W h sqrt(2 pi))), reach (see Bumps)
+constexpr std::size_t kEntry = 3;        // doubles per entry: h, log(1 / (W h sqrt(2 pi))), reach (see Bumps)
 constexpr double kNarrowest = 4.5e-308;  // 2 / h must be a number
 
 struct KernelTables {
-  std::vector<double> entry;            // entries x kEntry
+  std::vector<double> entry;             // entries x kEntry
   std::vector<std::int64_t> cell_start;  // entries + 1; no cells: direct sums
-  std::vector<double> edge;             // left edge of each cell, the first of an entry at -infinity
-  std::vector<double> cell;             // cells x kCell; the centre is NaN where the sum is taken directly
+  std::vector<double> edge;              // left edge of each cell, the first of an entry at -infinity
+  std::vector<double> cell;              // cells x kCell; the centre is NaN where the sum is taken directly
 };
 
 struct TablesView {
@@ -65,6 +65,7 @@ class KernelPart final : public Part {
 };
 
 // out (n, K), row by row, by a KernelPart alone.
-void kernel_log_density(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K, double* out);
+void kernel_log_density(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K,
+                        double* out);
 
 }  // namespace tb

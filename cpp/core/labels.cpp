@@ -28,7 +28,8 @@ ClassList rows_by_class(const std::int32_t* y, const double* w, std::size_t n, s
   out.row.resize(out.start[classes]);
   std::vector<std::size_t> next(out.start.begin(), out.start.end() - 1);
   for (std::size_t i = 0; i < n; ++i) {
-    if (y[i] >= 0 && !(w && w[i] == 0.0)) out.row[next[static_cast<std::size_t>(y[i])]++] = static_cast<std::uint32_t>(i);
+    if (y[i] >= 0 && !(w && w[i] == 0.0))
+      out.row[next[static_cast<std::size_t>(y[i])]++] = static_cast<std::uint32_t>(i);
   }
   return out;
 }

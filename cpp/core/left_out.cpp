@@ -17,12 +17,12 @@
 namespace tb {
 namespace {
 
-// With o orders a series leaves out delta^(o + 1) and more; single precision costs 6e-8 of the first. Beyond the last of these
-// a block is divided out row by row.
+// With o orders a series leaves out delta^(o + 1) and more; single precision costs 6e-8 of the first. Beyond the last
+// of these a block is divided out row by row.
 constexpr double kReach[kMostOrders + 1] = {1e-14, 1e-6, 1e-4, 2e-4};
 // e' G^-1 e only matters times b, and is about d: if b d is so small, single precision costs 2e-10 of a score at most.
 constexpr double kCoarse = 3e-3;
-constexpr std::size_t kTasks = 1024;  // at most
+constexpr std::size_t kTasks = 1024;   // at most
 constexpr double kLogDetReach = 0.01;  // and kLogDetTerms terms: 1e-18
 
 // Up to kRows rows of one class.
@@ -34,8 +34,13 @@ struct Block {
 class Worker {
  public:
   explicit Worker(const LeftOut& job)
-      : job_(job), d_(job.x.d), rows_(kRows * d_), columns_(d_), ss_terms_((kMostOrders + 1) * job.gammas),
-        log_det_terms_((kMostOrders + 2) * job.gammas), apart_(job.alphas * job.classes * d_) {
+      : job_(job),
+        d_(job.x.d),
+        rows_(kRows * d_),
+        columns_(d_),
+        ss_terms_((kMostOrders + 1) * job.gammas),
+        log_det_terms_((kMostOrders + 2) * job.gammas),
+        apart_(job.alphas * job.classes * d_) {
     const std::size_t still = static_cast<std::size_t>(std::count(job.gamma, job.gamma + job.gammas, 0.0));
     const std::size_t block = kRows * d_, table = job.gammas * d_, answers = job.gammas * kRows;
     doubles_ = AlignedArray(4 * block + table + job.gammas + 3 * d_ + (4 + 2 * job.classes) * answers);
@@ -47,7 +52,14 @@ class Worker {
     lanes_ = take(block), turned_ = {take(block), take(block), take(block), take_single(block), take_single(block)};
     zz_ = take(answers), ee_ = take(answers), ss_ = take(answers), log_det_ = take(answers);
     score_ = take(job.classes * answers), root_ = take(job.classes * answers);
-    inverse_ = {d_, job.gammas, job.gammas - still, 0, take(table), take_single(table), take_single(kMostOrders * table), take(job.gammas)};
+    inverse_ = {d_,
+                job.gammas,
+                job.gammas - still,
+                0,
+                take(table),
+                take_single(table),
+                take_single(kMostOrders * table),
+                take(job.gammas)};
     variance_ = take(d_), shift_ = take(d_), square_ = take(d_);
     for (std::size_t j = 0; j < d_; ++j) {
       columns_[j] = {reinterpret_cast<const char*>(rows_.data() + j), static_cast<std::ptrdiff_t>(d_ * sizeof(double)),
@@ -66,6 +78,7 @@ class Worker {
       TB_CALL(add_losses, score_, root_, job_.classes, b.cls, job_.gammas, weight_, loss + a * job_.gammas);
     }
   }
+
  private:
   // The last row, repeated with weight 0, fills the block.
   void read(const Block& b) {
@@ -98,7 +111,8 @@ class Worker {
           away[j] = (job_.mean[c * d_ + j] - job_.mean[l * d_ + j]) + (job_.low[c * d_ + j] - job_.low[l * d_ + j]);
         }
         const auto f = static_cast<std::size_t>(job_.frame[a * 2 * job_.classes + l]);
-        TB_CALL(turn_one, away.data(), d_, job_.frames.vector + f * d_ * d_, apart_.data() + (a * job_.classes + l) * d_);
+        TB_CALL(turn_one, away.data(), d_, job_.frames.vector + f * d_ * d_,
+                apart_.data() + (a * job_.classes + l) * d_);
       }
     }
   }
@@ -108,7 +122,8 @@ class Worker {
     const bool mine = l == c;
     const std::int32_t* frame = job_.frame + a * 2 * job_.classes;
     const std::int32_t f = frame[(mine ? job_.classes : 0) + l];
-    const bool both = !mine && job_.frames.share[f] != 0.0;  // not a row of this class, but its covariance has a share in it
+    const bool both =
+        !mine && job_.frames.share[f] != 0.0;  // not a row of this class, but its covariance has a share in it
     const bool shared = job_.classes > 1 && frame[0] == frame[1];  // one frame for all classes: rows are turned once
     const double* apart = apart_.data() + (a * job_.classes + l) * d_;
     if (f != turned_by_) measure(f);
@@ -121,13 +136,15 @@ class Worker {
       TB_CALL(shift_rows, d_, shift, turned_);
     }
     turned_by_ = shared ? f : -1;
-    if (direct_) divide(shift);
-    else expand(both);
+    if (direct_)
+      divide(shift);
+    else
+      expand(both);
     double other[kRows];
     std::fill_n(other, kRows, job_.prior[l]);
     const std::size_t at = l * job_.gammas * kRows;
-    TB_CALL(left_out_scores, job_.gammas, job_.gamma, b_, mine ? grow_ : one_, mine ? prior_ : other, zz_, both ? ee_ : nullptr,
-            ss_, log_det_, score_ + at, root_ + at);
+    TB_CALL(left_out_scores, job_.gammas, job_.gamma, b_, mine ? grow_ : one_, mine ? prior_ : other, zz_,
+            both ? ee_ : nullptr, ss_, log_det_, score_ + at, root_ + at);
   }
 
   // keep: e itself will be asked for again; own: the squares of e will.
@@ -145,8 +162,8 @@ class Worker {
   // The levels of the rows, and how far they are from their middle.
   void measure(std::int32_t f) {
     const Frames& from = job_.frames;
-    const Levels m = TB_CALL(row_levels, from.trace[f], from.share[f], 1.0 / static_cast<double>(d_ + job_.outside), step_,
-                             size_, b_, delta_);
+    const Levels m = TB_CALL(row_levels, from.trace[f], from.share[f], 1.0 / static_cast<double>(d_ + job_.outside),
+                             step_, size_, b_, delta_);
     level_ = m.middle;
     scale_ = 1.0 / std::sqrt(level_);
     const double* value = from.value + static_cast<std::size_t>(f) * d_;
@@ -167,8 +184,10 @@ class Worker {
     TB_CALL(fill_series, variance_, job_.gamma, inverse_);
     expand_log_det(f);
     if (!own) return;
-    if (coarse_) TB_CALL(add_coarse, turned_.ee32, inverse_, delta_, ee_);
-    else TB_CALL(add_series, turned_.ee, turned_.ee32, inverse_, delta_, ee_);
+    if (coarse_)
+      TB_CALL(add_coarse, turned_.ee32, inverse_, delta_, ee_);
+    else
+      TB_CALL(add_series, turned_.ee, turned_.ee32, inverse_, delta_, ee_);
   }
 
   void expand(bool both) {
@@ -237,8 +256,8 @@ void check(const LeftOut& job) {
 
 }  // namespace
 
-void class_distances(const Columns& x, const std::int32_t* y, const double* mean, const double* low, std::size_t classes,
-                     double* out) {
+void class_distances(const Columns& x, const std::int32_t* y, const double* mean, const double* low,
+                     std::size_t classes, double* out) {
   parallel_for((x.n + kRows - 1) / kRows, [&](std::size_t block, int) {
     thread_local std::vector<double> values;
     values.resize(kRows * x.d);
@@ -266,7 +285,8 @@ void left_out_losses(const LeftOut& job, double* loss) {
   std::vector<Block> blocks;
   for (std::size_t c = 0; c < job.classes; ++c) {
     const auto end = static_cast<std::size_t>(job.rows.start[c + 1]);
-    for (auto i = static_cast<std::size_t>(job.rows.start[c]); i < end; i += kRows) blocks.push_back({c, i, std::min(kRows, end - i)});
+    for (auto i = static_cast<std::size_t>(job.rows.start[c]); i < end; i += kRows)
+      blocks.push_back({c, i, std::min(kRows, end - i)});
   }
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads()));
   const std::size_t cells = job.alphas * job.gammas, each = blocks.size() / kTasks + 1;
@@ -275,7 +295,8 @@ void left_out_losses(const LeftOut& job, double* loss) {
   parallel_for(tasks, [&](std::size_t k, int t) {
     auto& mine = workers[static_cast<std::size_t>(t)];
     if (!mine) mine = std::make_unique<Worker>(job);
-    for (std::size_t b = k * each; b < std::min(blocks.size(), (k + 1) * each); ++b) mine->run(blocks[b], sums.data() + k * cells);
+    for (std::size_t b = k * each; b < std::min(blocks.size(), (k + 1) * each); ++b)
+      mine->run(blocks[b], sums.data() + k * cells);
   });
   std::fill_n(loss, cells, 0.0);
   for (std::size_t i = 0; i < sums.size(); ++i) loss[i % cells] += sums[i];

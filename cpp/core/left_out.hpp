@@ -43,8 +43,8 @@ struct Frames {
 
 struct LeftOut {
   Columns x;
-  const double* mean;  // (K, d)
-  const double* low;   // (K, d): what the means lack as doubles
+  const double* mean;   // (K, d)
+  const double* low;    // (K, d): what the means lack as doubles
   const double* prior;  // (K): log prior of the classes a row is not of
   std::size_t classes, alphas, gammas;
   const double* gamma;        // ascending
@@ -55,8 +55,8 @@ struct LeftOut {
 };
 
 // out (n): |x - mean_y - low_y|^2; NaN for a row with a missing value, or whose y is not a class.
-void class_distances(const Columns& x, const std::int32_t* y, const double* mean, const double* low, std::size_t classes,
-                     double* out);
+void class_distances(const Columns& x, const std::int32_t* y, const double* mean, const double* low,
+                     std::size_t classes, double* out);
 
 // loss (alphas, gammas): the weighted sum of -log P(class | x) without the row; NaN where a covariance is left without
 // full rank. std::invalid_argument if a row, class or frame is not there.

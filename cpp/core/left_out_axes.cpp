@@ -17,9 +17,18 @@ constexpr std::size_t kTask = 16;  // rows
 class Worker {
  public:
   explicit Worker(const LeftOutAxes& job)
-      : job_(job), points_((job.alphas * job.gammas + kGridStep - 1) / kGridStep * kGridStep), a_(points_), b_(points_),
-        own_share_(points_), shared_share_(points_), c_(points_, 1.0), score_(job.classes * points_), own_(job.d),
-        shared_(job.d), away_(job.d), loss_(points_) {
+      : job_(job),
+        points_((job.alphas * job.gammas + kGridStep - 1) / kGridStep * kGridStep),
+        a_(points_),
+        b_(points_),
+        own_share_(points_),
+        shared_share_(points_),
+        c_(points_, 1.0),
+        score_(job.classes * points_),
+        own_(job.d),
+        shared_(job.d),
+        away_(job.d),
+        loss_(points_) {
     for (std::size_t p = 0; p < job.alphas * job.gammas; ++p) {
       const double alpha = job.alpha[p / job.gammas], gamma = job.gamma[p % job.gammas];
       a_[p] = (1 - gamma) * alpha, b_[p] = (1 - gamma) * (1 - alpha);
@@ -41,7 +50,8 @@ class Worker {
   void score(std::size_t row, std::size_t k) {
     const std::size_t d = pack(row, k);
     const double *level = job_.level + row * (job_.classes + 1), all = level[job_.classes];
-    for (std::size_t p = 0; p < job_.alphas * job_.gammas; ++p) c_[p] = own_share_[p] * level[k] + shared_share_[p] * all;
+    for (std::size_t p = 0; p < job_.alphas * job_.gammas; ++p)
+      c_[p] = own_share_[p] * level[k] + shared_share_[p] * all;
     double* out = score_.data() + k * points_;
     TB_CALL(axes_terms, own_.data(), shared_.data(), away_.data(), d, a_.data(), b_.data(), c_.data(), points_, out);
     const double prior = job_.prior[row * job_.classes + k];
@@ -84,17 +94,16 @@ void left_out_axes(const LeftOutAxes& job, double* loss) {
   const std::size_t cells = job.alphas * job.gammas;
   std::fill_n(loss, cells, 0.0);
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads()));
-  parallel_ordered(
-      (job.rows + kTask - 1) / kTask,
-      [&](std::size_t task, int t) {
-        auto& mine = workers[static_cast<std::size_t>(t)];
-        if (!mine) mine = std::make_unique<Worker>(job);
-        mine->run(task * kTask, std::min(job.rows, (task + 1) * kTask));
-      },
-      [&](std::size_t, int t) {
-        const std::vector<double>& part = workers[static_cast<std::size_t>(t)]->losses();
-        for (std::size_t i = 0; i < cells; ++i) loss[i] += part[i];
-      });
+  parallel_ordered((job.rows + kTask - 1) / kTask,
+                   [&](std::size_t task, int t) {
+                     auto& mine = workers[static_cast<std::size_t>(t)];
+                     if (!mine) mine = std::make_unique<Worker>(job);
+                     mine->run(task * kTask, std::min(job.rows, (task + 1) * kTask));
+                   },
+                   [&](std::size_t, int t) {
+                     const std::vector<double>& part = workers[static_cast<std::size_t>(t)]->losses();
+                     for (std::size_t i = 0; i < cells; ++i) loss[i] += part[i];
+                   });
 }
 
 }  // namespace tb

@@ -15,11 +15,17 @@ namespace {
 class MomentsWorker {
  public:
   MomentsWorker(const Plan& plan, const ClassMoments& total)
-      : plan_(plan), d_(plan.t.x.d), rows_(plan), size_(TB_CALL(moments_size, d_)), acc_(rows_.most_slots() * size_), total_(total) {}
+      : plan_(plan),
+        d_(plan.t.x.d),
+        rows_(plan),
+        size_(TB_CALL(moments_size, d_)),
+        acc_(rows_.most_slots() * size_),
+        total_(total) {}
 
   std::optional<BadValue> add(std::size_t chunk) {
     if (run(chunk, false) || run(chunk, true)) return std::nullopt;
-    return find_bad(plan_, chunk, [](double v) { return std::isinf(v) ? std::optional(BadValue::infinite) : std::nullopt; });
+    return find_bad(plan_, chunk,
+                    [](double v) { return std::isinf(v) ? std::optional(BadValue::infinite) : std::nullopt; });
   }
 
   void merge() {
@@ -41,8 +47,10 @@ class MomentsWorker {
       for (std::size_t s = rows_.fresh_from(); s < rows_.slots(); ++s) {
         if (!TB_CALL(open_moments, block, rows_.first_row(s), careful, slot(s))) return false;
       }
-      if (careful) TB_CALL(add_moments_careful, block, acc_.data());
-      else TB_CALL(add_moments, block, acc_.data());
+      if (careful)
+        TB_CALL(add_moments_careful, block, acc_.data());
+      else
+        TB_CALL(add_moments, block, acc_.data());
     }
     bool finite = true, cancelled = false;
     for (std::size_t s = 0; s < rows_.slots(); ++s) {

@@ -16,9 +16,13 @@ template <class T>
 class Block {
  public:
   explicit Block(const Network& network)
-      : net_(network), code_(network.d * kRows), cell_(network.families.count * kRows), log_(network.families.count),
+      : net_(network),
+        code_(network.d * kRows),
+        cell_(network.families.count * kRows),
+        log_(network.families.count),
         row_code_(network.d) {
-    for (std::size_t f = 0; f < network.families.count; ++f) log_[f] = network.log + network.offset[f] * network.classes;
+    for (std::size_t f = 0; f < network.families.count; ++f)
+      log_[f] = network.log + network.offset[f] * network.classes;
   }
 
   void score(const T* codes, std::size_t n, std::size_t r0, std::size_t rows, double* out) {

@@ -30,8 +30,8 @@ struct TooManyMissing {
 template <class T>
 void network_scores(const Network& network, const T* codes, std::size_t n, double* out);
 
-// log p(the values of one row that are there | class): code[j] < 0 is missing; row: where its real values are. Exact, by eliminating one missing
-// column after another. out: (classes).
+// log p(the values of one row that are there | class): code[j] < 0 is missing; row: where its real values are. Exact,
+// by eliminating one missing column after another. out: (classes).
 void eliminate(const Network& network, const std::int64_t* code, std::size_t row, double* out);
 
 }  // namespace tb

@@ -12,15 +12,23 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kSmall = 32768;          // cells: fewer are not worth a second thread
+constexpr std::size_t kSmall = 32768;           // cells: fewer are not worth a second thread
 constexpr std::size_t kBatchBytes = 16u << 20;  // packed rows, once as numbers and once as presence
 constexpr std::size_t kTogether = 6;            // panels that share what they are multiplied with while it is in cache
 
 class PairwiseScatter {
  public:
   PairwiseScatter(const ClassTable& t, double* n, double* mean, double* low, double* s)
-      : t_(t), d_(t.x.d), panel_(TB_CALL(panel_width)), panels_((d_ + panel_ - 1) / panel_), shift_(class_shifts(t, false)),
-        n_(n), a_(mean), low_(low), c_(s), threaded_(t.x.n * d_ >= kSmall) {
+      : t_(t),
+        d_(t.x.d),
+        panel_(TB_CALL(panel_width)),
+        panels_((d_ + panel_ - 1) / panel_),
+        shift_(class_shifts(t, false)),
+        n_(n),
+        a_(mean),
+        low_(low),
+        c_(s),
+        threaded_(t.x.n * d_ >= kSmall) {
     for (double* out : {n, mean, low, s}) std::fill_n(out, t.classes * d_ * d_, 0.0);
   }
 
@@ -42,8 +50,10 @@ class PairwiseScatter {
  private:
   template <class F>
   void each(std::size_t count, F&& body) const {
-    if (threaded_) parallel_for(count, body);
-    else for (std::size_t i = 0; i < count; ++i) body(i, 0);
+    if (threaded_)
+      parallel_for(count, body);
+    else
+      for (std::size_t i = 0; i < count; ++i) body(i, 0);
   }
 
   bool pack(const RowSpans& rows, double* numbers, double* present) const {

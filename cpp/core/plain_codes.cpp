@@ -75,16 +75,27 @@ Codes encode(const FixedTexts& t, Dictionary& levels, bool grow) {
 
 Codes encode(const Column& column, std::size_t rows, Dictionary& levels, bool grow, std::size_t col) {
   switch (column.dtype) {
-    case Dtype::f64: return encode_numbers<double>(column, rows, levels, grow, col);
-    case Dtype::f32: return encode_numbers<float>(column, rows, levels, grow, col);
-    case Dtype::i8: return encode_numbers<std::int8_t>(column, rows, levels, grow, col);
-    case Dtype::i16: return encode_numbers<std::int16_t>(column, rows, levels, grow, col);
-    case Dtype::i32: return encode_numbers<std::int32_t>(column, rows, levels, grow, col);
-    case Dtype::i64: return encode_numbers<std::int64_t>(column, rows, levels, grow, col);
-    case Dtype::u8: case Dtype::b1: return encode_numbers<std::uint8_t>(column, rows, levels, grow, col);
-    case Dtype::u16: return encode_numbers<std::uint16_t>(column, rows, levels, grow, col);
-    case Dtype::u32: return encode_numbers<std::uint32_t>(column, rows, levels, grow, col);
-    default: return encode_numbers<std::uint64_t>(column, rows, levels, grow, col);
+    case Dtype::f64:
+      return encode_numbers<double>(column, rows, levels, grow, col);
+    case Dtype::f32:
+      return encode_numbers<float>(column, rows, levels, grow, col);
+    case Dtype::i8:
+      return encode_numbers<std::int8_t>(column, rows, levels, grow, col);
+    case Dtype::i16:
+      return encode_numbers<std::int16_t>(column, rows, levels, grow, col);
+    case Dtype::i32:
+      return encode_numbers<std::int32_t>(column, rows, levels, grow, col);
+    case Dtype::i64:
+      return encode_numbers<std::int64_t>(column, rows, levels, grow, col);
+    case Dtype::u8:
+    case Dtype::b1:
+      return encode_numbers<std::uint8_t>(column, rows, levels, grow, col);
+    case Dtype::u16:
+      return encode_numbers<std::uint16_t>(column, rows, levels, grow, col);
+    case Dtype::u32:
+      return encode_numbers<std::uint32_t>(column, rows, levels, grow, col);
+    default:
+      return encode_numbers<std::uint64_t>(column, rows, levels, grow, col);
   }
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 // Never destroyed: its threads may still wait when the process ends.
 std::atomic<Pool*> current{nullptr};
-const int fork_guard = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });  // the parent's threads are not here
+const int fork_guard =
+    pthread_atfork(nullptr, nullptr, [] { current = nullptr; });  // the parent's threads are not here
 
 }  // namespace
 

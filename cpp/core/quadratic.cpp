@@ -58,8 +58,8 @@ class QuadraticPart final : public Part {
       return;
     }
     for (std::size_t c = 0; c < q_.classes; ++c) {
-      TB_CALL(add_quadratic, lanes, rows, odd, d, q_.mean + c * d, q_.low + c * d, q_.factor + c * d * d, q_.constant[c], work,
-              acc + c * kRows);
+      TB_CALL(add_quadratic, lanes, rows, odd, d, q_.mean + c * d, q_.low + c * d, q_.factor + c * d * d,
+              q_.constant[c], work, acc + c * kRows);
     }
   }
 
@@ -166,8 +166,9 @@ void part_scores(const Part& part, std::size_t n, std::size_t classes, const Row
   constexpr std::size_t kSmall = 32768, kTask = 1u << 17;  // cells
   const std::size_t blocks = (n + kRows - 1) / kRows;
   const std::size_t cells = std::max<std::size_t>(1, part.cells_per_row());
-  const std::size_t together = n * cells < kSmall ? std::max<std::size_t>(blocks, 1)
-                                                  : std::clamp<std::size_t>(kTask / (kRows * cells), 1, (blocks + 7) / 8);
+  const std::size_t together = n * cells < kSmall
+                                   ? std::max<std::size_t>(blocks, 1)
+                                   : std::clamp<std::size_t>(kTask / (kRows * cells), 1, (blocks + 7) / 8);
   std::mutex mutex;
   std::optional<BadValue> first;
   parallel_for((blocks + together - 1) / together, [&](std::size_t task, int) {

@@ -27,8 +27,9 @@ class RowFlags {
   std::vector<std::atomic<std::uint64_t>> words_;
 };
 
-// acc += constant_c - |factor_c (x - mean_c - low_c)|^2 / 2. mean and low (K, d), constant (K); factor (K, d, d), or (1, d, d) if all
-// classes share one; lower triangles, what is above the diagonal is not read. The caller keeps all of it alive.
+// acc += constant_c - |factor_c (x - mean_c - low_c)|^2 / 2. mean and low (K, d), constant (K); factor (K, d, d), or
+// (1, d, d) if all classes share one; lower triangles, what is above the diagonal is not read. The caller keeps all of
+// it alive.
 struct Quadratic {
   const double* mean;
   const double* low;

@@ -14,21 +14,29 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kBlock = 48;    // rows that are finished together
-constexpr std::size_t kSmall = 128;   // columns: fewer are not worth a second thread
+constexpr std::size_t kBlock = 48;     // rows that are finished together
+constexpr std::size_t kSmall = 128;    // columns: fewer are not worth a second thread
 constexpr std::size_t kTogether = 12;  // panels, one task
 
-// Cholesky and forward substitution in one sweep over blocks J of rows, in place. Before J's turn, of the rows from J on,
+// Cholesky and forward substitution in one sweep over blocks J of rows, in place. Before J's turn, of the rows from J
+// on,
 //   columns from J on   hold  -(S - L L')   over the blocks before,
 //   columns before J    hold  L F           over the blocks before.
-// The root L_JJ of what is left of S_JJ then gives all that has to do with J at once: L_JJ^-1 times the negative of what
-// stands there is L' of the rows below, the identity becomes F_JJ, and the columns before become F. These, side by side,
-// are a pack Z, and the rows below need Z'Z more: one sum of products for both halves.
+// The root L_JJ of what is left of S_JJ then gives all that has to do with J at once: L_JJ^-1 times the negative of
+// what stands there is L' of the rows below, the identity becomes F_JJ, and the columns before become F. These, side by
+// side, are a pack Z, and the rows below need Z'Z more: one sum of products for both halves.
 class Sweep {
  public:
   Sweep(double* m, std::size_t d, bool threaded)
-      : m_(m), d_(d), threaded_(threaded && d >= kSmall), panel_(TB_CALL(panel_width)), panels_((d + panel_ - 1) / panel_),
-        block_((kBlock + panel_ - 1) / panel_ * panel_), z_(block_ * panels_ * panel_), upper_(block_ * block_), inverse_(d) {}
+      : m_(m),
+        d_(d),
+        threaded_(threaded && d >= kSmall),
+        panel_(TB_CALL(panel_width)),
+        panels_((d + panel_ - 1) / panel_),
+        block_((kBlock + panel_ - 1) / panel_ * panel_),
+        z_(block_ * panels_ * panel_),
+        upper_(block_ * block_),
+        inverse_(d) {}
 
   // Minus the logarithm of the determinant of F; NaN if there is no root.
   double run() {
@@ -37,9 +45,8 @@ class Sweep {
       if (!TB_CALL(root_of_block, m_ + from * (d_ + 1), d_, size, upper_.data(), inverse_.data() + from)) {
         return std::numeric_limits<double>::quiet_NaN();
       }
-      each((panels_ + kTogether - 1) / kTogether, [&](std::size_t i) {
-        solve(i * kTogether, std::min(panels_, (i + 1) * kTogether), from, size);
-      });
+      each((panels_ + kTogether - 1) / kTogether,
+           [&](std::size_t i) { solve(i * kTogether, std::min(panels_, (i + 1) * kTogether), from, size); });
       const Pack z{z_.data(), size, size, d_};
       const std::size_t next = (from + size) / panel_, last = from + size == d_ ? next : panels_;
       each((last - next + kTogether - 1) / kTogether, [&](std::size_t i) {
@@ -71,7 +78,8 @@ class Sweep {
     }
   }
 
-  // The negative of what stands there; the identity in place of the block itself. What is below becomes 0: it is L F next.
+  // The negative of what stands there; the identity in place of the block itself. What is below becomes 0: it is L F
+  // next.
   void read(std::size_t p, std::size_t from, std::size_t size) {
     double* z = z_.data() + p * panel_ * size;
     const std::size_t first = p * panel_, width = std::min(panel_, d_ - first);
@@ -129,8 +137,11 @@ void roots(std::size_t count, std::size_t d, double* s, const double* unit, Root
   }
 }
 
-void solve_normal(const double* factor, std::size_t d, const double* a, std::size_t count, double* weight, double* square) {
-  const auto one = [&](std::size_t k, int) { TB_CALL(normal_equations, factor, d, a + k * d, 1, weight + k * d, square + k); };
+void solve_normal(const double* factor, std::size_t d, const double* a, std::size_t count, double* weight,
+                  double* square) {
+  const auto one = [&](std::size_t k, int) {
+    TB_CALL(normal_equations, factor, d, a + k * d, 1, weight + k * d, square + k);
+  };
   if (count * d * d < kSmall * kSmall) {
     for (std::size_t k = 0; k < count; ++k) one(k, 0);
   } else {

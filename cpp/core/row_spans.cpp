@@ -83,7 +83,10 @@ RowPick RowSpans::preview(const Span& s) const {
   if (!direct_) return {{nullptr, 0, Dtype::f64, 0}, nullptr, nullptr, nullptr, 0};
   const Column& first = t_.x.col[0];
   return {{first.data + static_cast<std::ptrdiff_t>(begin_) * first.stride, first.stride, first.dtype, t_.x.d},
-          row_.data() + s.from, cls(s), root(s), s.count};
+          row_.data() + s.from,
+          cls(s),
+          root(s),
+          s.count};
 }
 
 RowPick RowSpans::pick(const Span& s, AlignedArray& scratch) const {
@@ -96,7 +99,11 @@ RowPick RowSpans::pick(const Span& s, AlignedArray& scratch) const {
   scratch.at_least(kPackRows * t_.x.d);
   TB_CALL(gather_rows, t_.x, begin_, row_.data() + s.from, s.count, scratch.data());
   const auto stride = static_cast<std::ptrdiff_t>(t_.x.d * sizeof(double));
-  return {{reinterpret_cast<const char*>(scratch.data()), stride, Dtype::f64, t_.x.d}, in_turn.data(), cls(s), root(s), s.count};
+  return {{reinterpret_cast<const char*>(scratch.data()), stride, Dtype::f64, t_.x.d},
+          in_turn.data(),
+          cls(s),
+          root(s),
+          s.count};
 }
 
 double RowSpans::keep(Span& s, const std::uint32_t* kept, std::size_t rows) {

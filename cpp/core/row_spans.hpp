@@ -41,7 +41,8 @@ class RowSpans {
   RowPick pick(const Span& s, AlignedArray& scratch) const;
   // The same without the copy, for prefetching; count is 0 if the table is not read in place.
   RowPick preview(const Span& s) const;
-  // Closes ranks after packing: entry k of the span becomes its kept[k]; gives back the weight of the rows that fell out.
+  // Closes ranks after packing: entry k of the span becomes its kept[k]; gives back the weight of the rows that fell
+  // out.
   double keep(Span& s, const std::uint32_t* kept, std::size_t rows);
   Span& span(std::size_t i) { return spans_[i]; }
 

@@ -24,8 +24,15 @@ struct Sums {
 class Scatter {
  public:
   Scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* low, double* s)
-      : t_(t), pooled_(pooled), d_(t.x.d), matrices_(pooled ? 1 : t.classes), panel_(TB_CALL(panel_width)),
-        panels_((d_ + panel_ - 1) / panel_), shift_(class_shifts(t, true)), total_{s, mean, n}, low_(low) {
+      : t_(t),
+        pooled_(pooled),
+        d_(t.x.d),
+        matrices_(pooled ? 1 : t.classes),
+        panel_(TB_CALL(panel_width)),
+        panels_((d_ + panel_ - 1) / panel_),
+        shift_(class_shifts(t, true)),
+        total_{s, mean, n},
+        low_(low) {
     std::fill_n(s, matrices_ * d_ * d_, 0.0);
     std::fill_n(mean, t.classes * d_, 0.0);
     std::fill_n(n, t.classes, 0.0);
@@ -33,9 +40,12 @@ class Scatter {
 
   double run() {
     const std::size_t bytes = matrices_ * d_ * d_ * sizeof(double);
-    if (t_.x.n * d_ < kSmall) add_chunk_to_total();
-    else if (bytes * kChunks <= kPrivateBytes) by_rows();
-    else by_tiles(std::clamp<std::size_t>(bytes, 4u << 20, 32u << 20));
+    if (t_.x.n * d_ < kSmall)
+      add_chunk_to_total();
+    else if (bytes * kChunks <= kPrivateBytes)
+      by_rows();
+    else
+      by_tiles(std::clamp<std::size_t>(bytes, 4u << 20, 32u << 20));
     const ScatterShape shape{t_.classes, d_, pooled_};
     const std::size_t overflow = centre_scatter(shape, shift_.data(), total_.n, total_.sums, low_, total_.s);
     if (overflow < d_) throw_overflow(t_, overflow);
@@ -83,7 +93,8 @@ class Scatter {
       if (span.count == 0) continue;
       add_weights(w.rows, span, to.n);
       const Pack z{w.panels.data(), room, span.count, d_};
-      for (std::size_t p = 0; p < panels_; ++p) TB_CALL(add_panel_sums, z, p, w.rows.cls(span), w.rows.root(span), to.sums);
+      for (std::size_t p = 0; p < panels_; ++p)
+        TB_CALL(add_panel_sums, z, p, w.rows.cls(span), w.rows.root(span), to.sums);
       const RowPick next = i + 1 < count ? w.rows.preview(w.rows.span(i + 1)) : RowPick{};
       TB_CALL(add_products, z, 0, panels_, matrix(to.s, w.rows.cls(span)[0]), &next);
     }
@@ -158,7 +169,8 @@ class Scatter {
     std::vector<AlignedArray> scratch(static_cast<std::size_t>(threads()));
     parallel_for(count, [&](std::size_t i, int thread) {
       bool met = false;
-      lost[i] = pack(rows, rows.span(i), scratch[static_cast<std::size_t>(thread)], panels + before[i].from * width(), met);
+      lost[i] =
+          pack(rows, rows.span(i), scratch[static_cast<std::size_t>(thread)], panels + before[i].from * width(), met);
       infinite[i] = met;
     });
     if (std::find(infinite.begin(), infinite.end(), 1) != infinite.end()) throw_infinite(t_, begin, end);

@@ -11,8 +11,8 @@ namespace tb {
 double scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* low, double* s);
 
 // Entry [c, i, j], (K, d, d) each, runs over the rows of class c where both i and j are present: their weight, their
-// mean of x_i (and low), their centred sum of x_i x_j; s is (1, d, d) if pooled, the sum over the classes. What rounding
-// leaves is small beside the spread of columns i and j in the class, not beside that of the pair's rows alone.
+// mean of x_i (and low), their centred sum of x_i x_j; s is (1, d, d) if pooled, the sum over the classes. What
+// rounding leaves is small beside the spread of columns i and j in the class, not beside that of the pair's rows alone.
 void pairwise_scatter(const ClassTable& t, bool pooled, double* n, double* mean, double* low, double* s);
 
 }  // namespace tb

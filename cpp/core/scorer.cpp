@@ -175,15 +175,11 @@ void Scorer::joint(double* out) const {
 }
 
 void Scorer::log_proba(double* out) const {
-  run(true, [&](Block& b) {
-    TB_CALL(write_log_proba, b.acc.data(), b.rows, classes_, b.peak, out + b.r0 * classes_);
-  });
+  run(true, [&](Block& b) { TB_CALL(write_log_proba, b.acc.data(), b.rows, classes_, b.peak, out + b.r0 * classes_); });
 }
 
 void Scorer::proba(double* out) const {
-  run(true, [&](Block& b) {
-    TB_CALL(write_proba, b.acc.data(), b.rows, classes_, b.peak, out + b.r0 * classes_);
-  });
+  run(true, [&](Block& b) { TB_CALL(write_proba, b.acc.data(), b.rows, classes_, b.peak, out + b.r0 * classes_); });
 }
 
 void Scorer::best(std::int64_t* out) const {

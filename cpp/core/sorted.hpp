@@ -33,9 +33,12 @@ class Sorted {
   std::unique_ptr<std::uint32_t[]> tag;
 
  private:
-  template <bool tagged> void radix_sort();
-  template <bool tagged> void sort_digits(std::size_t low, std::size_t end);
-  template <bool tagged> bool insertion_sort(std::size_t moves);
+  template <bool tagged>
+  void radix_sort();
+  template <bool tagged>
+  void sort_digits(std::size_t low, std::size_t end);
+  template <bool tagged>
+  bool insertion_sort(std::size_t moves);
   Tag kind_;
   std::unique_ptr<std::uint64_t[]> key2_;
   std::unique_ptr<std::uint32_t[]> tag2_;

@@ -28,8 +28,14 @@ struct Truth {
 class LossBlock {
  public:
   LossBlock(const AveragedCounts& m, const PackedCodes& codes, const Truth& truth)
-      : m_(m), truth_(truth), lanes_(lanes_for(m.classes)), chunks_((m.classes + lanes_ - 1) / lanes_),
-        rows_(m, codes, lanes_, kBlock), sum_(kBlock * 2 * lanes_ * chunks_), total_alone_(m.d()), total_both_(m.d()) {
+      : m_(m),
+        truth_(truth),
+        lanes_(lanes_for(m.classes)),
+        chunks_((m.classes + lanes_ - 1) / lanes_),
+        rows_(m, codes, lanes_, kBlock),
+        sum_(kBlock * 2 * lanes_ * chunks_),
+        total_alone_(m.d()),
+        total_both_(m.d()) {
     for (std::size_t c0 = 0; c0 < m.classes; c0 += lanes_) {
       plain_.emplace_back(m, c0);
       without_.emplace_back(m, c0, Removed{1.0, 1.0});
@@ -56,8 +62,9 @@ class LossBlock {
     std::vector<std::uint32_t>& key = rows_.keys(&parent_, 1);
     for (std::size_t r = 0; r < rows_.rows(); ++r) {
       const std::size_t cell = key[r] == AveragedRows::kNoKey ? cells : key[r];  // the last: missing
-      key[r] = counts(begin_ + r) ? static_cast<std::uint32_t>(cell * K + static_cast<std::size_t>(truth_.y[begin_ + r]))
-                                  : AveragedRows::kNoKey;
+      key[r] = counts(begin_ + r)
+                   ? static_cast<std::uint32_t>(cell * K + static_cast<std::size_t>(truth_.y[begin_ + r]))
+                   : AveragedRows::kNoKey;
     }
     const auto& groups = rows_.groups((cells + 1) * K);
     for (std::size_t i = 0; i < chunks_; ++i) {
@@ -145,13 +152,17 @@ class LossBlock {
   }
 
   // x of the product of row r for class c; e follows `lanes_` further on.
-  double* product(std::size_t r, std::size_t c) { return sum_.data() + (c / lanes_ * kBlock + r) * 2 * lanes_ + c % lanes_; }
+  double* product(std::size_t r, std::size_t c) {
+    return sum_.data() + (c / lanes_ * kBlock + r) * 2 * lanes_ + c % lanes_;
+  }
   const double* product(std::size_t r, std::size_t c) const { return const_cast<LossBlock*>(this)->product(r, c); }
 
   bool known(std::size_t cell) const { return cell < m_.size(static_cast<std::size_t>(parent_)); }
   bool beside(std::size_t cell, std::size_t k) const { return known(cell) && static_cast<std::int32_t>(k) != parent_; }
 
-  double alone(std::size_t y, std::size_t k, std::size_t x) const { return m_.single[y * m_.all_levels() + m_.first[k] + x]; }
+  double alone(std::size_t y, std::size_t k, std::size_t x) const {
+    return m_.single[y * m_.all_levels() + m_.first[k] + x];
+  }
   double both(std::size_t y, std::size_t cell, std::size_t k, std::size_t x) const {
     const Family& f = plain_[0].family(k);
     return m_.count(y * m_.tables.cells() + f.offset + cell * f.step[0] + x * f.stride);
@@ -178,8 +189,10 @@ class LossBlock {
       double p = smoothed(less(alone(y, k, v), w), less(total_alone_[k], w), m_.alpha, m_.levels[k]);
       if (beside(cell, k)) {
         const double n = less(both(y, cell, k, v), w), total = less(total_both_[k], w);
-        if (!m_.strength) p = smoothed(n, total, m_.alpha, m_.levels[k]);
-        else if (total + m_.strength[k] > 0.0) p = (n + m_.strength[k] * p) / (total + m_.strength[k]);
+        if (!m_.strength)
+          p = smoothed(n, total, m_.alpha, m_.levels[k]);
+        else if (total + m_.strength[k] > 0.0)
+          p = (n + m_.strength[k] * p) / (total + m_.strength[k]);
       }
       out.times(p);
     }
@@ -200,10 +213,13 @@ class LossBlock {
 
 }  // namespace
 
-void spode_losses(const AveragedCounts& m, const PackedCodes& codes, const std::int32_t* y, const double* w, double* out) {
+void spode_losses(const AveragedCounts& m, const PackedCodes& codes, const std::int32_t* y, const double* w,
+                  double* out) {
   for (std::size_t r = 0; r < codes.n; ++r) {
-    if (y[r] >= 0 && static_cast<std::size_t>(y[r]) >= m.classes) throw std::invalid_argument("a label beyond the classes");
-    if (w && !(w[r] >= 0.0 && std::isfinite(w[r]))) throw std::invalid_argument("weights must be finite and not negative");
+    if (y[r] >= 0 && static_cast<std::size_t>(y[r]) >= m.classes)
+      throw std::invalid_argument("a label beyond the classes");
+    if (w && !(w[r] >= 0.0 && std::isfinite(w[r])))
+      throw std::invalid_argument("weights must be finite and not negative");
   }
   std::fill(out, out + m.d(), 0.0);
   Truth truth{y, w, 0.0};

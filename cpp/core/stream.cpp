@@ -30,8 +30,10 @@ std::vector<Run> runs(const Columns& x) {
     for (std::size_t j = 0; j < x.d; ++j) {
       const Column& c = x.col[j];
       const std::size_t size = item_size(c.dtype);
-      if (c.stride == static_cast<std::ptrdiff_t>(size)) cut(c.data, x.n * size);
-      else for (std::size_t i = 0; i < x.n; ++i) cut(c.data + static_cast<std::ptrdiff_t>(i) * c.stride, size);
+      if (c.stride == static_cast<std::ptrdiff_t>(size))
+        cut(c.data, x.n * size);
+      else
+        for (std::size_t i = 0; i < x.n; ++i) cut(c.data + static_cast<std::ptrdiff_t>(i) * c.stride, size);
     }
   }
   return out;

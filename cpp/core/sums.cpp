@@ -33,7 +33,14 @@ template <class What>
 class SumsWorker {
  public:
   SumsWorker(const Plan& plan, const What& what, double* n, double* s)
-      : plan_(plan), d_(plan.t.x.d), what_(what), rows_(plan), size_(TB_CALL(sums_size, d_)), acc_(rows_.most_slots() * size_), n_(n), s_(s) {}
+      : plan_(plan),
+        d_(plan.t.x.d),
+        what_(what),
+        rows_(plan),
+        size_(TB_CALL(sums_size, d_)),
+        acc_(rows_.most_slots() * size_),
+        n_(n),
+        s_(s) {}
 
   std::optional<BadValue> add(std::size_t chunk) {
     careful_ = false;

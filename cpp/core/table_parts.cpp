@@ -21,8 +21,14 @@ class DiscretePart final : public Part {
  public:
   DiscretePart(const Columns& cols, const std::int64_t* sizes, const double* table, const double* other, bool raw,
                std::size_t classes)
-      : cols_(cols), level_(cols.d), size_(cols.d), unseen_(cols.d), absent_(classes, 0.0),
-        missing_(raw ? INT64_MIN : -1), met_(std::make_unique<bool[]>(cols.d)), classes_(classes) {
+      : cols_(cols),
+        level_(cols.d),
+        size_(cols.d),
+        unseen_(cols.d),
+        absent_(classes, 0.0),
+        missing_(raw ? INT64_MIN : -1),
+        met_(std::make_unique<bool[]>(cols.d)),
+        classes_(classes) {
     for (std::size_t j = 0; j < cols.d; ++j) {
       level_[j] = table;
       size_[j] = static_cast<std::uint64_t>(sizes[j]);
@@ -32,7 +38,8 @@ class DiscretePart final : public Part {
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
-    const DiscreteTerms terms{level_.data(), size_.data(), unseen_.data(), absent_.data(), missing_, met_.get(), classes_};
+    const DiscreteTerms terms{level_.data(), size_.data(), unseen_.data(), absent_.data(),
+                              missing_,      met_.get(),   classes_};
     TB_CALL(add_discrete, cols_, r0, rows, terms, acc);
   }
   std::size_t cells_per_row() const override { return cols_.d; }
@@ -59,7 +66,9 @@ class CsrPart final : public Part {
  public:
   CsrPart(const Csr& csr, const double* weight, const double* bias, std::size_t classes,
           std::optional<double> threshold, bool factorial)
-      : csr_(csr), terms_{weight, classes, threshold.has_value(), threshold.value_or(0.0)}, bias_(bias),
+      : csr_(csr),
+        terms_{weight, classes, threshold.has_value(), threshold.value_or(0.0)},
+        bias_(bias),
         factorial_(factorial) {}
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {

@@ -10,12 +10,12 @@
 namespace tb {
 
 struct Tables {
-  std::size_t d = 0;                    // columns of the data
-  const std::int64_t* size = nullptr;   // levels of each
-  std::size_t count = 0;                // how many tables
-  const std::int32_t* column = nullptr; // the columns of all tables, one after another
-  const std::int64_t* start = nullptr;  // table t has columns [start[t], start[t + 1])
-  std::vector<std::size_t> offset;      // its cells are [offset[t], offset[t + 1])
+  std::size_t d = 0;                     // columns of the data
+  const std::int64_t* size = nullptr;    // levels of each
+  std::size_t count = 0;                 // how many tables
+  const std::int32_t* column = nullptr;  // the columns of all tables, one after another
+  const std::int64_t* start = nullptr;   // table t has columns [start[t], start[t + 1])
+  std::vector<std::size_t> offset;       // its cells are [offset[t], offset[t + 1])
 
   Tables(std::size_t columns, const std::int64_t* sizes, std::size_t tables, const std::int32_t* flat,
          const std::int64_t* starts)

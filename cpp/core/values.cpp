@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFewCells = std::size_t{1} << 15;  // not worth a second thread
-constexpr std::size_t kGroup = 8;              // columns read together from a matrix in row order
+constexpr std::size_t kGroup = 8;                        // columns read together from a matrix in row order
 constexpr std::size_t kPitch = kMostRows + 8;  // from one of them to the next: not a power of two, so not one cache set
 constexpr double kLargest = std::numeric_limits<double>::max();
 
@@ -96,16 +96,37 @@ const double* read_values(const Column& column, const Rows& rows, std::size_t fi
     return reinterpret_cast<const double*>(from);
   }
   switch (column.dtype) {
-    case Dtype::f64: copy<double>(from, column.stride, count, out); break;
-    case Dtype::f32: copy<float>(from, column.stride, count, out); break;
-    case Dtype::i8: copy<std::int8_t>(from, column.stride, count, out); break;
-    case Dtype::i16: copy<std::int16_t>(from, column.stride, count, out); break;
-    case Dtype::i32: copy<std::int32_t>(from, column.stride, count, out); break;
-    case Dtype::i64: copy<std::int64_t>(from, column.stride, count, out); break;
-    case Dtype::u8: case Dtype::b1: copy<std::uint8_t>(from, column.stride, count, out); break;
-    case Dtype::u16: copy<std::uint16_t>(from, column.stride, count, out); break;
-    case Dtype::u32: copy<std::uint32_t>(from, column.stride, count, out); break;
-    case Dtype::u64: copy<std::uint64_t>(from, column.stride, count, out); break;
+    case Dtype::f64:
+      copy<double>(from, column.stride, count, out);
+      break;
+    case Dtype::f32:
+      copy<float>(from, column.stride, count, out);
+      break;
+    case Dtype::i8:
+      copy<std::int8_t>(from, column.stride, count, out);
+      break;
+    case Dtype::i16:
+      copy<std::int16_t>(from, column.stride, count, out);
+      break;
+    case Dtype::i32:
+      copy<std::int32_t>(from, column.stride, count, out);
+      break;
+    case Dtype::i64:
+      copy<std::int64_t>(from, column.stride, count, out);
+      break;
+    case Dtype::u8:
+    case Dtype::b1:
+      copy<std::uint8_t>(from, column.stride, count, out);
+      break;
+    case Dtype::u16:
+      copy<std::uint16_t>(from, column.stride, count, out);
+      break;
+    case Dtype::u32:
+      copy<std::uint32_t>(from, column.stride, count, out);
+      break;
+    case Dtype::u64:
+      copy<std::uint64_t>(from, column.stride, count, out);
+      break;
   }
   return mask_absent(rows, first, count, out);
 }

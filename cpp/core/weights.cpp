@@ -136,8 +136,8 @@ class Newton {
  private:
   WeightBlock block(std::size_t b) {
     const std::size_t all = rows_ * p_.classes;
-    return {p_.terms, p_.classes, rows_, term_->data() + b * all * p_.terms, joint_.data() + b * all, &y_[b * rows_],
-            &w_[b * rows_]};
+    return {p_.terms,       p_.classes,    rows_, term_->data() + b * all * p_.terms, joint_.data() + b * all,
+            &y_[b * rows_], &w_[b * rows_]};
   }
 
   // Copies a block's terms and sets J to where v and b begin.
@@ -152,8 +152,8 @@ class Newton {
       }
     }
     const WeightBlock at = block(b);
-    if (!TB_CALL(weight_pack, p_.term, p_.rows * K, &row_[first], count, all ? nullptr : open.data(), p_.terms, K, rows_,
-                 const_cast<float*>(at.term))) {
+    if (!TB_CALL(weight_pack, p_.term, p_.rows * K, &row_[first], count, all ? nullptr : open.data(), p_.terms, K,
+                 rows_, const_cast<float*>(at.term))) {
       throw std::invalid_argument("terms must be finite");
     }
     double* joint = joint_.data() + first * K;
@@ -184,7 +184,8 @@ class Newton {
   // One damped step; returns by how much the whole falls, 0 if it cannot.
   double step(double whole) {
     const std::vector<double> s = direction();
-    for (const double x : s) if (!std::isfinite(x)) return 0.0;
+    for (const double x : s)
+      if (!std::isfinite(x)) return 0.0;
     parallel_for(blocks_, [&](std::size_t b, int) {
       TB_CALL(weight_move, block(b), s.data(), s.data() + p_.terms, move_.data() + b * rows_ * p_.classes);
     });
@@ -252,8 +253,8 @@ class Newton {
   std::unique_ptr<Buffer<float>> term_;     // [block][term][class][row]
   AlignedArray joint_, move_;               // [block][class][row]
   std::vector<std::int32_t> y_;
-  std::vector<double> w_;                   // over scale_
-  double scale_ = 0.0, total_ = 0.0;        // the largest weight, and their sum
+  std::vector<double> w_;             // over scale_
+  double scale_ = 0.0, total_ = 0.0;  // the largest weight, and their sum
   std::vector<std::unique_ptr<Workspace>> space_;
   Weights out_;
 };

@@ -1,4 +1,5 @@
-// Weights of the terms of a log-linear classifier, for instance of the members of an ensemble, by a damped Newton's method.
+// Weights of the terms of a log-linear classifier, for instance of the members of an ensemble, by a damped Newton's
+// method.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +11,13 @@ namespace tb {
 //   sum_t w_t (log sum_c exp J_tc - J_t,y) + 1/2 sum_d ridge_d (v_d - centre_d)^2 + 1/2 bias_ridge sum_c b_c^2
 struct WeightProblem {
   std::size_t terms, rows, classes;
-  const float* term;       // (terms, rows, classes), finite; what all classes of a row have in common does not matter
-  const std::int32_t* y;   // rows; below 0: the row takes no part
-  const double* w;         // rows, or null
-  const double* start;     // (rows, classes), finite or -inf: a class that the row cannot have. Rows whose y is such a class
-                           // take no part.
-  const double* centre;    // terms: where v begins, too
-  const double* ridge;     // terms
+  const float* term;      // (terms, rows, classes), finite; what all classes of a row have in common does not matter
+  const std::int32_t* y;  // rows; below 0: the row takes no part
+  const double* w;        // rows, or null
+  const double* start;    // (rows, classes), finite or -inf: a class that the row cannot have. Rows whose y is such a
+                        // class take no part.
+  const double* centre;  // terms: where v begins, too
+  const double* ridge;   // terms
   double bias_ridge;
 };
 
@@ -26,8 +27,8 @@ struct Weights {
   std::size_t taken = 0;  // steps
 };
 
-// At most so many steps; fewer once a step lowers the whole by less than a millionth of the rows' weight. Terms in which
-// classes differ by more than 1e9 count as if it were 1e9. Works on a copy of the terms, sorted into blocks.
+// At most so many steps; fewer once a step lowers the whole by less than a millionth of the rows' weight. Terms in
+// which classes differ by more than 1e9 count as if it were 1e9. Works on a copy of the terms, sorted into blocks.
 Weights fit_weights(const WeightProblem& problem, std::size_t steps);
 
 }  // namespace tb

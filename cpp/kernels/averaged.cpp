@@ -85,8 +85,10 @@ void fill(const CellFill& f) {
         n -= f.removed;
         n = n > 0.0 ? n : Part{};
         // Without counts and without smoothing: what it tends to as the smoothing goes to zero.
-        if (f.strength) out = below > 0.0 ? (n + more * out) / below : out;
-        else out = below > 0.0 ? (n + more) / below : even - Part{};
+        if (f.strength)
+          out = below > 0.0 ? (n + more * out) / below : out;
+        else
+          out = below > 0.0 ? (n + more) / below : even - Part{};
       }
     }
   }
@@ -130,7 +132,8 @@ TB_INLINE void add(typename L::Part x, typename L::Part e, double* sum) {
   const Part above = up ? e : most, below = up ? most : e;
   const Part large = up ? x : s, small = up ? s : x;
   const Part gap = above - below;
-  const Part scale = gap == 0.0 ? 1.0 - Part{} : (gap == 1.0 ? kDown - Part{} : Part{});  // further down: nothing is left
+  const Part scale =
+      gap == 0.0 ? 1.0 - Part{} : (gap == 1.0 ? kDown - Part{} : Part{});  // further down: nothing is left
   s = large + small * scale;
   most = above;
 }
@@ -180,8 +183,10 @@ TB_INLINE void product_of(const Products& t, const std::uint32_t* row, double* s
   for (int i = 0; i < together; ++i) {
     for (int v = 0; v < L::parts; ++v) {
       double* s = sum + row[i] * 2 * lanes + v * L::width;
-      if (same) *reinterpret_cast<Part*>(s) += x[i][v];
-      else add<L>(x[i][v], e[i][v], s);
+      if (same)
+        *reinterpret_cast<Part*>(s) += x[i][v];
+      else
+        add<L>(x[i][v], e[i][v], s);
     }
   }
 }
@@ -207,8 +212,10 @@ void products(const Products& t, const std::uint32_t* row, std::size_t rows, dou
 void fill_cell(const CellFill& f) {
   with_lanes(f.lanes, [&](auto l) {
     constexpr int lanes = decltype(l)::width * decltype(l)::parts;
-    if (f.whole) fill<std::uint32_t, lanes>(f);
-    else fill<double, lanes>(f);
+    if (f.whole)
+      fill<std::uint32_t, lanes>(f);
+    else
+      fill<double, lanes>(f);
   });
 }
 
@@ -228,8 +235,10 @@ std::size_t safe_run(const double* p, std::size_t count) {
 void add_products(const Products& t, const std::uint32_t* row, std::size_t rows, double* sum) {
   with_lanes(t.lanes, [&](auto l) {
     using L = decltype(l);
-    if (t.wide) products<std::uint32_t, L>(t, row, rows, sum);
-    else products<std::uint16_t, L>(t, row, rows, sum);
+    if (t.wide)
+      products<std::uint32_t, L>(t, row, rows, sum);
+    else
+      products<std::uint16_t, L>(t, row, rows, sum);
   });
 }
 

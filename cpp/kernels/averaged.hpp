@@ -11,8 +11,8 @@
 
 namespace tb {
 
-constexpr int kScaleBits = 512;       // a unit of e
-constexpr double kNothing = -1e9;     // e of the number zero: below all others
+constexpr int kScaleBits = 512;    // a unit of e
+constexpr double kNothing = -1e9;  // e of the number zero: below all others
 constexpr std::size_t kMostParents = 3;
 
 // Where the counts of one child beside some parents lie: n(x, v) at joint + offset + x * stride + sum v[i] * step[i].
@@ -25,32 +25,32 @@ struct Family {
 
 // P(child | class, parents) of all children beside one combination of parents' levels.
 struct CellFill {
-  const void* joint;       // (classes, cells), from the class of the first lane on
-  bool whole;              // uint32, not double
+  const void* joint;  // (classes, cells), from the class of the first lane on
+  bool whole;         // uint32, not double
   std::size_t cells;
-  std::size_t classes;     // lanes in use
+  std::size_t classes;  // lanes in use
   std::size_t lanes;
   std::size_t d;
-  const Family* family;          // of each column
-  const std::size_t* first;      // its first level
-  const std::size_t* value;      // the levels of the parents
+  const Family* family;      // of each column
+  const std::size_t* first;  // its first level
+  const std::size_t* value;  // the levels of the parents
   std::size_t parents;
-  const double* levels;          // how many levels share the probability; with alpha: Laplace
+  const double* levels;  // how many levels share the probability; with alpha: Laplace
   double alpha;
-  const double* strength;        // or null. Back-off: p holds the estimate with a parent fewer
-  double removed;                // taken from each count
-  double* p;                     // (levels of all columns, lanes)
+  const double* strength;  // or null. Back-off: p holds the estimate with a parent fewer
+  double removed;          // taken from each count
+  double* p;               // (levels of all columns, lanes)
 };
 
 // The product of the entries of table that the codes of a row name.
 struct Products {
-  const void* code;       // (rows, d), places in table; 2 or 4 bytes each
+  const void* code;  // (rows, d), places in table; 2 or 4 bytes each
   bool wide;
   std::size_t d;
   std::size_t lanes;
   const double* table;
-  const double* start;    // the first factor: x, then e
-  std::size_t run;        // how many factors cannot leave the range of doubles, see safe_run
+  const double* start;  // the first factor: x, then e
+  std::size_t run;      // how many factors cannot leave the range of doubles, see safe_run
 };
 
 }  // namespace tb
@@ -62,5 +62,6 @@ TB_DECLARE(std::size_t, safe_run, (const double* p, std::size_t count))
 TB_DECLARE(void, add_products, (const Products& t, const std::uint32_t* row, std::size_t rows, double* sum))
 // sum[g] += weight * log((above + a prior) / (below + a)) over all, a = grid[g]; prior where below + a is 0.
 // count is a multiple of 8.
-TB_DECLARE(void, add_log_likelihoods, (const double* weight, const double* above, const double* below, const double* prior,
-                                       std::size_t count, const double* grid, std::size_t grid_size, double* sum))
+TB_DECLARE(void, add_log_likelihoods,
+           (const double* weight, const double* above, const double* below, const double* prior, std::size_t count,
+            const double* grid, std::size_t grid_size, double* sum))

@@ -21,8 +21,10 @@ template <class T>
 void gather_as(const T* code, const std::uint32_t* row, std::size_t count, std::size_t size, std::uint8_t* out) {
   for (std::size_t i = 0; i < count; ++i) {
     const T v = code[row[i]];
-    if constexpr (sizeof(T) == 1) out[i] = v;
-    else out[i] = v < size ? static_cast<std::uint8_t>(v) : 255;
+    if constexpr (sizeof(T) == 1)
+      out[i] = v;
+    else
+      out[i] = v < size ? static_cast<std::uint8_t>(v) : 255;
   }
 }
 
@@ -76,12 +78,13 @@ TB_INLINE void add_bits(Bits& high, Bits& low, Bits a, Bits b, Bits c) {
   low = u ^ c;
 }
 
-constexpr std::size_t kStep = 8;      // vectors added up bit by bit before any is counted (Harley and Seal's method)
+constexpr std::size_t kStep = 8;        // vectors added up bit by bit before any is counted (Harley and Seal's method)
 constexpr std::size_t kMostSteps = 31;  // a byte counts up to 8 in each
 
 // Up to kMostSteps steps and fewer than kStep vectors besides.
 TB_INLINE std::uint64_t count_some(const std::uint64_t* a, const std::uint64_t* b, std::size_t vectors) {
-  const auto both = [&](std::size_t k) __attribute__((always_inline)) { return read(a + k * kWords) & read(b + k * kWords); };
+  const auto both = [&](std::size_t k)
+                        __attribute__((always_inline)) { return read(a + k * kWords) & read(b + k * kWords); };
   Bits ones{}, twos{}, fours{}, eights{};
   std::size_t k = 0;
   for (; k + kStep <= vectors; k += kStep) {
@@ -96,7 +99,7 @@ TB_INLINE std::uint64_t count_some(const std::uint64_t* a, const std::uint64_t* 
     eights += count_bytes(e);
   }
   Bits rest = count_bytes(ones) + (count_bytes(twos) << 1) + (count_bytes(fours) << 2);  // at most 56 per byte
-  for (; k < vectors; ++k) rest += count_bytes(both(k));                                  // and 56 more
+  for (; k < vectors; ++k) rest += count_bytes(both(k));                                 // and 56 more
   Bits sum = (pairs_of_bytes(eights) << 3) + pairs_of_bytes(rest);
   sum = (sum & all(0x0000FFFF0000FFFF)) + ((sum >> 16) & all(0x0000FFFF0000FFFF));
   std::uint64_t total = 0;
@@ -108,9 +111,12 @@ TB_INLINE std::uint64_t count_some(const std::uint64_t* a, const std::uint64_t* 
 
 void gather_bytes(const void* code, std::size_t code_bytes, const std::uint32_t* row, std::size_t count,
                   std::size_t size, std::uint8_t* out) {
-  if (code_bytes == 1) gather_as(static_cast<const std::uint8_t*>(code), row, count, size, out);
-  else if (code_bytes == 2) gather_as(static_cast<const std::uint16_t*>(code), row, count, size, out);
-  else gather_as(static_cast<const std::uint32_t*>(code), row, count, size, out);
+  if (code_bytes == 1)
+    gather_as(static_cast<const std::uint8_t*>(code), row, count, size, out);
+  else if (code_bytes == 2)
+    gather_as(static_cast<const std::uint16_t*>(code), row, count, size, out);
+  else
+    gather_as(static_cast<const std::uint32_t*>(code), row, count, size, out);
 }
 
 void level_bits(const std::uint8_t* x, std::size_t words, std::size_t levels, std::size_t stride, std::uint64_t* bits) {

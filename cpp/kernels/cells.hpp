@@ -21,5 +21,6 @@ struct CodeColumns {
 
 // out[i] = the cell of row begin + i, for i < rows: its levels as digits, the first column's the highest, and above
 // them y if not null; `none` if a code is not below its size, or y is below 0. What comes out must fit.
-TB_DECLARE(void, cell_numbers, (const CodeColumns& from, std::size_t begin, std::size_t rows, const std::int32_t* y,
-                                std::uint32_t none, std::uint32_t* out))
+TB_DECLARE(void, cell_numbers,
+           (const CodeColumns& from, std::size_t begin, std::size_t rows, const std::int32_t* y, std::uint32_t none,
+            std::uint32_t* out))

@@ -81,7 +81,8 @@ TB_INLINE void class_out(const LeaveOut& t) {
 
 }  // namespace
 
-bool step_cells8(const std::uint8_t* code, const std::uint8_t* lut, std::uint32_t bins, std::uint32_t* cell, std::size_t n) {
+bool step_cells8(const std::uint8_t* code, const std::uint8_t* lut, std::uint32_t bins, std::uint32_t* cell,
+                 std::size_t n) {
   return step(bins, cell, n, [&](std::size_t r) { return lut[code[r]]; });
 }
 bool step_cells16(const std::uint16_t* code, const std::uint8_t* lut, std::size_t levels, std::uint32_t bins,
@@ -133,7 +134,8 @@ void add_logs(const float* p, float scale, float* out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out[i] += scale * log_of(p[i]);
 }
 
-void add_cells(const float* log, const std::uint32_t* cell, std::size_t rows, std::size_t classes, double scale, double* out) {
+void add_cells(const float* log, const std::uint32_t* cell, std::size_t rows, std::size_t classes, double scale,
+               double* out) {
   if (classes == 2) {
     for (std::size_t r = 0; r < rows; ++r) {
       if (cell[r] == kNoCell) continue;

@@ -13,7 +13,7 @@ constexpr std::uint32_t kNoCell = 0xFFFFFFFF;  // of a row that takes no part
 struct LeaveOut {
   std::size_t rows;
   std::size_t classes;
-  std::size_t bins;             // of the child; 1 if that is the class
+  std::size_t bins;              // of the child; 1 if that is the class
   const std::uint32_t* context;  // of each row, or kNoCell
   const std::uint32_t* child;    // bin of each row, or kNoCell
   const std::int32_t* y;
@@ -29,9 +29,14 @@ struct LeaveOut {
 
 // cell[r] = cell[r] * bins + lut[code[r]]; kNoCell where either is none. levels: codes beyond are read at lut[levels].
 // Returns whether a row became none.
-TB_DECLARE(bool, step_cells8, (const std::uint8_t* code, const std::uint8_t* lut, std::uint32_t bins, std::uint32_t* cell, std::size_t n))
-TB_DECLARE(bool, step_cells16, (const std::uint16_t* code, const std::uint8_t* lut, std::size_t levels, std::uint32_t bins, std::uint32_t* cell, std::size_t n))
-TB_DECLARE(bool, step_cells32, (const std::uint32_t* code, const std::uint8_t* lut, std::size_t levels, std::uint32_t bins, std::uint32_t* cell, std::size_t n))
+TB_DECLARE(bool, step_cells8,
+           (const std::uint8_t* code, const std::uint8_t* lut, std::uint32_t bins, std::uint32_t* cell, std::size_t n))
+TB_DECLARE(bool, step_cells16,
+           (const std::uint16_t* code, const std::uint8_t* lut, std::size_t levels, std::uint32_t bins,
+            std::uint32_t* cell, std::size_t n))
+TB_DECLARE(bool, step_cells32,
+           (const std::uint32_t* code, const std::uint8_t* lut, std::size_t levels, std::uint32_t bins,
+            std::uint32_t* cell, std::size_t n))
 
 // P(child | class, context) and P(class | context) without the row.
 TB_DECLARE(void, leave_out_child, (const LeaveOut& t))
@@ -39,10 +44,13 @@ TB_DECLARE(void, leave_out_class, (const LeaveOut& t))
 
 // p (contexts, row) = (n + strength * above[context / inner]) * share of the context; row = bins * classes. alone: one
 // share for a context, not for each class of it.
-TB_DECLARE(void, fold_rung, (const float* n, const float* above, const float* share, float strength, std::size_t contexts,
-                             std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p))
+TB_DECLARE(void, fold_rung,
+           (const float* n, const float* above, const float* share, float strength, std::size_t contexts,
+            std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p))
 // out = log(p), and out += scale * log(p), to about 1e-7 of max(1, |log p|); below 1e-37 p is taken as that.
 TB_DECLARE(void, logs_of, (const float* p, float* out, std::size_t count))
 TB_DECLARE(void, add_logs, (const float* p, float scale, float* out, std::size_t count))
 // out[r] += scale * log[cell[r]] over the classes, skipping kNoCell
-TB_DECLARE(void, add_cells, (const float* log, const std::uint32_t* cell, std::size_t rows, std::size_t classes, double scale, double* out))
+TB_DECLARE(void, add_cells,
+           (const float* log, const std::uint32_t* cell, std::size_t rows, std::size_t classes, double scale,
+            double* out))

@@ -5,8 +5,8 @@
 namespace tb::TB_ISA {
 
 // Products instead of a logarithm each: four at a time are divided, and the exponent of what they give is put aside.
-void add_log_shares(const double* above, const double* below, const double* prior, std::size_t count, const double* grid,
-                    std::size_t grid_size, double* sum) {
+void add_log_shares(const double* above, const double* below, const double* prior, std::size_t count,
+                    const double* grid, std::size_t grid_size, double* sum) {
   for (std::size_t g = 0; g < grid_size; ++g) {
     const Vec a = set(grid[g]);
     Vec product = set(1.0);  // in [1, 2)

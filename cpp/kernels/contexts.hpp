@@ -13,5 +13,6 @@ constexpr double kLeastShare = 1e-60;      // with strengths of 1e-6 and more, p
 
 // sum[g] += log((above + a prior) / (below + a)) over all, a = grid[g] in [1e-6, 1e6], prior in [kLeastShare, 1],
 // above <= below < 2^32.
-TB_DECLARE(void, add_log_shares, (const double* above, const double* below, const double* prior, std::size_t count,
-                                  const double* grid, std::size_t grid_size, double* sum))
+TB_DECLARE(void, add_log_shares,
+           (const double* above, const double* below, const double* prior, std::size_t count, const double* grid,
+            std::size_t grid_size, double* sum))

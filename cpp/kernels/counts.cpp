@@ -7,14 +7,38 @@ namespace {
 
 template <class T>
 struct Unsigned;
-template <> struct Unsigned<std::int8_t> { using type = std::uint8_t; };
-template <> struct Unsigned<std::int16_t> { using type = std::uint16_t; };
-template <> struct Unsigned<std::int32_t> { using type = std::uint32_t; };
-template <> struct Unsigned<std::int64_t> { using type = std::uint64_t; };
-template <> struct Unsigned<std::uint8_t> { using type = std::uint8_t; };
-template <> struct Unsigned<std::uint16_t> { using type = std::uint16_t; };
-template <> struct Unsigned<std::uint32_t> { using type = std::uint32_t; };
-template <> struct Unsigned<std::uint64_t> { using type = std::uint64_t; };
+template <>
+struct Unsigned<std::int8_t> {
+  using type = std::uint8_t;
+};
+template <>
+struct Unsigned<std::int16_t> {
+  using type = std::uint16_t;
+};
+template <>
+struct Unsigned<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct Unsigned<std::int64_t> {
+  using type = std::uint64_t;
+};
+template <>
+struct Unsigned<std::uint8_t> {
+  using type = std::uint8_t;
+};
+template <>
+struct Unsigned<std::uint16_t> {
+  using type = std::uint16_t;
+};
+template <>
+struct Unsigned<std::uint32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct Unsigned<std::uint64_t> {
+  using type = std::uint64_t;
+};
 
 template <class T>
 constexpr bool is_signed = static_cast<T>(-1) < T{};
@@ -74,7 +98,8 @@ void add(const Codes& c, const Places<N>& p) {
   const char* x = c.x;
   const auto one = [&](std::size_t i, const char* at, N* t) __attribute__((always_inline)) {
     const auto code = static_cast<std::ptrdiff_t>(value<T>(at));
-    t[static_cast<std::ptrdiff_t>(static_cast<std::size_t>(cls[i]) << shift) + code] += weighted ? static_cast<N>(w[i]) : N{1};
+    t[static_cast<std::ptrdiff_t>(static_cast<std::size_t>(cls[i]) << shift) + code] +=
+        weighted ? static_cast<N>(w[i]) : N{1};
   };
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {
@@ -94,8 +119,10 @@ void count_as(const Codes& c, const Places<std::uint32_t>& p) {
 
 template <class T>
 void weigh_as(const Codes& c, const Places<double>& p) {
-  if (c.w) add<T, double, true>(c, p);
-  else add<T, double, false>(c, p);
+  if (c.w)
+    add<T, double, true>(c, p);
+  else
+    add<T, double, false>(c, p);
 }
 
 }  // namespace

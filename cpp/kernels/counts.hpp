@@ -34,7 +34,8 @@ struct Places {
 // a huge number); not always the smallest such number, but below the same powers of two.
 TB_DECLARE(std::uint64_t, most_place, (const Codes& c))
 // The same for d columns side by side in rows: most[j] for column j.
-TB_DECLARE(void, most_places, (const char* x, std::ptrdiff_t stride, Dtype dtype, std::size_t n, std::size_t d, std::uint64_t* most))
+TB_DECLARE(void, most_places,
+           (const char* x, std::ptrdiff_t stride, Dtype dtype, std::size_t n, std::size_t d, std::uint64_t* most))
 // Every place needed must exist.
 TB_DECLARE(void, count_codes, (const Codes& c, const Places<std::uint32_t>& p))
 TB_DECLARE(void, weigh_codes, (const Codes& c, const Places<double>& p))

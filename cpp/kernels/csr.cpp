@@ -66,10 +66,14 @@ bool add_indexed(const SparseRows& s, double* sum) {
 
 bool add_sparse(const SparseRows& s, double* sum) {
   switch (s.x->value_type) {
-    case Dtype::f64: return add_indexed<double>(s, sum);
-    case Dtype::f32: return add_indexed<float>(s, sum);
-    case Dtype::i64: return add_indexed<std::int64_t>(s, sum);
-    default: return add_indexed<std::int32_t>(s, sum);
+    case Dtype::f64:
+      return add_indexed<double>(s, sum);
+    case Dtype::f32:
+      return add_indexed<float>(s, sum);
+    case Dtype::i64:
+      return add_indexed<std::int64_t>(s, sum);
+    default:
+      return add_indexed<std::int32_t>(s, sum);
   }
 }
 

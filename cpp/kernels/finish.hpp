@@ -13,9 +13,9 @@ TB_DECLARE(std::uint64_t, find_peaks, (const double* acc, std::size_t rows, std:
 TB_DECLARE(void, write_joint, (const double* acc, std::size_t rows, std::size_t classes, double* out))
 TB_DECLARE(void, write_proba, (double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out))
 TB_DECLARE(void, write_log_proba, (double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out))
-TB_DECLARE(void, write_best, (const double* acc, std::size_t rows, std::size_t classes, const double* peak,
-                              std::int64_t* out))
-TB_DECLARE(void, write_evidence, (const double* acc, std::size_t rows, std::size_t classes, const double* peak,
-                                  double* out))
+TB_DECLARE(void, write_best,
+           (const double* acc, std::size_t rows, std::size_t classes, const double* peak, std::int64_t* out))
+TB_DECLARE(void, write_evidence,
+           (const double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out))
 // exp_nonpositive of every number, for the tests.
 TB_DECLARE(void, exp_all, (double* x, std::size_t n))

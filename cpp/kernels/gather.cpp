@@ -18,17 +18,28 @@ void gather_column(const char* at, std::ptrdiff_t stride, const std::uint32_t* r
 void gather_any(const Column& c, const char* at, const std::uint32_t* row, std::size_t count, double* out,
                 std::size_t step) {
   switch (c.dtype) {
-    case Dtype::f64: return gather_column<double>(at, c.stride, row, count, out, step);
-    case Dtype::f32: return gather_column<float>(at, c.stride, row, count, out, step);
-    case Dtype::i8: return gather_column<std::int8_t>(at, c.stride, row, count, out, step);
-    case Dtype::i16: return gather_column<std::int16_t>(at, c.stride, row, count, out, step);
-    case Dtype::i32: return gather_column<std::int32_t>(at, c.stride, row, count, out, step);
-    case Dtype::i64: return gather_column<std::int64_t>(at, c.stride, row, count, out, step);
-    case Dtype::u8: return gather_column<std::uint8_t>(at, c.stride, row, count, out, step);
-    case Dtype::u16: return gather_column<std::uint16_t>(at, c.stride, row, count, out, step);
-    case Dtype::u32: return gather_column<std::uint32_t>(at, c.stride, row, count, out, step);
-    case Dtype::u64: return gather_column<std::uint64_t>(at, c.stride, row, count, out, step);
-    case Dtype::b1: return gather_column<std::uint8_t>(at, c.stride, row, count, out, step);
+    case Dtype::f64:
+      return gather_column<double>(at, c.stride, row, count, out, step);
+    case Dtype::f32:
+      return gather_column<float>(at, c.stride, row, count, out, step);
+    case Dtype::i8:
+      return gather_column<std::int8_t>(at, c.stride, row, count, out, step);
+    case Dtype::i16:
+      return gather_column<std::int16_t>(at, c.stride, row, count, out, step);
+    case Dtype::i32:
+      return gather_column<std::int32_t>(at, c.stride, row, count, out, step);
+    case Dtype::i64:
+      return gather_column<std::int64_t>(at, c.stride, row, count, out, step);
+    case Dtype::u8:
+      return gather_column<std::uint8_t>(at, c.stride, row, count, out, step);
+    case Dtype::u16:
+      return gather_column<std::uint16_t>(at, c.stride, row, count, out, step);
+    case Dtype::u32:
+      return gather_column<std::uint32_t>(at, c.stride, row, count, out, step);
+    case Dtype::u64:
+      return gather_column<std::uint64_t>(at, c.stride, row, count, out, step);
+    case Dtype::b1:
+      return gather_column<std::uint8_t>(at, c.stride, row, count, out, step);
   }
 }
 

@@ -4,5 +4,5 @@
 #include "core/dispatch.hpp"
 
 // out[k * d + j] = column j of row begin + row[k]; any types, any memory order.
-TB_DECLARE(void, gather_rows, (const Columns& x, std::size_t begin, const std::uint32_t* row, std::size_t count,
-                               double* out))
+TB_DECLARE(void, gather_rows,
+           (const Columns& x, std::size_t begin, const std::uint32_t* row, std::size_t count, double* out))

@@ -32,7 +32,8 @@ struct Frame {
 
 }  // namespace
 
-double gauss_sum(const double* value, const double* weight, std::size_t m, double half_x, double half_near, double two_over_h) {
+double gauss_sum(const double* value, const double* weight, std::size_t m, double half_x, double half_near,
+                 double two_over_h) {
   const Frame f{half_x, half_near, two_over_h};
   Vec sum{};
   std::size_t i = 0;

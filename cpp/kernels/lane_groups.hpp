@@ -1,4 +1,5 @@
-// How the kernels of quadratic.hpp and left_out.hpp lay out a block of rows, and linear forms of it. Only for files in cpp/kernels.
+// How the kernels of quadratic.hpp and left_out.hpp lay out a block of rows, and linear forms of it. Only for files in
+// cpp/kernels.
 #pragma once
 #include "kernels/quadratic.hpp"
 #include "kernels/simd.hpp"
@@ -16,7 +17,8 @@ TB_INLINE std::size_t groups_of(std::size_t rows) { return (rows + kGroup - 1) /
 
 // sums[m] += sum over j < count of a[m * step + j] * x_j.
 template <int forms>
-TB_INLINE void multiply(const double* a, std::size_t step, std::size_t count, const double* x, Vec (&sums)[forms][kVecs]) {
+TB_INLINE void multiply(const double* a, std::size_t step, std::size_t count, const double* x,
+                        Vec (&sums)[forms][kVecs]) {
   for (std::size_t j = 0; j < count; ++j, x += kGroup) {
     Vec v[kVecs];
 #pragma GCC unroll 8
@@ -36,12 +38,23 @@ TB_INLINE void by_forms(std::size_t count, F&& body) {
   std::size_t i = 0;
   for (std::size_t steps = (count + kForms - 1) / kForms; steps > 0; --steps) {
     switch ((count - i) / steps) {
-      case 1: body.template operator()<1>(i), i += 1; break;
-      case 2: body.template operator()<2>(i), i += 2; break;
-      case 3: body.template operator()<3>(i), i += 3; break;
-      case 4: body.template operator()<4>(i), i += 4; break;
-      case 5: body.template operator()<5>(i), i += 5; break;
-      default: body.template operator()<kForms>(i), i += kForms;
+      case 1:
+        body.template operator()<1>(i), i += 1;
+        break;
+      case 2:
+        body.template operator()<2>(i), i += 2;
+        break;
+      case 3:
+        body.template operator()<3>(i), i += 3;
+        break;
+      case 4:
+        body.template operator()<4>(i), i += 4;
+        break;
+      case 5:
+        body.template operator()<5>(i), i += 5;
+        break;
+      default:
+        body.template operator()<kForms>(i), i += kForms;
     }
   }
 }

@@ -38,12 +38,18 @@ struct Vectors {
 template <class F>
 TB_INLINE void with_vectors(std::size_t classes, F&& f) {
   switch ((classes + W - 1) / W) {
-    case 1: return f(Vectors<1>{});
-    case 2: return f(Vectors<2>{});
-    case 3: return f(Vectors<3>{});
-    case 4: return f(Vectors<4>{});
-    case 5: return f(Vectors<5>{});
-    default: return f(Vectors<6>{});
+    case 1:
+      return f(Vectors<1>{});
+    case 2:
+      return f(Vectors<2>{});
+    case 3:
+      return f(Vectors<3>{});
+    case 4:
+      return f(Vectors<4>{});
+    case 5:
+      return f(Vectors<5>{});
+    default:
+      return f(Vectors<6>{});
   }
 }
 

@@ -18,7 +18,9 @@ constexpr int kFloatVecs = kVecs / 2;
 constexpr int kFloatForms = 12;
 
 TB_INLINE void store_single(float* p, Vec v) { *reinterpret_cast<HalfU*>(p) = __builtin_convertvector(v, Half); }
-TB_INLINE Vec load_single(const float* p) { return __builtin_convertvector(Half(*reinterpret_cast<const HalfU*>(p)), Vec); }
+TB_INLINE Vec load_single(const float* p) {
+  return __builtin_convertvector(Half(*reinterpret_cast<const HalfU*>(p)), Vec);
+}
 
 // out[m * kGroup + ...] = sum over j of a[m * d + j] x_j in single precision.
 template <int forms>
@@ -36,14 +38,17 @@ TB_INLINE void multiply_single(const float* a, std::size_t d, const float* x, fl
     }
   }
   for (int m = 0; m < forms; ++m) {
-    for (int q = 0; q < kFloatVecs; ++q) *reinterpret_cast<FloatsU*>(out + m * static_cast<int>(kGroup) + q * 2 * W) = sums[m][q];
+    for (int q = 0; q < kFloatVecs; ++q)
+      *reinterpret_cast<FloatsU*>(out + m * static_cast<int>(kGroup) + q * 2 * W) = sums[m][q];
   }
 }
 
 template <int forms = kFloatForms>
 TB_INLINE void multiply_some(std::size_t count, const float* a, std::size_t d, const float* x, float* out) {
-  if (count == forms) multiply_single<forms>(a, d, x, out);
-  else if constexpr (forms > 1) multiply_some<forms - 1>(count, a, d, x, out);
+  if (count == forms)
+    multiply_single<forms>(a, d, x, out);
+  else if constexpr (forms > 1)
+    multiply_some<forms - 1>(count, a, d, x, out);
 }
 
 // body(m, sums of form m) for m < count.
@@ -78,12 +83,13 @@ TB_INLINE void turn_forms(const double* x, std::size_t d, const double* vector, 
     const std::size_t j = i + static_cast<std::size_t>(m);
     const Vec more = set(shift ? shift[j] : 0.0);
 #pragma GCC unroll 8
-    for (int q = 0; q < kVecs; ++q) put_squares(sums[m][q] * scale, more, at + j * kGroup + static_cast<std::size_t>(q * W), out);
+    for (int q = 0; q < kVecs; ++q)
+      put_squares(sums[m][q] * scale, more, at + j * kGroup + static_cast<std::size_t>(q * W), out);
   }
 }
 
-// body(j, lanes) for vectors of columns that cover 0 .. d - 1, the last one back from the end: what is written twice is the
-// same. Fewer columns than lanes go one by one.
+// body(j, lanes) for vectors of columns that cover 0 .. d - 1, the last one back from the end: what is written twice is
+// the same. Fewer columns than lanes go one by one.
 template <class F>
 TB_INLINE void by_columns(std::size_t d, F&& body) {
   if (d < W) {
@@ -127,7 +133,8 @@ TB_INLINE bool all(Mask m) {
 
 }  // namespace
 
-Levels row_levels(double trace, double share, double per, const double* step, const double* size, double* b, double* delta) {
+Levels row_levels(double trace, double share, double per, const double* step, const double* size, double* b,
+                  double* delta) {
   Vec low = set(__builtin_inf()), high = -low;
   for (std::size_t r = 0; r < kRows; r += W) {
     const Vec own = load(step + r) * share, m = (trace - own * load(size + r)) * per;
@@ -237,10 +244,12 @@ void add_series(const double* x, const float* x32, const Series& s, const double
     for (int q = 0; q < kVecs; ++q) power[q] = set(1.0);
     for (std::size_t o = 0; o < s.orders; ++o) {
       for (int q = 0; q < kVecs; ++q) power[q] *= load(delta + g * kGroup + static_cast<std::size_t>(q * W));
-      by_single_forms(s.change + o * s.moving * s.d, s.moving, s.d, x32 + g * s.d * kGroup, [&](std::size_t m, const float* sums) {
-        double* to = out + (still + m) * kRows + g * kGroup;
-        for (int q = 0; q < kVecs; ++q) store(to + q * W, load(to + q * W) + power[q] * load_single(sums + q * W));
-      });
+      by_single_forms(s.change + o * s.moving * s.d, s.moving, s.d, x32 + g * s.d * kGroup,
+                      [&](std::size_t m, const float* sums) {
+                        double* to = out + (still + m) * kRows + g * kGroup;
+                        for (int q = 0; q < kVecs; ++q)
+                          store(to + q * W, load(to + q * W) + power[q] * load_single(sums + q * W));
+                      });
     }
   }
 }
@@ -341,7 +350,8 @@ void add_losses(const double* score, const double* root, std::size_t classes, st
         const Mask best = mine == top[q];
         Vec ratio = rest[q];
         if (!all(best)) ratio += pick(best, Vec{}, exp_nonpositive(below) * my_root - my_root);
-        total += load(weight + r + static_cast<std::size_t>(q * W)) * (log1p_all(ratio / my_root) - pick(best, Vec{}, below));
+        total += load(weight + r + static_cast<std::size_t>(q * W)) *
+                 (log1p_all(ratio / my_root) - pick(best, Vec{}, below));
       }
     }
     double lane[W];

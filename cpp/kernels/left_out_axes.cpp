@@ -5,15 +5,15 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int kVecs = W == 8 ? 2 : 4;  // vectors in registers at once
+constexpr int kVecs = W == 8 ? 2 : 4;   // vectors in registers at once
 constexpr std::size_t kTogether = 512;  // factors below 2 whose product is a double
 constexpr std::int64_t kFraction = 0x000fffffffffffff, kOne = 0x3ff0000000000000;
 
 }  // namespace
 
 // A logarithm for each column would be most of the work: fractions are multiplied, exponents added, and one is taken.
-void axes_terms(const double* own, const double* shared, const double* away, std::size_t d, const double* a, const double* b,
-                const double* c, std::size_t points, double* out) {
+void axes_terms(const double* own, const double* shared, const double* away, std::size_t d, const double* a,
+                const double* b, const double* c, std::size_t points, double* out) {
   for (std::size_t p = 0; p < points; p += kVecs * W) {
     Vec aa[kVecs], bb[kVecs], cc[kVecs], sum[kVecs] = {};
     for (int q = 0; q < kVecs; ++q) {

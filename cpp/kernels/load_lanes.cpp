@@ -35,17 +35,28 @@ void load_column(const char* at, std::ptrdiff_t stride, std::size_t rows, double
 void load_any_column(const Column& c, std::size_t r0, std::size_t rows, double* lanes) {
   const char* at = c.data + static_cast<std::ptrdiff_t>(r0) * c.stride;
   switch (c.dtype) {
-    case Dtype::f64: return load_column<double>(at, c.stride, rows, lanes);
-    case Dtype::f32: return load_column<float>(at, c.stride, rows, lanes);
-    case Dtype::i8: return load_column<std::int8_t>(at, c.stride, rows, lanes);
-    case Dtype::i16: return load_column<std::int16_t>(at, c.stride, rows, lanes);
-    case Dtype::i32: return load_column<std::int32_t>(at, c.stride, rows, lanes);
-    case Dtype::i64: return load_column<std::int64_t>(at, c.stride, rows, lanes);
-    case Dtype::u8: return load_column<std::uint8_t>(at, c.stride, rows, lanes);
-    case Dtype::u16: return load_column<std::uint16_t>(at, c.stride, rows, lanes);
-    case Dtype::u32: return load_column<std::uint32_t>(at, c.stride, rows, lanes);
-    case Dtype::u64: return load_column<std::uint64_t>(at, c.stride, rows, lanes);
-    case Dtype::b1: return load_column<std::uint8_t>(at, c.stride, rows, lanes);
+    case Dtype::f64:
+      return load_column<double>(at, c.stride, rows, lanes);
+    case Dtype::f32:
+      return load_column<float>(at, c.stride, rows, lanes);
+    case Dtype::i8:
+      return load_column<std::int8_t>(at, c.stride, rows, lanes);
+    case Dtype::i16:
+      return load_column<std::int16_t>(at, c.stride, rows, lanes);
+    case Dtype::i32:
+      return load_column<std::int32_t>(at, c.stride, rows, lanes);
+    case Dtype::i64:
+      return load_column<std::int64_t>(at, c.stride, rows, lanes);
+    case Dtype::u8:
+      return load_column<std::uint8_t>(at, c.stride, rows, lanes);
+    case Dtype::u16:
+      return load_column<std::uint16_t>(at, c.stride, rows, lanes);
+    case Dtype::u32:
+      return load_column<std::uint32_t>(at, c.stride, rows, lanes);
+    case Dtype::u64:
+      return load_column<std::uint64_t>(at, c.stride, rows, lanes);
+    case Dtype::b1:
+      return load_column<std::uint8_t>(at, c.stride, rows, lanes);
   }
 }
 
@@ -71,7 +82,8 @@ std::uint64_t load_rows(const char* at, std::ptrdiff_t stride, std::size_t d, co
       v[r] = load_as_double(x);
       trouble[r] += v[r] * 0.0;
       v[r] -= shift;
-      __builtin_prefetch(reinterpret_cast<const char*>(x) + static_cast<std::ptrdiff_t>(kGroup) * stride);  // the next group
+      __builtin_prefetch(reinterpret_cast<const char*>(x) +
+                         static_cast<std::ptrdiff_t>(kGroup) * stride);  // the next group
     }
     transpose(v);
 #pragma GCC unroll 8
@@ -95,12 +107,14 @@ std::uint64_t load_rows_group(const Columns& x, std::size_t r0, const double* ce
   const std::ptrdiff_t stride = x.col[0].stride;
   const char* at = x.col[0].data + static_cast<std::ptrdiff_t>(r0) * stride;
   std::uint64_t bits = 0;
-  for (int q = 0; q < kVecs; ++q) bits |= load_rows<T>(at + q * W * stride, stride, x.d, centre, lanes + q * W) << (q * W);
+  for (int q = 0; q < kVecs; ++q)
+    bits |= load_rows<T>(at + q * W * stride, stride, x.d, centre, lanes + q * W) << (q * W);
   return bits;
 }
 
 // Any types, any memory order, and the last rows of a table.
-std::uint64_t load_columns_group(const Columns& x, std::size_t r0, std::size_t rows, const double* centre, double* lanes) {
+std::uint64_t load_columns_group(const Columns& x, std::size_t r0, std::size_t rows, const double* centre,
+                                 double* lanes) {
   Vec trouble[kVecs] = {};
   for (std::size_t j = 0; j < x.d; ++j, lanes += kGroup) {
     load_any_column(x.col[j], r0, rows, lanes);

@@ -126,7 +126,8 @@ void merge_moments(double* slot, std::size_t d, const ClassMoments& total) {
   const std::size_t whole = narrow(d) ? d : d / W * W;
   chan(whole, total, moments_of_column(slot, d, 0));
   if (whole == d) return;
-  chan(d - whole, {total.n + whole, total.shift + whole, total.offset + whole, total.m2 + whole}, moments_of_column(slot, d, whole));
+  chan(d - whole, {total.n + whole, total.shift + whole, total.offset + whole, total.m2 + whole},
+       moments_of_column(slot, d, whole));
 }
 
 }  // namespace tb::TB_ISA

@@ -43,7 +43,8 @@ void narrow_patch(const Narrow& task, std::size_t begin, std::size_t end, std::s
   const std::size_t step = task.cols->row_major ? kRowsAtOnce : end - begin;
   for (std::size_t i = begin; i < end; i += step) {
     for (std::size_t j = j0; j < j0 + width; ++j) {
-      if (narrow_any(task, j, i, end - i < step ? end - i : step)) __atomic_store_n(task.unseen + j, true, __ATOMIC_RELAXED);
+      if (narrow_any(task, j, i, end - i < step ? end - i : step))
+        __atomic_store_n(task.unseen + j, true, __ATOMIC_RELAXED);
     }
   }
 }
@@ -51,15 +52,27 @@ void narrow_patch(const Narrow& task, std::size_t begin, std::size_t end, std::s
 // A table stored by rows, as bytes: the rows of a tile are narrowed as they lie, then turned. Their width is rounded
 // up to whole squares, which reads into the next row; what comes of that goes nowhere.
 constexpr std::size_t kSquare = 16;
-constexpr std::size_t kStrip = 64;  // columns of a tile
+constexpr std::size_t kStrip = 64;      // columns of a tile
 constexpr std::size_t kLeastWidth = 6;  // of columns for which that pays
 
 template <std::size_t bytes>
 struct Natural;
-template <> struct Natural<1> { using type = std::uint8_t; };
-template <> struct Natural<2> { using type = std::uint16_t; };
-template <> struct Natural<4> { using type = std::uint32_t; };
-template <> struct Natural<8> { using type = std::uint64_t; };
+template <>
+struct Natural<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct Natural<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct Natural<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct Natural<8> {
+  using type = std::uint64_t;
+};
 
 // T as a number without sign; columns j0 .. j0 + width.
 template <class T>
@@ -70,7 +83,8 @@ struct Strip {
   U counted[kStrip];  // all ones, or 0 beyond the last column
   U forgiven;         // all ones if -1 is missing
 
-  Strip(const Narrow& task, std::size_t first) : j0(first), width(task.cols->d - first < kStrip ? task.cols->d - first : kStrip) {
+  Strip(const Narrow& task, std::size_t first)
+      : j0(first), width(task.cols->d - first < kStrip ? task.cols->d - first : kStrip) {
     constexpr bool has_sign = static_cast<T>(-1) < T{};
     constexpr std::int64_t most = has_sign && sizeof(T) == 1 ? 128 : 255;
     for (std::size_t j = 0; j < kStrip; ++j) {
@@ -84,7 +98,8 @@ struct Strip {
 
 // One row into a row of the tile. Not 0: a code is outside and not missing.
 template <class T>
-TB_INLINE typename Strip<T>::U narrow_row(const char* row, const Strip<T>& strip, std::size_t squares, std::uint8_t* out) {
+TB_INLINE typename Strip<T>::U narrow_row(const char* row, const Strip<T>& strip, std::size_t squares,
+                                          std::uint8_t* out) {
   using U = typename Strip<T>::U;
   U news[kSquare] = {};
   for (std::size_t s = 0; s < squares * kSquare; s += kSquare) {
@@ -116,7 +131,8 @@ void narrow_strip(const Narrow& task, std::size_t begin, std::size_t end, std::s
   for (; i + kRowsAtOnce <= end && i + kRowsAtOnce + last <= left; i += kRowsAtOnce) {
     const char* row = c.data + static_cast<std::ptrdiff_t>(task.first + i) * c.stride;
     typename Strip<T>::U news = 0;
-    for (std::size_t r = 0; r < kRowsAtOnce; ++r) news |= narrow_row<T>(row + r * stride, strip, squares, tile + r * kStrip);
+    for (std::size_t r = 0; r < kRowsAtOnce; ++r)
+      news |= narrow_row<T>(row + r * stride, strip, squares, tile + r * kStrip);
     std::uint8_t* const out = static_cast<std::uint8_t*>(task.out) + j0 * task.n + i;
     for (std::size_t s = 0; s < squares * kSquare; s += kSquare) {
       const std::size_t some = strip.width - s < kSquare ? strip.width - s : kSquare;

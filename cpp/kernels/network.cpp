@@ -6,7 +6,8 @@ namespace tb::TB_ISA {
 namespace {
 
 template <int n, bool whole, std::size_t together>
-TB_INLINE void sum_rows(const FamilyCells& cells, std::size_t row, std::size_t c0, std::size_t some, Tail tail, double* out) {
+TB_INLINE void sum_rows(const FamilyCells& cells, std::size_t row, std::size_t c0, std::size_t some, Tail tail,
+                        double* out) {
   const std::size_t classes = cells.classes;
   Vec a[together][n] = {};
   for (std::size_t f = 0; f < cells.families; ++f) {
@@ -40,8 +41,10 @@ void sum_families(const FamilyCells& cells, std::size_t rows, double* out) {
     const std::size_t some = cells.classes - c0 < kLanes ? cells.classes - c0 : kLanes;
     const Tail tail = tail_of((some - 1) % W + 1);
     with_vectors(some, [&](auto n) {
-      if (some % W == 0) sum_block<n.value, true>(cells, rows, c0, some, tail, out);
-      else sum_block<n.value, false>(cells, rows, c0, some, tail, out);
+      if (some % W == 0)
+        sum_block<n.value, true>(cells, rows, c0, some, tail, out);
+      else
+        sum_block<n.value, false>(cells, rows, c0, some, tail, out);
     });
   }
 }

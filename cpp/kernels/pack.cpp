@@ -20,7 +20,8 @@ void pack_as(const char* x, std::ptrdiff_t stride, std::size_t n, double* out, s
   } else if (stride == size) {
     for (std::size_t i = 0; i < n; ++i) out[i * step] = static_cast<double>(value<T>(x + i * sizeof(T)));
   } else {
-    for (std::size_t i = 0; i < n; ++i) out[i * step] = static_cast<double>(value<T>(x + static_cast<std::ptrdiff_t>(i) * stride));
+    for (std::size_t i = 0; i < n; ++i)
+      out[i * step] = static_cast<double>(value<T>(x + static_cast<std::ptrdiff_t>(i) * stride));
   }
 }
 
@@ -32,8 +33,10 @@ template <int h>
 TB_INLINE void exchange(Vec& a, Vec& b) {
   const Vec x = a, y = b;
 #if defined(__AVX512F__)
-  a = __builtin_shufflevector(x, y, low(0, h), low(1, h), low(2, h), low(3, h), low(4, h), low(5, h), low(6, h), low(7, h));
-  b = __builtin_shufflevector(x, y, high(0, h), high(1, h), high(2, h), high(3, h), high(4, h), high(5, h), high(6, h), high(7, h));
+  a = __builtin_shufflevector(x, y, low(0, h), low(1, h), low(2, h), low(3, h), low(4, h), low(5, h), low(6, h),
+                              low(7, h));
+  b = __builtin_shufflevector(x, y, high(0, h), high(1, h), high(2, h), high(3, h), high(4, h), high(5, h), high(6, h),
+                              high(7, h));
 #elif defined(__AVX2__)
   a = __builtin_shufflevector(x, y, low(0, h), low(1, h), low(2, h), low(3, h));
   b = __builtin_shufflevector(x, y, high(0, h), high(1, h), high(2, h), high(3, h));
@@ -60,7 +63,8 @@ void pack_square(const Column* col, std::size_t begin, std::size_t n, double* ou
   for (int k = 0; k < W; ++k) {
     const char* from = col[k].data + begin * sizeof(T);
     for (std::size_t i = 0; i < kRowsAtOnce * sizeof(T); i += 64) {
-      __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + kRowsAtOnce * sizeof(T) + i));
+      __builtin_prefetch(
+          reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + kRowsAtOnce * sizeof(T) + i));
     }
     if constexpr (is_double<T>) {
       x[k] = from;
@@ -83,7 +87,8 @@ void pack_square(const Column* col, std::size_t begin, std::size_t n, double* ou
 
 bool square(const Column* col) {
   for (int k = 0; k < W; ++k) {
-    if (col[k].dtype != col[0].dtype || col[k].stride != static_cast<std::ptrdiff_t>(item_size(col[0].dtype))) return false;
+    if (col[k].dtype != col[0].dtype || col[k].stride != static_cast<std::ptrdiff_t>(item_size(col[0].dtype)))
+      return false;
   }
   return true;
 }

@@ -76,7 +76,8 @@ void add_quadratic(const double* lanes, std::size_t rows, std::uint64_t leave, s
   }
   double squares[kRows] = {};
   by_forms(d, [&]<int forms>(std::size_t i) {  // these rows of the factor stay in cache for all groups
-    for (std::size_t g = 0; g < groups; ++g) add_squares<forms>(factor, d, i, work + g * d * kGroup, squares + g * kGroup);
+    for (std::size_t g = 0; g < groups; ++g)
+      add_squares<forms>(factor, d, i, work + g * d * kGroup, squares + g * kGroup);
   });
   for (std::size_t r = 0; r < rows; ++r) squares[r] = constant - 0.5 * squares[r];
   add_unless(leave, 0, rows, squares, acc);

@@ -7,8 +7,8 @@
 
 namespace tb {
 
-// The panels of one tile, of so many rows, fill the first-level cache. Not a power of two: panels that lie such a number of
-// bytes apart would compete for the same places in it.
+// The panels of one tile, of so many rows, fill the first-level cache. Not a power of two: panels that lie such a
+// number of bytes apart would compete for the same places in it.
 constexpr std::size_t kPackRows = 250;
 
 // Rows side by side in memory, doubles or floats.
@@ -47,17 +47,17 @@ TB_DECLARE(std::size_t, panel_width, ())
 
 // Packs root * (x - shift[cls]) of the rows without missing values; shift is (K, d). kept[k]: which of the picked rows
 // became row k. room: the rows between panels.
-TB_DECLARE(Packed, pack_centred, (const RowPick& pick, const double* shift, std::size_t room, double* panels,
-                                  std::uint32_t* kept))
+TB_DECLARE(Packed, pack_centred,
+           (const RowPick& pick, const double* shift, std::size_t room, double* panels, std::uint32_t* kept))
 
 // The same for rows with holes: a hole becomes 0. present: a second pack of the same form, root where there is a
 // value and 0 where there is none. True if there is an infinity.
-TB_DECLARE(bool, pack_with_holes, (const RowPick& pick, const double* shift, std::size_t room, double* panels,
-                                   double* present))
+TB_DECLARE(bool, pack_with_holes,
+           (const RowPick& pick, const double* shift, std::size_t room, double* panels, double* present))
 
 // sums[cls[k] * d + j] += root[k] * z[k, j] for panel p's columns: class by class, the weighted sum of x - shift.
-TB_DECLARE(void, add_panel_sums, (const Pack& z, std::size_t p, const std::uint32_t* cls, const double* root,
-                                  double* sums))
+TB_DECLARE(void, add_panel_sums,
+           (const Pack& z, std::size_t p, const std::uint32_t* cls, const double* root, double* sums))
 
 // s[i * d + j] += sum_k z[k, i] z[k, j] for i in panels [from, to), j <= i. (Some j > i are written too; what is above
 // the diagonal means nothing.) While at it, fetches `next` into the cache; null: nothing.

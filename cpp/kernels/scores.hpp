@@ -66,15 +66,18 @@ struct CsrTerms {
 // A loaded tile of columns [j0, j0 + width). missing: the tile holds NaN. constant[c]: the sum of log_norm (or bias)
 // over these columns. A Gaussian's tile is loaded less its centre. next: what will be loaded after this tile, to be
 // fetched meanwhile (cols may be null).
-TB_DECLARE(void, add_gaussian, (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
-                                const GaussianTerms& terms, const double* constant, const Patch& next, double* acc))
-TB_DECLARE(void, add_linear, (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
-                              const LinearTerms& terms, const double* constant, const Patch& next, double* acc))
-TB_DECLARE(void, add_binary, (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
-                              const BinaryTerms& terms, double* acc))
+TB_DECLARE(void, add_gaussian,
+           (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
+            const GaussianTerms& terms, const double* constant, const Patch& next, double* acc))
+TB_DECLARE(void, add_linear,
+           (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
+            const LinearTerms& terms, const double* constant, const Patch& next, double* acc))
+TB_DECLARE(void, add_binary,
+           (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
+            const BinaryTerms& terms, double* acc))
 
-TB_DECLARE(void, add_discrete, (const Columns& cols, std::size_t r0, std::size_t rows, const DiscreteTerms& terms,
-                                double* acc))
+TB_DECLARE(void, add_discrete,
+           (const Columns& cols, std::size_t r0, std::size_t rows, const DiscreteTerms& terms, double* acc))
 
 TB_DECLARE(void, add_csr, (const Csr& csr, std::size_t r0, std::size_t rows, const CsrTerms& terms, double* acc))
 // True if the values stored in these rows are finite and, unless binary, not negative.

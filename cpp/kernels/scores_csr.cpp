@@ -12,14 +12,20 @@ constexpr std::ptrdiff_t kAhead = 16;  // stored values between asking for a ter
 template <class F>
 TB_INLINE void with_csr_types(const Csr& csr, F&& f) {
   const auto with_value = [&](auto value_type) {
-    if (csr.index_type == Dtype::i32) f(value_type, Type<std::int32_t>{});
-    else f(value_type, Type<std::int64_t>{});
+    if (csr.index_type == Dtype::i32)
+      f(value_type, Type<std::int32_t>{});
+    else
+      f(value_type, Type<std::int64_t>{});
   };
   switch (csr.value_type) {
-    case Dtype::f32: return with_value(Type<float>{});
-    case Dtype::i64: return with_value(Type<std::int64_t>{});
-    case Dtype::i32: return with_value(Type<std::int32_t>{});
-    default: return with_value(Type<double>{});
+    case Dtype::f32:
+      return with_value(Type<float>{});
+    case Dtype::i64:
+      return with_value(Type<std::int64_t>{});
+    case Dtype::i32:
+      return with_value(Type<std::int32_t>{});
+    default:
+      return with_value(Type<double>{});
   }
 }
 

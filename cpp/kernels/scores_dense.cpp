@@ -110,8 +110,8 @@ TB_INLINE void linear_rows_careful(const double* tile, std::size_t width, const 
 }
 
 template <int n, bool missing>
-TB_INLINE void binary_rows(const double* tile, std::size_t width, const double* no, const double* yes,
-                           std::size_t step, double threshold, double* acc) {
+TB_INLINE void binary_rows(const double* tile, std::size_t width, const double* no, const double* yes, std::size_t step,
+                           double threshold, double* acc) {
   Vec sum[n];
   for (int i = 0; i < n; ++i) sum[i] = load(acc + i * W);
   for (std::size_t j = 0; j < width; ++j) {
@@ -168,13 +168,11 @@ void add_linear(const double* tile, std::size_t rows, std::size_t j0, std::size_
     const double* bias = terms.bias + c * terms.d + j0;
     double* to = acc + c * kRows;
     if (missing || !terms.finite) {
-      for_rows<kTwoSums>(rows, [&](auto n, std::size_t r) {
-        linear_rows_careful<n.value>(tile + r, width, weight, bias, to + r);
-      });
+      for_rows<kTwoSums>(
+          rows, [&](auto n, std::size_t r) { linear_rows_careful<n.value>(tile + r, width, weight, bias, to + r); });
     } else {
-      for_rows<kOneSum>(rows, [&](auto n, std::size_t r) {
-        linear_rows<n.value>(tile + r, width, weight, constant[c], to + r);
-      });
+      for_rows<kOneSum>(
+          rows, [&](auto n, std::size_t r) { linear_rows<n.value>(tile + r, width, weight, constant[c], to + r); });
     }
   }
 }

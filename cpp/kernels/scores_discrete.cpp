@@ -73,14 +73,22 @@ void sum_block(const Task& task, std::size_t r0, std::size_t rows, const Patch& 
 template <class F>
 TB_INLINE void with_code_type(Dtype t, F&& f) {
   switch (t) {
-    case Dtype::i8: return f(Type<std::int8_t>{});
-    case Dtype::i16: return f(Type<std::int16_t>{});
-    case Dtype::i32: return f(Type<std::int32_t>{});
-    case Dtype::i64: return f(Type<std::int64_t>{});
-    case Dtype::u16: return f(Type<std::uint16_t>{});
-    case Dtype::u32: return f(Type<std::uint32_t>{});
-    case Dtype::u64: return f(Type<std::uint64_t>{});
-    default: return f(Type<std::uint8_t>{});
+    case Dtype::i8:
+      return f(Type<std::int8_t>{});
+    case Dtype::i16:
+      return f(Type<std::int16_t>{});
+    case Dtype::i32:
+      return f(Type<std::int32_t>{});
+    case Dtype::i64:
+      return f(Type<std::int64_t>{});
+    case Dtype::u16:
+      return f(Type<std::uint16_t>{});
+    case Dtype::u32:
+      return f(Type<std::uint32_t>{});
+    case Dtype::u64:
+      return f(Type<std::uint64_t>{});
+    default:
+      return f(Type<std::uint8_t>{});
   }
 }
 
@@ -102,8 +110,10 @@ void add_discrete(const Columns& cols, std::size_t r0, std::size_t rows, const D
       with_code_type(dtype, [&](auto t) {
         using T = typename decltype(t)::type;
         with_vectors(some, [&](auto n) {
-          if (some % W == 0) sum_block<T, n.value, true>(task, r0, rows, next, sum);
-          else sum_block<T, n.value, false>(task, r0, rows, next, sum);
+          if (some % W == 0)
+            sum_block<T, n.value, true>(task, r0, rows, next, sum);
+          else
+            sum_block<T, n.value, false>(task, r0, rows, next, sum);
         });
       });
     }

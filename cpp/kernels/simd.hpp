@@ -26,8 +26,8 @@ constexpr int W = 2;
 #endif
 
 typedef double Vec __attribute__((vector_size(W * 8)));
-typedef double VecU __attribute__((vector_size(W * 8), aligned(8), may_alias));   // in memory, any address
-typedef std::int64_t Mask __attribute__((vector_size(W * 8)));                    // all ones or all zeros per lane
+typedef double VecU __attribute__((vector_size(W * 8), aligned(8), may_alias));  // in memory, any address
+typedef std::int64_t Mask __attribute__((vector_size(W * 8)));                   // all ones or all zeros per lane
 typedef std::int64_t MaskU __attribute__((vector_size(W * 8), aligned(8), may_alias));
 
 TB_INLINE Vec load(const double* p) { return *reinterpret_cast<const VecU*>(p); }
@@ -39,7 +39,9 @@ TB_INLINE Vec pick(Mask m, Vec yes, Vec no) {
 
 // Gives NaN below 0.
 #if defined(__AVX512F__)
-TB_INLINE Vec square_root(Vec x) { return reinterpret_cast<Vec>(_mm512_maskz_sqrt_pd(0xff, reinterpret_cast<__m512d>(x))); }
+TB_INLINE Vec square_root(Vec x) {
+  return reinterpret_cast<Vec>(_mm512_maskz_sqrt_pd(0xff, reinterpret_cast<__m512d>(x)));
+}
 #elif defined(__AVX2__)
 TB_INLINE Vec square_root(Vec x) { return reinterpret_cast<Vec>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(x))); }
 #else
@@ -82,7 +84,8 @@ TB_INLINE Vec log_nonnegative(Vec x) {
   const Mask zero = x == 0.0, small = x < 0x1p-1022;
   const Vec full = pick(small, x * 0x1p54, x);
   const Mask bits = reinterpret_cast<Mask>(full);
-  const Mask shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);  // carries into k where 1 + f would be too large
+  const Mask shifted =
+      bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);  // carries into k where 1 + f would be too large
   const Mask k = ((shifted >> 52) & 0x7ff) - 1023 - (small & 54);
   const Vec power = reinterpret_cast<Vec>(k + 0x4338000000000000) - 6755399441055744.0;  // k as a double
   const Vec f = reinterpret_cast<Vec>((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;

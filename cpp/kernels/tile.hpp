@@ -20,8 +20,8 @@ struct Patch {
 
 }  // namespace tb
 
-// tile[j * kRows + r] = the value at row r0 + r, column j0 + j, less centre[j] unless that is null. Rows are filled up with
-// zeros to a whole vector. True if every value is finite.
+// tile[j * kRows + r] = the value at row r0 + r, column j0 + j, less centre[j] unless that is null. Rows are filled up
+// with zeros to a whole vector. True if every value is finite.
 TB_DECLARE(bool, load_tile, (const Patch& from, const double* centre, double* tile))
 // Is there an infinite value? A value below 0?
 TB_DECLARE(bool, tile_has_infinite, (const double* tile, std::size_t rows, std::size_t width))

@@ -57,7 +57,8 @@ struct Ahead {
 };
 
 TB_INLINE std::uintptr_t address(const RowList& b, std::size_t k) {
-  return reinterpret_cast<std::uintptr_t>(b.x) + static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(b.row[k]) * b.stride);
+  return reinterpret_cast<std::uintptr_t>(b.x) +
+         static_cast<std::uintptr_t>(static_cast<std::ptrdiff_t>(b.row[k]) * b.stride);
 }
 TB_INLINE void fetch(std::uintptr_t p) { __builtin_prefetch(reinterpret_cast<const void*>(p), 0, 2); }
 
@@ -117,11 +118,15 @@ static void walk_list(const RowList& b, double* acc, Op& op) {
 template <class Op>
 TB_INLINE void walk(const RowList& b, double* acc, Op& op) {
   if (b.dtype == Dtype::f64) {
-    if (narrow(b.d)) walk_list<Op, double, double>(b, acc, op);
-    else walk_list<Op, double, Vec>(b, acc, op);
+    if (narrow(b.d))
+      walk_list<Op, double, double>(b, acc, op);
+    else
+      walk_list<Op, double, Vec>(b, acc, op);
   } else {
-    if (narrow(b.d)) walk_list<Op, float, double>(b, acc, op);
-    else walk_list<Op, float, Vec>(b, acc, op);
+    if (narrow(b.d))
+      walk_list<Op, float, double>(b, acc, op);
+    else
+      walk_list<Op, float, Vec>(b, acc, op);
   }
 }
 

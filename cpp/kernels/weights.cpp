@@ -63,7 +63,8 @@ void shares(const WeightBlock& b, const WeightSums& o) {
   }
   for (std::size_t i = 0; i < all; ++i) o.share32[i] = static_cast<float>(o.share[i]);
   // what is too small to matter would only make floats that are not normal, which are slow
-  for (std::size_t i = 0; i < all; ++i) o.root[i] = static_cast<float>(__builtin_sqrt(o.surplus[i] < 1e-30 ? 0.0 : o.surplus[i]));
+  for (std::size_t i = 0; i < all; ++i)
+    o.root[i] = static_cast<float>(__builtin_sqrt(o.surplus[i] < 1e-30 ? 0.0 : o.surplus[i]));
 }
 
 void class_sums(const WeightBlock& b, const WeightSums& o) {
@@ -136,8 +137,8 @@ void tile(const WeightSums& o, std::size_t all, std::size_t padded, std::size_t 
 
 }  // namespace
 
-bool weight_pack(const float* from, std::size_t stride, const std::uint32_t* row, std::size_t count, const std::uint8_t* open,
-                 std::size_t terms, std::size_t classes, std::size_t rows, float* to) {
+bool weight_pack(const float* from, std::size_t stride, const std::uint32_t* row, std::size_t count,
+                 const std::uint8_t* open, std::size_t terms, std::size_t classes, std::size_t rows, float* to) {
   float wrong = 0.0f;  // becomes NaN when it meets one or an infinity
   for (std::size_t d = 0; d < terms; ++d, to += classes * rows) {
     for (std::size_t k = 0; k < count; ++k) {

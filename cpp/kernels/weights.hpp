@@ -1,5 +1,5 @@
-// The hot loops of core/weights.cpp. A block holds some rows; numbers of one class lie side by side, row after row, so that
-// rows are the lanes of vectors. The rows of a block are a multiple of kWeightLanes; those to spare have weight 0.
+// The hot loops of core/weights.cpp. A block holds some rows; numbers of one class lie side by side, row after row, so
+// that rows are the lanes of vectors. The rows of a block are a multiple of kWeightLanes; those to spare have weight 0.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,38 +8,40 @@
 
 namespace tb {
 
-constexpr std::size_t kWeightLanes = 16;   // floats of the widest vectors
-constexpr std::size_t kWeightTile = 4;     // terms are padded to a multiple of this in the Hessian
-constexpr float kWeightMost = 1e9f;        // two classes differ by no more in one term: squares must stay finite
+constexpr std::size_t kWeightLanes = 16;  // floats of the widest vectors
+constexpr std::size_t kWeightTile = 4;    // terms are padded to a multiple of this in the Hessian
+constexpr float kWeightMost = 1e9f;       // two classes differ by no more in one term: squares must stay finite
 
 struct WeightBlock {
   std::size_t terms, classes, rows;
-  const float* term;       // (terms, classes, rows), the largest of a row's classes is 0
-  const double* joint;     // (classes, rows): J, may be -inf
-  const std::int32_t* y;   // rows; J of this class is finite
-  const double* w;         // rows, at most 1
+  const float* term;      // (terms, classes, rows), the largest of a row's classes is 0
+  const double* joint;    // (classes, rows): J, may be -inf
+  const std::int32_t* y;  // rows; J of this class is finite
+  const double* w;        // rows, at most 1
 };
 
 // What one block adds to the first and second derivatives, and the memory to find it in.
 struct WeightSums {
-  double* gradient;    // terms + classes
-  double* between;     // (padded terms, padded terms), the lower triangle of tiles
-  double* across;      // (terms, classes)
-  double* classes;     // (classes, classes), the lower triangle
-  double* share;       // (classes, rows): P
-  double* surplus;     // (classes, rows): w (P - [y])
-  float* share32;      // P
-  float* root;         // sqrt(w P)
-  float* mean;         // rows
-  float* x;            // (padded terms, classes, rows): sqrt(w P) (term - its mean over P); rows to spare are 0
+  double* gradient;  // terms + classes
+  double* between;   // (padded terms, padded terms), the lower triangle of tiles
+  double* across;    // (terms, classes)
+  double* classes;   // (classes, classes), the lower triangle
+  double* share;     // (classes, rows): P
+  double* surplus;   // (classes, rows): w (P - [y])
+  float* share32;    // P
+  float* root;       // sqrt(w P)
+  float* mean;       // rows
+  float* x;          // (padded terms, classes, rows): sqrt(w P) (term - its mean over P); rows to spare are 0
 };
 
 }  // namespace tb
 
-// Copies terms of the rows named (count of them; the block may have more) out of an array (terms, any rows, classes) with
-// `stride` floats a term. open: (count, classes), or null if all are: classes that are not get 0. False: not all are finite.
-TB_DECLARE(bool, weight_pack, (const float* from, std::size_t stride, const std::uint32_t* row, std::size_t count,
-                               const std::uint8_t* open, std::size_t terms, std::size_t classes, std::size_t rows, float* to))
+// Copies terms of the rows named (count of them; the block may have more) out of an array (terms, any rows, classes)
+// with `stride` floats a term. open: (count, classes), or null if all are: classes that are not get 0. False: not all
+// are finite.
+TB_DECLARE(bool, weight_pack,
+           (const float* from, std::size_t stride, const std::uint32_t* row, std::size_t count,
+            const std::uint8_t* open, std::size_t terms, std::size_t classes, std::size_t rows, float* to))
 // out (classes, rows) = b + sum of v times term
 TB_DECLARE(void, weight_move, (const WeightBlock& block, const double* v, const double* b, double* out))
 // The loss at joint + step * move.

@@ -25,7 +25,14 @@ struct Sample {
   std::vector<std::uint32_t> joint;
 
   Sample(std::size_t rows, std::size_t columns, std::size_t classes, std::size_t parents)
-      : n(rows), d(columns), K(classes), order(parents), code(n * d), y(n), rank(d), class_weight(K, 0.0),
+      : n(rows),
+        d(columns),
+        K(classes),
+        order(parents),
+        code(n * d),
+        y(n),
+        rank(d),
+        class_weight(K, 0.0),
         strength(order * d, 2.0) {
     std::mt19937 random(static_cast<unsigned>(rows + 7 * classes));
     for (std::size_t j = 0; j < d; ++j) {
@@ -33,10 +40,12 @@ struct Sample {
       levels.push_back(static_cast<double>(size[j]));
       rank[j] = static_cast<std::int32_t>(d - j);
       for (std::size_t r = 0; r < n; ++r) {
-        code[j * n + r] = random() % 5 == 0 ? kNoCode<std::uint16_t> : static_cast<std::uint16_t>(random() % static_cast<unsigned>(size[j]));
+        code[j * n + r] = random() % 5 == 0 ? kNoCode<std::uint16_t>
+                                            : static_cast<std::uint16_t>(random() % static_cast<unsigned>(size[j]));
       }
     }
-    for (std::size_t r = 0; r < n; ++r) class_weight[static_cast<std::size_t>(y[r] = static_cast<std::int32_t>(random() % K))] += 1;
+    for (std::size_t r = 0; r < n; ++r)
+      class_weight[static_cast<std::size_t>(y[r] = static_cast<std::int32_t>(random() % K))] += 1;
     for (std::size_t m = 2; m <= order + 1; ++m) {
       std::vector<std::int32_t> set(m);
       std::iota(set.begin(), set.end(), 0);
@@ -75,8 +84,19 @@ struct Sample {
   }
 
   AveragedCounts counts(bool backoff) const {
-    AveragedCounts m{K, order, single.data(), joint.data(), true, class_weight.data(), levels.data(), 1.0,
-                     backoff ? strength.data() : nullptr, rank.data(), tables(), {}, {}};
+    AveragedCounts m{K,
+                     order,
+                     single.data(),
+                     joint.data(),
+                     true,
+                     class_weight.data(),
+                     levels.data(),
+                     1.0,
+                     backoff ? strength.data() : nullptr,
+                     rank.data(),
+                     tables(),
+                     {},
+                     {}};
     m.check();
     return m;
   }

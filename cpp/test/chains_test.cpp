@@ -1,5 +1,5 @@
-// Chains on shapes that a sanitizer should see: any number of rows, classes, parents and bins, levels that are missing or
-// unknown, rows without a class; and that what is learned, left out and added up fits together.
+// Chains on shapes that a sanitizer should see: any number of rows, classes, parents and bins, levels that are missing
+// or unknown, rows without a class; and that what is learned, left out and added up fits together.
 #include "core/chains.hpp"
 
 #include <cmath>
@@ -14,12 +14,13 @@ using namespace tb;
 namespace {
 
 struct Case {
-  std::vector<std::int32_t> column{0, 1, 1}, bins{3, 2, 4}, child{0, 1, -1, 2, -1}, parent{1, 2, 0, 1, 0}, plane{0, 1, 0, 1, 2};
+  std::vector<std::int32_t> column{0, 1, 1}, bins{3, 2, 4}, child{0, 1, -1, 2, -1}, parent{1, 2, 0, 1, 0},
+      plane{0, 1, 0, 1, 2};
   std::vector<std::int64_t> start{0, 4, 8, 11}, parent_start{0, 2, 2, 5, 5, 5};
   std::vector<std::uint8_t> map{0, 1, 2, kNoBin, 0, 0, 1, kNoBin, 0, 3, 2};
   std::vector<double> scale{1, 0.5, -1, 2, 1};
-  Chains chains{Views{3, column.data(), start.data(), map.data(), bins.data()}, child.size(), child.data(), parent.data(),
-                parent_start.data()};
+  Chains chains{Views{3, column.data(), start.data(), map.data(), bins.data()}, child.size(), child.data(),
+                parent.data(), parent_start.data()};
   Planes planes{3, plane.data(), scale.data()};
 };
 

@@ -22,7 +22,9 @@ struct Register {
 };
 
 // Equal to within rel of the larger, or both exactly zero.
-inline bool near(double a, double b, double rel) { return std::abs(a - b) <= rel * std::fmax(std::abs(a), std::abs(b)); }
+inline bool near(double a, double b, double rel) {
+  return std::abs(a - b) <= rel * std::fmax(std::abs(a), std::abs(b));
+}
 
 }  // namespace tb::test
 
@@ -31,19 +33,19 @@ inline bool near(double a, double b, double rel) { return std::abs(a - b) <= rel
   static const ::tb::test::Register register_##name(#name, &test_##name); \
   static void test_##name()
 
-#define CHECK(cond)                                                          \
-  do {                                                                       \
-    if (!(cond)) {                                                           \
+#define CHECK(cond)                                                             \
+  do {                                                                          \
+    if (!(cond)) {                                                              \
       std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond); \
-      std::abort();                                                          \
-    }                                                                        \
+      std::abort();                                                             \
+    }                                                                           \
   } while (false)
 
-#define CHECK_NEAR(a, b, rel)                                                                          \
-  do {                                                                                                 \
-    const double va = (a), vb = (b);                                                                   \
-    if (!::tb::test::near(va, vb, rel)) {                                                              \
-      std::fprintf(stderr, "%s:%d: %s = %.17g but %s = %.17g\n", __FILE__, __LINE__, #a, va, #b, vb);  \
-      std::abort();                                                                                    \
-    }                                                                                                  \
+#define CHECK_NEAR(a, b, rel)                                                                         \
+  do {                                                                                                \
+    const double va = (a), vb = (b);                                                                  \
+    if (!::tb::test::near(va, vb, rel)) {                                                             \
+      std::fprintf(stderr, "%s:%d: %s = %.17g but %s = %.17g\n", __FILE__, __LINE__, #a, va, #b, vb); \
+      std::abort();                                                                                   \
+    }                                                                                                 \
   } while (false)

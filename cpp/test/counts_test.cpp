@@ -33,7 +33,8 @@ void compare(RandomTable<T>& t, bool weighted, std::int64_t size) {
     for (std::size_t c = 0; c < t.classes; ++c) {
       for (std::int64_t v = 0; v < most; ++v) {
         const auto it = want.find({c, v});
-        CHECK_NEAR(flat[c * got.total() + before + static_cast<std::size_t>(v)], it == want.end() ? 0.0 : it->second, 1e-14);
+        CHECK_NEAR(flat[c * got.total() + before + static_cast<std::size_t>(v)], it == want.end() ? 0.0 : it->second,
+                   1e-14);
       }
     }
     before += static_cast<std::size_t>(most);

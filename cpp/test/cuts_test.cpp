@@ -74,8 +74,8 @@ TEST(sorted_any_values) {
 }
 
 TEST(between_neighbours) {
-  const double pairs[][2] = {{1, std::nextafter(1, 2)}, {1e308, 1.7e308}, {-1.7e308, 1.7e308},
-                             {0, 5e-324},               {-5e-324, 0},     {1.9, 3.0}};
+  const double pairs[][2] = {
+      {1, std::nextafter(1, 2)}, {1e308, 1.7e308}, {-1.7e308, 1.7e308}, {0, 5e-324}, {-5e-324, 0}, {1.9, 3.0}};
   for (const auto& [a, b] : pairs) CHECK(a < between(a, b) && between(a, b) <= b);
   CHECK(between(1.9, 3.0) == 2.45);
 }
@@ -125,7 +125,11 @@ TEST(codes_of_many_cuts) {
       const auto expected = std::isnan(x[i]) ? -1 : std::upper_bound(cut.begin(), cut.end(), x[i]) - cut.begin();
       std::int32_t got = 0;
       if (code_size(m) == 1) got = static_cast<std::int8_t>(code[i]);
-      if (code_size(m) == 2) { std::int16_t v; std::memcpy(&v, &code[2 * i], 2); got = v; }
+      if (code_size(m) == 2) {
+        std::int16_t v;
+        std::memcpy(&v, &code[2 * i], 2);
+        got = v;
+      }
       if (code_size(m) == 4) std::memcpy(&got, &code[4 * i], 4);
       CHECK(got == expected);
     }

@@ -17,7 +17,11 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 // Doubles in row order, exactly as long as they must be, so that a read beyond the end is found.
 struct Table {
   Table(std::size_t rows, std::size_t d, std::size_t classes, bool by_column = false)
-      : x(rows * d), y(rows), w(rows), col(d), view{{rows, d, nullptr, !by_column && d > 0}, nullptr, nullptr, classes} {
+      : x(rows * d),
+        y(rows),
+        w(rows),
+        col(d),
+        view{{rows, d, nullptr, !by_column && d > 0}, nullptr, nullptr, classes} {
     std::mt19937 random(static_cast<unsigned>(rows * 31 + d));
     std::normal_distribution<double> normal;
     for (double& v : x) v = normal(random);
@@ -25,7 +29,8 @@ struct Table {
     for (std::int32_t& c : y) c = static_cast<std::int32_t>(random() % classes);
     for (std::size_t j = 0; j < d; ++j) {
       col[j] = by_column ? Column{reinterpret_cast<const char*>(x.data() + j * rows), 8, Dtype::f64}
-                         : Column{reinterpret_cast<const char*>(x.data() + j), static_cast<std::ptrdiff_t>(8 * d), Dtype::f64};
+                         : Column{reinterpret_cast<const char*>(x.data() + j), static_cast<std::ptrdiff_t>(8 * d),
+                                  Dtype::f64};
     }
     view.x.col = col.data();
     view.y = y.data();
@@ -131,8 +136,10 @@ TEST(scatter_names_the_first_infinity) {
     std::vector<double> n(9), mean(9 * d), s(9 * d * d), wide(9 * d * d), wider(9 * d * d), low(9 * d * d);
     for (const bool pairwise : {false, true}) {
       try {
-        if (pairwise) pairwise_scatter(t.view, false, wide.data(), wider.data(), low.data(), s.data());
-        else scatter(t.view, false, n.data(), mean.data(), low.data(), s.data());
+        if (pairwise)
+          pairwise_scatter(t.view, false, wide.data(), wider.data(), low.data(), s.data());
+        else
+          scatter(t.view, false, n.data(), mean.data(), low.data(), s.data());
         CHECK(false);
       } catch (const BadValue& bad) {
         CHECK(bad.kind == BadValue::infinite && bad.row == 250 && bad.col == 3);
@@ -175,7 +182,8 @@ TEST(quadratic_and_affine_scores) {
               for (std::size_t a = 0; a < d; ++a) {
                 long double z = 0;
                 for (std::size_t k = 0; k <= a; ++k) {
-                  const long double from_mean = static_cast<long double>(t.x[row * d + k]) - m.x[c * d + k] - low[c * d + k];
+                  const long double from_mean =
+                      static_cast<long double>(t.x[row * d + k]) - m.x[c * d + k] - low[c * d + k];
                   z += f.x[((shared ? 0 : c * d) + a) * d + k] * from_mean;
                 }
                 want -= z * z / 2;
@@ -191,7 +199,8 @@ TEST(quadratic_and_affine_scores) {
           for (std::size_t i = 0; i < n * classes; ++i) {
             const std::size_t row = i / classes, c = i % classes;
             long double want = b.x[c];
-            for (std::size_t k = 0; k < d; ++k) want += m.x[c * d + k] * (static_cast<long double>(t.x[row * d + k]) - f.x[k]);
+            for (std::size_t k = 0; k < d; ++k)
+              want += m.x[c * d + k] * (static_cast<long double>(t.x[row * d + k]) - f.x[k]);
             CHECK(n > 5 && row == 5 ? std::isnan(out[i]) : std::abs(out[i] - want) < 1e-12L * (1 + std::abs(want)));
           }
         }

@@ -22,7 +22,8 @@ void check_eigen(std::size_t count, std::size_t d, const std::vector<double>& a)
         long double form = 0, inner = 0;
         for (std::size_t p = 0; p < d; ++p) {
           inner += static_cast<long double>(v[i * d + p]) * v[j * d + p];
-          for (std::size_t q = 0; q < d; ++q) form += static_cast<long double>(v[i * d + p]) * m[p * d + q] * v[j * d + q];
+          for (std::size_t q = 0; q < d; ++q)
+            form += static_cast<long double>(v[i * d + p]) * m[p * d + q] * v[j * d + q];
         }
         const long double room = 1e-14L * static_cast<long double>(d + 10);
         CHECK(std::abs(inner - (i == j)) < room);
@@ -48,9 +49,9 @@ TEST(eigen_of_many_matrices) {
             for (std::size_t j = 0; j <= i; ++j) {
               const std::size_t at = (k * d + i) * d + j, mirrored = (k * d + j) * d + i;
               any[at] = any[mirrored] = normal(random) * scale;
-              flat[at] = flat[mirrored] = u[i] * u[j] * scale;                                    // rank 1
+              flat[at] = flat[mirrored] = u[i] * u[j] * scale;                                   // rank 1
               grades[at] = i == j ? std::pow(10.0, static_cast<double>(i) - 9.0) * scale : 0.0;  // nothing to do
-              path[at] = path[mirrored] = i == j + 1 ? scale : 0.0;                               // pairs of opposite sign
+              path[at] = path[mirrored] = i == j + 1 ? scale : 0.0;  // pairs of opposite sign
             }
           }
         }

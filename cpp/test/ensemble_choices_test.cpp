@@ -22,7 +22,8 @@ TEST(bins_of_any_counts) {
       for (const double share : {0.0, 1.0}) {
         std::vector<std::uint8_t> map(4 * 691, 99);
         std::vector<std::int32_t> bins(4 * size.size());
-        draw_bins({K, size.size(), count.data(), size.data(), ordered.data(), 4, 1, 64, share, random()}, map.data(), bins.data());
+        draw_bins({K, size.size(), count.data(), size.data(), ordered.data(), 4, 1, 64, share, random()}, map.data(),
+                  bins.data());
         const std::uint8_t* m = map.data();
         for (std::size_t i = 0; i < bins.size(); m += size[i++ % size.size()]) {
           CHECK(bins[i] >= 1 && bins[i] <= static_cast<std::int32_t>(kMostBins));
@@ -43,7 +44,8 @@ void grow_some(std::size_t n, std::size_t classes, bool weighted) {
   constexpr std::size_t columns = 3, levels = 5, splits = 7, members = 4, depth = 6, tries = 3;
   std::vector<T> code(columns * n);
   for (T& c : code) c = random() % 8 ? static_cast<T>(random() % levels) : kNoCode<T>;
-  std::vector<std::int32_t> y(n), column(splits), bins(splits), candidate(members * depth * tries), chosen(members * depth);
+  std::vector<std::int32_t> y(n), column(splits), bins(splits), candidate(members * depth * tries),
+      chosen(members * depth);
   std::vector<double> w(n);
   std::vector<std::uint8_t> map;
   for (std::size_t r = 0; r < n; ++r) {
@@ -54,7 +56,9 @@ void grow_some(std::size_t n, std::size_t classes, bool weighted) {
     column[s] = static_cast<std::int32_t>(random() % columns);
     bins[s] = s == 0 ? 255 : static_cast<std::int32_t>(1 + random() % 4);
     for (std::size_t v = 0; v <= levels; ++v) {
-      map.push_back(random() % 7 ? static_cast<std::uint8_t>(random() % static_cast<unsigned>(bins[s] == 255 ? 254 : bins[s])) : kNoBin);
+      map.push_back(random() % 7
+                        ? static_cast<std::uint8_t>(random() % static_cast<unsigned>(bins[s] == 255 ? 254 : bins[s]))
+                        : kNoBin);
     }
   }
   for (std::int32_t& s : candidate) s = static_cast<std::int32_t>(random() % (splits + 1)) - 1;

@@ -27,14 +27,17 @@ KernelTally tally_of(const std::vector<double>& x, const std::vector<std::int32_
   return kernel_tally({x.size(), 1, &col, false}, {y.data(), w}, K);
 }
 
-KernelTally tally_of(const std::vector<double>& x) { return tally_of(x, std::vector<std::int32_t>(x.size()), nullptr, 1); }
+KernelTally tally_of(const std::vector<double>& x) {
+  return tally_of(x, std::vector<std::int32_t>(x.size()), nullptr, 1);
+}
 
 std::vector<double> log_density(const std::vector<double>& x, const KernelTally& t, double h, bool cells) {
   const KernelTables tables = kernel_tables(view(t), &h, 1, cells);
   const Column col = column(x);
   std::vector<double> out(x.size());
   kernel_log_density({x.size(), 1, &col, false}, view(t),
-                     {tables.entry.data(), tables.cell_start.data(), tables.edge.data(), tables.cell.data()}, 1, out.data());
+                     {tables.entry.data(), tables.cell_start.data(), tables.edge.data(), tables.cell.data()}, 1,
+                     out.data());
   return out;
 }
 

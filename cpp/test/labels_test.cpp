@@ -56,7 +56,8 @@ void compare_sparse(std::size_t n, std::size_t d, std::size_t k) {
     std::vector<double> got(k * d), want(k * d);
     csr_sums(s.view(), s.y.data(), nullptr, k, threshold, got.data());
     for (std::size_t i = 0; i < n; ++i) {
-      for (auto p = static_cast<std::size_t>(s.start[i]); s.y[i] >= 0 && p < static_cast<std::size_t>(s.start[i + 1]); ++p) {
+      for (auto p = static_cast<std::size_t>(s.start[i]); s.y[i] >= 0 && p < static_cast<std::size_t>(s.start[i + 1]);
+           ++p) {
         want[static_cast<std::size_t>(s.y[i]) * d + static_cast<std::size_t>(s.index[p])] +=
             threshold ? (s.value[p] > *threshold ? 1.0 : 0.0) : s.value[p];
       }

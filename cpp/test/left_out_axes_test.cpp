@@ -31,8 +31,21 @@ struct Case {
   }
 
   LeftOutAxes job() const {
-    return {n, K, d, alpha.size(), gamma.size(), away.data(), own.data(), shared.data(), level.data(), there.data(),
-            prior.data(), y.data(), weight.data(), alpha.data(), gamma.data()};
+    return {n,
+            K,
+            d,
+            alpha.size(),
+            gamma.size(),
+            away.data(),
+            own.data(),
+            shared.data(),
+            level.data(),
+            there.data(),
+            prior.data(),
+            y.data(),
+            weight.data(),
+            alpha.data(),
+            gamma.data()};
   }
 
   double score(std::size_t i, std::size_t k, double a, double g) const {

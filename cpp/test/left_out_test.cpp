@@ -23,12 +23,14 @@ struct Case {
   std::vector<std::int32_t> frame;
   std::vector<double> vector;
 
-  Case(std::size_t per_class, std::size_t d_, std::size_t k, double w) : n(per_class * k), d(d_), classes(k), weight(w) {
+  Case(std::size_t per_class, std::size_t d_, std::size_t k, double w)
+      : n(per_class * k), d(d_), classes(k), weight(w) {
     std::mt19937 gen(3);
     std::uniform_real_distribution<double> u(-1.0, 1.0);
     for (std::size_t i = 0; i < n * d; ++i) x.push_back(u(gen));
     for (std::size_t i = 0; i < k * d; ++i) mean.push_back(u(gen) / 2), low.push_back(u(gen) / 1000);
-    for (std::size_t j = 0; j < d; ++j) col.push_back({reinterpret_cast<const char*>(&x[j]), static_cast<std::ptrdiff_t>(d * 8), Dtype::f64});
+    for (std::size_t j = 0; j < d; ++j)
+      col.push_back({reinterpret_cast<const char*>(&x[j]), static_cast<std::ptrdiff_t>(d * 8), Dtype::f64});
     for (std::size_t c = 0; c <= k; ++c) start.push_back(static_cast<std::int64_t>(c * per_class));
     for (std::size_t i = 0; i < n; ++i) {
       row.push_back(static_cast<std::uint32_t>(n - 1 - i));
@@ -48,17 +50,29 @@ struct Case {
           double term = 0.0;
           for (std::size_t j = 0; j < d; ++j) {
             const double G = (1 - g) * value[f * d + j] + g * level[f];
-            term += p == 0 ? std::log(G) : -std::pow(-g * level[f] / G, static_cast<double>(p)) / static_cast<double>(p);
+            term +=
+                p == 0 ? std::log(G) : -std::pow(-g * level[f] / G, static_cast<double>(p)) / static_cast<double>(p);
           }
           log_det.push_back(term);
         }
       }
     }
   }
-  double away(std::size_t i, std::size_t j, std::size_t c) const { return x[row[i] * d + j] - mean[c * d + j] - low[c * d + j]; }
+  double away(std::size_t i, std::size_t j, std::size_t c) const {
+    return x[row[i] * d + j] - mean[c * d + j] - low[c * d + j];
+  }
 
   LeftOut job() const {
-    return {{n, d, col.data(), true}, mean.data(), low.data(), prior.data(), classes, 1, gamma.size(), gamma.data(), frame.data(), 0,
+    return {{n, d, col.data(), true},
+            mean.data(),
+            low.data(),
+            prior.data(),
+            classes,
+            1,
+            gamma.size(),
+            gamma.data(),
+            frame.data(),
+            0,
             {n, row.data(), start.data(), size.data(), step.data(), grow.data(), one.data(), own_prior.data()},
             {2 * classes, vector.data(), value.data(), share.data(), trace.data(), level.data(), log_det.data()}};
   }
@@ -78,7 +92,8 @@ struct Case {
           ee += e * e / G, ze += z * e / G, zz += z * z / G, logs += std::log(G);
         }
         const long double h = 1 - (1 - g) * b * ee;
-        score.push_back((l == own ? own_prior[i] : prior[l]) - (logs + std::log(h) + zz + (1 - g) * b * ze * ze / h) / 2);
+        score.push_back((l == own ? own_prior[i] : prior[l]) -
+                        (logs + std::log(h) + zz + (1 - g) * b * ze * ze / h) / 2);
       }
       long double sum = 0;
       for (const long double s : score) sum += std::exp(s - score[own]);

@@ -56,8 +56,16 @@ void release_array(Array* a) {
 
 Array make_array(Memory* memory, std::size_t length, std::int64_t nulls = -1, std::int64_t offset = 0) {
   ++alive;
-  return {static_cast<std::int64_t>(length), nulls, offset, static_cast<std::int64_t>(memory->pointers.size()), 0,
-          memory->pointers.data(), nullptr, memory->dictionary, release_array, memory};
+  return {static_cast<std::int64_t>(length),
+          nulls,
+          offset,
+          static_cast<std::int64_t>(memory->pointers.size()),
+          0,
+          memory->pointers.data(),
+          nullptr,
+          memory->dictionary,
+          release_array,
+          memory};
 }
 
 struct Format {
@@ -152,9 +160,12 @@ arrow::Column column_of(const char* format, Memory* memory, std::size_t length, 
 std::vector<std::int32_t> to_ints(const Codes& c) {
   std::vector<std::int32_t> out(c.rows());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (c.dtype() == Dtype::i8) out[i] = static_cast<const std::int8_t*>(c.data())[i];
-    else if (c.dtype() == Dtype::i16) out[i] = static_cast<const std::int16_t*>(c.data())[i];
-    else out[i] = static_cast<const std::int32_t*>(c.data())[i];
+    if (c.dtype() == Dtype::i8)
+      out[i] = static_cast<const std::int8_t*>(c.data())[i];
+    else if (c.dtype() == Dtype::i16)
+      out[i] = static_cast<const std::int16_t*>(c.data())[i];
+    else
+      out[i] = static_cast<const std::int32_t*>(c.data())[i];
   }
   return out;
 }
@@ -382,8 +393,8 @@ TEST(levels_utf8) {
     CHECK(is_utf8(out, len));
     CHECK(len == 1 || !is_utf8(out, len - 1));
   }
-  const std::vector<std::string> bad{"\x80", "\xC1\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
-                                     "\xF4\x90\x80\x80", "\xFF", "a\xC3"};
+  const std::vector<std::string> bad{
+      "\x80", "\xC1\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xFF", "a\xC3"};
   for (const std::string& text : bad) CHECK(!is_utf8(text.data(), text.size()));
 }
 

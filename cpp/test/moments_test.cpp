@@ -74,8 +74,10 @@ void compare_all(bool rows) {
 std::optional<BadValue> bad(const Labelled& t, bool sum) {
   Answer a(t.classes * t.x.d);
   try {
-    if (sum) sums(t, a.n.data(), a.a.data());
-    else moments(t, a.n.data(), a.a.data(), a.low.data(), a.b.data());
+    if (sum)
+      sums(t, a.n.data(), a.a.data());
+    else
+      moments(t, a.n.data(), a.a.data(), a.low.data(), a.b.data());
   } catch (const BadValue& b) {
     return b;
   }

@@ -60,16 +60,21 @@ struct Sample {
     const double* t = terms.data() + (net.reals.offset[f] + cell) * 3 * K;
     return std::exp(t[2 * K + c] - std::pow((x - t[c]) * t[K + c], 2));
   }
-  double probability(std::size_t f, std::size_t cell, std::size_t c) const { return std::exp(log[(offset[f] + cell) * K + c]); }
+  double probability(std::size_t f, std::size_t cell, std::size_t c) const {
+    return std::exp(log[(offset[f] + cell) * K + c]);
+  }
 
   // A family's cells need not sum to one here, so a missing column is summed over only where something hangs on it.
   double score(std::size_t r, std::size_t c) const {
     const auto gap = [&](std::size_t j) { return code[j * n + r] == kNoCode<std::uint8_t>; };
     const auto seen = [&](std::size_t f) { return value[f * n + r] == value[f * n + r]; };
-    const bool need2 = !gap(2) || seen(2), need1 = !gap(1) || need2 || seen(0), need0 = !gap(0) || need1, need3 = !gap(3) || seen(0);
+    const bool need2 = !gap(2) || seen(2), need1 = !gap(1) || need2 || seen(0), need0 = !gap(0) || need1,
+               need3 = !gap(3) || seen(0);
     double sum = 0;
     const auto first = [&](std::size_t j) { return gap(j) ? std::size_t{0} : std::size_t{code[j * n + r]}; };
-    const auto last = [&](std::size_t j, bool need) { return gap(j) && need ? static_cast<std::size_t>(size[j]) : first(j) + 1; };
+    const auto last = [&](std::size_t j, bool need) {
+      return gap(j) && need ? static_cast<std::size_t>(size[j]) : first(j) + 1;
+    };
     for (std::size_t a = first(0); a < last(0, need0); ++a) {
       for (std::size_t b = first(1); b < last(1, need1); ++b) {
         for (std::size_t e = first(2); e < last(2, need2); ++e) {

@@ -45,12 +45,18 @@ struct RandomTable {
   }
 
   static constexpr Dtype dtype() {
-    if constexpr (std::is_same_v<T, double>) return Dtype::f64;
-    else if constexpr (std::is_same_v<T, float>) return Dtype::f32;
-    else if constexpr (std::is_same_v<T, std::int8_t>) return Dtype::i8;
-    else if constexpr (std::is_same_v<T, std::uint8_t>) return Dtype::u8;
-    else if constexpr (std::is_same_v<T, std::int32_t>) return Dtype::i32;
-    else return Dtype::i64;
+    if constexpr (std::is_same_v<T, double>)
+      return Dtype::f64;
+    else if constexpr (std::is_same_v<T, float>)
+      return Dtype::f32;
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+      return Dtype::i8;
+    else if constexpr (std::is_same_v<T, std::uint8_t>)
+      return Dtype::u8;
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+      return Dtype::i32;
+    else
+      return Dtype::i64;
   }
 };
 

@@ -17,7 +17,8 @@ struct Covariance {
     std::normal_distribution<double> normal;
     const std::size_t n = 2 * d + 3;
     std::vector<double> a(n * d);
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = normal(random) * std::pow(10.0, static_cast<double>(i % d % 5) - 2.0);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      a[i] = normal(random) * std::pow(10.0, static_cast<double>(i % d % 5) - 2.0);
     for (std::size_t i = 0; i < d; ++i) {
       for (std::size_t j = 0; j < d; ++j) {
         for (std::size_t k = 0; k < n; ++k) s[i * d + j] += a[k * d + i] * a[k * d + j];
@@ -65,7 +66,8 @@ TEST(roots_of_inverses) {
         unit.insert(unit.end(), from[k].unit.begin(), from[k].unit.end());
       }
       for (std::size_t k = 0; k < count; ++k) {  // what is above the diagonal is not read
-        for (std::size_t i = 0; i < d; ++i) std::fill_n(s.begin() + static_cast<std::ptrdiff_t>((k * d + i) * d + i + 1), d - i - 1, 7.0);
+        for (std::size_t i = 0; i < d; ++i)
+          std::fill_n(s.begin() + static_cast<std::ptrdiff_t>((k * d + i) * d + i + 1), d - i - 1, 7.0);
       }
       std::vector<Root> found(count);
       roots(count, d, s.data(), unit.data(), found.data());

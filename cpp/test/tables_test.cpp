@@ -45,7 +45,8 @@ struct RandomCodes {
     for (std::size_t j = 0; j < size.size(); ++j) {
       for (std::size_t i = 0; i < n; ++i) {
         const bool none = size[j] == 0 || (missing && gen() % missing == 0);
-        code[j * n + i] = none ? (gen() % 2 ? kNoCode<T> : static_cast<T>(size[j])) : static_cast<T>(gen() % static_cast<std::uint64_t>(size[j]));
+        code[j * n + i] = none ? (gen() % 2 ? kNoCode<T> : static_cast<T>(size[j]))
+                               : static_cast<T>(gen() % static_cast<std::uint64_t>(size[j]));
       }
     }
     for (std::size_t i = 0; i < n; ++i) {
@@ -53,7 +54,9 @@ struct RandomCodes {
       w[i] = static_cast<double>(gen() % 5) / 7.0;
     }
   }
-  LabelledCodes view(bool weighted) const { return {{code.data(), sizeof(T), n}, y.data(), weighted ? w.data() : nullptr, classes}; }
+  LabelledCodes view(bool weighted) const {
+    return {{code.data(), sizeof(T), n}, y.data(), weighted ? w.data() : nullptr, classes};
+  }
 
   // Adds row by row.
   template <class N>
@@ -69,7 +72,9 @@ struct RandomCodes {
           present = present && v < t.size[j];
           cell = cell * static_cast<std::size_t>(t.size[j]) + static_cast<std::size_t>(v);
         }
-        if (present) out[static_cast<std::size_t>(y[i]) * t.cells() + t.offset[k] + cell] += weighted ? static_cast<N>(w[i]) : N{1};
+        if (present)
+          out[static_cast<std::size_t>(y[i]) * t.cells() + t.offset[k] + cell] +=
+              weighted ? static_cast<N>(w[i]) : N{1};
       }
     }
   }
@@ -86,7 +91,8 @@ void compare(const RandomCodes<T>& rows, const Tables& t, bool weighted) {
 }
 
 template <class T>
-void compare_all(std::size_t n, const std::vector<std::int64_t>& size, const Sets& sets, std::size_t classes, unsigned missing) {
+void compare_all(std::size_t n, const std::vector<std::int64_t>& size, const Sets& sets, std::size_t classes,
+                 unsigned missing) {
   const Tables t = sets.of(size);
   const RandomCodes<T> rows(n, size, classes, missing);
   compare<std::uint32_t>(rows, t, false);
@@ -108,7 +114,8 @@ void compare_packed() {
       for (const std::size_t n : {0, 1, 63, 64, 200, 9'000}) {
         for (const std::int64_t extra : {0, 300, 70'000}) {
           tb::test::RandomTable<T> t(n, d, 1, by_rows);
-          if (static_cast<T>(-1) < T{}) for (std::size_t i = 0; i < n * d; i += 11) t.x[i] = static_cast<T>(i % 22 ? -1 : -2);
+          if (static_cast<T>(-1) < T{})
+            for (std::size_t i = 0; i < n * d; i += 11) t.x[i] = static_cast<T>(i % 22 ? -1 : -2);
           std::vector<std::int64_t> size(d);
           for (std::size_t j = 0; j < d; ++j) size[j] = few[j % few.size()];
           size[0] += extra;
@@ -184,8 +191,10 @@ TEST(tables_bad_rows_add_nothing) {
   const Tables t = sets.of(size);
   for (const bool label : {true, false}) {
     RandomCodes<std::uint8_t> rows(3'000, size, 2, 0);
-    if (label) rows.y.back() = 2;
-    else rows.w.back() = -1.0;
+    if (label)
+      rows.y.back() = 2;
+    else
+      rows.w.back() = -1.0;
     std::vector<double> out(2 * t.cells());
     bool refused = false;
     try {

@@ -46,8 +46,10 @@ void throw_and_check(std::size_t blocks) {
       if (b == blocks / 2) throw std::runtime_error("this one");
     };
     try {
-      if (ordered) parallel_ordered(blocks, body, [](std::size_t, int) {});
-      else parallel_for(blocks, body);
+      if (ordered)
+        parallel_ordered(blocks, body, [](std::size_t, int) {});
+      else
+        parallel_for(blocks, body);
     } catch (const std::runtime_error&) {
       met = true;
     }

@@ -1,4 +1,5 @@
-// Weights of terms on shapes that a sanitizer should see: any number of terms, classes and rows, rows that take no part.
+// Weights of terms on shapes that a sanitizer should see: any number of terms, classes and rows, rows that take no
+// part.
 #include "core/weights.hpp"
 
 #include <cmath>
@@ -17,7 +18,9 @@ std::vector<double> gradient(const WeightProblem& p, const Weights& at) {
   std::vector<double> g(p.terms + p.classes);
   for (std::size_t d = 0; d < p.terms; ++d) g[d] = p.ridge[d] * (at.v[d] - p.centre[d]);
   for (std::size_t c = 0; c < p.classes; ++c) g[p.terms + c] = p.bias_ridge * at.b[c];
-  const auto term = [&](std::size_t d, std::size_t t, std::size_t c) { return p.term[(d * p.rows + t) * p.classes + c]; };
+  const auto term = [&](std::size_t d, std::size_t t, std::size_t c) {
+    return p.term[(d * p.rows + t) * p.classes + c];
+  };
   for (std::size_t t = 0; t < p.rows; ++t) {
     if (p.y[t] < 0 || std::isinf(p.start[t * p.classes + static_cast<std::size_t>(p.y[t])])) continue;
     std::vector<double> J(p.classes);
