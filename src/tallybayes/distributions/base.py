@@ -11,19 +11,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.distributions.records import arrays_of, changed, record_of
 from tallybayes.distributions.terms import split as split_terms
 from tallybayes.encode import Data, Numbers, Sparse, rows_of
 from tallybayes.errors import ForgetError
 from tallybayes.schema import Levels
 
+if TYPE_CHECKING:  # defaults of type variables are newer than the oldest Python here
+    from typing_extensions import TypeVar
+
+    S = TypeVar("S", default=Any)
+    P = TypeVar("P", default=Any)
+else:
+    from typing import TypeVar
+
+    S, P = TypeVar("S"), TypeVar("P")
+
 Array = NDArray[Any]
-Stats = dict[str, Array]
+Stats = dict[str, Array]  # of a distribution that has no record for its sums
 Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts", "codes"]
 Weights = NDArray[np.float64] | None
@@ -57,63 +68,75 @@ class Context:
         return len(self.levels)
 
 
-class Distribution(ABC):
-    """One kind of factor P(x_j | class), for a group of columns."""
+class Distribution(ABC, Generic[S, P]):
+    """One kind of factor P(x_j | class), for a group of columns; S: the type of its sums, P: of its parameters."""
 
     name: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]  # the kinds of column it can take
     needs: ClassVar[Needs] = "numbers"
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
+    sums: ClassVar[type[Any]] = dict  # the record that holds its sums; a file's arrays become one by `sums_of`
 
     def layout(self) -> tuple[Any, ...]:
         """Two distributions of one layout have tallies that add."""
         return (type(self),)
 
     @abstractmethod
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> S:
         """The tally of these rows."""
 
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+    def combine(self, a: S, b: S, sign: int = 1) -> S:
         """a + b, or a − b; raises ForgetError where b holds more than a."""
-        return {key: a[key] + b[key] if sign > 0 else subtract(a[key], b[key]) for key in self.cells}
+        one, two = arrays_of(a), arrays_of(b)
+        add = np.add if sign > 0 else subtract
+        return changed(a, {key: add(one[key], two[key]) for key in self.cells})
 
-    def scale(self, s: Stats, factor: float) -> Stats:
+    def scale(self, s: S, factor: float) -> S:
         """Every row counts `factor` times as much."""
-        return {**s, **{key: s[key] * factor for key in self.cells}}
+        arrays = arrays_of(s)
+        return changed(s, {key: arrays[key] * factor for key in self.cells})
 
-    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
+    def reclass(self, s: S, to: Sequence[int], K: int) -> S:
         """Class c becomes class to[c] of K; to[c] < 0 drops it."""
-        return {key: spread(value, to, K) if key in self.cells else value for key, value in s.items()}
+        arrays = arrays_of(s)
+        return changed(s, {key: spread(arrays[key], to, K) for key in self.cells})
 
-    def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:  # noqa: ARG002
+    def relevel(self, s: S, maps: Sequence[Sequence[int] | None]) -> S:  # noqa: ARG002
         """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
         return s
 
-    def check(self, s: Stats, context: Context) -> None:
+    def sums_of(self, arrays: Mapping[str, Array]) -> S:
+        """The sums that a file's arrays stand for; ValueError if they are none of this distribution's."""
+        found: Any = dict(arrays) if self.sums is dict else record_of(self.sums, arrays)
+        sums: S = found
+        return sums
+
+    def check(self, s: S, context: Context) -> None:
         """Raises ValueError if no rows can have this tally: it comes from a file, and may be anything."""
-        missing = [key for key in self.cells if key not in s]
+        arrays = arrays_of(s)
+        missing = [key for key in self.cells if key not in arrays]
         if missing:
             raise ValueError(f"{missing[0]!r} is missing")
-        for key, a in s.items():
+        for key, a in arrays.items():
             if a.dtype.kind not in "fiu" or not np.isfinite(a).all():
                 raise ValueError(f"{key!r} does not hold finite numbers")
             if key in self.cells and a.shape[:1] != (context.K,):
                 raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
 
-    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def met(self, s: S, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         """Which of the d columns had a value in some row, as far as the tally shows."""
         return np.ones(d, dtype=bool)
 
     @abstractmethod
-    def estimate(self, s: Stats, context: Context) -> Params:
+    def estimate(self, s: S, context: Context) -> P:
         """The parameters that people read."""
 
-    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:  # noqa: ARG002
+    def estimate_again(self, s: S, context: Context, p: P) -> P:  # noqa: ARG002
         """The parameters of another tally, with what was chosen by leave-one-out or the like kept as it is in p."""
         return self.estimate(s, context)
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, p: P, context: Context
     ) -> Array:
         """(n, K): log P(x | class) of rows that are in the tally, each by the tally without the row itself, up to a
         term that all classes share.
@@ -131,7 +154,7 @@ class Distribution(ABC):
             out[i] = scorer.joint()[0]
         return out
 
-    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+    def penalty(self, s: S, p: P) -> float:  # noqa: ARG002
         """log of the prior density under which `estimate` is the most probable value, up to a constant.
 
         0 where the estimate is maximum likelihood (or no maximum at all). The likelihood plus this is what EM climbs.
@@ -139,22 +162,22 @@ class Distribution(ABC):
         return 0.0
 
     @abstractmethod
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def score(self, scorer: _core.Scorer, data: Data, p: P) -> None:
         """Adds log P(x | class) of these columns to the scorer."""
 
     @abstractmethod
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+    def sample(self, p: P, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """One value per row and column, given the class of each row: numbers, or codes."""
 
     @abstractmethod
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+    def describe(self, p: P, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         """What class k says of column j, in words and numbers."""
 
-    def column(self, p: Params, j: int) -> Params | None:  # noqa: ARG002
+    def column(self, p: P, j: int) -> P | None:  # noqa: ARG002
         """The parameters of column j alone; None where the columns are not independent given the class."""
         return None
 
-    def terms(self, data: Data, p: Params, K: int) -> Array:
+    def terms(self, data: Data, p: P, K: int) -> Array:
         """(n, columns, K): what each column adds to log P(x | class). They sum to what `score` adds.
 
         log P(x_j | class) if `column` gives the parameters of one column; else log P(x_j | x_1 … x_(j−1), class) in
@@ -162,17 +185,18 @@ class Distribution(ABC):
         """
         return split_terms(self, data, p, K)
 
-    def outcomes(self, p: Params, j: int) -> Array | None:  # noqa: ARG002
+    def outcomes(self, p: P, j: int) -> Array | None:  # noqa: ARG002
         """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
         return None
 
 
-def expect(s: Stats, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
+def expect(s: Any, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
     """Raises ValueError unless s has these arrays and no others: float64, finite, none below 0 where said."""
-    if set(s) != set(shapes):
-        raise ValueError(f"it has {sorted(s)}; expected {sorted(shapes)}")
+    arrays = arrays_of(s)
+    if set(arrays) != set(shapes):
+        raise ValueError(f"it has {sorted(arrays)}; expected {sorted(shapes)}")
     for key, shape in shapes.items():
-        a = s[key]
+        a = arrays[key]
         if a.dtype != np.float64 or a.shape != shape:
             raise ValueError(f"{key!r} is {a.dtype} of shape {a.shape}; expected float64 of shape {shape}")
         if not np.isfinite(a).all() or (key in at_least_0 and (a < 0).any()):
@@ -203,9 +227,9 @@ def met_codes(count: Array, sizes: Array) -> NDArray[np.bool_]:
     return np.asarray(there[ends] > there[ends - sizes])
 
 
-def dense_sum(d: Distribution, data: Sparse, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+def dense_sum(d: Distribution[S, P], data: Sparse, y: NDArray[np.int32], w: Weights, K: int) -> S:
     """The tally of sparse rows for a distribution that reads dense numbers: block by block."""
-    total: Stats | None = None
+    total: S | None = None
     for span, block in data.dense_blocks():
         with _rows_from(span.start):
             part = d.add(block, y[span], None if w is None else w[span], K)
@@ -214,7 +238,7 @@ def dense_sum(d: Distribution, data: Sparse, y: NDArray[np.int32], w: Weights, K
     return total
 
 
-def dense_scores(d: Distribution, scorer: _core.Scorer, data: Sparse, p: Params, K: int) -> None:
+def dense_scores(d: Distribution[S, P], scorer: _core.Scorer, data: Sparse, p: P, K: int) -> None:
     """Adds the scores of sparse rows for a distribution that reads dense numbers: block by block."""
     terms = np.empty((data.n, K))
     for span, block in data.dense_blocks():
@@ -226,12 +250,12 @@ def dense_scores(d: Distribution, scorer: _core.Scorer, data: Sparse, p: Params,
 
 
 def dense_left_out(
-    d: Distribution,
+    d: Distribution[S, P],
     data: Sparse,
     y: NDArray[np.int32],
     unit: NDArray[np.float64],
-    s: Stats,
-    p: Params,
+    s: S,
+    p: P,
     context: Context,
 ) -> Array:
     """left_out of sparse rows for a distribution that reads dense numbers: block by block."""
@@ -251,7 +275,7 @@ def _rows_from(first: int) -> Iterator[None]:
         raise _core.BadValue(kind, row + first, col, value) from None
 
 
-class SimpleDistribution(Distribution):
+class SimpleDistribution(Distribution[Stats, Params]):
     """A distribution of one numeric column, written in a few lines of NumPy.
 
     Say which functions of x are summed (`statistics`), how the sums become parameters (`estimate_one`), and what the

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import tallybayes
 from tallybayes.distributions.base import Stats
+from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.labels import sort_labels
@@ -73,7 +74,7 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
         ],
         "classes": _write_classes(t.classes, writer),
         "weight": writer.array(t.weight, "The tally"),
-        "stats": [{key: writer.array(a, f"The tally's {key!r}") for key, a in s.items()} for s in t.stats],
+        "stats": [{key: writer.array(a, f"The tally's {key!r}") for key, a in arrays_of(s).items()} for s in t.stats],
         "closed": model._closed,
         "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in others.items()},
     }
@@ -127,10 +128,7 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     total = Tally(
         reader.value(classes_, "classes"),
         reader.numbers(weight, "weight"),
-        tuple(
-            {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(s, "stats").items()}
-            for s in items(stats, "stats")
-        ),
+        _read_stats(groups, items(stats, "stats"), reader),
     )
     if not isinstance(closed, bool):
         raise ModelFileError("'closed' is neither true nor false.")
@@ -150,6 +148,17 @@ def _read_group(j: Json, schema: Schema, reader: Reader) -> Group:
     return Group(d, tuple(index(c, schema.d, "A column of a group") for c in items(columns, "columns")))
 
 
+def _read_stats(groups: tuple[Group, ...], stats: list[Json], reader: Reader) -> tuple[Any, ...]:
+    if len(stats) != len(groups):
+        raise ModelFileError(f"It has {len(groups)} groups of columns and {len(stats)} tallies.")
+    found = []
+    for group, s in zip(groups, stats, strict=True):
+        arrays = {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(s, "stats").items()}
+        with _no_tally(group):
+            found.append(group.distribution.sums_of(arrays))
+    return tuple(found)
+
+
 def check(model: TallyClassifier, schema: Schema, groups: tuple[Group, ...], t: Tally) -> None:
     """Raises an error if the parts do not fit together, or are what no table can have led to."""
     labels = t.classes.tolist() if isinstance(t.classes, np.ndarray) and t.classes.ndim == 1 else []
@@ -163,8 +172,6 @@ def check(model: TallyClassifier, schema: Schema, groups: tuple[Group, ...], t: 
         raise ModelFileError(f"The weights of its classes are not numbers from 0 to {HEAVY:g}.")
     if sorted(j for g in groups for j in g.columns) != list(range(schema.d)) or not all(g.columns for g in groups):
         raise ModelFileError("Its groups do not have each column once.")
-    if len(t.stats) != len(groups):
-        raise ModelFileError(f"It has {len(groups)} groups of columns and {len(t.stats)} tallies.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say was said at the fit
         model._check_options()
@@ -182,10 +189,16 @@ def _check_stats(group: Group, s: Stats, t: Tally, schema: Schema) -> None:
     name = group.distribution.name
     if group.distribution.needs == "cuts" and not all(j in schema.cuts for j in group.columns):
         raise ModelFileError(f"A column of the distribution {name!r} has no cuts.")
-    try:
+    with _no_tally(group):
         group.distribution.check(s, context_of(t, schema, group))
+
+
+@contextmanager
+def _no_tally(group: Group) -> Iterator[None]:
+    try:
+        yield
     except ValueError as e:
-        raise ModelFileError(f"The tally of {name!r} is not one: {e}.") from None
+        raise ModelFileError(f"The tally of {group.distribution.name!r} is not one: {e}.") from None
 
 
 @contextmanager

@@ -1,0 +1,66 @@
+"""Arrays with names and a type: what a distribution sums, and what it reads from its sums.
+
+Each distribution has a frozen dataclass for its sums and one for its parameters, so that a reader sees what there is,
+and a type checker that nothing else is asked for. A distribution of a user's own may use plain dicts in their place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+R = TypeVar("R")
+
+
+class Record:
+    """The base of all sums and parameters; subclasses are frozen dataclasses."""
+
+    # Read as a dict by those who do not know the type yet.
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def keys(self) -> list[str]:
+        return list(arrays_of(self))
+
+    def __contains__(self, key: object) -> bool:
+        return key in arrays_of(self)
+
+    def items(self) -> Any:
+        return arrays_of(self).items()
+
+
+def arrays_of(record: Any) -> dict[str, Any]:
+    """What a record holds, by name; fields that are None are not there."""
+    if isinstance(record, Mapping):
+        return dict(record)
+    found = {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def changed(record: R, changes: Mapping[str, Any]) -> R:
+    """The same record with some of its fields replaced."""
+    if isinstance(record, dict):
+        return {**record, **changes}  # type: ignore[return-value]
+    return dataclasses.replace(record, **changes)  # type: ignore[type-var]
+
+
+def record_of(kind: type[R], arrays: Mapping[str, Array]) -> R:
+    """A record from a file's arrays; ValueError if they are not the fields that it has."""
+    fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    needed = [name for name, f in fields.items() if f.default is dataclasses.MISSING]
+    missing, surplus = sorted(set(needed) - set(arrays)), sorted(set(arrays) - set(fields))
+    if missing:
+        raise ValueError(f"{missing[0]!r:.60} is missing")
+    if surplus:
+        raise ValueError(f"{surplus[0]!r:.60} is none of {', '.join(fields)}")
+    return kind(**arrays)
+
+
+def map_arrays(record: R, function: Any) -> R:
+    """function(array) in the place of each array."""
+    return changed(record, {k: function(v) for k, v in arrays_of(record).items() if isinstance(v, np.ndarray)})
