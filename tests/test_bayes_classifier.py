@@ -21,9 +21,8 @@ from sklearn.exceptions import NotFittedError
 import tallybayes as tb
 from tallybayes.distributions import kept_rows, normal_part
 from tallybayes.distributions.ensemble import Ensemble, Part
+from tallybayes.distributions.records import arrays_of, changed
 from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError
-from tallybayes.plan import encode_batch
-from tallybayes.source import read_table
 from tests.estimators import mixed, words
 from tests.hostile.broken_files import exercise, from_bytes, mutants, to_bytes
 
@@ -72,7 +71,7 @@ def test_a_temperature_is_one_weight_for_all() -> None:
     assert len(weights) == 1
     plain = tb.BayesClassifier("fast", members=3, parts=("networks",), weighting="none").fit(X, y)
     assert {w for own in plain.weights_.values() for w in own.values()} == {1.0}
-    prior = hot._parameters().log_prior
+    prior = hot.predictor_.fitted.prior
     (beta,) = weights
     np.testing.assert_allclose(
         hot.predict_joint_log_proba(X) - prior, beta * (plain.predict_joint_log_proba(X) - prior), atol=1e-12
@@ -85,21 +84,20 @@ def test_without_weights_it_is_the_mean_of_its_networks() -> None:
     each = []
     for i in range(3):
         alone = model.network(i).set_params(weighting="none")
-        ensemble, p = model.network(i)._ensemble(), model.network(i)._parameters().parts[0]
+        ensemble, p = model.network(i)._ensemble(), model.network(i).predictor_.fitted.terms[0].params
         codes = packed_codes(alone, X)
         one = np.zeros(len(ensemble.plane), np.int32)
         each.append(ensemble.chains.terms(p["logs"], codes, 1, one, np.ones(len(one)))[0])
-    found = model.predict_joint_log_proba(X) - model._parameters().log_prior
+    found = model.predict_joint_log_proba(X) - model.predictor_.fitted.prior
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-6)
 
 
 def packed_codes(model: Any, X: Any) -> Any:
     from tallybayes.distributions.joint import packed
-    from tallybayes.estimators.base import _sizes
 
-    batch, _ = encode_batch(read_table(X), model.schema_, model._groups, False, _sizes(model))
-    p = model._parameters().parts[0]
-    ((_, codes, _),) = list(packed(batch.data[0], p["sizes"], p["exist"]))
+    (term,) = model.predictor_.fitted.terms
+    p = term.params
+    ((_, codes, _),) = list(packed(model.predictor_.read(X).of(term), p["sizes"], p["exist"]))
     return codes
 
 
@@ -154,7 +152,7 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
     assert any(drawn.values()) == (parents > 0)
     other = tb.BayesNetwork({c: p for c, p in drawn.items() if p}, smoothing="laplace", priors="uniform").fit(X, y)
     np.testing.assert_allclose(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X), rtol=1e-14)
-    ensemble, p, q = model._ensemble(), model._parameters().parts[0], other._parameters().parts[0]
+    ensemble, p, q = model._ensemble(), model.predictor_.fitted.terms[0].params, other.predictor_.fitted.terms[0].params
     each = ensemble.chains.terms(p["logs"], packed_codes(model, X), 5, np.arange(5, dtype=np.int32), p["scale"])
     total = 0.0
     for i, j in enumerate(q["child"].tolist()):  # parents first
@@ -163,7 +161,7 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
             block = q["logs"][q["offsets"][i] : q["offsets"][i + 1]]
             np.testing.assert_array_equal(each[j], block[packed_codes(other, X)[j]])
     if parents:
-        np.testing.assert_array_equal(total + model._parameters().log_prior, other.predict_joint_log_proba(X))
+        np.testing.assert_array_equal(total + model.predictor_.fitted.prior, other.predict_joint_log_proba(X))
     else:
         for naive in (tb.CategoricalNB(class_prior=[1 / 3] * 3), tb.NaiveBayes(priors="uniform")):
             np.testing.assert_allclose(
@@ -185,7 +183,7 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
     """Views that join nothing, and the families of a TAN or KDB as chains: the same scores, bit for bit."""
     X, y = colors()
     other = other.fit(X, y)
-    network, p = other._groups[0].distribution, other._parameters().parts[0]
+    network, p = other.fitted_.terms[0].distribution, other.predictor_.fitted.terms[0].params
     d, sizes = len(p["sizes"]), p["sizes"]
     families = network.families(d)
     ensemble = Ensemble(
@@ -201,7 +199,7 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
     stats = ensemble.count(ensemble.nothing(3, False), codes, labels, None, 3)
     logs = ensemble.chains.laplace(stats["chains"], 1.0)
     found = ensemble.scores(codes, {"logs": logs, "scale": np.ones(d), "gaussian": None})
-    prior = other._parameters().log_prior
+    prior = other.predictor_.fitted.prior
     np.testing.assert_array_equal(prior + found, other.predict_joint_log_proba(X))
 
 
@@ -214,7 +212,7 @@ def test_one_network_alone(fitted: Any) -> None:
     # learning with one network alone is learning with all, and taking it alone
     more, labels = table(seed=5)
     a, b = alone.copy().partial_fit(more, labels), model.copy().partial_fit(more, labels).network(2)
-    np.testing.assert_array_equal(a._tally.stats[0]["chains"], b._tally.stats[0]["chains"])
+    np.testing.assert_array_equal(a.fitted_.terms[0].sums["chains"], b.fitted_.terms[0].sums["chains"])
     np.testing.assert_array_equal(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X))
     np.testing.assert_array_equal(
         from_bytes(to_bytes(alone)).predict_joint_log_proba(X), alone.predict_joint_log_proba(X)
@@ -351,7 +349,7 @@ def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
     X, y = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
     X[:, 0] += 2 * y
     model = tb.BayesClassifier(members=2).fit(X, y)
-    assert model._tally.stats[0]["rows"].shape[1] == 50
+    assert model.fitted_.terms[0].sums["rows"].shape[1] == 50
     assert model.score(X, y) > 0.7
     model.forget(X[:300], y[:300])
     sound(model, X)
@@ -366,12 +364,9 @@ def test_explanations_sum_to_the_answer(smoothing: str) -> None:
     X, y = table()
     model = tb.BayesClassifier(members=3, smoothing=smoothing).fit(X, y)
     joint = model.predict_joint_log_proba(X)
-    p = model._parameters()
-    from tallybayes.estimators.base import _sizes
-
-    batch, _ = encode_batch(read_table(X), model.schema_, model._groups, False, _sizes(model))
-    terms = model._ensemble().terms(batch.data[0], p.parts[0], 3)
-    np.testing.assert_allclose(terms.sum(axis=1) + p.log_prior, joint, atol=1e-9)
+    predictor = model.predictor_
+    terms = predictor.terms(predictor.read(X))
+    np.testing.assert_allclose(terms.sum(axis=1) + predictor.fitted.prior, joint, atol=1e-9)
     for row in (X.iloc[[0]], X.iloc[[7]]):
         assert "length" in str(model.explain(row))
 
@@ -385,9 +380,9 @@ def test_parts_of_the_rows_learned_apart_and_merged(fitted: Any) -> None:
     whole = start.copy().partial_fit(X, y)
     left, right = start.copy().partial_fit(X[:40], y[:40]), start.copy().partial_fit(X[40:], y[40:])
     merged = left.merge(right)
-    for key, value in merged._tally.stats[0].items():
-        np.testing.assert_allclose(value, whole._tally.stats[0][key], atol=1e-10, err_msg=key)
-        np.testing.assert_allclose(value, model._tally.stats[0][key], atol=1e-10, err_msg=key)
+    for key, value in arrays_of(merged.fitted_.terms[0].sums).items():
+        np.testing.assert_allclose(value, whole.fitted_.terms[0].sums[key], atol=1e-10, err_msg=key)
+        np.testing.assert_allclose(value, model.fitted_.terms[0].sums[key], atol=1e-10, err_msg=key)
     np.testing.assert_allclose(merged.predict_proba(X), model.predict_proba(X), atol=1e-4)
     for other in (whole, merged):
         np.testing.assert_array_equal(from_bytes(to_bytes(other)).predict_proba(X), other.predict_proba(X))
@@ -570,7 +565,8 @@ def test_what_comes_later() -> None:
     np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(more), model.predict_proba(more))
     model.forget(more, np.full(90, "z")).forget(more, y)
     np.testing.assert_array_equal(
-        model._tally.stats[0]["chains"][:, :3], tb.BayesClassifier(members=3).fit(X, y)._tally.stats[0]["chains"]
+        model.fitted_.terms[0].sums["chains"][:, :3],
+        tb.BayesClassifier(members=3).fit(X, y).fitted_.terms[0].sums["chains"],
     )
     sound(model, more)
     model.forget(X, y)
@@ -610,12 +606,13 @@ def test_many_classes_and_wide_tables_take_seconds() -> None:
 
 def edited(model: Any, key: str, value: Any) -> Any:
     """A file of the model in whose ensemble one array, or one of its tally, is another."""
-    ensemble, (s,) = model._ensemble(), model._tally.stats
-    twin = model.copy()
-    if key in s:
-        twin._tally = replace(twin._tally, stats=({**s, key: value},))
+    twin, fitted = model.copy(), model.fitted_
+    (term,) = fitted.terms
+    if key in arrays_of(term.sums):
+        term = replace(term, sums=changed(term.sums, {key: value}))
     else:
-        twin._groups = (replace(twin._groups[0], distribution=replace(ensemble, **{key: value})),)
+        term = replace(term, distribution=replace(term.distribution, **{key: value}))
+    twin._hold(replace(fitted, terms=(term,)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tallybayes.persist.model.from_document", lambda *_: None)  # save would refuse it
         return to_bytes(twin)
@@ -624,7 +621,7 @@ def edited(model: Any, key: str, value: Any) -> Any:
 @pytest.mark.filterwarnings("ignore")
 def test_every_array_altered_is_a_model_or_an_error() -> None:
     model = tb.BayesClassifier(members=2).fit(*table(24))
-    ensemble, (s,) = model._ensemble(), model._tally.stats
+    ensemble, s = model._ensemble(), arrays_of(model.fitted_.terms[0].sums)
     arrays = {k: v for k, v in {**vars(ensemble), **s}.items() if isinstance(v, np.ndarray)}
     found = {"refused": 0, "loaded": 0}
     assert len(arrays) > 20
@@ -666,7 +663,7 @@ def test_every_array_altered_is_a_model_or_an_error() -> None:
 )
 def test_files_that_are_almost_right(fitted: Any, key: str, change: Any, message: str) -> None:
     model = fitted[0]
-    held = {**vars(model._ensemble()), **model._tally.stats[0]}
+    held = {**vars(model._ensemble()), **arrays_of(model.fitted_.terms[0].sums)}
     with pytest.raises(ModelFileError, match=message):
         from_bytes(edited(model, key, change(held[key])))
 

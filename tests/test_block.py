@@ -149,7 +149,7 @@ def test_wide_and_dense_give_the_same_answers(alpha: float, gamma: float, monkey
     rng = np.random.default_rng(0)
     X, y, new = rng.normal(size=(120, 300)), rng.integers(0, 3, 120), rng.normal(size=(9, 300))
     wide = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
-    assert "rows" in wide._tally.stats[0]
+    assert "rows" in wide.fitted_.terms[0].sums
     monkeypatch.setattr(block_tally, "WIDE", 10**9)
     full = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
     gone = new.copy()
@@ -170,7 +170,7 @@ def test_samples_have_the_moments_of_the_model() -> None:
         drawn, labels = model.sample(40_000, y=1, random_state=0)
         assert (labels == 1).all()
         s = GaussianBlock(alpha=1.0 if isinstance(model, tb.QuadraticDiscriminantAnalysis) else 0.0)
-        p = s.estimate(model._tally.stats[0], Context(model._tally.weight))
+        p = s.estimate(model.fitted_.terms[0].sums, Context(model.fitted_.weight))
         precision = p["factor"][-1 if len(p["factor"]) == 1 else 1]
         z = (drawn - model.means_[1]) @ precision.T
         np.testing.assert_allclose(np.cov(z.T), np.eye(3), atol=0.05)

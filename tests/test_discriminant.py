@@ -124,7 +124,9 @@ def test_oas_of_variances_whose_squares_are_too_large() -> None:
         large = GDA("diagonal", alpha=alpha, shrinkage="oas").fit(X * 1e100, y)
         same(large.shrinkage_, np.array(plain.shrinkage_))
         same(large.predict_proba(X * 1e100), plain.predict_proba(X))
-    assert np.ptp(GDA("diagonal", shrinkage="oas").fit(X, y)._parameters().parts[0]["var"], axis=0).max() == 0  # linear
+    assert (
+        np.ptp(GDA("diagonal", shrinkage="oas").fit(X, y).predictor_.fitted.terms[0].params["var"], axis=0).max() == 0
+    )  # linear
 
 
 def test_numpy_numbers_are_numbers() -> None:
@@ -212,8 +214,8 @@ def test_leave_one_out_losses_are_exact(n: int, weights: str, ddof: int, priors:
     }[weights]
     model = GDA(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     alphas, gammas = (0.0, 0.4, 1.0), (0.0, 0.3, 1.0)
-    block = model._groups[0].distribution
-    got = leave_one_out.losses(Numbers(X, None), y.astype(np.int32), w, model._tally, alphas, gammas, block, priors)
+    block = model.fitted_.terms[0].distribution
+    got = leave_one_out.losses(Numbers(X, None), y.astype(np.int32), w, model.fitted_, alphas, gammas, block, priors)
     for a, alpha in enumerate(alphas):
         for g, gamma in enumerate(gammas):
             want = brute_force(X, y, w, alpha=alpha, shrinkage=gamma, ddof=ddof, priors=priors)
@@ -224,9 +226,9 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     X, y = data("wine")
     model = RDA().fit(X, y)
     grid = np.linspace(0, 1, 11)
-    block = model._groups[0].distribution
+    block = model.fitted_.terms[0].distribution
     codes = y.astype(np.int32)
-    loss = leave_one_out.losses(Numbers(X, None), codes, None, model._tally, grid, grid, block, None)
+    loss = leave_one_out.losses(Numbers(X, None), codes, None, model.fitted_, grid, grid, block, None)
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
     assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
     more = model.copy().partial_fit(X[:20], y[:20])

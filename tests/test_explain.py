@@ -190,7 +190,7 @@ def test_information_of_categories_is_the_sum() -> None:
     rows, ripe = load_watermelon()
     model = tb.NaiveBayes(schema="categorical").fit(rows, ripe)
     found = model.explain()
-    prior = np.exp(model._parameters().log_prior)
+    prior = np.exp(model.predictor_.fitted.prior)
     for name, value in zip(found.names, found.information, strict=True):
         table = model.describe(name)
         total = 0.0
@@ -303,10 +303,10 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         model.explain([[0.0, np.inf, 1.0]])
     with pytest.raises(TableError, match="2 features"):
         model.explain([[0.0, 1.0]])
-    monkeypatch.setattr(evidence, "MOST", 100)
+    monkeypatch.setattr(evidence, "MOST_NUMBERS", 100)
     with pytest.raises(TableError, match="at most 16 rows at a time"):
         model.explain(X)
-    monkeypatch.setattr(evidence, "MOST", 5)
+    monkeypatch.setattr(evidence, "MOST_NUMBERS", 5)
     with pytest.raises(TableError, match="Not even one row"):
         model.explain(X)
 

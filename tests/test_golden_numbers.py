@@ -32,8 +32,8 @@ def test_shares_without_and_with_laplace() -> None:
     assert watermelon().describe("color")["yes"]["green"] == pytest.approx(3 / 8)
     assert watermelon(alpha=1.0).describe("color")["yes"]["green"] == pytest.approx((3 + 1) / (8 + 3))
     assert watermelon(alpha=1.0).describe("surface")["no"]["soft"] == pytest.approx((3 + 1) / (9 + 2))
-    assert watermelon(priors="laplace")._parameters().log_prior[1] == pytest.approx(np.log(9 / 19))
-    assert watermelon()._parameters().log_prior[1] == pytest.approx(np.log(8 / 17))
+    assert watermelon(priors="laplace").predictor_.fitted.prior[1] == pytest.approx(np.log(9 / 19))
+    assert watermelon().predictor_.fitted.prior[1] == pytest.approx(np.log(8 / 17))
 
 
 @pytest.mark.parametrize(

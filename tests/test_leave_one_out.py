@@ -44,8 +44,8 @@ def oracle(X: Any, y: Any, w: Any, alphas: Any, gammas: Any, ddof: int = 0) -> A
 
 def ours(X: Any, y: Any, w: Any, alphas: Any = ALPHAS, gammas: Any = GAMMAS, ddof: int = 0) -> Any:
     model = tb.GaussianDiscriminant(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
-    block, codes = model._groups[0].distribution, y.astype(np.int32)
-    return leave_one_out.losses(Numbers(X, None), codes, w, model._tally, alphas, gammas, block, None)  # type: ignore[arg-type]
+    block, codes = model.fitted_.terms[0].distribution, y.astype(np.int32)
+    return leave_one_out.losses(Numbers(X, None), codes, w, model.fitted_, alphas, gammas, block, None)  # type: ignore[arg-type]
 
 
 def table(n: int, d: int, K: int, apart: float = 1.0) -> tuple[Any, Any]:

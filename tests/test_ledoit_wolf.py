@@ -120,8 +120,8 @@ def test_more_columns_than_rows() -> None:
     X[:, :20] += y[:, None]
     w = rng.uniform(0.5, 2.0, 90)
     model = tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(X, y, sample_weight=w)
-    assert "rows" in model._tally.stats[0]  # no d×d matrix is kept as long as rows do not come in parts
-    same(ledoit_wolf.amounts(ledoit_wolf.written(model._tally.stats[0])), model.shrinkage_)
+    assert "rows" in model.fitted_.terms[0].sums  # no d×d matrix is kept as long as rows do not come in parts
+    same(ledoit_wolf.amounts(ledoit_wolf.written(model.fitted_.terms[0].sums)), model.shrinkage_)
     parts = tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(X[:50], y[:50], sample_weight=w[:50])
     parts.partial_fit(X[50:], y[50:], sample_weight=w[50:])
     same(parts.predict_log_proba(X), model.predict_log_proba(X), 1e-7)

@@ -18,10 +18,6 @@ from sklearn.exceptions import NotFittedError
 import tallybayes as tb
 from tallybayes.distributions.base import Distribution, SimpleDistribution
 from tallybayes.errors import ForgetError, LabelError
-from tallybayes.estimators.base import _sizes
-from tallybayes.parameters import context_of
-from tallybayes.plan import encode_batch
-from tallybayes.source import read_table
 from tests.estimators import ESTIMATORS, LEARNED, codes, counts, mixed, real, words
 from tests.laws.test_evidence_adds_up import with_gaps
 
@@ -73,14 +69,13 @@ def test_closed_forms_are_an_estimate_for_each_row(name: str, gaps: bool, weight
     make, data = EVERY[name]
     X, y, w = table(data, 6, gaps and name not in FULL, weighted)
     model = make().fit(X, y, w)
-    batch, _ = encode_batch(read_table(X), model.schema_, model._groups, True, _sizes(model))
+    fitted, read = model.predictor_.fitted, model.predictor_.read(X)
     label = np.searchsorted(model.classes_, y).astype(np.int32)
     unit = np.ones(len(y)) if w is None else np.minimum(w, 1.0)
-    parts = zip(model._groups, model._tally.stats, model._parameters().parts, batch.data, strict=True)
-    for group, s, p, rows in parts:
-        context = context_of(model._tally, model.schema_, group)
-        slow = Distribution.left_out(group.distribution, rows, label, unit, s, p, context)
-        fast = group.distribution.left_out(rows, label, unit, s, p, context)
+    for term in fitted.terms:
+        about = (read.of(term), label, unit, term.sums, term.params, fitted.context(term))
+        slow = Distribution.left_out(term.distribution, *about)
+        fast = term.distribution.left_out(*about)
         atol = 1e-5 if name.startswith("BayesClassifier") else 1e-8  # its terms are float32
         np.testing.assert_allclose(np.exp(log_softmax(fast, axis=1)), np.exp(log_softmax(slow, axis=1)), atol=atol)
 
@@ -90,12 +85,11 @@ def test_an_estimate_with_choices_kept_is_the_estimate(name: str) -> None:
     make, data = EVERY[name]
     X, y, _ = table(data, 7, True, False)
     model = make().fit(X, y)
-    (group,), (s,), (p,) = model._groups, model._tally.stats, model._parameters().parts
-    again = group.distribution.estimate_again(s, context_of(model._tally, model.schema_, group), p)
-    batch, _ = encode_batch(read_table(X), model.schema_, model._groups, False, _sizes(model))
-    np.testing.assert_array_equal(
-        group.distribution.terms(batch.data[0], again, 3), group.distribution.terms(batch.data[0], p, 3)
-    )
+    fitted = model.predictor_.fitted
+    (term,) = fitted.terms
+    d, data = term.distribution, model.predictor_.read(X).of(term)
+    again = d.estimate_again(term.sums, fitted.context(term), term.params)
+    np.testing.assert_array_equal(d.terms(data, again, 3), d.terms(data, term.params, 3))
 
 
 def test_of_a_kernel_density_the_rows_own_kernel_is_dropped() -> None:
@@ -185,10 +179,12 @@ def test_values_that_are_summed_over(smoothing: str) -> None:
     X[rng.random(X.shape) < 0.3] = None
     network = tb.BayesNetwork("x0 -> x1, x0 -> x2, x1 -> x2, x2 -> x3, x1 -> x3, x0 -> x3", smoothing=smoothing)
     found = network.fit(X, y).leave_one_out(X, y)
-    (group,), (s,), (p,) = network._groups, network._tally.stats, network._parameters().parts
-    batch, _ = encode_batch(read_table(X), network.schema_, network._groups, False, {})
-    context = context_of(network._tally, network.schema_, group)
-    slow = Distribution.left_out(group.distribution, batch.data[0], y.astype(np.int32), np.ones(60), s, p, context)
+    fitted = network.predictor_.fitted
+    (term,) = fitted.terms
+    data, context = network.predictor_.read(X).of(term), fitted.context(term)
+    slow = Distribution.left_out(
+        term.distribution, data, y.astype(np.int32), np.ones(60), term.sums, term.params, context
+    )
     prior = np.log(np.where(np.arange(2) == y[:, None], 29, 30))
     np.testing.assert_allclose(found, log_softmax(slow + prior, axis=1), atol=1e-10)
 

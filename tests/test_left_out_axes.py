@@ -40,9 +40,9 @@ def brute_force(X: Any, y: Any, w: Any, **options: Any) -> float:
 
 def ours(X: Any, y: Any, w: Any, priors: Any = None, gammas: Any = GAMMAS, **options: Any) -> Any:
     model = GDA(**options).fit(X, y, sample_weight=w)
-    axes: Any = model._groups[0].distribution
+    axes: Any = model.fitted_.terms[0].distribution
     codes = y.astype(np.int32)
-    return left_out_axes.losses(Numbers(X, None), codes, w, model._tally, ALPHAS, gammas, axes, priors)
+    return left_out_axes.losses(Numbers(X, None), codes, w, model.fitted_, ALPHAS, gammas, axes, priors)
 
 
 def table(n: int, d: int, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -102,8 +102,8 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     X, y = load_wine(return_X_y=True)
     grid = np.linspace(0, 1, 11)
     model = GDA("diagonal", alpha="auto", shrinkage="auto").fit(X, y)
-    axes: Any = model._groups[0].distribution
-    loss = left_out_axes.losses(Numbers(X, None), y.astype(np.int32), None, model._tally, grid, grid, axes, None)
+    axes: Any = model.fitted_.terms[0].distribution
+    loss = left_out_axes.losses(Numbers(X, None), y.astype(np.int32), None, model.fitted_, grid, grid, axes, None)
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
     assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
     fixed = GDA("diagonal", alpha=grid[a], shrinkage=grid[g]).fit(X, y)
@@ -116,7 +116,14 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     np.testing.assert_allclose(model.predict_proba(X), fixed.predict_proba(X), atol=1e-9)
     sphere = GDA("spherical", alpha="auto").fit(X, y)
     one = left_out_axes.losses(
-        Numbers(X, None), y.astype(np.int32), None, sphere._tally, grid, (0.0,), sphere._groups[0].distribution, None
+        Numbers(X, None),
+        y.astype(np.int32),
+        None,
+        sphere.fitted_,
+        grid,
+        (0.0,),
+        sphere.fitted_.terms[0].distribution,
+        None,
     )  # type: ignore[arg-type]
     assert sphere.alpha_ == grid[np.argmin(one[:, 0])]
     assert GDA("diagonal", shrinkage="auto").fit(X, y).alpha_ == 0.0

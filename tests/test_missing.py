@@ -41,7 +41,7 @@ def holes(seed: int, share: float, n: int = 40) -> tuple[Any, Any]:
 
 def likelihood(model: Any, X: Any) -> Any:
     """log P(x | class)."""
-    return model.predict_joint_log_proba(X) - model._parameters().log_prior
+    return model.predict_joint_log_proba(X) - model.predictor_.fitted.prior
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -64,7 +64,7 @@ def test_nothing_known_leaves_the_prior(name: str) -> None:
     make = {"multinomial": tb.MultinomialNB, "complement": lambda: tb.ComplementNB(class_prior=[0.2, 0.3, 0.5])}
     model = (MAKERS | make)[name]().fit(*holes(1, 0.3))
     empty = np.full((2, D), np.nan)
-    np.testing.assert_allclose(model.predict_proba(empty), np.exp([model._parameters().log_prior] * 2))
+    np.testing.assert_allclose(model.predict_proba(empty), np.exp([model.predictor_.fitted.prior] * 2))
     if name != "complement":
         np.testing.assert_allclose(model.score_samples(empty), 0.0, atol=1e-12)
 

@@ -45,12 +45,12 @@ def array(rows: Any) -> Any:
 
 
 def parents_of(model: Any) -> Any:
-    return model._groups[0].distribution.parents
+    return model.fitted_.terms[0].distribution.parents
 
 
 def strengths_of(model: Any) -> dict[int, list[float]]:
     """{column: the strength of each of its parents}"""
-    p = model._parameters().parts[0]
+    p = model.predictor_.fitted.terms[0].params
     start, a = p["parent_start"], p["strengths"]
     return {int(j): a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p["child"])}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
+from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Numbers
 from tallybayes.estimators import leave_one_out, left_out_axes
 
@@ -161,9 +163,9 @@ def test_leave_one_out() -> None:
     grid, found = (0.0, 0.5, 1.0), []
     for x in (far, near):
         model = GDA(alpha=0.5).fit(x, y)
-        block: Any = model._groups[0].distribution
+        block: Any = model.fitted_.terms[0].distribution
         codes = y.astype(np.int32)
-        found.append(leave_one_out.losses(Numbers(x, None), codes, None, model._tally, grid, grid, block, None))
+        found.append(leave_one_out.losses(Numbers(x, None), codes, None, model.fitted_, grid, grid, block, None))
     same(*found)
 
 
@@ -285,9 +287,9 @@ def test_leave_one_out_of_axes() -> None:
     grid, found = (0.0, 0.5, 1.0), []
     for x in (far, near):
         model = GDA("diagonal", alpha=0.5).fit(x, y)
-        axes: Any = model._groups[0].distribution
+        axes: Any = model.fitted_.terms[0].distribution
         codes = y.astype(np.int32)
-        found.append(left_out_axes.losses(Numbers(x, None), codes, None, model._tally, grid, grid, axes, None))
+        found.append(left_out_axes.losses(Numbers(x, None), codes, None, model.fitted_, grid, grid, axes, None))
     same(*found)
 
 
@@ -304,10 +306,10 @@ def test_a_tally_of_an_earlier_version() -> None:
     """Without low, as its file has it, a mean is one float64."""
     X, y = table(1e10)
     old = tb.GaussianNB().fit(X, y)
-    tally: Any = old._tally.stats[0]
-    low = tally.pop("low")
-    assert np.abs(low).max() > 1e-8
-    old._model = None
+    (term,) = old.fitted_.terms
+    arrays = arrays_of(term.sums)
+    assert np.abs(arrays.pop("low")).max() > 1e-8
+    old._keep(replace(old.fitted_, terms=(replace(term, sums=term.distribution.sums_of(arrays)),)))
     answers = old.predict_joint_log_proba(X)
     same(answers, tb.GaussianNB().fit(X, y).predict_joint_log_proba(X), 1e-5)
     for change in (
@@ -331,6 +333,6 @@ def test_a_column_is_constant_again(name: str, value: float) -> None:
     for count in (1, 2, 3, 9):
         new, labels = rng.normal([0.0, value, 0.0], size=(count, 3)), rng.integers(0, 3, count)
         model.partial_fit(new, labels).forget(new, labels)
-        assert not model._parameters().parts[0]["var"][:, 1].any()
+        assert not model.predictor_.fitted.terms[0].params["var"][:, 1].any()
     X[:, 1] += 1.0
     same(model.predict_joint_log_proba(X), answers)

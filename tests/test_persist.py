@@ -32,6 +32,7 @@ import tallybayes as tb
 from tallybayes import distributions
 from tallybayes.datasets import load_census, load_watermelon
 from tallybayes.distributions import Binned, Kernel
+from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ForgetError, ModelFileError, OptionError
 from tallybayes.persist.container import VERSION
 from tests.estimators import ESTIMATORS, labels
@@ -61,11 +62,11 @@ def assert_twins(a: Any, b: Any, table: Any) -> None:
     assert a.schema_.levels == b.schema_.levels
     for method in ("predict_joint_log_proba", "predict_proba", "score_samples", "predict"):
         np.testing.assert_array_equal(getattr(a, method)(table), getattr(b, method)(table))
-    np.testing.assert_equal(a._tally.stats, b._tally.stats)
-    assert a._closed == b._closed
+    np.testing.assert_equal([arrays_of(t.sums) for t in a.fitted_.terms], [arrays_of(t.sums) for t in b.fitted_.terms])
+    assert a.fitted_.closed == b.fitted_.closed
     seen = {key for key in dir(a) if key.endswith("_") and not key.startswith("_") and hasattr(a, key)}
     assert seen == {key for key in dir(b) if key.endswith("_") and not key.startswith("_") and hasattr(b, key)}
-    for key in seen - {"schema_"}:
+    for key in seen - {"schema_", "fitted_", "predictor_"}:
         np.testing.assert_equal(getattr(a, key), getattr(b, key), err_msg=key)
 
 
@@ -201,7 +202,7 @@ def test_one_distribution_for_two_columns_stays_one() -> None:
     shared = Kernel("scott")
     chosen = {"x0": shared, "x1": shared, "x2": Kernel("scott")}
     model = tb.NaiveBayes(chosen).fit(rng.normal(size=(9, 3)), [0, 1, 2] * 3)
-    assert [g.columns for g in model._groups] == [(0, 1), (2,)]
+    assert [g.columns for g in model.fitted_.terms] == [(0, 1), (2,)]
     twin = again(model)
     more = rng.normal(size=(2, 3))
     assert_twins(model.partial_fit(more, [0, 1]), twin.partial_fit(more, [0, 1]), more)

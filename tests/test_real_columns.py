@@ -18,9 +18,6 @@ import tallybayes as tb
 from tallybayes.distributions.reals import Moments, back_off, marginal
 from tallybayes.errors import OptionError, TableError
 from tallybayes.estimators.network import superparent_losses
-from tallybayes.parameters import context_of
-from tallybayes.plan import encode_batch
-from tallybayes.source import read_table
 from tests import network_oracle as oracle
 
 COLUMNS = ["color", "length", "shape", "size", "width"]  # 1 and 4 are real
@@ -51,18 +48,18 @@ def frame(rows: Any) -> Any:
 
 def place(model: Any) -> list[int]:
     """For each column of the model's group, its number in COLUMNS."""
-    return list(model._groups[0].columns)
+    return list(model.fitted_.terms[0].columns)
 
 
 def parents_of(model: Any) -> list[tuple[int, ...]]:
     """By number in COLUMNS."""
-    at, network = place(model), model._groups[0].distribution
+    at, network = place(model), model.fitted_.terms[0].distribution
     own = {at[i]: tuple(at[p] for p in parents) for i, parents in enumerate(network.parents)}
     return [own[j] for j in range(len(own))]
 
 
 def strengths_of(model: Any) -> dict[int, list[float]]:
-    p, at = model._parameters().parts[0], place(model)
+    p, at = model.predictor_.fitted.terms[0].params, place(model)
     start, a = p["parent_start"], p["strengths"]
     found = {at[int(j)]: a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p["child"])}
     for i, own in enumerate(p["real_strengths"]):
@@ -106,7 +103,7 @@ def test_averaged_networks_are_their_formula(n: int, seed: int, min_count: int) 
     rows, y = mixed(seed)
     asked = [*rows[:6], *mixed(seed + 1, 8, missing=0.3)[0]]
     model = tb.AnDE(n, cuts=None, smoothing="laplace", min_count=min_count).fit(frame(rows), y)
-    rank = model._parameters().parts[0]["rank"].tolist()
+    rank = model.predictor_.fitted.terms[0].params["rank"].tolist()
     assert rank == sorted(rank)  # without back-off parents go by their place
     want = [
         [oracle.mixed_averaged(rows, y, x, c, n, REAL, model.classes_, min_count) for c in model.classes_]
@@ -199,7 +196,7 @@ def test_back_off_is_stronger_where_a_parent_tells_nothing() -> None:
         {"z": [f"v{v}" for v in level], "near": rng.normal(size=3000) + 3 * level, "far": rng.normal(size=3000)}
     )
     model = tb.BayesNetwork({"near": "z", "far": "z"}, cuts=None).fit(table, np.arange(3000) % 2)
-    (near,), (far,) = model._parameters().parts[0]["real_strengths"]
+    (near,), (far,) = model.predictor_.fitted.terms[0].params["real_strengths"]
     assert near <= 4
     assert far >= 256
 
@@ -207,7 +204,7 @@ def test_back_off_is_stronger_where_a_parent_tells_nothing() -> None:
 def test_a_cell_of_one_row_takes_the_estimate_without_the_parent() -> None:
     table = pd.DataFrame({"z": list("aaaabbbbc"), "x": [0.0, 1, 2, 3, 5, 5, 5, 5, 9]})
     model = tb.BayesNetwork({"x": "z"}, cuts=None, smoothing="laplace").fit(table, [0] * 9)
-    p = model._parameters().parts[0]
+    p = model.predictor_.fitted.terms[0].params
     mean, var = (v[:, 0] for v in p["normals"][0])
     overall = table["x"].mean(), table["x"].var(ddof=0)
     np.testing.assert_allclose(mean, [1.5, overall[0], overall[0]])  # b never varies, c has one row
@@ -275,8 +272,7 @@ def left_out_losses(rows: Any, y: Any, parents: Any, order: Any, strengths: Any)
 
 
 def rows_of(model: Any, table: Any, y: Any) -> Any:
-    batch, _ = encode_batch(read_table(table), model.schema_, model._groups, False, {})
-    return batch.data[0], np.searchsorted(model.classes_, y).astype(np.int32), None
+    return model.predictor_.read(table).labelled(np.searchsorted(model.classes_, y).astype(np.int32), None)
 
 
 @pytest.mark.parametrize("smoothing", ["backoff", "laplace"])
@@ -286,10 +282,11 @@ def test_leave_one_out_losses_are_those_of_models_without_the_row(smoothing: str
     rows, y = mixed(seed, n=30, missing=missing)
     assume(all(sum(r[j] == v for r in rows) > 1 for j in range(5) if j not in REAL for v in oracle.levels(rows, j)))
     model = tb.KDB(2, cuts=None, select=False, smoothing=smoothing).fit(frame(rows), y)
-    (group,), at = model._groups, place(model)
+    (term,), at = model.fitted_.terms, place(model)
     order = [COLUMNS.index(c) for c in model.selected_]
-    p = group.distribution.base(model._tally.stats[0], context_of(model._tally, model.schema_, group))
-    got = group.distribution.losses(p, [at.index(j) for j in order], *rows_of(model, frame(rows), y))
+    p = term.distribution.base(term.sums, model.fitted_.context(term))
+    read = rows_of(model, frame(rows), y)
+    got = term.distribution.losses(p, [at.index(j) for j in order], read.of(term), read.y, None)
     a = strengths_of(model) if smoothing == "backoff" else None
     for k in range(3):
         want = left_out_losses(rows, y, [own[:k] for own in parents_of(model)], order, a)
@@ -313,10 +310,9 @@ def test_a_weight_of_two_is_left_out_once() -> None:
     twice, labels = rows + rows[:10], y + y[:10]
     for smoothing in ("laplace", "backoff"):
         model = tb.SPODE(cuts=None, smoothing=smoothing).fit(frame(twice), labels)
-        group = model._groups[0]
-        every = rows_of(model, frame(twice), labels)
-        once = (*rows_of(model, frame(rows), y)[:2], np.array([2.0] * 10 + [1.0] * 20))
-        a, b = (superparent_losses(group, model.schema_, model._tally, r) for r in (every, once))
+        every, once = rows_of(model, frame(twice), labels), rows_of(model, frame(rows), y)
+        once = once.labelled(once.y, np.array([2.0] * 10 + [1.0] * 20))
+        a, b = (superparent_losses(model.fitted_, r) for r in (every, once))
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 

@@ -84,7 +84,7 @@ def test_a_model_of_its_sample_is_the_model(name: str) -> None:
     if name.startswith("NaiveBayes"):
         make = lambda: tb.NaiveBayes(model.distributions, model.schema_)  # noqa: E731
     again = make().fit(*model.sample(N, random_state=0))
-    np.testing.assert_allclose(again.class_count_ / N, np.exp(model._parameters().log_prior), atol=5 / np.sqrt(4 * N))
+    np.testing.assert_allclose(again.class_count_ / N, np.exp(model.predictor_.fitted.prior), atol=5 / np.sqrt(4 * N))
     wrong = np.abs(again.predict_proba(X) - model.predict_proba(X))
     wide = 0.12 if name in ("KernelNB", "BayesNetwork words") else 0.06  # wider kernels; many cells, few rows in each
     assert wrong.max() < wide

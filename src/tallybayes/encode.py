@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.errors import TableError
+from tallybayes.errors import OptionError, TableError
 from tallybayes.schema import Cuts, Levels, Schema
 from tallybayes.source import RawColumn, Table
 
 Array = NDArray[Any]
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
 MISSING, UNSEEN = -1, -2
+CUT = ("real", "count")  # kinds that are cut into intervals where levels are wanted
 ARROW_COLUMNS = 4  # at a time: a table that must be converted to Arrow first is never there twice
 
 
@@ -318,14 +319,19 @@ def coded(
 def learn_cuts(
     table: Table,
     schema: Schema,
-    which: Sequence[int],
-    method: str,
+    columns: Sequence[int],
+    method: str | None,
     bins: int,
     y: Array,
     w: Array | None,
     K: int,
 ) -> Schema:
-    """The schema with cuts for the given columns, chosen once, from the first rows that are learned."""
+    """The schema with cuts for those of the columns that are numbers: chosen once, from the first rows learned."""
+    which = [j for j in columns if j not in schema.cuts and schema.kinds[j] in CUT]
+    if not which:
+        return schema
+    if method is None:  # what is not cut stays real, and is not among these; a file may say otherwise
+        raise OptionError(f"Column {schema.name(which[0])!r} is neither cut nor kept real. Fit again.")
     data = _dense(table, schema, which)
     if method == "mdl":
         sizes, points = _core.cuts_mdl(data.columns, y, w, K)

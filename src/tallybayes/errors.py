@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
+import warnings
+from pathlib import Path
 
 
 class TallybayesError(Exception):
@@ -44,6 +47,17 @@ class AmbiguousColumnWarning(UserWarning):
 
 class UnseenCategoryWarning(UserWarning):
     """A category that was not met while learning; its factor is left out."""
+
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """A warning that points to the first line outside this package: the one that the reader wrote."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def is_number(value: object) -> bool:

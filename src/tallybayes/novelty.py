@@ -90,7 +90,7 @@ def novelty_score(model: Any, reference: Any, n: int, random_state: Any) -> Nove
         table = read_table(reference)
         model.score_samples(table)  # refuses what it cannot read, before anyone asks
         return NoveltyScore(model.copy(), align(table, model.schema_), False)
-    counts = [g.distribution.name for g in model._groups if g.distribution.name in ("multinomial", "complement")]
+    counts = [t.distribution.name for t in model.fitted_.terms if t.distribution.name in ("multinomial", "complement")]
     if counts:
         raise OptionError(
             f"A {counts[0]} model does not say how many words a row has, so its own rows are no reference. Give "

@@ -48,6 +48,11 @@ class Cuts:
     low: float
     high: float
 
+    @property
+    def intervals(self) -> Levels:
+        """The intervals as levels: they exist whether or not a value fell into them."""
+        return Levels().extend(range(len(self.points) + 1), declared=True)
+
     def labels(self) -> list[str]:
         edges = [f"{p:.6g}" for p in self.points]
         if not edges:
@@ -145,8 +150,8 @@ def _few(values: NDArray[Any]) -> bool:
     return found <= FEW and 2 * found < len(values)
 
 
-def align(table: Table, schema: Schema) -> Table:
-    """The table with its columns in the schema's order; a missing or surplus column is named."""
+def align(table: Table, schema: Schema, who: str = "this model") -> Table:
+    """The table with its columns in the schema's order; a missing or surplus column is named. who: the model's name."""
     if table.names is not None and schema.names is not None:
         if table.names == schema.names:
             return table
@@ -160,7 +165,7 @@ def align(table: Table, schema: Schema) -> Table:
     if table.container == "rows" and schema.names is None:
         return _align_rows(table, replace(schema, names=tuple(schema.name(j) for j in range(schema.d))))
     if table.d != schema.d:
-        raise TableError(f"X has {table.d} features, but this model is expecting {schema.d} features as input.")
+        raise TableError(f"X has {table.d} features, but {who} is expecting {schema.d} features as input.")
     return table
 
 

@@ -98,7 +98,7 @@ def changed(path: str, value: Any, model: Any = None, add: bool = False) -> byte
 def test_the_tool_of_these_tests() -> None:
     header, arrays = parts(SMALL)
     assert from_bytes(assemble(header, arrays)).predict(ROWS).tolist() == ["yes", "no", "no"]
-    assert from_bytes(changed("model/closed", True))._closed
+    assert from_bytes(changed("model/closed", True)).fitted_.closed
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def poked(model: Any, key: str, value: Any) -> bytes:
     """A file in which the first number of an array of the first tally is another."""
     header, arrays = parts(to_bytes(model))
     at = place(header, header["model"]["stats"][0][key]["array"])
-    number = np.array(value, dtype=model._tally.stats[0][key].dtype).tobytes()
+    number = np.array(value, dtype=model.fitted_.terms[0].sums[key].dtype).tobytes()
     return assemble(header, arrays[:at] + number + arrays[at + 8 :])
 
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 import tallybayes as tb
+from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ForgetError, MergeError, TallybayesError
 from tests.estimators import CUT, ESTIMATORS, LEARNED, labels
 
@@ -34,9 +35,9 @@ def parts(name: str, seed: int, n: int = 60) -> tuple[Any, Any, Any, Any]:
 
 
 def arrays(model: Any) -> dict[str, Any]:
-    found = {"weight": model._tally.weight}
-    for i, s in enumerate(model._tally.stats):
-        found.update({f"{i} {key}": value for key, value in s.items()})
+    found = {"weight": model.fitted_.weight}
+    for i, term in enumerate(model.fitted_.terms):
+        found.update({f"{i} {key}": value for key, value in arrays_of(term.sums).items()})
     return found
 
 
@@ -108,7 +109,7 @@ def test_forgetting_undoes_learning(name: str, seed: int, cut: int) -> None:
     model = pickle.loads(pickle.dumps(before)).partial_fit(take(X, rows[cut:]), y[cut:])
     model.forget(take(X, rows[cut:]), y[cut:])
     assert model.classes_.tolist() == before.classes_.tolist()
-    np.testing.assert_array_equal(model._tally.weight, before._tally.weight)
+    np.testing.assert_array_equal(model.fitted_.weight, before.fitted_.weight)
     got = model.predict_joint_log_proba(take(X, rows[:cut]))
     np.testing.assert_allclose(got, answers, rtol=1e-9, atol=1e-9)
 

@@ -92,7 +92,7 @@ def test_ellipses_of_mixed_and_of_other_models() -> None:
 def test_covariance_of_some_columns_where_there_are_more_columns_than_rows(alpha: float) -> None:
     wide = np.random.default_rng(0).normal(size=(12, 40))
     model = tb.GaussianDiscriminant(alpha=alpha).fit(wide, np.repeat([0, 1], 6))
-    p = model._parameters().parts[0]
+    p = model.predictor_.fitted.terms[0].params
     A, _, _ = model.quadratic()
     for k in (0, 1):
         whole = np.linalg.inv(-2 * A[k])

@@ -24,10 +24,9 @@ def count_parameters(model: Any) -> int:
     times the number of free features and an intercept.
     """
     if isinstance(model, TallyClassifier):
-        model._require_fit()
-        K = len(model.classes_)
-        parts = zip(model._groups, model._parameters().parts, strict=True)
-        return K - 1 + sum(_factor(g.distribution, p, len(g.columns), K) for g, p in parts)
+        fitted = model.predictor_.fitted
+        K = fitted.K
+        return K - 1 + sum(_factor(t.distribution, t.params, len(t.columns), K) for t in fitted.terms)
     if isinstance(model, Pipeline) and isinstance(model[0], MatchingFeatures) and hasattr(model[0], "n_free_"):
         return (len(model[-1].classes_) - 1) * (int(model[0].n_free_) + 1)
     raise OptionError(

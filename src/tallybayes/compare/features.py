@@ -26,9 +26,8 @@ from tallybayes.distributions import Categorical, Gaussian, Multinomial, Poisson
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.errors import OptionError, TableError
-from tallybayes.estimators.base import TallyClassifier
-from tallybayes.plan import Group
-from tallybayes.schema import align
+from tallybayes.plan import Term
+from tallybayes.schema import Schema, align
 from tallybayes.source import Table, read_table
 
 Array = NDArray[Any]
@@ -84,18 +83,18 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, X: Any, y: Any) -> Any:  # the numbers learned are those of the features themselves
         table = read_table(X)
         self.model_ = clone(self.estimator).fit(table, y)
-        self.forms_ = [form_of(g.distribution) for g in self.model_._groups]
+        self.forms_ = {t.columns: form_of(t.distribution) for t in self.model_.fitted_.terms}
         table = align(table, self.model_.schema_)
-        self.units_: list[Any] = []
-        self.means_: list[Any] = []
+        self.units_: dict[tuple[int, ...], Any] = {}
+        self.means_: dict[tuple[int, ...], Any] = {}
         self.n_free_ = 0
         blocks = []
-        for group, form in zip(self.model_._groups, self.forms_, strict=True):
-            unit = None if form == "levels" else _unit(_numbers(table, self.model_, group), form)
-            block, free = _block(table, self.model_, group, form, unit)
+        for term in self.model_.predictor_.fitted.terms:
+            form = self.forms_[term.columns]
+            unit = None if form == "levels" else _unit(_numbers(table, self.model_.schema_, term), form)
+            block, free = _block(table, self.model_.schema_, term, form, unit)
             mean = None if sparse.issparse(block) else _mean(block)
-            self.units_.append(unit)
-            self.means_.append(mean)
+            self.units_[term.columns], self.means_[term.columns] = unit, mean
             self.n_free_ += free
             blocks.append(block if mean is None else _filled(block, mean))
         self.n_features_in_ = self.model_.n_features_in_
@@ -105,9 +104,10 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         table = align(read_table(X), self.model_.schema_)
         blocks = []
-        parts = zip(self.model_._groups, self.forms_, self.units_, self.means_, strict=True)
-        for group, form, unit, mean in parts:
-            block, _ = _block(table, self.model_, group, form, unit)
+        for term in self.model_.predictor_.fitted.terms:
+            which = term.columns
+            block, _ = _block(table, self.model_.schema_, term, self.forms_[which], self.units_[which])
+            mean = self.means_[which]
             blocks.append(block if mean is None else _filled(block, mean))
         return _joined(blocks)
 
@@ -119,14 +119,14 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _numbers(table: Table, model: TallyClassifier, group: Group) -> Any:
-    """The columns of a group: a matrix, NaN where missing; or a sparse matrix."""
+def _numbers(table: Table, schema: Schema, term: Term) -> Any:
+    """The columns of a term: a matrix, NaN where missing; or a sparse matrix."""
     if table.csr is not None:
-        return table.csr[:, list(group.columns)].astype(np.float64)
-    found = encode.numbers(table, model.schema_, group.columns)
+        return table.csr[:, list(term.columns)].astype(np.float64)
+    found = encode.numbers(table, schema, term.columns)
     x = np.column_stack([found.column(j) for j in range(found.d)])
     if np.isinf(x).any():
-        name = model.schema_.name(group.columns[int(np.argmax(np.isinf(x).any(axis=0)))])
+        name = schema.name(term.columns[int(np.argmax(np.isinf(x).any(axis=0)))])
         raise TableError(f"Input X contains infinity: column {name!r}.")
     return x
 
@@ -155,13 +155,13 @@ def _unit(x: Any, form: str) -> tuple[Floats, Floats]:
     return centre, np.where(spread > 1e-14 * np.abs(centre), spread, 1.0)
 
 
-def _block(table: Table, model: TallyClassifier, group: Group, form: str, unit: Any) -> tuple[Any, int]:
-    """The features of one group of columns, and how many of them are free."""
+def _block(table: Table, schema: Schema, term: Term, form: str, unit: Any) -> tuple[Any, int]:
+    """The features of one term, and how many of them are free."""
     if form == "levels":
-        return _levels(table, model, group)
-    x = _numbers(table, model, group)
+        return _levels(table, schema, term)
+    x = _numbers(table, schema, term)
     if form == "threshold":
-        above = group.distribution.threshold  # type: ignore[attr-defined]
+        above = term.distribution.threshold  # type: ignore[attr-defined]
         if not sparse.issparse(x):
             return np.where(np.isnan(x), np.nan, x > above), x.shape[1]
         x.sum_duplicates()
@@ -186,17 +186,17 @@ def _block(table: Table, model: TallyClassifier, group: Group, form: str, unit: 
     return z, z.shape[1]
 
 
-def _levels(table: Table, model: TallyClassifier, group: Group) -> tuple[Any, int]:
+def _levels(table: Table, schema: Schema, term: Term) -> tuple[Any, int]:
     """One column per level: 1 where the row has it."""
-    part = model._parameters().parts[model._groups.index(group)]
+    part = term.params
     sizes: Array = part["sizes"]
-    if group.distribution.needs == "cuts":
-        x = _dense(_numbers(table, model, group))
-        cuts = [model.schema_.cuts[j].points for j in group.columns]
+    if term.distribution.needs == "cuts":
+        x = _dense(_numbers(table, schema, term))
+        cuts = [schema.cuts[j].points for j in term.columns]
         codes = [np.where(np.isnan(v), -1, np.searchsorted(c, v, side="right")) for v, c in zip(x.T, cuts, strict=True)]
     else:
-        known = dict(zip(group.columns, sizes.tolist(), strict=True))
-        codes, _ = encode.level_codes(table, model.schema_, group.columns, False, known)
+        known = dict(zip(term.columns, sizes.tolist(), strict=True))
+        codes, _ = encode.level_codes(table, schema, term.columns, False, known)
     starts = np.cumsum(sizes) - sizes
     row, column = [], []
     for code, size, start in zip(codes, sizes.tolist(), starts.tolist(), strict=True):

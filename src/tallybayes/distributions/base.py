@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _core
+from tallybayes import _core, encode
 from tallybayes.distributions.records import arrays_of, changed, record_of
 from tallybayes.distributions.terms import split as split_terms
 from tallybayes.encode import Data, Numbers, Sparse, rows_of
-from tallybayes.errors import ForgetError
-from tallybayes.schema import Levels
+from tallybayes.errors import ForgetError, TableError
+from tallybayes.schema import Levels, Schema
+from tallybayes.source import Table
 
 if TYPE_CHECKING:  # defaults of type variables are newer than the oldest Python here
     from typing_extensions import TypeVar
@@ -81,6 +82,40 @@ class Distribution(ABC, Generic[S, P]):
         """Two distributions of one layout have tallies that add."""
         return (type(self),)
 
+    # --- what it reads -----------------------------------------------------------------------------------------
+
+    def learn_cuts(
+        self,
+        table: Table,  # noqa: ARG002
+        schema: Schema,
+        columns: Sequence[int],  # noqa: ARG002
+        y: NDArray[np.int32],  # noqa: ARG002
+        w: Weights,  # noqa: ARG002
+        K: int,  # noqa: ARG002
+    ) -> Schema:
+        """The schema with cuts for those of its columns that it wants cut and that have none yet."""
+        return schema
+
+    def encode(
+        self, table: Table, schema: Schema, columns: Sequence[int], grow: bool, sizes: Mapping[int, int]
+    ) -> tuple[Data, Schema]:
+        """Its columns as it reads them; with grow, labels not met before are appended to the schema.
+
+        sizes: how many integer codes a column without a dictionary has had so far.
+        """
+        if self.needs == "levels":
+            codes, schema = encode.levels(table, schema, columns, grow, sizes)
+            if grow:
+                check_binary(schema, columns)
+            return codes, schema
+        if self.needs == "cuts":
+            return encode.cut_codes(table, schema, columns), schema
+        if table.csr is not None:
+            return Sparse(table.csr if len(columns) == table.d else table.csr[:, list(columns)]), schema
+        return encode.numbers(table, schema, columns), schema
+
+    # --- what it sums ------------------------------------------------------------------------------------------
+
     @abstractmethod
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> S:
         """The tally of these rows."""
@@ -123,6 +158,10 @@ class Distribution(ABC, Generic[S, P]):
             if key in self.cells and a.shape[:1] != (context.K,):
                 raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
 
+    def sizes(self, s: S) -> NDArray[np.int64] | None:  # noqa: ARG002
+        """How many codes each of its columns has had; None if it reads numbers. Columns that stay numbers come last."""
+        return None
+
     def met(self, s: S, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         """Which of the d columns had a value in some row, as far as the tally shows."""
         return np.ones(d, dtype=bool)
@@ -161,6 +200,19 @@ class Distribution(ABC, Generic[S, P]):
         """
         return 0.0
 
+    # --- how it answers ----------------------------------------------------------------------------------------
+
+    def compile(self, p: P, context: Context) -> P:  # noqa: ARG002
+        """The parameters as `score`, `answer` and `terms` read them fastest: made once for many questions."""
+        return p
+
+    def answer(self, data: Data, p: P, how: str, start: Array) -> Array | None:  # noqa: ARG002
+        """A whole answer, where this is the only distribution of a model and has a shorter way to it than `score`.
+
+        how: joint, log_proba, proba, best or evidence; start: what the log joint starts from, (K) or (n, K).
+        """
+        return None
+
     @abstractmethod
     def score(self, scorer: _core.Scorer, data: Data, p: P) -> None:
         """Adds log P(x | class) of these columns to the scorer."""
@@ -188,6 +240,17 @@ class Distribution(ABC, Generic[S, P]):
     def outcomes(self, p: P, j: int) -> Array | None:  # noqa: ARG002
         """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
         return None
+
+
+def check_binary(schema: Schema, columns: Sequence[int]) -> None:
+    """TableError if a binary column has met a third value."""
+    for j in columns:
+        if schema.kinds[j] == "binary" and j in schema.levels and len(schema.levels[j]) > 2:
+            labels = ", ".join(repr(v) for v in schema.levels[j].labels[:4])
+            raise TableError(
+                f"Column {schema.name(j)!r} is binary but has {len(schema.levels[j])} values ({labels}). Declare it "
+                f"categorical with schema={{{schema.name(j)!r}: 'categorical'}}."
+            )
 
 
 def expect(s: Any, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:

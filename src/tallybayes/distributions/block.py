@@ -27,6 +27,7 @@ from tallybayes.errors import OptionError, is_number
 MOST = float(np.finfo(np.float64).max)
 ROOT = 1e150  # squares of these can be summed
 NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
+RELATIVE = ("proba", "log_proba", "best")  # answers in which only differences between the classes matter
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,21 @@ class GaussianBlock(Distribution):
         else:
             scorer.quadratic(data.columns, p["mean"], p["low"], p["factor"], p["constant"], missing)
         return missing
+
+    def answer(self, data: Data, p: Params, how: str, start: Array) -> Array:
+        relative = how in RELATIVE
+        scorer = _core.Scorer(data.n, start)
+        if not isinstance(data, Numbers) or ("basis" in p and not (self.linear and relative)):
+            scorer.added(self.scores(data, p))
+            return np.asarray(getattr(scorer, how)())
+        missing = self.start(scorer, data, p, relative)
+        answer: Array = getattr(scorer, how)()
+        rows = missing.rows()
+        if len(rows):
+            again = _core.Scorer(len(rows), start[rows] if start.ndim == 2 else start)
+            again.added(marginal.scores(finite_rows(data, rows), p))
+            answer[rows] = getattr(again, how)()
+        return answer
 
     def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
         scorer.added(self.scores(data, p))

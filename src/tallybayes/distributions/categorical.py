@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _core
+from tallybayes import _core, encode
 from tallybayes.distributions.base import (
     Array,
     Context,
@@ -25,6 +25,8 @@ from tallybayes.distributions.base import (
 )
 from tallybayes.encode import RAW_LIMIT, Codes, Data
 from tallybayes.errors import OptionError
+from tallybayes.schema import Schema
+from tallybayes.source import Table
 
 CELLS = 1 << 22  # codes that are left out at a time
 
@@ -257,6 +259,15 @@ class Categorical(Distribution):
         levels: Array = self.column(p, j)["log"][np.asarray(p["exist"][j], dtype=bool)]
         return np.concatenate([levels, p["other"][j : j + 1]]) if self.other else levels
 
+    def sizes(self, s: Stats) -> NDArray[np.int64]:
+        return s["sizes"]
+
+    def encode(
+        self, table: Table, schema: Schema, columns: Sequence[int], grow: bool, sizes: Mapping[int, int]
+    ) -> tuple[Data, Schema]:
+        data, schema = super().encode(table, schema, columns, grow, sizes)
+        return data, _filled(schema, columns) if grow and self.contiguous else schema
+
 
 @dataclass(frozen=True)
 class Binned(Categorical):
@@ -278,6 +289,11 @@ class Binned(Categorical):
             raise OptionError(f"method must be 'mdl', 'width' or 'frequency'; got {self.method!r}.")
         if not isinstance(self.bins, int) or self.bins < 1:
             raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
+
+    def learn_cuts(
+        self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
+    ) -> Schema:
+        return encode.learn_cuts(table, schema, columns, self.method, self.bins, y, w, K)
 
 
 def minus(a: Array, b: Array) -> Array:
@@ -318,3 +334,13 @@ def resize(s: Stats, sizes: Array) -> Array:
     )
     out[:, place] = s["count"]
     return out
+
+
+def _filled(schema: Schema, columns: Sequence[int]) -> Schema:
+    """Integer labels are codes: all from 0 to the largest are levels, met or not."""
+    levels = {}
+    for j in columns:
+        labels = schema.levels[j].labels if j in schema.levels else ()
+        if labels and all(isinstance(v, int) and 0 <= v < RAW_LIMIT for v in labels):
+            levels[j] = schema.levels[j].extend(range(max(labels) + 1))
+    return schema.with_levels(levels)

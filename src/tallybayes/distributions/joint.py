@@ -7,7 +7,7 @@ real come last in their group; the tally holds their moments beside the discrete
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _core
+from tallybayes import _core, encode
 from tallybayes.distributions.base import (
     NEVER_LEARNED,
     Array,
@@ -25,6 +25,7 @@ from tallybayes.distributions.base import (
     Params,
     Stats,
     Weights,
+    check_binary,
     expect,
     met_codes,
     spread,
@@ -48,6 +49,8 @@ from tallybayes.distributions.reals import (
 from tallybayes.distributions.tables import Tables, cells_of, check_cells, check_memory, check_sets, tables
 from tallybayes.encode import RAW_LIMIT, Coded, Data
 from tallybayes.errors import ForgetError, OptionError
+from tallybayes.schema import Schema
+from tallybayes.source import Table
 
 CHUNK = 1 << 23  # packed codes (bytes) that are counted or scored at a time
 GRID = np.array([0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 8192.0])  # strengths of back-off to choose from
@@ -96,7 +99,26 @@ class Joint(Distribution):
     def real_sets(self, d: int) -> Sets:
         return real_sets(d, self.reals, self.order, self.real_extra)
 
+    # --- reading -----------------------------------------------------------------------------------------------
+
+    def learn_cuts(
+        self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
+    ) -> Schema:
+        inner = columns[: len(columns) - self.reals]
+        return encode.learn_cuts(table, schema, inner, self.method, self.bins, y, w, K)
+
+    def encode(
+        self, table: Table, schema: Schema, columns: Sequence[int], grow: bool, sizes: Mapping[int, int]
+    ) -> tuple[Data, Schema]:
+        both, schema = encode.coded(table, schema, columns, grow, sizes, self.reals)
+        if grow:
+            check_binary(schema, columns)
+        return both, schema
+
     # --- adding ------------------------------------------------------------------------------------------------
+
+    def sizes(self, s: Stats) -> NDArray[np.int64]:
+        return s["sizes"]
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
         assert isinstance(data, Coded)

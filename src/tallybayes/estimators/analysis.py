@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,14 @@ from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.distributions.means import away
 from tallybayes.encode import Numbers
-from tallybayes.errors import OptionError, TableError, is_number
+from tallybayes.errors import OptionError, TableError, is_number, warn
 from tallybayes.estimators import given_covariance
 from tallybayes.estimators.contract import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.estimators.linear import precision_of
-from tallybayes.plan import Batch, Group, encode_batch, named
-from tallybayes.schema import Schema
-from tallybayes.source import read_table
-from tallybayes.tally import Tally
+from tallybayes.fitted import Fitted
+from tallybayes.plan import named
+from tallybayes.rows import Rows
 
 Floats = NDArray[np.float64]
 
@@ -49,14 +47,11 @@ class _Analysis(GaussianDiscriminant):
         given = self.covariance_estimator is not None
         return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol, "given": given}
 
-    def _structure(
-        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
-    ) -> tuple[tuple[Group, ...], Tally]:
-        groups, total = super()._structure(groups, batch, schema, total, y, w)
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        fitted = super()._structure(fitted, rows)
         if self.covariance_estimator is None:
-            return groups, total
-        block: Any = groups[0].distribution
-        return groups, given_covariance.put(self.covariance_estimator, block, batch.data[0], y, w, total)
+            return fitted
+        return given_covariance.put(self.covariance_estimator, fitted, rows)
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
@@ -128,12 +123,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if (found < 0).any():
             raise OptionError(f"priors must be non-negative; got {found.tolist()}.")
         if found.ndim == 1 and 0 < found.sum() < np.inf and abs(found.sum() - 1.0) > 1e-5:
-            warnings.warn("The priors do not sum to 1. Renormalizing", UserWarning, stacklevel=6)
+            warn("The priors do not sum to 1. Renormalizing", UserWarning)
             return found / found.sum()
         return self.priors
 
-    def _hold(self, schema: Any, groups: Any, total: Any, closed: bool) -> None:
-        most = min(total.K - 1, schema.d)
+    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+        most = min(fitted.K - 1, fitted.schema.d)
         if self.n_components is not None and (
             not isinstance(self.n_components, int | np.integer) or self.n_components < 1
         ):
@@ -141,9 +136,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.n_components is not None and self.n_components > most:
             raise OptionError(
                 f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."
-                + (" There is only 1 class." if total.K == 1 else "")
+                + (" There is only 1 class." if fitted.K == 1 else "")
             )
-        super()._hold(schema, groups, total, closed)
+        super()._hold(fitted, estimated)
 
     # --- attributes --------------------------------------------------------------------------------------------
 
@@ -155,19 +150,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _from_xbar(self) -> tuple[Floats, Floats]:
         """The means from their mean, and what xbar_ lacks of that as float64."""
-        gaps = away(self._parameters().parts[0], self.xbar_)
+        gaps = away(self._parameters().terms[0].params, self.xbar_)
         rest = self.priors_ @ gaps
         return gaps - rest, rest
 
     def _lines(self) -> tuple[Floats, Floats]:
         """weight and bias of (x − xbar_): log joint up to a common term."""
         p = self._parameters()
-        white = _whitener(p.parts[0])
+        white = _whitener(p.terms[0].params)
         gaps, rest = self._from_xbar()
         whitened = gaps @ white.T
         weight = whitened @ white
         bias = -0.5 * np.square(whitened).sum(axis=1) - weight @ rest
-        return self._beta * weight, p.log_prior + self._beta * bias
+        return self._beta * weight, p.prior + self._beta * bias
 
     @property
     def coef_(self) -> Floats:
@@ -193,8 +188,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _directions(self) -> tuple[Floats, Floats]:
         """scalings (d, rank): the directions that separate the classes, in order, with variance 1 within them."""
         K, priors = len(self.classes_), self.priors_
-        white = _whitener(self._parameters().parts[0])
-        fac = self._tally.weight.sum() / max(K - 1, 1)
+        white = _whitener(self._parameters().terms[0].params)
+        fac = self.fitted_.weight.sum() / max(K - 1, 1)
         spread = np.sqrt(fac * priors)[:, None] * (self._from_xbar()[0] @ white.T)
         _, size, turn = np.linalg.svd(spread, full_matrices=False)
         rank = int((size > self.tol * size[:1]).sum()) if len(size) and size[0] > 0 else 0
@@ -224,13 +219,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         A missing value is put where the covariance expects it, given the row's other values.
         """
-        self._require_fit()
-        with self._speaking():
-            table = self._aligned(read_table(X), self.schema_, fresh=False)
-        batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
+        rows = self.predictor_.read(X)
         scalings, xbar, rest = self.scalings_[:, : self._max_components()], self.xbar_, self._from_xbar()[1]
-        out = np.empty((batch.n, scalings.shape[1]))
-        for span, x in blocks(batch.data[0]):
+        out = np.empty((rows.n, scalings.shape[1]))
+        for span, x in blocks(rows.of(self.fitted_.terms[0])):
             if np.isinf(x).any():
                 raise TableError("Input X contains infinity: transform needs finite numbers (NaN where missing).")
             centred = x - xbar - rest
@@ -241,7 +233,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _expect(self, centred: Floats) -> None:
         """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: written into the gaps, pattern by pattern."""
-        precision = precision_of(self._parameters().parts[0], 0)
+        precision = precision_of(self._parameters().terms[0].params, 0)
         gaps = np.isnan(centred)
         for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
             rows = np.flatnonzero((gaps == pattern).all(axis=1))
@@ -254,14 +246,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._require_fit()
         if len(self.classes_) == 2:
             return super().decision_function(X)
-        with self._speaking():
-            table = self._aligned(read_table(X), self.schema_, fresh=False)
-        batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
-        data = batch.data[0]
+        (term,) = self.fitted_.terms
+        data = self.predictor_.read(X).of(term)
         weight, bias = self._lines()
         found = None
         if isinstance(data, Numbers):
-            with named(self.schema_, self._groups[0].columns):
+            with named(self.schema_, term.columns):
                 found = _core.affine_scores(data.columns, np.ascontiguousarray(weight), bias, self.xbar_)
         if found is None or np.isnan(found).any():  # missing values: the log joint of what is there
             joint = self.predict_joint_log_proba(X)
@@ -335,13 +325,12 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self._require_attribute("covariance_")
         if not self.store_covariance:
             raise AttributeError("covariance_ is there with store_covariance=True.")
-        block = self._groups[0].distribution
-        assert isinstance(block, GaussianBlock)
+        assert isinstance(self._block(), GaussianBlock)
         return super().covariance_
 
     def _axes(self) -> list[tuple[Floats, Floats]]:
         """Variances and directions of each class."""
-        p = self._parameters().parts[0]
+        p = self._parameters().terms[0].params
         found = []
         for k in range(len(self.classes_)):
             lower = _whitener(p, k)
@@ -366,7 +355,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         """Two classes: log P(second | x) / P(first | x). More: −½ log|Σ_k| − ½ distance² + log prior."""
         found = super().decision_function(X)
         if found.ndim == 2:
-            found = found + 0.5 * self._beta * len(self._parameters().parts[0]["keep"]) * cov.LOG_2PI
+            found = found + 0.5 * self._beta * len(self._parameters().terms[0].params["keep"]) * cov.LOG_2PI
         return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tallybayes.distributions.averaged import AveragedNetwork, most_together
 from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.network import NetworkClassifier
-from tallybayes.plan import Group
+from tallybayes.plan import Term
 from tallybayes.schema import Schema
 
 
@@ -83,12 +83,12 @@ class AnDE(NetworkClassifier):
         more = {"min_count": self.min_count, "weighting": self.weighting, "subsumption": bool(self.subsumption)}
         return {**super()._options(), **more}
 
-    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
         n = int(self._n())
         columns, reals = self._columns(schema)
         order = min(n + 1, most_together(schema.d, reals))
         network = AveragedNetwork(n=n, order=order, reals=reals, **self._options())
-        return (Group(network, columns),)
+        return (Term(network, columns),)
 
     @property
     def graph_(self) -> Any:

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Stats
 from tallybayes.distributions.ensemble import WEIGHTING, Ensemble, only
 from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.ensemble_network import log_density
@@ -17,15 +16,14 @@ from tallybayes.distributions.joint import packed
 from tallybayes.distributions.kept_rows import KEYS, tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators.base import TallyClassifier, _sizes
-from tallybayes.parameters import log_priors
-from tallybayes.plan import Batch, Group, encode_batch, same_shape
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.fitted import Fitted
+from tallybayes.plan import Term, same_shape
+from tallybayes.rows import Rows
 from tallybayes.schema import Schema
-from tallybayes.source import read_table
 from tallybayes.structures.graph import Graph, shown
 from tallybayes.structures.members import Columns, Recipe, choose
 from tallybayes.structures.said import describe
-from tallybayes.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -192,24 +190,21 @@ class BayesClassifier(TallyClassifier):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
         ensemble = Ensemble(order=1, method="frequency", bins=LEVELS, **self._options())
-        return (Group(ensemble, tuple(range(schema.d))),)
+        return (Term(ensemble, tuple(range(schema.d))),)
 
-    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
-        """The networks as they were drawn, with smoothing and weighting as they are asked for now."""
-        ensemble = groups[0].distribution
-        if not isinstance(ensemble, Ensemble):
-            return self._choose(schema)
-        return (
-            replace(groups[0], distribution=replace(ensemble, weighting=self._recipe().weighting, **self._options())),
-        )
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        (term,) = fitted.terms
+        if not isinstance(term.distribution, Ensemble):
+            return self._choose(fitted.schema)
+        again = replace(term.distribution, weighting=self._recipe().weighting, **self._options())
+        return (replace(term, distribution=again),)
 
-    def _structure(
-        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
-    ) -> tuple[tuple[Group, ...], Tally]:
-        (group,), data, (s,) = groups, batch.data[0], total.stats
-        ensemble, sizes = group.distribution, s["sizes"]
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        (term,), y, w = fitted.terms, rows.classes_of_rows, rows.w
+        ensemble, data, s = term.distribution, rows.of(term), term.sums
+        sizes = s["sizes"]
         assert isinstance(data, Coded)
         assert isinstance(ensemble, Ensemble)
 
@@ -217,41 +212,36 @@ class BayesClassifier(TallyClassifier):
             for span, codes, _ in packed(data, sizes):
                 yield codes, y[span], None if w is None else w[span]
 
-        columns = _columns(s, total, data, np.array([j in schema.cuts for j in group.columns]))
+        columns = _columns(s, fitted.weight, data, np.array([j in fitted.schema.cuts for j in term.columns]))
         chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s, self._seed()))
-        stats = {**s, **chosen.nothing(total.K, w is not None)}
+        stats = {**s, **chosen.nothing(fitted.K, w is not None)}
         for codes, labels, weights in batches():
-            stats = chosen.count(stats, codes, labels, weights, total.K)
-        return (replace(group, distribution=chosen),), replace(total, stats=(stats,))
+            stats = chosen.count(stats, codes, labels, weights, fitted.K)
+        return replace(fitted, terms=(Term(chosen, term.columns, stats),))
 
-    def _keep(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
-        """Counts that are added to or taken from are read when next asked: what is chosen again takes longer than
-        counting."""
-        if self._fitted() and same_shape(groups, self._groups):
-            self._hold(schema, groups, total, closed)
-        else:
-            super()._keep(schema, groups, total, closed)
+    def _at_once(self, fitted: Fitted) -> bool:
+        """After more rows of the same kind strengths and weights are chosen again at the next question: that takes
+        longer than counting."""
+        return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
 
     def empty(self) -> Self:
         """A model of the same cuts, networks and contexts that has learned nothing: for other machines to learn with,
         and to merge. It needs rows (partial_fit) before it can answer."""
-        self._require_fit()
-        twin, ensemble, (s,) = self.copy(), self._ensemble(), self._tally.stats
+        fitted = self.fitted_
+        twin, ensemble, s = self.copy(), self._ensemble(), fitted.terms[0].sums
         K = len(self.classes_)
         rows = {key: s[key][..., :0] for key in KEYS}
         sums = ensemble.nothing(K, s["chains"].dtype == np.float64)
         stats = {**s, "single": np.zeros_like(s["single"]), **rows, **sums}
-        twin._keep(self.schema_, self._groups, Tally(self.classes_, np.zeros(K), (stats,)), self._closed)
+        twin._hold(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=stats),)))
         return twin
 
     def merge(self, other: TallyClassifier) -> Self:
         """Adds what another model learned, as if its rows had been learned here. Both must come of one: see empty()."""
         if isinstance(other, BayesClassifier):
-            self._require_fit()
-            other._require_fit()
-            mine, theirs = self.schema_, other.schema_
-            alike = (mine.names, mine.kinds) == (theirs.names, theirs.kinds)
-            if alike and not same_shape(self._groups, other._groups):
+            mine, theirs = self.fitted_, other.fitted_
+            alike = (mine.schema.names, mine.schema.kinds) == (theirs.schema.names, theirs.schema.kinds)
+            if alike and not same_shape(mine.terms, theirs.terms):
                 raise MergeError(
                     "The two models drew different cuts and networks, and count different things. Fit one of them, and "
                     "let the other learn with first.empty().partial_fit(X, y): these add."
@@ -261,14 +251,14 @@ class BayesClassifier(TallyClassifier):
     # --- saying what it did ------------------------------------------------------------------------------------
 
     def _ensemble(self) -> Ensemble:
-        ensemble = self._groups[0].distribution
+        ensemble = self.fitted_.terms[0].distribution
         assert isinstance(ensemble, Ensemble)
         return ensemble
 
     @property
     def weights_(self) -> dict[str, Any]:
         self._require_attribute("weights_")
-        ensemble, found = self._ensemble(), self._parameters().parts[0]["weights"]
+        ensemble, found = self._ensemble(), self._parameters().terms[0].params["weights"]
         out: dict[str, Any] = {}
         for part in ensemble.named_parts:
             own = found[part.first : part.first + part.planes]
@@ -279,13 +269,13 @@ class BayesClassifier(TallyClassifier):
 
     def summary(self) -> str:
         """What was counted and what was chosen, in words."""
-        self._require_fit()
-        return describe(self._ensemble(), self._parameters().parts[0], self._tally, self.schema_)
+        return describe(self._parameters())
 
     def network(self, i: int = 0) -> Self:
         """Network i alone, a model of its own: the simplest that this one holds. It can learn, forget and be saved."""
-        self._require_fit()
-        ensemble, (s,), d = self._ensemble(), self._tally.stats, self.schema_.d
+        fitted = self.fitted_
+        ensemble, (term,), d = self._ensemble(), fitted.terms, fitted.schema.d
+        s = term.sums
         count = ensemble.networks
         if not isinstance(i, int | np.integer) or not 0 <= i < count:
             raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {i!r}.")
@@ -296,8 +286,7 @@ class BayesClassifier(TallyClassifier):
         stats.update({key: value for key, value in own.nothing(len(self.classes_), False).items() if key != "chains"})
         twin = self.copy()
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
-        total = replace(self._tally, stats=(stats,))
-        twin._keep(self.schema_, (replace(self._groups[0], distribution=own),), total, self._closed)
+        twin._keep(replace(fitted, terms=(Term(own, term.columns, stats),), log_prior=None))
         return twin
 
     @property
@@ -318,22 +307,19 @@ class BayesClassifier(TallyClassifier):
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
         """log p(x) under the first network, a number read as its interval: the weighted whole is no density."""
-        self._require_fit()
-        ensemble, p = self._ensemble(), self._parameters()
+        predictor, ensemble = self.predictor_, self._ensemble()
         if not ensemble.networks:
             raise OptionError("A BayesClassifier without networks has no p(x): it is its first network's.")
-        start = self._start(p) if priors is None else log_priors(self._tally, priors)
-        with self._speaking():
-            table = self._aligned(read_table(X), self.schema_, fresh=False)
-            batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
-        data = batch.data[0]
+        start = self._other_start(priors)
+        (term,) = predictor.fitted.terms
+        data = predictor.read(X).of(term)
         assert isinstance(data, Coded)
-        joint = start + log_density(ensemble, p.parts[0], data)
+        joint = (predictor.start if start is None else start) + log_density(ensemble, term.params, data)
         top = joint.max(axis=1)
         return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
 
 
-def _columns(s: Stats, total: Tally, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
+def _columns(s: Any, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
     """What the tally tells of the columns; levels of categories go by their tokens."""
     sizes, first = s["sizes"], np.concatenate([[0], np.cumsum(s["sizes"])[:-1]])
     order = tuple(
@@ -342,9 +328,10 @@ def _columns(s: Stats, total: Tally, data: Coded, ordered: NDArray[np.bool_]) ->
     )
     single = s["single"][:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
     met = np.add.reduceat(single.sum(axis=0), first)
-    missing = met < total.weight.sum() * (1 - 1e-9)
-    return Columns(np.ascontiguousarray(single), sizes, ordered, missing, total.weight, order)
+    missing = met < weight.sum() * (1 - 1e-9)
+    return Columns(np.ascontiguousarray(single), sizes, ordered, missing, weight, order)
 
 
-def _smoothed(t: Tally) -> Floats:
-    return np.exp(smooth_prior(t.weight))
+def _smoothed(weight: Floats) -> Floats:
+    """The class shares with half a row more of each."""
+    return np.exp(smooth_prior(weight))

@@ -13,13 +13,13 @@ from tallybayes.distributions.reals import family_real_sets
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.inputs import check_weights
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
-from tallybayes.plan import Group
+from tallybayes.fitted import Fitted
+from tallybayes.plan import Term
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Parents, parents_of, read_edges
-from tallybayes.tally import Tally
+from tallybayes.target import check_weights
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -86,7 +86,7 @@ class BayesNetwork(NetworkClassifier):
 
     # --- structure ---------------------------------------------------------------------------------------------
 
-    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
         columns, reals = self._columns(schema)
         names = [schema.name(j) for j in columns]
         among, _, named = self._arrows(names)
@@ -106,7 +106,7 @@ class BayesNetwork(NetworkClassifier):
             real_extra=family_real_sets(parents[inner:]),
             **self._options(),
         )
-        return (Group(network, columns),)
+        return (Term(network, columns),)
 
     def _arrows(self, names: list[str]) -> tuple[list[Any], list[Any], dict[str, tuple[str, ...]]]:
         """Arrows among columns, arrows among targets, and the targets that each column names."""
@@ -146,11 +146,11 @@ class BayesNetwork(NetworkClassifier):
             found = Outputs(names, labels)
         return found
 
-    def _check_held(self, total: Tally) -> None:
-        super()._check_held(total)
+    def _check_held(self, fitted: Fitted) -> None:
+        super()._check_held(fitted)
         outputs = self._outputs
         if outputs is not None:
-            outputs.check(total.K)
+            outputs.check(fitted.K)
 
     @property
     def outputs_(self) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
 from tallybayes.distributions.categorical import split
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import OptionError, TableError, warn
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset
-from tallybayes.parameters import Parameters, log_priors
+from tallybayes.predictor import Predictor
 from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
@@ -45,11 +45,10 @@ class _Discrete(Preset):
         if isinstance(a, np.ndarray) and not (a >= 0).all():
             raise OptionError("All values in alpha must be greater than 0.")
         if not self.force_alpha and np.min(a) < 1e-10:
-            warnings.warn(
+            warn(
                 "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to "
                 "keep alpha unchanged.",
                 UserWarning,
-                stacklevel=6,
             )
             a = np.maximum(a, 1e-10)
         return a
@@ -57,7 +56,7 @@ class _Discrete(Preset):
     @property
     def class_log_prior_(self) -> Floats:
         self._require_attribute("class_log_prior_")
-        return self._parameters().log_prior
+        return self._parameters().prior
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -175,17 +174,17 @@ class ComplementNB(_Counts):
         """Summed counts of each feature over all classes."""
         return np.asarray(self._stat("feature_all_", "sum").sum(axis=0))
 
-    def _start(self, p: Parameters) -> Floats:
-        return p.log_prior if self.class_prior is not None or len(p.log_prior) == 1 else np.zeros(len(p.log_prior))
+    def _start(self, log_prior: Floats) -> Floats:
+        return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
         """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
-        self._require_fit()
-        p = self._parameters()
-        start = p.log_prior if priors is None else log_priors(self._tally, priors)
-        multinomial = {"weight": p.parts[0]["generative"]}
-        evidence: Floats = self._answer(X, "evidence", Parameters(p.log_prior, (multinomial,)), start)
-        return evidence
+        fitted = self._parameters()
+        (term,) = fitted.terms
+        own = replace(term, params={"weight": term.params["generative"]})
+        density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._manner())
+        found: Floats = density.answer(density.read(X), "evidence", self._other_start(priors))
+        return found
 
 
 class BernoulliNB(_Discrete):

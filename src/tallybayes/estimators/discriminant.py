@@ -8,25 +8,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions import Distribution, marginal
+from tallybayes.distributions import Distribution
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.axes import GaussianAxes
-from tallybayes.distributions.block import GaussianBlock, finite_rows
+from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import dense
-from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators import leave_one_out, left_out_axes
-from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
-from tallybayes.parameters import Parameters
-from tallybayes.plan import Batch, Group, encode_batch, named
-from tallybayes.schema import Schema
-from tallybayes.source import read_table
-from tallybayes.tally import Tally
+from tallybayes.fitted import Fitted
+from tallybayes.plan import Term
+from tallybayes.rows import Rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-RELATIVE = ("proba", "log_proba", "best")
 
 
 class GaussianDiscriminant(Preset):
@@ -133,31 +128,32 @@ class GaussianDiscriminant(Preset):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         """What was chosen on the first rows stays."""
-        block, o = groups[0].distribution, self._options()
+        block, o = fitted.terms[0].distribution, self._options()
         if isinstance(block, GaussianBlock) and (block.separate or isinstance(block.gamma, tuple)):
-            return groups
-        again = super()._choose_again(schema, groups)
+            return fitted.terms
+        again = super()._choose_again(fitted)
         axes = again[0].distribution
         if isinstance(block, GaussianAxes) and isinstance(axes, GaussianAxes):
             alpha = block.alpha if o["alpha"] == "auto" else axes.alpha
             gamma = block.gamma if o["shrinkage"] == "auto" else axes.gamma
-            return (Group(replace(axes, alpha=alpha, gamma=gamma), again[0].columns),)
+            return (Term(replace(axes, alpha=alpha, gamma=gamma), again[0].columns),)
         return again
 
-    def _tune(self, groups: tuple[Group, ...], batch: Batch, total: Tally, y: Any, w: Any) -> tuple[Group, ...]:
-        o = self._options()
-        given: Any = groups[0].distribution
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        o, (term,) = self._options(), fitted.terms
+        given: Any = term.distribution
         if "auto" not in (o["alpha"], o["shrinkage"]):
-            return groups
+            return fitted
         grid = tuple(np.linspace(0, 1, 11).tolist())
         alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
         gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
         losses = left_out_axes.losses if isinstance(given, GaussianAxes) else leave_one_out.losses
-        loss = losses(batch.data[0], y, w, total, alphas, gammas, given, self._prior())
+        loss = losses(rows.of(term), rows.classes_of_rows, rows.w, fitted, alphas, gammas, given, self._prior())
         a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
-        return (Group(replace(given, alpha=alphas[a], gamma=gammas[g]), groups[0].columns),)
+        chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
+        return replace(fitted, terms=(replace(term, distribution=chosen),))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         self._refuse_if_it_needs_all_rows()
@@ -169,8 +165,8 @@ class GaussianDiscriminant(Preset):
 
     def merge(self, other: Any) -> Self:
         self._refuse_if_it_needs_all_rows()
-        if type(other) is type(self) and other._fitted() and self._fitted():
-            mine, theirs = self._groups[0].distribution, other._groups[0].distribution
+        if type(other) is type(self) and self._fitted():
+            mine, theirs = self._block(), other.fitted_.terms[0].distribution
             if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
                 raise MergeError(
                     "One model keeps a covariance for each class (alpha above 0, or 'auto'), the other one for all. "
@@ -183,7 +179,7 @@ class GaussianDiscriminant(Preset):
         return super().decay(factor)
 
     def _refuse_if_it_needs_all_rows(self) -> None:
-        block = self._groups[0].distribution if self._fitted() else None
+        block = self._block() if self._fitted() else None
         if getattr(block, "given", False):
             raise OptionError(
                 "The covariances of this model come from covariance_estimator, which needs all rows at once: it cannot "
@@ -197,27 +193,6 @@ class GaussianDiscriminant(Preset):
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
-        block, part = self._groups[0].distribution, parameters.parts[0]
-        if not isinstance(block, GaussianBlock):
-            return super()._answer(X, how, parameters, start)
-        table = self._aligned(read_table(X), self.schema_, fresh=False)
-        batch, _ = encode_batch(table, self.schema_, self._groups, False, {})
-        data = batch.data[0]
-        scorer = make_scorer(batch.n, start)
-        with named(self.schema_, self._groups[0].columns):
-            if not isinstance(data, Numbers) or ("basis" in part and not (block.linear and how in RELATIVE)):
-                scorer.added(block.scores(data, part))
-                return getattr(scorer, how)()
-            missing = block.start(scorer, data, part, how in RELATIVE)
-            answer = getattr(scorer, how)()
-            rows = missing.rows()
-            if len(rows):
-                again = make_scorer(len(rows), start[rows] if start.ndim == 2 else start)
-                again.added(marginal.scores(finite_rows(data, rows), part))
-                answer[rows] = getattr(again, how)()
-            return answer
-
     def decision_function(self, X: Any) -> Floats:
         """Two classes: log P(second | x) / P(first | x). More: the score of each class, up to a common term."""
         self._require_fit()
@@ -230,8 +205,10 @@ class GaussianDiscriminant(Preset):
     # --- attributes --------------------------------------------------------------------------------------------
 
     def _linear(self) -> bool:
-        d = self._groups[0].distribution
-        return d.alpha == 0  # type: ignore[attr-defined, no-any-return]
+        return bool(self._block().alpha == 0)
+
+    def _block(self) -> Any:
+        return self.fitted_.terms[0].distribution
 
     @property
     def means_(self) -> Floats:
@@ -240,34 +217,35 @@ class GaussianDiscriminant(Preset):
     @property
     def priors_(self) -> Floats:
         self._require_attribute("priors_")
-        return np.exp(self._parameters().log_prior)
+        return np.exp(self._parameters().prior)
 
     @property
     def alpha_(self) -> float:
         """α as given or chosen."""
         self._require_attribute("alpha_")
-        return float(self._groups[0].distribution.alpha)  # type: ignore[attr-defined]
+        return float(self._block().alpha)
 
     @property
     def shrinkage_(self) -> Any:
         """γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'."""
         self._require_attribute("shrinkage_")
-        d: Any = self._groups[0].distribution
+        d = self._block()
         if not isinstance(d.gamma, str):
             return d.gamma
-        s = self._tally.stats[0]
+        s = self.fitted_.terms[0].sums
         return d.class_amounts(s) if isinstance(d, GaussianAxes) else cov.class_amounts(dense(s, d.pooled), d)
 
     @property
     def covariance_(self) -> Any:
         """One matrix if all classes share it, else one for each class; as estimated, before its rank is mended."""
         self._require_attribute("covariance_")
-        block, part = self._groups[0].distribution, self._parameters().parts[0]
+        (term,) = self._parameters().terms
+        block, part = term.distribution, term.params
         if isinstance(block, GaussianAxes):
             found = [np.diag(v) for v in part["var"]]
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
-        s = dense(self._tally.stats[0], block.pooled)
+        s = dense(term.sums, block.pooled)
         gamma = cov.class_amounts(s, block)
         pooled = cov.pooled_covariance(s, block, gamma)
         if block.linear:

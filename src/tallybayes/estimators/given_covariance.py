@@ -10,9 +10,9 @@ import numpy as np
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import blocks
-from tallybayes.encode import Data
 from tallybayes.errors import OptionError, TableError
-from tallybayes.tally import Tally
+from tallybayes.fitted import Fitted
+from tallybayes.rows import Rows
 
 
 def check(estimator: Any, shrinkage: Any) -> None:
@@ -28,9 +28,11 @@ def check(estimator: Any, shrinkage: Any) -> None:
         )
 
 
-def put(estimator: Any, block: GaussianBlock, data: Data, y: Array, w: Array | None, total: Tally) -> Tally:
-    """The tally with scatter_k = n_k · the covariance that a copy of the estimator finds in the rows of class k."""
-    s = total.stats[0]
+def put(estimator: Any, fitted: Fitted, rows: Rows) -> Fitted:
+    """The sums with scatter_k = n_k · the covariance that a copy of the estimator finds in the rows of class k."""
+    (term,), y, w = fitted.terms, rows.classes_of_rows, rows.w
+    block, s = term.distribution, term.sums
+    assert isinstance(block, GaussianBlock)
     if s["n"].ndim == 3:
         raise TableError(
             "covariance_estimator needs rows without missing values. Without it, or with shrinkage='oas', they may be "
@@ -42,14 +44,16 @@ def put(estimator: Any, block: GaussianBlock, data: Data, y: Array, w: Array | N
             "covariance_estimator takes whole numbers as sample_weight (a row of weight 2 is two rows); got "
             f"{float(w[times != w][0]):g}. shrinkage= takes any weights."
         )
-    x = np.concatenate([part for _, part in blocks(data)])
-    scatter = np.zeros((total.K, x.shape[1], x.shape[1]))
+    x = np.concatenate([part for _, part in blocks(rows.of(term))])
+    scatter = np.zeros((fitted.K, x.shape[1], x.shape[1]))
     for k in np.flatnonzero(s["n"] > 0).tolist():
         mine = y == k
         scatter[k] = s["n"][k] * _covariance(estimator, np.repeat(x[mine], times[mine], axis=0))
     if block.pooled:
         scatter = scatter.sum(axis=0, keepdims=True)
-    return replace(total, stats=({"n": s["n"], "mean": s["mean"], "low": s["low"], "scatter": scatter},))
+    return replace(
+        fitted, terms=(replace(term, sums={"n": s["n"], "mean": s["mean"], "low": s["low"], "scatter": scatter}),)
+    )
 
 
 def _covariance(estimator: Any, x: Array) -> Array:

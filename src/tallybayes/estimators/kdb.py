@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import Sets, family_real_sets
+from tallybayes.distributions.records import changed
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError
-from tallybayes.estimators.network import LearnedNetwork, Rows, _network
-from tallybayes.parameters import context_of
-from tallybayes.plan import Group
-from tallybayes.schema import Schema
+from tallybayes.estimators.network import LearnedNetwork, codes_of, network_of
+from tallybayes.fitted import Fitted
+from tallybayes.plan import Term
+from tallybayes.rows import Rows
 from tallybayes.structures.learn import by_information, k_dependence
-from tallybayes.tally import Tally
 
 Floats = NDArray[np.float64]
 
@@ -82,11 +81,10 @@ class KDB(LearnedNetwork):
         if not isinstance(self.select, bool | np.bool_):
             raise OptionError(f"select must be True or False; got {self.select!r}.")
 
-    def _learn_parents(
-        self, group: Group, schema: Schema, total: Tally, rows: Rows | None
-    ) -> tuple[FamilyNetwork, Tally]:
-        (stats,), pairs = total.stats, _network(group)
-        inner = schema.d - pairs.reals
+    def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
+        (term,) = fitted.terms
+        stats, pairs = term.sums, network_of(term)
+        inner = fitted.schema.d - pairs.reals
         between, with_class = pairs.information(stats)
         order = by_information(with_class)
         parents = k_dependence(between, order, int(self.k), inner)
@@ -94,53 +92,54 @@ class KDB(LearnedNetwork):
         network = replace(network, real_extra=family_real_sets(parents[inner:], 2))
         counted, real_counted = set(pairs.tables(inner).index()), _each(pairs.real_sets(inner))
         if not (set(network.extra) <= counted and _each(network.real_extra) <= real_counted):
-            if rows is None or self.__dict__.get("_tally") is total:
+            if rows is None or (self._fitted() and self.fitted_ is fitted):  # not all that was learned
                 raise OptionError(
                     f"The network that is best now needs combinations of {int(self.k) + 1} columns that were not "
                     "counted: only those of the network chosen before were. Fit again on the rows."
                 )
-            data, y, w = rows
-            sizes, K = stats["sizes"], total.K
+            data, y, w = codes_of(rows, term), rows.classes_of_rows, rows.w
+            sizes, K = stats["sizes"], fitted.K
             more = {"joint": replace(network, order=1).count_joint(data, sizes, y, w, K)}
             if network.real_extra:
                 more.update(network.count_reals(network.real_extra, data, sizes, y, w, K))
             both = {key: np.concatenate([stats[key], new], axis=1) for key, new in more.items()}
-            total = replace(total, stats=({**stats, **both},))
+            stats = changed(stats, both)
         else:
             network = replace(network, extra=pairs.extra, real_extra=pairs.real_extra)
+        found = replace(term, distribution=network, sums=stats)
         if not self.select:
-            return network, total
+            return found
         if rows is None:
             raise OptionError("select=True judges by leave-one-out on rows: relearn(X, y) needs them.")
-        return self._selected(replace(group, distribution=network), schema, total, order, rows)
-
-    def _selected(
-        self, group: Group, schema: Schema, total: Tally, order: list[int], rows: Rows
-    ) -> tuple[FamilyNetwork, Tally]:
-        network, (data, y, w) = _network(group), rows
-        p = network.base(total.stats[0], context_of(total, schema, group))
-        losses = network.losses(p, order, data, y, w)
-        k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
-        if losses[k, columns] >= _prior_loss(total, y, w):
-            blind, k = tuple(range(schema.d)), np.intp(0)
-        else:
-            blind = tuple(sorted(order[int(columns) + 1 :]))
-        parents = tuple(() if j in blind else own[: int(k)] for j, own in enumerate(network.parents))
-        return replace(network, parents=parents, blind=blind), total
+        return _selected(fitted, found, order, rows)
 
     @property
     def k_(self) -> int:
         self._require_attribute("k_")
-        network: Any = self._groups[0].distribution
+        network = network_of(self.fitted_.terms[0])
         return max((len(own) for own in network.parents), default=0)
 
     @property
     def selected_(self) -> list[str]:
         self._require_attribute("selected_")
-        (group,) = self._groups
-        network = _network(group)
-        _, with_class = network.information(self._tally.stats[0])
-        return [self.schema_.name(group.columns[j]) for j in by_information(with_class) if j not in network.blind]
+        (term,) = self.fitted_.terms
+        network = network_of(term)
+        _, with_class = network.information(term.sums)
+        return [self.schema_.name(term.columns[j]) for j in by_information(with_class) if j not in network.blind]
+
+
+def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:
+    """The term with as many of its columns and parents as leave-one-out finds best."""
+    network, y = network_of(term), rows.classes_of_rows
+    p = network.base(term.sums, fitted.context(term))
+    losses = network.losses(p, order, codes_of(rows, term), y, rows.w)
+    k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
+    if losses[k, columns] >= _prior_loss(fitted.weight, y, rows.w):
+        blind, k = tuple(range(fitted.schema.d)), np.intp(0)
+    else:
+        blind = tuple(sorted(order[int(columns) + 1 :]))
+    parents = tuple(() if j in blind else own[: int(k)] for j, own in enumerate(network.parents))
+    return replace(term, distribution=replace(network, parents=parents, blind=blind))
 
 
 def _beyond_pairs(parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
@@ -151,11 +150,11 @@ def _each(sets: Sets) -> set[tuple[tuple[int, ...], int]]:
     return {(s, j) for s, reals in sets for j in reals}
 
 
-def _prior_loss(total: Tally, y: NDArray[np.int32], w: Floats | None) -> float:
+def _prior_loss(counted: Floats, y: NDArray[np.int32], w: Floats | None) -> float:
     """The leave-one-out log-loss of the class frequencies alone."""
     seen = y >= 0
     weight = np.ones(int(seen.sum())) if w is None else w[seen]
     unit = np.minimum(weight, 1.0)
-    own, n = total.weight[y[seen]] - unit, total.weight.sum() - unit
+    own, n = counted[y[seen]] - unit, counted.sum() - unit
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(-(weight * np.log(np.where(n > 0, own / n, 1.0))).sum())

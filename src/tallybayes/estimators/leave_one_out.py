@@ -27,8 +27,8 @@ from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Data, Numbers
-from tallybayes.parameters import log_prior
-from tallybayes.tally import Tally
+from tallybayes.fitted import Fitted
+from tallybayes.priors import log_prior
 
 BYTES = 16 << 20  # of eigenvectors at once
 SMALL = 100  # columns, up to which our own eigenvectors are the faster ones
@@ -68,7 +68,7 @@ def losses(
     data: Data,
     y: Array,
     w: Array | None,
-    total: Tally,
+    total: Fitted,
     alphas: Sequence[float],
     gammas: Sequence[float],
     block: GaussianBlock,
@@ -151,8 +151,8 @@ def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
         yield float(unit[some].mean()), some
 
 
-def _rows(data: Data, y: Array, w: Array | None, total: Tally) -> _Rows:
-    s, outside = total.stats[0], 0
+def _rows(data: Data, y: Array, w: Array | None, total: Fitted) -> _Rows:
+    s, outside = total.terms[0].sums, 0
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     if not isinstance(data, Numbers) or "scatter" not in s or s["n"].ndim == 3:
         if not isinstance(data, Numbers) or data.d > data.n:
@@ -184,7 +184,7 @@ def _losses_of(
     rows: Array,
     unit: Array,
     r: float,
-    total: Tally,
+    total: Fitted,
     alphas: Array,
     gammas: Array,
     block: GaussianBlock,
@@ -217,10 +217,10 @@ def _losses_of(
     return np.concatenate(out)
 
 
-def left_priors(total: Tally, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
+def left_priors(total: Fitted, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
     """Log prior of the classes a row is not of (K), and of its own without it; up to what all classes share."""
     if priors is not None and not (isinstance(priors, str) and priors == "laplace"):
-        given = np.ascontiguousarray(log_prior(total, priors), dtype=np.float64)
+        given = np.ascontiguousarray(log_prior(total.weight, total.classes, priors), dtype=np.float64)
         return given, given[y]
     weight = total.weight + (0.0 if priors is None else 1.0)
     with np.errstate(divide="ignore"):

@@ -25,7 +25,7 @@ from tallybayes.distributions.block_tally import blocks
 from tallybayes.distributions.means import EPS, away, exact_sum, low_of
 from tallybayes.encode import Data
 from tallybayes.estimators.leave_one_out import left_priors
-from tallybayes.tally import Tally
+from tallybayes.fitted import Fitted
 
 CELLS = 1 << 18  # rows × classes × columns at once
 DUST = 1e-12  # of a sum of squares: what may be left of one that a row takes away whole
@@ -58,14 +58,14 @@ def losses(
     data: Data,
     y: Array,
     w: Array | None,
-    total: Tally,
+    total: Fitted,
     alphas: Sequence[float],
     gammas: Sequence[float],
     axes: GaussianAxes,
     priors: Any,
 ) -> Array:
     """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
-    s, weight = total.stats[0], np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
+    s, weight = total.terms[0].sums, np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     whole = _all(s)
     loss, counted = np.zeros((len(alphas), len(gammas))), 0.0
     for span, x in blocks(data, CELLS // len(s["n"])):
@@ -86,7 +86,7 @@ def _all(s: Stats) -> _All:
 
 
 def _without(
-    x: Array, y: Array, w: Array, s: Stats, whole: _All, total: Tally, axes: GaussianAxes, priors: Any
+    x: Array, y: Array, w: Array, s: Stats, whole: _All, total: Fitted, axes: GaussianAxes, priors: Any
 ) -> _Rows:
     unit = np.minimum(w, 1.0)
     here = ~np.isnan(x)

@@ -13,12 +13,14 @@ from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.covariance import LOG_2PI
 from tallybayes.distributions.means import away
 from tallybayes.errors import OptionError
+from tallybayes.estimators.model import Model
+from tallybayes.predictor import Predictor
 
 Floats = NDArray[np.float64]
 
 
-class LinearForms:
-    """logistic, quadratic and boundary for a TallyClassifier."""
+class LinearForms(Model):
+    """logistic, quadratic and boundary."""
 
     def logistic(self) -> Any:
         """A fitted scikit-learn LogisticRegression with the same probabilities, to rounding.
@@ -29,30 +31,28 @@ class LinearForms:
         """
         from sklearn.linear_model import LogisticRegression
 
-        weight, bias = linear_form(self)
-        me: Any = self
+        weight, bias = linear_form(self.predictor_)
         twin = LogisticRegression()
-        twin.classes_ = me.classes_
+        twin.classes_ = self.classes_
         twin.n_features_in_ = weight.shape[1]
         twin.n_iter_ = np.zeros(1, dtype=np.int32)
-        if len(me.classes_) == 2:
+        if len(self.classes_) == 2:
             weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
         else:  # adding the same line to all classes changes nothing; this keeps the numbers small
             weight, bias = weight - weight.mean(axis=0), bias - bias.mean()
         twin.coef_, twin.intercept_ = weight, bias
-        if hasattr(me, "feature_names_in_") and weight.shape[1] == me.n_features_in_:
-            twin.feature_names_in_ = me.feature_names_in_
+        if hasattr(self, "feature_names_in_") and weight.shape[1] == self.n_features_in_:
+            twin.feature_names_in_ = self.feature_names_in_
         return twin
 
     def quadratic(self) -> tuple[Floats, Floats, Floats]:
         """A (K, d, d), b (K, d), c (K) with log P(x, class k) = xᵀ A_k x + xᵀ b_k + c_k."""
-        return quadratic_form(self)
+        return quadratic_form(self.predictor_)
 
     def boundary(self, k: Any, l: Any) -> tuple[Floats, float]:  # noqa: E741
         """a and b of xᵀ a + b = 0 between the classes labelled k and l; positive on the side of k."""
-        me: Any = self
-        weight, bias = linear_form(self)
-        labels = me.classes_.tolist()
+        weight, bias = linear_form(self.predictor_)
+        labels = self.classes_.tolist()
         for label in (k, l):
             if label not in labels:
                 raise OptionError(f"{label!r} is not a class of this model. Classes: {labels}.")
@@ -60,17 +60,16 @@ class LinearForms:
         return weight[i] - weight[j], float(bias[i] - bias[j])
 
 
-def linear_form(model: Any) -> tuple[Floats, Floats]:
+def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
     """weight (K, columns) and bias (K): the log joint up to a term that all classes share."""
-    model._require_fit()
-    p = model._parameters()
-    weights, bias = [], p.log_prior.copy()
+    fitted, beta = predictor.fitted, predictor.manner.beta
+    weights, bias = [], fitted.prior.copy()
     if not np.isfinite(bias).all():
         raise OptionError("A class has prior 0: its intercept would be −inf. Give priors above 0.")
-    for group, part in zip(model._groups, p.parts, strict=True):
-        weight, more = _part(group.distribution, part, len(bias), p.log_prior)
-        weights.append(model._beta * weight)
-        bias = bias + model._beta * more
+    for term in fitted.terms:
+        weight, more = _part(term.distribution, term.params, len(bias), fitted.prior)
+        weights.append(beta * weight)
+        bias = bias + beta * more
     if len(weights) > 1:
         raise OptionError("The linear form is for models with one distribution for all columns.")
     return weights[0], bias
@@ -104,11 +103,10 @@ def _finite(weight: Floats) -> Floats:
     return np.asarray(weight)
 
 
-def quadratic_form(model: Any) -> tuple[Floats, Floats, Floats]:
-    model._require_fit()
-    p = model._parameters()
-    d, part = model._groups[0].distribution, p.parts[0]
-    if len(p.parts) > 1 or not isinstance(d, Gaussian | GaussianBlock):
+def quadratic_form(predictor: Predictor) -> tuple[Floats, Floats, Floats]:
+    fitted = predictor.fitted
+    d, part = fitted.terms[0].distribution, fitted.terms[0].params
+    if len(fitted.terms) > 1 or not isinstance(d, Gaussian | GaussianBlock):
         raise OptionError("quadratic() is for Gaussian models: discriminants and Gaussian naive Bayes.")
     mean = part["mean"]
     K, n = mean.shape
@@ -125,8 +123,8 @@ def quadratic_form(model: Any) -> tuple[Floats, Floats, Floats]:
         for k in range(K):
             A[k] = -0.5 * precision_of(part, k)
     b = -2 * np.einsum("kij,kj->ki", A, mean)
-    beta = model._beta
-    return beta * A, beta * b, beta * (constant + np.einsum("kij,ki,kj->k", A, mean, mean)) + p.log_prior
+    beta = predictor.manner.beta
+    return beta * A, beta * b, beta * (constant + np.einsum("kij,ki,kj->k", A, mean, mean)) + fitted.prior
 
 
 def precision_of(p: Any, k: int) -> Floats:

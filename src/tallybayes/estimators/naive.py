@@ -7,7 +7,7 @@ from typing import Any
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
-from tallybayes.plan import Group, assign
+from tallybayes.plan import Term, assign
 from tallybayes.schema import Schema
 
 
@@ -84,7 +84,7 @@ class NaiveBayes(TallyClassifier):
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")
 
-    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
         options = {
             "alpha": self.alpha,
             "ddof": self.ddof,

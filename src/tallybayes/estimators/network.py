@@ -12,21 +12,19 @@ from tallybayes import _core
 from tallybayes.distributions.base import Params
 from tallybayes.distributions.joint import GRID, packed
 from tallybayes.distributions.network import FamilyNetwork
-from tallybayes.encode import Coded
+from tallybayes.encode import CUT, Coded
 from tallybayes.errors import LabelError, OptionError
-from tallybayes.estimators.base import TallyClassifier, _sizes
-from tallybayes.estimators.inputs import check_weights, drop_weightless
-from tallybayes.labels import positions, read_labels, recode
-from tallybayes.parameters import context_of
-from tallybayes.plan import CUT, Batch, Group, encode_batch
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.fitted import Fitted
+from tallybayes.plan import Term
+from tallybayes.rows import Rows, read_rows
 from tallybayes.schema import Schema
-from tallybayes.source import read_table
 from tallybayes.structures.graph import Graph, shown
 from tallybayes.structures.learn import best_tree, by_information, one_parent
-from tallybayes.tally import Tally
+from tallybayes.target import read_target
 
 Floats = NDArray[np.float64]
-Rows = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
+Labelled = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
 
 CUTS = ("mdl", "frequency", "width")
 
@@ -74,40 +72,32 @@ class NetworkClassifier(TallyClassifier):
     def graph_(self) -> Graph:
         """Who depends on whom, and how much information each arrow carries (in nats, from the counts so far)."""
         self._require_attribute("graph_")
-        (group,), (stats,) = self._groups, self._tally.stats
-        network: Any = group.distribution
-        between, _ = network.information(stats)
-        return shown(network.parents, [self.schema_.name(j) for j in group.columns], between)
+        (term,) = self.fitted_.terms
+        network: Any = term.distribution
+        between, _ = network.information(term.sums)
+        return shown(network.parents, [self.schema_.name(j) for j in term.columns], between)
 
 
 class LearnedNetwork(NetworkClassifier):
     """Networks whose parents are chosen from a count of all pairs of columns."""
 
-    def _choose(self, schema: Schema) -> tuple[Group, ...]:
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
         columns, reals = self._columns(schema)
-        return (Group(FamilyNetwork(order=2, reals=reals, **self._options()), columns),)
+        return (Term(FamilyNetwork(order=2, reals=reals, **self._options()), columns),)
 
-    def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         """The structure as it was chosen, with the smoothing as it is asked for now."""
-        network = groups[0].distribution
+        network = fitted.terms[0].distribution
         if not isinstance(network, FamilyNetwork):
-            return self._choose(schema)
-        return (replace(groups[0], distribution=replace(network, **self._options())),)
+            return self._choose(fitted.schema)
+        return (replace(fitted.terms[0], distribution=replace(network, **self._options())),)
 
-    def _structure(
-        self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
-    ) -> tuple[tuple[Group, ...], Tally]:
-        (group,), data = groups, batch.data[0]
-        assert isinstance(group.distribution, FamilyNetwork)
-        assert isinstance(data, Coded)
-        network, total = self._learn_parents(group, schema, total, (data, y, w))
-        return (replace(group, distribution=network),), total
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        return replace(fitted, terms=(self._learn_parents(fitted, rows),))
 
-    def _learn_parents(
-        self, group: Group, schema: Schema, total: Tally, rows: Rows | None
-    ) -> tuple[FamilyNetwork, Tally]:
-        """The network with its parents, and a tally that holds what it needs. group: with a count of all pairs. rows:
-        those learned (or some of them), None where only the tally is left."""
+    def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
+        """The network with its parents, and the sums that it needs. fitted: with a count of all pairs. rows: those
+        learned (or some of them), None where only the sums are left."""
         raise NotImplementedError
 
     def relearn(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
@@ -116,25 +106,16 @@ class LearnedNetwork(NetworkClassifier):
 
         X, y, sample_weight: rows among those learned, for a choice that is judged by leave-one-out.
         """
-        self._require_fit()
         self._check_options()
-        (group,) = self._groups
-        assert isinstance(group.distribution, FamilyNetwork)
-        rows = None
+        fitted, rows = self.fitted_, None
         if X is not None:
-            table = self._aligned(read_table(X), self.schema_, fresh=False)
-            codes, found = read_labels(y, table.n)
-            weights = check_weights(sample_weight, table.n)
-            found, codes = drop_weightless(found, codes, weights)
-            if len(found) == 0 or (positions(found, self.classes_) < 0).any():
-                raise LabelError(
-                    "relearn takes rows among those learned: these have other labels, or no weight at all."
-                )
-            batch, _ = encode_batch(table, self.schema_, self._groups, False, _sizes(self))
-            assert isinstance(batch.data[0], Coded)
-            rows = (batch.data[0], recode(codes, found, self.classes_), weights)
-        network, total = self._learn_parents(group, self.schema_, self._tally, rows)
-        self._keep(self.schema_, (replace(group, distribution=network),), total, self._closed)
+            refusal = "relearn takes rows among those learned: these have the label(s) {}."
+            rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
+            rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
+            if not (rows.classes_of_rows >= 0).any():
+                raise LabelError("relearn takes rows among those learned: these have no weight at all.")
+        with self._learning():
+            self._keep(replace(fitted, terms=(self._learn_parents(fitted, rows),), log_prior=None))
         return self
 
 
@@ -196,20 +177,15 @@ class TAN(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
 
-    def _learn_parents(
-        self,
-        group: Group,
-        schema: Schema,
-        total: Tally,
-        rows: Rows | None,  # noqa: ARG002
-    ) -> tuple[FamilyNetwork, Tally]:
-        pairs = _network(group)
-        between, with_class = pairs.information(total.stats[0])
-        inner = len(group.columns) - pairs.reals
-        root = _parent(group, schema, self.root, "root") if not _auto(self.root) else 0
+    def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:  # noqa: ARG002
+        (term,) = fitted.terms
+        pairs = network_of(term)
+        between, with_class = pairs.information(term.sums)
+        inner = len(term.columns) - pairs.reals
+        root = _parent(term, fitted.schema, self.root, "root") if not _auto(self.root) else 0
         if _auto(self.root) and inner:
             root = by_information(with_class[:inner])[0]
-        return replace(pairs, parents=best_tree(between, root, inner)), total
+        return replace(term, distribution=replace(pairs, parents=best_tree(between, root, inner)))
 
     @property
     def root_(self) -> str | None:
@@ -260,21 +236,20 @@ class SPODE(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
 
-    def _learn_parents(
-        self, group: Group, schema: Schema, total: Tally, rows: Rows | None
-    ) -> tuple[FamilyNetwork, Tally]:
-        pairs = _network(group)
-        inner = len(group.columns) - pairs.reals
+    def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
+        (term,), d = fitted.terms, fitted.schema.d
+        pairs = network_of(term)
+        inner = len(term.columns) - pairs.reals
         if not _auto(self.superparent):
-            parent = _parent(group, schema, self.superparent, "superparent")
+            parent = _parent(term, fitted.schema, self.superparent, "superparent")
         elif not inner:
-            return replace(pairs, parents=((),) * schema.d), total
+            return replace(term, distribution=replace(pairs, parents=((),) * d))
         elif rows is None or inner == 1:
-            between, _ = pairs.information(total.stats[0])
+            between, _ = pairs.information(term.sums)
             parent = int(np.argmax(between[:, :inner].sum(axis=0)))
         else:
-            parent = int(np.argmin(superparent_losses(group, schema, total, rows)))
-        return replace(pairs, parents=one_parent(schema.d, parent)), total
+            parent = int(np.argmin(superparent_losses(fitted, rows)))
+        return replace(term, distribution=replace(pairs, parents=one_parent(d, parent)))
 
     @property
     def superparent_(self) -> str | None:
@@ -282,40 +257,47 @@ class SPODE(LearnedNetwork):
         return _without_parents(self)
 
 
-def superparent_losses(group: Group, schema: Schema, total: Tally, rows: Rows) -> Floats:
+def superparent_losses(fitted: Fitted, rows: Rows) -> Floats:
     """The leave-one-out log-loss of the SPODE of each discrete column."""
-    pairs, (data, y, w) = _network(group), rows
-    p = pairs.base(total.stats[0], context_of(total, schema, group))
+    (term,), d = fitted.terms, fitted.schema.d
+    pairs, data, y, w = network_of(term), codes_of(rows, term), rows.classes_of_rows, rows.w
+    p = pairs.base(term.sums, fitted.context(term))
     if pairs.reals:
-        return np.array([_one_loss(pairs, p, j, schema.d, rows) for j in range(schema.d - pairs.reals)])
-    t = pairs.tables(schema.d)
+        return np.array([_one_loss(pairs, p, j, d, (data, y, w)) for j in range(d - pairs.reals)])
+    t = pairs.tables(d)
     counted = (p["single"], p["joint"], p["class_weight"], p["sizes"], t.columns, t.starts, p["N"])
     strengths = None
     if pairs.smoothing == "backoff":
-        rank = np.arange(schema.d, dtype=np.int32)
+        rank = np.arange(d, dtype=np.int32)
         strengths = _core.averaged_strengths(*counted, 1, float(pairs.alpha), rank, GRID)
-    losses = np.zeros(schema.d)
+    losses = np.zeros(d)
     for span, codes, _ in packed(data, p["sizes"], p["exist"]):
         part = None if w is None else w[span]
         losses += _core.spode_losses(codes, y[span], part, *counted, float(pairs.alpha), strengths)
     return losses
 
 
-def _one_loss(pairs: FamilyNetwork, p: Params, parent: int, d: int, rows: Rows) -> float:
+def _one_loss(pairs: FamilyNetwork, p: Params, parent: int, d: int, rows: Labelled) -> float:
     spode = replace(pairs, parents=one_parent(d, parent))
     losses = spode.losses(p, [parent, *(j for j in range(d) if j != parent)], *rows)
     return float(losses[-1, -1])
 
 
-def _network(group: Group) -> FamilyNetwork:
-    assert isinstance(group.distribution, FamilyNetwork)
-    return group.distribution
+def network_of(term: Term) -> FamilyNetwork:
+    assert isinstance(term.distribution, FamilyNetwork)
+    return term.distribution
 
 
-def _parent(group: Group, schema: Schema, column: Any, role: str) -> int:
-    """The place in the group of a column that is to have children."""
-    at = group.columns.index(schema.position(column))
-    if at >= len(group.columns) - _network(group).reals:
+def codes_of(rows: Rows, term: Term) -> Coded:
+    data = rows.of(term)
+    assert isinstance(data, Coded)
+    return data
+
+
+def _parent(term: Term, schema: Schema, column: Any, role: str) -> int:
+    """The place in the term of a column that is to have children."""
+    at = term.columns.index(schema.position(column))
+    if at >= len(term.columns) - network_of(term).reals:
         raise OptionError(
             f"The {role} {column!r} stays real with cuts=None, and a real column cannot be a parent. Choose a discrete "
             "column, or cut the numbers (cuts='mdl')."
@@ -328,8 +310,8 @@ def _auto(column: Any) -> bool:
 
 
 def _without_parents(model: NetworkClassifier) -> str | None:
-    (group,) = model._groups
-    network = _network(group)
-    if network.reals == len(group.columns):
+    (term,) = model.fitted_.terms
+    network = network_of(term)
+    if network.reals == len(term.columns):
         return None
-    return model.schema_.name(group.columns[next(j for j, own in enumerate(network.parents) if not own)])
+    return model.schema_.name(term.columns[next(j for j, own in enumerate(network.parents) if not own)])

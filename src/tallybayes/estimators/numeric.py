@@ -83,7 +83,7 @@ class GaussianNB(Preset):
     @property
     def class_prior_(self) -> Floats:
         self._require_attribute("class_prior_")
-        return np.exp(self._parameters().log_prior)
+        return np.exp(self._parameters().prior)
 
 
 class PoissonNB(Preset):

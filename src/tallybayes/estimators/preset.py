@@ -9,7 +9,7 @@ import numpy as np
 
 from tallybayes.distributions import Distribution
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.plan import Group
+from tallybayes.plan import Term
 from tallybayes.schema import Schema
 
 
@@ -20,17 +20,17 @@ class Preset(TallyClassifier, ABC):
     def _distribution(self, d: int) -> Distribution:
         """The distribution of a table of d columns, from the estimator's parameters."""
 
-    def _choose(self, schema: Schema) -> tuple[Group, ...]:
-        return (Group(self._distribution(schema.d), tuple(range(schema.d))),)
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        return (Term(self._distribution(schema.d), tuple(range(schema.d))),)
 
     def _read(self, name: str, key: str) -> Any:
-        """A fitted attribute from the parameters of the only group."""
+        """A fitted attribute from the parameters of the only term."""
         self._require_attribute(name)
-        return _locked(self._parameters().parts[0][key])
+        return _locked(self._parameters().terms[0].params[key])
 
     def _stat(self, name: str, key: str) -> Any:
         self._require_attribute(name)
-        return _locked(self._tally.stats[0][key])
+        return _locked(self.fitted_.terms[0].sums[key])
 
 
 def _locked(value: Any) -> Any:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import shift
-from tallybayes.errors import OptionError, TableError, is_number
-from tallybayes.parameters import Parameters, log_prior
-
-if TYPE_CHECKING:
-    from tallybayes.tally import Tally
+from tallybayes.errors import OptionError, TableError, is_number, warn
+from tallybayes.estimators.model import Held, Model
+from tallybayes.priors import log_prior
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -44,29 +41,8 @@ class PriorShift:
         return "\n".join([head, *(f"  {label}: {was:.3f} → {now:.3f} ± {se:.3f}" for label, was, now, se in rows)])
 
 
-class Priors:
-    """with_prior and adapt_prior for a TallyClassifier."""
-
-    if TYPE_CHECKING:
-        classes_: Array
-        _tally: Tally
-        _model: Parameters | None
-
-        def _require_fit(self) -> None: ...
-
-        def _parameters(self) -> Parameters: ...
-
-        def _prior(self) -> Any: ...
-
-        def _start(self, p: Parameters) -> Floats: ...
-
-        def copy(self) -> Self: ...
-
-        def _drop_left_out(self) -> None: ...
-
-        def _tempered_answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any: ...
-
-        def _speaking(self) -> Any: ...
+class Priors(Model):
+    """with_prior and adapt_prior."""
 
     def with_prior(self, priors: Any) -> Self:
         """A copy of this model under another class prior: what fit with that prior would have given, without fitting.
@@ -74,18 +50,17 @@ class Priors:
         priors: an array in the order of classes_, a dict by label, 'uniform', 'laplace', or None (as counted). A prior
         of 0 rules a class out. Options that were chosen on the data ('auto') stay as they are.
         """
-        self._require_fit()
-        found = log_prior(self._tally, priors)
+        fitted = self._parameters()
+        found = log_prior(fitted.weight, fitted.classes, priors)
         twin = self.copy()
         twin._drop_left_out()  # it was by another prior
         twin._take_prior(priors if priors is None or isinstance(priors, str | dict) else np.array(priors))
-        twin._model = replace(self._parameters(), log_prior=found)
+        twin._held = Held(self.fitted_, replace(fitted, log_prior=found))
         return twin
 
     def _take_prior(self, priors: Any) -> None:
         """Sets the parameter that holds the prior."""
-        me: Any = self
-        me.priors = priors
+        self.__dict__["priors"] = priors
 
     def adapt_prior(self, X: Any, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
         """Estimates the class prior of unlabelled rows by EM (Saerens et al. 2002), and tests whether it moved.
@@ -99,28 +74,26 @@ class Priors:
             raise OptionError(f"tol must be a finite number of at least 0; got {tol!r:.80}.")
         if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
             raise OptionError(f"max_iter must be a whole number of at least 1; got {max_iter!r:.80}.")
-        p = self._parameters()
-        start = self._start(p)
+        predictor, weight = self.predictor_, self.fitted_.weight
+        start = predictor.start
         old = np.exp(start - start.max())
         old /= old.sum()
-        with self._speaking():
-            scores: Floats = self._tempered_answer(X, "joint", p, np.zeros(len(old)))
+        scores: Floats = predictor.answer(predictor.read(X), "joint", np.zeros(len(old)))
         alive = old > 0
         L, offset = _likelihoods(scores[:, alive])
         found = shift.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)
         if not found.converged:
             from sklearn.exceptions import ConvergenceWarning
 
-            warnings.warn(
+            warn(
                 f"The log-likelihood may rise by more than tol={tol:g} after {max_iter} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         asked = self._prior()
         counted = (asked is None or (isinstance(asked, str) and asked == "laplace")) and np.array_equal(
-            start, p.log_prior
+            start, predictor.fitted.prior
         )
-        counts = self._tally.weight[alive] if counted and (self._tally.weight[alive] > 0).all() else None
+        counts = weight[alive] if counted and (weight[alive] > 0).all() else None
         statistic, p_value = shift.moved(L, found, old[alive], counts, tol, max_iter)
         prior, error = np.zeros(len(old)), np.zeros(len(old))
         prior[alive], error[alive] = found.prior, shift.standard_errors(L, found.prior)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,16 +13,16 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes import tally
 from tallybayes.distributions import Complement
 from tallybayes.distributions.ensemble import Ensemble
-from tallybayes.errors import OptionError, UnseenCategoryWarning, is_number
-from tallybayes.estimators.base import TallyClassifier, _sizes
-from tallybayes.estimators.inputs import check_weights
+from tallybayes.errors import OptionError, UnseenCategoryWarning, is_number, warn
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.wrapper import Wrapper
+from tallybayes.fitted import count
 from tallybayes.labels import read_some_labels, recode
-from tallybayes.plan import encode_batch
+from tallybayes.rows import read_rows
 from tallybayes.source import read_table
+from tallybayes.target import check_weights
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -85,19 +86,19 @@ class SemiSupervised(Wrapper):
         # Rows of weight 0 are absent, but their levels are known: all models on the way have the same ones.
         known = labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w)
         first = clone(self.estimator).set_params(tempered=False).fit(X, *known)
-        if any(isinstance(group.distribution, Complement) for group in first._groups):
+        if any(isinstance(t.distribution, Complement) for t in first.fitted_.terms):
             raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
-        if any(isinstance(group.distribution, Ensemble) for group in first._groups):
+        if any(isinstance(t.distribution, Ensemble) for t in first.fitted_.terms):
             raise OptionError(
                 "The weighted whole of a BayesClassifier is no density: there is no likelihood to climb. Use "
                 "NaiveBayes, TAN or AODE."
             )
-        if any(getattr(group.distribution, "given", False) for group in first._groups):
+        if any(getattr(t.distribution, "given", False) for t in first.fitted_.terms):
             raise OptionError(
                 "covariance_estimator needs labelled rows, and cannot add others. Use shrinkage= instead."
             )
         if self.unlabelled is None and (codes >= 0).all() and -1 in labels.tolist():
-            warnings.warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", stacklevel=2)
+            warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", UserWarning)
         climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))
         model, loglik, converged = climb.run(self.max_iter, self.tol)
         if self.estimator.tempered:  # EM climbs the likelihood itself; the labelled rows say how far to believe it
@@ -105,11 +106,7 @@ class SemiSupervised(Wrapper):
             model.temper(X, *known)
         self.estimator_, self.loglik_, self.converged_, self.n_iter_ = model, loglik, converged, len(loglik)
         if not converged:
-            warnings.warn(
-                f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warn(f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.", ConvergenceWarning)
         return self
 
     def _check_options(self) -> None:
@@ -150,22 +147,24 @@ class SemiSupervised(Wrapper):
 
 
 class _Climb:
-    """EM from a model of the labelled rows. The labelled tally is counted once, the others anew in each step."""
+    """EM from a model of the labelled rows. The labelled sums are counted once, the others anew in each step."""
 
     def __init__(
         self, first: TallyClassifier, X: Any, codes: NDArray[np.int32], open_rows: NDArray[Any], w: Floats, share: float
     ) -> None:
-        self.first, self.X, self.codes, self.open, self.w = first, X, codes, open_rows, w
+        self.first, self.codes, self.open, self.w = first, codes, open_rows, w
         self.share = share
-        table = first._aligned(read_table(X), first.schema_, fresh=True)
-        self.batch, self.schema = encode_batch(table, first.schema_, first._groups, True, _sizes(first))
+        fitted = first.fitted_
+        who = type(first).__name__
+        self.rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), who, grow=True)
+        self.labelled = replace(fitted, schema=self.rows.schema)
 
     def run(self, max_iter: int, tol: float) -> tuple[TallyClassifier, Floats, bool]:
         """The best model, what was climbed after each step, and whether the top was reached."""
         model, history = self.first, list[float]()
         if self.share == 0 or not self.open.any():
             return model, np.array([self.height(model, self.joint(model))]), True
-        joint = self.joint(self.lenient())
+        joint = self.joint(model)
         enough = tol * (self.w[self.codes >= 0].sum() + self.share * self.w[self.open].sum())
         for _ in range(max_iter):
             step = self.counted(self.shares(joint))
@@ -179,48 +178,40 @@ class _Climb:
                 return model, np.array(history), True
         return model, np.array(history), False
 
-    def lenient(self) -> TallyClassifier:
-        """The first model, for which a level of an unlabelled row may be new: that is no mistake here."""
-        twin: Any = self.first.copy()
-        if getattr(twin, "unseen", None) == "error":
-            twin.unseen = "ignore"
-        return twin  # type: ignore[no-any-return]
-
     def joint(self, model: TallyClassifier) -> Floats:
-        """log P(x, class)"""
-        p = model._parameters()
+        """log P(x, class). A level of an unlabelled row may be new to the first model: that is no mistake here."""
+        predictor = model.predictor_
+        if predictor.manner.unseen == "error":
+            predictor = predictor.in_manner(replace(predictor.manner, unseen="ignore"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenCategoryWarning)
-            found: Floats = model._answer(self.X, "joint", p, model._start(p))
+            found: Floats = predictor.answer(self.rows, "joint")
         return found
 
     def shares(self, joint: Floats) -> Floats:
         """P(class | x); the prior where no class can explain the row."""
-        start = self.first._start(self.first._parameters())
-        rows = np.where(np.isfinite(joint).any(axis=1, keepdims=True), joint, start)
+        rows = np.where(np.isfinite(joint).any(axis=1, keepdims=True), joint, self.first.predictor_.start)
         P = np.exp(rows - logsumexp(rows, axis=1, keepdims=True))
         P[P < NOTHING] = 0.0
         return np.asarray(P)
 
     def counted(self, P: Floats) -> TallyClassifier:
         """The model of the labelled rows and these shares of the others: class by class, without a copy of a row."""
-        model = self.first.copy()
-        total, groups, classes = self.first._tally, self.first._groups, self.first.classes_
-        for k in range(len(classes)):
+        model, total = self.first.copy(), self.labelled
+        for k in range(total.K):
             w = self.share * self.w * P[:, k]
             y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
-            total = tally.combine(total, tally.count(self.batch, self.schema, groups, classes, y, w), groups)
-        model._keep(self.schema, groups, total, False)
+            total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
+        model._keep(total)
         return model
 
     def height(self, model: TallyClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""
-        p, start = model._parameters(), model._start(model._parameters())
-        asked = model._prior()
+        predictor, asked = model.predictor_, model._prior()
+        start = predictor.start
         rows = np.flatnonzero((self.codes >= 0) & (start[self.codes] > -np.inf))  # a class ruled out stays so
         labelled = self.w[rows] @ joint[rows, self.codes[rows]]
         evidence = np.maximum(logsumexp(joint[self.open], axis=1), IMPOSSIBLE)
         penalty = start.sum() if isinstance(asked, str) and asked == "laplace" else 0.0
-        for group, s, part in zip(model._groups, model._tally.stats, p.parts, strict=True):
-            penalty += group.distribution.penalty(s, part)
+        penalty += sum(t.distribution.penalty(t.sums, t.params) for t in predictor.fitted.terms)
         return float(labelled + self.share * (self.w[self.open] @ evidence) + penalty)

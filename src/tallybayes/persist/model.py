@@ -16,28 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tallybayes
-from tallybayes.distributions.base import Stats
+from tallybayes.distributions import Distribution
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.fitted import Fitted
 from tallybayes.labels import sort_labels
-from tallybayes.parameters import context_of, log_prior
 from tallybayes.persist.forms import Json, fields, index, items, mapping
 from tallybayes.persist.reading import Reader
 from tallybayes.persist.writing import Writer, is_label
-from tallybayes.plan import Group, same_shape
+from tallybayes.plan import Term, same_shape
+from tallybayes.priors import log_prior
 from tallybayes.schema import Schema
-from tallybayes.tally import Tally
 
 Array = NDArray[Any]
 
-HELD = frozenset(
-    ("schema_", "_groups", "_tally", "_closed", "_model", "_door", "classes_", "n_features_in_", "feature_names_in_")
-)
+HELD = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
 # scikit-learn's objects for routing; what was said of each row learned
 NOT_STORED = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
-HEAVY = 1e300  # of a class: sums of some of these are still finite
+MOST_WEIGHT = 1e300  # of a class: sums of some of these are still finite
 
 
 def estimator(name: object) -> type[TallyClassifier] | None:
@@ -54,9 +52,8 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
             f"save takes an estimator of tallybayes; got {name}. Pipelines and classes of your own can be pickled, or "
             "saved with joblib or skops."
         )
-    model._require_fit()
-    t = model._tally
-    if t.K == 0:
+    fitted = model.fitted_
+    if fitted.K == 0:
         raise ModelFileError(
             f"This {name} has forgotten every row it learned, so there is nothing to save. Delete the file, or learn "
             "other rows first."
@@ -67,15 +64,17 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
     document = {
         "class": name,
         "parameters": {k: writer.value(v, f"The parameter {k!r} of {name}") for k, v in given.items()},
-        "schema": writer.schema(model.schema_),
+        "schema": writer.schema(fitted.schema),
         "groups": [
-            {"distribution": writer.value(g.distribution, name)["distribution"], "columns": list(g.columns)}
-            for g in model._groups
+            {"distribution": writer.value(t.distribution, name)["distribution"], "columns": list(t.columns)}
+            for t in fitted.terms
         ],
-        "classes": _write_classes(t.classes, writer),
-        "weight": writer.array(t.weight, "The tally"),
-        "stats": [{key: writer.array(a, f"The tally's {key!r}") for key, a in arrays_of(s).items()} for s in t.stats],
-        "closed": model._closed,
+        "classes": _write_classes(fitted.classes, writer),
+        "weight": writer.array(fitted.weight, "The tally"),
+        "stats": [
+            {key: writer.array(a, f"The tally's {key!r}") for key, a in arrays_of(t.sums).items()} for t in fitted.terms
+        ],
+        "closed": fitted.closed,
         "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in others.items()},
     }
     header = {
@@ -123,82 +122,80 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     if unknown:
         raise ModelFileError(f"{name} has no parameter {unknown[0]!r:.60} in this version of tallybayes.")
     model = cls(**parameters)
-    schema = reader.schema(schema_)
-    groups = tuple(_read_group(g, schema, reader) for g in items(groups_, "groups"))
-    total = Tally(
-        reader.value(classes_, "classes"),
-        reader.numbers(weight, "weight"),
-        _read_stats(groups, items(stats, "stats"), reader),
-    )
     if not isinstance(closed, bool):
         raise ModelFileError("'closed' is neither true nor false.")
+    schema = reader.schema(schema_)
+    terms = _read_terms(items(groups_, "groups"), items(stats, "stats"), schema, reader)
+    fitted = Fitted(schema, reader.value(classes_, "classes"), reader.numbers(weight, "weight"), terms, closed)
     for key, value in mapping(others, "attributes").items():
         if key in HELD or hasattr(cls, key) or key in vars(model) or not key.isidentifier() or key.startswith("__"):
             raise ModelFileError(f"{name} cannot have the attribute {key!r:.60}.")
         setattr(model, key, reader.value(value, f"The attribute {key!r}"))
-    model._check_held(total)
-    check(model, schema, groups, total)
-    model._hold(schema, groups, total, closed)
+    model._check_held(fitted)
+    check(model, fitted)
+    model._hold(fitted)
     return model
 
 
-def _read_group(j: Json, schema: Schema, reader: Reader) -> Group:
-    which, columns = fields(j, "A group", "distribution", "columns")
-    d = reader.value({"distribution": which}, "A group")
-    return Group(d, tuple(index(c, schema.d, "A column of a group") for c in items(columns, "columns")))
-
-
-def _read_stats(groups: tuple[Group, ...], stats: list[Json], reader: Reader) -> tuple[Any, ...]:
+def _read_terms(groups: list[Json], stats: list[Json], schema: Schema, reader: Reader) -> tuple[Term, ...]:
     if len(stats) != len(groups):
         raise ModelFileError(f"It has {len(groups)} groups of columns and {len(stats)} tallies.")
-    found = []
+    terms = []
     for group, s in zip(groups, stats, strict=True):
+        which, columns = fields(group, "A group", "distribution", "columns")
+        d = reader.value({"distribution": which}, "A group")
+        place = tuple(index(c, schema.d, "A column of a group") for c in items(columns, "columns"))
         arrays = {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(s, "stats").items()}
-        with _no_tally(group):
-            found.append(group.distribution.sums_of(arrays))
-    return tuple(found)
+        with _no_tally(d):
+            terms.append(Term(d, place, d.sums_of(arrays)))
+    return tuple(terms)
 
 
-def check(model: TallyClassifier, schema: Schema, groups: tuple[Group, ...], t: Tally) -> None:
+def check(model: TallyClassifier, fitted: Fitted) -> None:
     """Raises an error if the parts do not fit together, or are what no table can have led to."""
-    labels = t.classes.tolist() if isinstance(t.classes, np.ndarray) and t.classes.ndim == 1 else []
-    if not labels or not all(map(is_label, labels)):
-        raise ModelFileError("Its classes are not labels.")
-    if sort_labels(labels) != list(range(len(labels))) or len(set(labels)) < len(labels):
-        raise ModelFileError("Its classes are not a sorted list of different labels.")
-    if t.weight.dtype != np.float64 or t.weight.shape != (t.K,):
-        raise ModelFileError("It does not have one weight for each class.")
-    if not ((t.weight >= 0) & (t.weight <= HEAVY)).all():
-        raise ModelFileError(f"The weights of its classes are not numbers from 0 to {HEAVY:g}.")
-    if sorted(j for g in groups for j in g.columns) != list(range(schema.d)) or not all(g.columns for g in groups):
+    _check_classes(fitted)
+    schema, terms = fitted.schema, fitted.terms
+    if sorted(j for t in terms for j in t.columns) != list(range(schema.d)) or not all(t.columns for t in terms):
         raise ModelFileError("Its groups do not have each column once.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say was said at the fit
         model._check_options()
-        again = model._choose_again(schema, groups)
-        if not same_shape(again, groups):
+        again = model._choose_again(fitted)
+        if not same_shape(again, terms):
             raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
-        for s, *both in zip(t.stats, groups, again, strict=True):
-            for group in both:  # what counted it, and what the next rows will be counted with
-                _check_stats(group, s, t, schema)
-        if t.weight.sum() > 0:
-            log_prior(t, model._prior())
+        for term in (*terms, *fitted.with_terms(again).terms):  # what counted it, and what will count the next rows
+            _check_sums(term, fitted)
+        if fitted.weight.sum() > 0:
+            log_prior(fitted.weight, fitted.classes, model._prior())
 
 
-def _check_stats(group: Group, s: Stats, t: Tally, schema: Schema) -> None:
-    name = group.distribution.name
-    if group.distribution.needs == "cuts" and not all(j in schema.cuts for j in group.columns):
-        raise ModelFileError(f"A column of the distribution {name!r} has no cuts.")
-    with _no_tally(group):
-        group.distribution.check(s, context_of(t, schema, group))
+def _check_classes(fitted: Fitted) -> None:
+    classes, weight = fitted.classes, fitted.weight
+    labels = classes.tolist() if isinstance(classes, np.ndarray) and classes.ndim == 1 else []
+    if not labels or not all(map(is_label, labels)):
+        raise ModelFileError("Its classes are not labels.")
+    if sort_labels(labels) != list(range(len(labels))) or len(set(labels)) < len(labels):
+        raise ModelFileError("Its classes are not a sorted list of different labels.")
+    if weight.dtype != np.float64 or weight.shape != (fitted.K,):
+        raise ModelFileError("It does not have one weight for each class.")
+    if not ((weight >= 0) & (weight <= MOST_WEIGHT)).all():
+        raise ModelFileError(f"The weights of its classes are not numbers from 0 to {MOST_WEIGHT:g}.")
+
+
+def _check_sums(term: Term, fitted: Fitted) -> None:
+    d = term.distribution
+    if d.needs == "cuts" and not all(j in fitted.schema.cuts for j in term.columns):
+        raise ModelFileError(f"A column of the distribution {d.name!r} has no cuts.")
+    with _no_tally(d):
+        d.check(term.sums, fitted.context(term))
 
 
 @contextmanager
-def _no_tally(group: Group) -> Iterator[None]:
+def _no_tally(d: Distribution) -> Iterator[None]:
     try:
         yield
     except ValueError as e:
-        raise ModelFileError(f"The tally of {group.distribution.name!r} is not one: {e}.") from None
+        raise ModelFileError(f"The tally of {d.name!r} is not one: {e}.") from None
 
 
 @contextmanager

@@ -17,17 +17,18 @@ def class_gaussians(model: Any, first: str, second: str) -> tuple[Floats, Floats
     K = len(model.classes_)
     mean, cov = np.zeros((K, 2)), np.zeros((K, 2, 2))
     found = [False, False]
-    for group, p in zip(model._groups, model._parameters().parts, strict=True):
-        inside = [i for i in (0, 1) if at[i] in group.columns]
-        columns = [group.columns.index(at[i]) for i in inside]
-        if not inside or not isinstance(group.distribution, Gaussian | GaussianBlock):
+    for term in model.predictor_.fitted.terms:
+        d, p = term.distribution, term.params
+        inside = [i for i in (0, 1) if at[i] in term.columns]
+        columns = [term.columns.index(at[i]) for i in inside]
+        if not inside or not isinstance(d, Gaussian | GaussianBlock):
             continue
         for i, j in zip(inside, columns, strict=True):
             found[i] = True
             mean[:, i] = p["mean"][:, j]
-            if isinstance(group.distribution, Gaussian):
+            if isinstance(d, Gaussian):
                 cov[:, i, i] = p["var"][:, j]
-        if isinstance(group.distribution, GaussianBlock):
+        if isinstance(d, GaussianBlock):
             for k in range(K):
                 cov[np.ix_([k], inside, inside)] = marginal.sub_covariance(p, k, columns)
     return (mean, cov) if all(found) else None

@@ -206,9 +206,7 @@ def _graph_of(model: Any) -> tuple[Mapping[str, Sequence[str]], dict[tuple[str, 
             raise OptionError(str(e)) from None
         told = {(a, b): e["mutual_information"] for a, b, e in graph.edges if "mutual_information" in e}
         return {name: graph.parents.get(name, ()) for name in graph.columns}, told
-    together = [
-        g for g, p in zip(model._groups, model._parameters().parts, strict=True) if g.distribution.column(p, 0) is None
-    ]
+    together = [t for t in model.predictor_.fitted.terms if t.distribution.column(t.params, 0) is None]
     if together:
         raise OptionError(
             f"In a {type(model).__name__} all columns depend on each other by a covariance; there is no graph to draw."

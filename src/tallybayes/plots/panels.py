@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tallybayes.distributions import Multinomial, Poisson, Threshold
+from tallybayes.distributions import Distribution, Multinomial, Poisson, Threshold
 from tallybayes.plots.tables import Array, Columns, Floats, pick, rows_of
+from tallybayes.predictor import Predictor
 
 MOST_LEVELS = 12  # more are summed into one bar
 MOST_COUNTS = 60  # whole numbers shown one by one
@@ -45,19 +46,19 @@ def make_panels(model: Any, table: Columns | None, codes: Array | None, names: l
     sample = None
     for name in names:
         j = model.schema_.position(name)
-        group = next(g for g in model._groups if j in g.columns)
-        if isinstance(group.distribution, Multinomial):
+        d = model.fitted_.term_of(j)[0].distribution
+        if isinstance(d, Multinomial):
             shares.append(name)
             continue
         if table is None and sample is None:
             sample = Columns(_sample(model))
         shown = table if table is not None else sample
         assert shown is not None
-        panel = _panel(model, name, j, group, shown.column(pick(shown.names, name)))
+        panel = _panel(model, name, j, d, shown.column(pick(shown.names, name)))
         if table is not None and codes is not None:
             column = table.column(pick(table.names, name))
-            if isinstance(group.distribution, Threshold):
-                sides = panel.values[(column > group.distribution.threshold).astype(int)]
+            if isinstance(d, Threshold):
+                sides = panel.values[(column > d.threshold).astype(int)]
                 column = np.asarray(np.where(np.isnan(column), None, sides))
             panel = _observe(panel, column, codes, len(model.classes_))
         panels.append(panel)
@@ -74,15 +75,15 @@ def _sample(model: Any) -> Any:
     return model.sample(len(labels), y=labels, random_state=0)[0]
 
 
-def _panel(model: Any, name: str, j: int, group: Any, column: Array) -> Panel:
+def _panel(model: Any, name: str, j: int, d: Distribution, column: Array) -> Panel:
     labels = model.classes_.tolist()
     found = model.describe(name)
     cut = j in model.schema_.cuts
     # a network may hold numbers beside codes; of those it gives moments (or nothing), not probabilities
     facts = set(found[labels[0]])
-    real = group.distribution.needs == "numbers" or facts >= MOMENTS or (not facts and j not in model.schema_.levels)
+    real = d.needs == "numbers" or facts >= MOMENTS or (not facts and j not in model.schema_.levels)
     coded = not real and not cut
-    if coded or isinstance(group.distribution, Threshold):
+    if coded or isinstance(d, Threshold):
         values = np.array(list(found[labels[0]]), dtype=object)
         return _few_levels(Panel(name, "levels", values, np.array([[found[c][v] for v in values] for c in labels])))
     seen = column[np.isfinite(column)] if column.dtype != object else np.empty(0)
@@ -92,13 +93,13 @@ def _panel(model: Any, name: str, j: int, group: Any, column: Array) -> Panel:
         edges = np.concatenate([[min(cuts.low, low)], cuts.points, [max(cuts.high, high)]])
         share = np.array([list(found[c].values()) for c in labels])
         return Panel(name, "bins", (edges[1:] + edges[:-1]) / 2, share / np.maximum(np.diff(edges), 1e-300), edges)
-    whole = isinstance(group.distribution, Poisson) and high - low <= MOST_COUNTS
+    whole = isinstance(d, Poisson) and high - low <= MOST_COUNTS
     if whole:
         values = np.arange(np.floor(low), np.ceil(high) + 1)
     else:
         pad = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
         values = np.linspace(low - pad, high + pad, POINTS)
-        if isinstance(group.distribution, Poisson):
+        if isinstance(d, Poisson):
             values = np.unique(np.round(values[values >= 0]))
     return Panel(name, "whole" if whole else "curve", values, column_density(model, name, values))
 
@@ -110,9 +111,8 @@ def column_density(model: Any, name: str, values: Array) -> Floats:
 
 def log_likelihood(model: Any, columns: Mapping[str, Array]) -> Floats:
     """log p(x | k) of rows in which only these columns are known, shape (n, K): the log joint without the prior."""
-    with model._speaking():
-        rows = rows_of({name: values.tolist() for name, values in columns.items()})
-        return np.asarray(model._answer(rows, "joint", model._parameters(), np.zeros(len(model.classes_))))
+    predictor: Predictor = model.predictor_
+    return predictor.likelihood(predictor.read(rows_of({name: values.tolist() for name, values in columns.items()})))
 
 
 def _few_levels(panel: Panel) -> Panel:

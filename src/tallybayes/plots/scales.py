@@ -49,23 +49,23 @@ def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, An
     shown = X if X is not None else Columns(model.sample(1000, random_state=0)[0])
     names = [schema.name(j) for j in range(schema.d)]
     given = [None if row.get(name) is None or row[name] != row[name] else row[name] for name in names]
-    block = model._groups[0].distribution
+    fitted = model.predictor_.fitted
+    block = fitted.terms[0].distribution
     linear = isinstance(block, GaussianBlock) and block.linear
     if linear:
         labels = model.classes_.tolist()
         a, b = model.boundary(labels[k], labels[l])
-        p = model._parameters()
-        middle = np.exp(p.log_prior) @ p.parts[0]["mean"]
+        middle = np.exp(fitted.prior) @ fitted.terms[0].params["mean"]
         start = float(b + a @ middle)
     else:
         _check_sum(model, k, l, names)
-        prior = model._start(model._parameters())
+        prior = model.predictor_.start
         start = float(prior[k] - prior[l])
 
     def points(j: int, values: Any) -> Floats:
         if linear:
             return np.asarray(a[j] * (np.asarray(values, dtype=np.float64) - middle[j]))
-        log_p = model._beta * log_likelihood(model, {names[j]: np.asarray(values)})
+        log_p = model.predictor_.manner.beta * log_likelihood(model, {names[j]: np.asarray(values)})
         with np.errstate(invalid="ignore"):
             found = log_p[:, k] - log_p[:, l]
         return np.where(np.isnan(found), 0.0, found)

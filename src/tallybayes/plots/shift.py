@@ -10,12 +10,12 @@ import numpy as np
 
 from tallybayes.errors import OptionError
 from tallybayes.estimators.loss import read_loss
-from tallybayes.parameters import check_priors
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
 from tallybayes.plots.tables import Floats, container_of, is_ours
+from tallybayes.priors import check_priors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +128,7 @@ def _under_prior(model: Any, plane: Plane, prior: Any) -> Floats:
         raise OptionError(
             f"Priors can be exchanged in models of tallybayes; a {type(model).__name__} does not tell its own."
         )
-    old = model._parameters().log_prior
+    old = model.predictor_.fitted.prior
     if not np.isfinite(old).all():
         raise OptionError("A class has prior 0 in this model; its evidence is gone, and no other prior brings it back.")
     with np.errstate(divide="ignore"):

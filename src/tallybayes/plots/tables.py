@@ -29,7 +29,7 @@ def container_of(model: Any) -> str:
 def require_ours(model: Any, what: str) -> None:
     if not is_ours(model):
         raise OptionError(f"{what} is for models of tallybayes; got a {type(model).__name__}.")
-    model._require_fit()
+    _ = model.fitted_  # raises if there is none
 
 
 def classes_of(model: Any) -> Array:

@@ -6,19 +6,22 @@ import numpy as np
 
 from tallybayes.distributions.base import Params
 from tallybayes.distributions.ensemble import Ensemble
+from tallybayes.fitted import Fitted
 from tallybayes.schema import Schema
-from tallybayes.tally import Tally
 
 SHOWN = 12  # columns
 
 
-def describe(ensemble: Ensemble, p: Params, total: Tally, schema: Schema) -> str:
-    (s,) = total.stats
+def describe(fitted: Fitted) -> str:
+    """What a fitted BayesClassifier counted and chose; fitted: with parameters."""
+    (term,), schema = fitted.terms, fitted.schema
+    ensemble, p, s = term.distribution, term.params, term.sums
+    assert isinstance(ensemble, Ensemble)
     contexts = int((ensemble.child < 0).sum())
     naive = sum(part.planes for part in ensemble.named_parts if part.name == "naive")
     most = int(np.diff(ensemble.parent_start)[ensemble.child >= 0].max(initial=0))
     lines = [
-        f"{total.weight.sum():g} rows, {schema.d} columns, {total.K} classes; four passes over the first rows (cuts, "
+        f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes; four passes over the first rows (cuts, "
         "levels, pairs, chains), one over all that came later.",
         f"Counted: {ensemble.networks} network{'s' * (ensemble.networks != 1)} with up to {most} super-parents"
         + (f", {contexts} contexts" if contexts else "")

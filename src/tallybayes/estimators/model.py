@@ -1,0 +1,212 @@
+"""What every classifier of this library holds: one Fitted, and what is made of it when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import ModelFileError, OptionError
+from tallybayes.estimators.contract import BaseEstimator, not_fitted
+from tallybayes.fitted import Fitted
+from tallybayes.plan import Term
+from tallybayes.predictor import Manner, Predictor
+from tallybayes.schema import Kind, Schema
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class Held:
+    """What was learned, and what was made of it: with parameters, compiled, opened for single rows."""
+
+    __slots__ = ("door", "estimated", "fitted", "predictor")
+
+    def __init__(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+        self.fitted, self.estimated = fitted, estimated
+        self.predictor: Predictor | None = None
+        self.door: Any = None
+
+
+class Model(BaseEstimator):  # type: ignore[misc]
+    """Holds a fitted model; subclasses say which distributions, and what can be asked.
+
+    A fitted model changes in one place, `_hold`: a call that fails before changes nothing.
+    """
+
+    classes_: Array
+    n_features_in_: int
+    feature_names_in_: Array
+    tempered: bool = False
+    temperature_: float
+    _held: Held
+    _lock: RLock
+    _unseen = "ignore"
+    _can_be_other = True  # unseen='other' is a choice
+
+    # --- what a subclass decides -------------------------------------------------------------------------------
+
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        """Which distribution looks after which columns."""
+        raise NotImplementedError
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        """The same for more rows, after these: with the parameters as they are now."""
+        return self._choose(fitted.schema)
+
+    def _kind(self) -> Kind:
+        """The kind of a numeric column of which nothing else is known."""
+        return "real"
+
+    def _given_schema(self) -> Any:
+        return None
+
+    def _prior(self) -> Any:
+        """None, 'uniform', 'laplace', one number per class, or a function of the classes' weights."""
+        return None
+
+    def _start(self, log_prior: Floats) -> Floats:
+        """What the log joint starts from."""
+        return log_prior
+
+    def _at_once(self, fitted: Fitted) -> bool:  # noqa: ARG002
+        """Whether parameters are estimated while learning, or only when they are first asked for."""
+        return True
+
+    def _check_options(self) -> None:
+        """Raises OptionError if a parameter is outside what is allowed."""
+        if not isinstance(self.tempered, bool | np.bool_):
+            raise OptionError(f"tempered must be True or False; got {self.tempered!r}.")
+
+    # --- what is held ------------------------------------------------------------------------------------------
+
+    @property
+    def fitted_(self) -> Fitted:
+        """The model as data: schema, classes, and the sums of each term. What files hold and machines send."""
+        self._require_fit()
+        return self._held.fitted
+
+    @property
+    def predictor_(self) -> Predictor:
+        """The model made for answering, with its parameters (``predictor_.fitted``): compiled once, never saved."""
+        self._require_fit()
+        held, manner = self._held, self._manner()
+        if held.predictor is None:
+            held.estimated = held.estimated or self._estimated(held.fitted)
+            held.predictor = Predictor(held.estimated, self._start(held.estimated.prior), manner)
+        elif held.predictor.manner != manner:
+            held.predictor = held.predictor.in_manner(manner)
+        return held.predictor
+
+    @property
+    def schema_(self) -> Schema:
+        """What each column is: name, kind, levels, cuts. Print it."""
+        self._require_attribute("schema_")
+        return self.fitted_.schema
+
+    @property
+    def class_count_(self) -> Floats:
+        """The weight of the rows of each class."""
+        self._require_attribute("class_count_")
+        return self.fitted_.weight.copy()
+
+    @property
+    def _beta(self) -> float:
+        """How many times the log-likelihood counts."""
+        beta: float = self.__dict__.get("temperature_", 1.0)
+        return beta
+
+    def _manner(self) -> Manner:
+        return Manner(self._beta, self._unseen, self._can_be_other, type(self).__name__)
+
+    def _parameters(self) -> Fitted:
+        """What was learned, with its parameters."""
+        return self.predictor_.fitted
+
+    def _estimated(self, fitted: Fitted) -> Fitted:
+        if not fitted.weight.sum() > 0:
+            raise not_fitted(
+                f"This {type(self).__name__} has forgotten every row it learned, or was made empty. Fit it again, or "
+                "let it learn rows."
+            )
+        return fitted.estimate(self._prior())
+
+    def _keep(self, fitted: Fitted) -> None:
+        """Takes over what was learned, after its parameters could be read."""
+        at_once = self._at_once(fitted) and fitted.weight.sum() > 0
+        self._hold(fitted, fitted.estimate(self._prior()) if at_once else None)
+
+    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+        """The one place where a fitted model changes."""
+        self._held = Held(fitted, estimated)
+        self._drop_left_out()  # now there are other rows
+        self.classes_ = fitted.classes
+        self.n_features_in_ = fitted.schema.d
+        if fitted.schema.names is not None:
+            self.feature_names_in_ = np.array(fitted.schema.names, dtype=object)
+        elif "feature_names_in_" in self.__dict__:
+            del self.feature_names_in_
+
+    def _drop_left_out(self) -> None:
+        for stale in ("loo_log_proba_", "loo_score_"):
+            self.__dict__.pop(stale, None)
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """One writer at a time: what several threads teach one model is all learned."""
+        lock: RLock = self.__dict__.setdefault("_lock", RLock())
+        with lock:
+            yield
+
+    def copy(self) -> Self:
+        """A model of its own that knows the same.
+
+        Returns
+        -------
+        copy : estimator
+            What either learns from now on, the other does not.
+        """
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__getstate__())
+        return twin
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays and plain values: what is compiled is compiled again when needed."""
+        state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
+        if "_held" in state:
+            self._held.door = None  # it writes into the sums, which the two now share
+            state["_held"] = Held(self.fitted_, self._held.estimated)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_tally" in state:
+            raise ModelFileError(
+                f"This pickle of a {type(self).__name__} was made by tallybayes 0.1, whose pickles later versions do "
+                "not read. Load it with that version and write a model file: tallybayes.save(model, path)."
+            )
+        super().__setstate__(state)
+
+    def _fitted(self) -> bool:
+        return "_held" in self.__dict__
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted()
+
+    def _require_fit(self) -> None:
+        if "_held" not in self.__dict__:
+            raise not_fitted(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+
+    def _require_attribute(self, name: str) -> None:
+        """Before the fit, a fitted attribute does not exist."""
+        if not self._fitted():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")

@@ -1,0 +1,237 @@
+"""Fitted: a whole model as data. What files hold, what machines send each other, what every mode of learning adds to.
+
+fit(A ∪ B) = fit(A) + fit(B). Sums are raw: smoothing, floors, shrinkage and priors enter in `estimate` and are never
+put back, so that adding and taking away stay exact. Knows no scikit-learn, no file, no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.distributions.base import Context, spread, subtract
+from tallybayes.errors import MergeError, listing
+from tallybayes.labels import positions, union
+from tallybayes.plan import Term, named, same_shape
+from tallybayes.priors import log_prior
+from tallybayes.rows import Rows
+from tallybayes.schema import Levels, Schema
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Starts = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learned.
+
+    closed: classes were declared, and another label is an error. log_prior: None until the parameters are estimated.
+    """
+
+    schema: Schema
+    classes: Array
+    weight: Floats
+    terms: tuple[Term, ...]
+    closed: bool = False
+    log_prior: Floats | None = None
+
+    @property
+    def K(self) -> int:
+        return len(self.classes)
+
+    @property
+    def prior(self) -> Floats:
+        """log_prior, where parameters are estimated."""
+        assert self.log_prior is not None
+        return self.log_prior
+
+    def term_of(self, j: int) -> tuple[Term, int]:
+        """Who looks after column j, and its place there."""
+        term = next(t for t in self.terms if j in t.columns)
+        return term, term.columns.index(j)
+
+    def sizes(self) -> dict[int, int]:
+        """How many codes each column has had whose codes are not those of cuts."""
+        return {j: size for term in self.terms for j, size in _code_counts(term).items() if j not in self.schema.cuts}
+
+    def context(self, term: Term) -> Context:
+        """Labels, or intervals for a distribution of cut columns: those exist whether or not a value fell into them."""
+        cut = self.schema.cuts if term.distribution.needs in ("cuts", "codes") else ()
+        schema = self.schema
+        return Context(
+            self.weight,
+            [schema.cuts[j].intervals if j in cut else schema.levels.get(j) for j in term.columns],
+        )
+
+    # --- sums --------------------------------------------------------------------------------------------------
+
+    def add(self, other: Fitted) -> Fitted:
+        """The two together; other: counted with this one's schema, or one that has grown from it."""
+        return replace(self._combined(other, 1), schema=other.schema)
+
+    def subtract(self, other: Fitted) -> Fitted:
+        """What is left without the other; ForgetError if that had more of something."""
+        left = self._combined(other, -1)
+        if not self.closed and (left.weight == 0).any():
+            left = left.reclass(left.classes[left.weight > 0])
+        return left
+
+    def _combined(self, other: Fitted, sign: int) -> Fitted:
+        classes = union(self.classes, other.classes)
+        a, b = self.reclass(classes), other.reclass(classes)
+        theirs = {t.columns: t.sums for t in b.terms}
+        terms = tuple(_raw(t, t.distribution.combine(t.sums, theirs[t.columns], sign)) for t in a.terms)
+        weight = a.weight + b.weight if sign > 0 else subtract(a.weight, b.weight)
+        return replace(self, classes=classes, weight=weight, terms=terms, log_prior=None)
+
+    def scale(self, factor: float) -> Fitted:
+        """Every row learned so far counts `factor` times as much."""
+        terms = tuple(_raw(t, t.distribution.scale(t.sums, factor)) for t in self.terms)
+        return replace(self, weight=self.weight * factor, terms=terms, log_prior=None)
+
+    def reclass(self, classes: Array) -> Fitted:
+        """The same sums over another set of classes."""
+        if np.array_equal(self.classes, classes):
+            return replace(self, classes=classes)
+        to, K = positions(self.classes, classes).tolist(), len(classes)
+        terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, K)) for t in self.terms)
+        return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
+
+    def merge(self, other: Fitted) -> Fitted:
+        """Both together, as if all rows had been learned here."""
+        schema = union_schema(self, other)
+        if not same_shape(self.terms, other.terms):
+            raise MergeError(
+                "The two models use different distributions, or count different combinations, for their columns."
+            )
+        both = self.relevel(schema).add(other.relevel(schema))
+        return replace(both, closed=self.closed and other.closed)
+
+    def relevel(self, schema: Schema) -> Fitted:
+        """The same counts under a schema that numbers the levels in another order."""
+        terms = []
+        for term in self.terms:
+            counts = _code_counts(term)
+            maps = [
+                None if j in self.schema.cuts else _level_map(self.schema.levels.get(j), schema.levels.get(j), size)
+                for j, size in counts.items()
+            ]
+            terms.append(_raw(term, term.distribution.relevel(term.sums, maps)) if counts else term)
+        return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
+
+    def with_terms(self, terms: Sequence[Term]) -> Fitted:
+        """The same sums, to be read with the options that the distributions of these terms have."""
+        sums = {t.columns: t.sums for t in self.terms}
+        return replace(self, terms=tuple(_raw(t, sums[t.columns]) for t in terms), log_prior=None)
+
+    # --- parameters --------------------------------------------------------------------------------------------
+
+    def estimate(self, priors: Any) -> Fitted:
+        """With parameters read from the sums, and a class prior as asked for (see priors.py)."""
+        terms = []
+        for term in self.terms:
+            with named(self.schema, term.columns):
+                terms.append(replace(term, params=term.distribution.estimate(term.sums, self.context(term))))
+        return replace(self, terms=tuple(terms), log_prior=log_prior(self.weight, self.classes, priors))
+
+    def left_out(self, rows: Rows, priors: Any, starts: Starts) -> tuple[Floats, Floats]:
+        """(n, K) each: the log prior and log P(x | class) without the row itself, the latter up to a term that all
+        classes share. NaN for a row without which its class has none.
+
+        rows: learned before. priors: as for `estimate`; starts: what the log joint starts from, given the log prior.
+        A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
+        with all rows (cuts, structure, strengths of back-off, bandwidths, shrinkage, a given prior) stays.
+        """
+        y = rows.classes_of_rows
+        unit = np.ones(rows.n) if rows.w is None else np.minimum(rows.w, 1.0)
+        unit = np.where(y < 0, 0.0, unit)
+        label = np.maximum(y, 0).astype(np.int32)
+        own = self.weight[label]
+        last = (unit > 0) & (own - unit <= 1e-9 * own)
+        unit = np.where(last, 0.0, unit)
+        pairs, which = np.unique(np.column_stack([label, unit]), axis=0, return_inverse=True)
+        begin = np.empty((len(pairs), self.K))
+        for i, (k, u) in enumerate(pairs.tolist()):
+            weight = self.weight.copy()
+            weight[int(k)] -= u
+            begin[i] = starts(log_prior(weight, self.classes, priors))
+        prior = begin[which.reshape(-1)]
+        likelihood = np.zeros((rows.n, self.K))
+        for t in self.terms:
+            with named(self.schema, t.columns):
+                likelihood += t.distribution.left_out(rows.of(t), label, unit, t.sums, t.params, self.context(t))
+        prior[last], likelihood[last] = np.nan, np.nan
+        return prior, likelihood
+
+
+def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = False) -> Fitted:
+    """The sums of rows whose classes are numbered as `classes` are."""
+    y, K, counted = rows.classes_of_rows, len(classes), []
+    for term in terms:
+        with named(rows.schema, term.columns, rows.who):
+            counted.append(_raw(term, term.distribution.add(rows.of(term), y, rows.w, K)))
+    return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), closed)
+
+
+def _raw(term: Term, sums: Any) -> Term:
+    """The term with these sums; parameters that others had are no longer its own."""
+    return replace(term, sums=sums, params=None)
+
+
+def _code_counts(term: Term) -> dict[int, int]:
+    """How many codes each column of a term has; columns that stay numbers come last, and have none."""
+    sizes = term.distribution.sizes(term.sums)
+    return {} if sizes is None else dict(zip(term.columns, sizes.tolist(), strict=False))
+
+
+def _level_map(own: Levels | None, shared: Levels | None, size: int) -> list[int] | None:
+    if shared is None:
+        return None
+    index = shared.index()
+    labels = range(size) if own is None else own.labels
+    return [index[label] for label in labels]
+
+
+def union_schema(one: Fitted, two: Fitted) -> Schema:
+    """One schema for two models: the first one's levels first, then what only the other has. Cuts must be the same."""
+    a, b = one.schema, two.schema
+    _same_columns(a, b)
+    sizes_a, sizes_b = one.sizes(), two.sizes()
+    levels = {}
+    for j in sorted(set(a.levels) | set(b.levels)):
+        first, second = _levels(a, j, sizes_a), _levels(b, j, sizes_b)
+        joined = first.extend(second.labels)
+        levels[j] = joined.extend([second.labels[c] for c in sorted(second.declared)], declared=True)
+    return replace(a, levels=levels)
+
+
+def _levels(schema: Schema, j: int, sizes: Mapping[int, int]) -> Levels:
+    """The levels of a column; where its codes are its labels, 0, 1, 2, …"""
+    return schema.levels[j] if j in schema.levels else Levels(tuple(range(sizes.get(j, 0))))
+
+
+def _same_columns(a: Schema, b: Schema) -> None:
+    if a.d != b.d or a.names != b.names:
+        only = sorted(set(a.names or ()) ^ set(b.names or ()))
+        if a.names and b.names and not only:
+            raise MergeError("The two models have the same columns in another order. Fit both on one order.")
+        what = f"Columns only in one of them: {listing(only)}." if only else f"{a.d} and {b.d} columns."
+        raise MergeError(f"The two models were fitted on different columns. {what}")
+    if a.kinds != b.kinds:
+        j = next(i for i in range(a.d) if a.kinds[i] != b.kinds[i])
+        raise MergeError(
+            f"Column {a.name(j)!r} is {a.kinds[j]} in one model and {b.kinds[j]} in the other. Give both the same "
+            "schema."
+        )
+    for j, cuts in a.cuts.items():
+        if j not in b.cuts or not np.array_equal(cuts.points, b.cuts[j].points):
+            raise MergeError(
+                f"Column {a.name(j)!r} was cut at different points in the two models, and counts of intervals cannot "
+                "be cut again. Fit the second one with schema=first.schema_, so that both use the same cuts."
+            )

@@ -1,0 +1,123 @@
+"""Predictor: a fitted model made for answering. Compiled once, kept beside the model, never saved.
+
+What every way of asking holds: `predict_proba` and its like, one row at a time, and whatever answers elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
+from tallybayes.fitted import Fitted
+from tallybayes.plan import Term, named
+from tallybayes.rows import Rows, read_rows
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a model answers, besides what it learned.
+
+    beta: how many times the log-likelihood counts. unseen: what becomes of a category never met: 'ignore', 'other' or
+    'error'; can_be_other: whether 'other' may be advised. who: what messages call the model.
+    """
+
+    beta: float = 1.0
+    unseen: str = "ignore"
+    can_be_other: bool = True
+    who: str = "this model"
+
+
+class Predictor:
+    """Reads rows as the model does, and answers for them."""
+
+    def __init__(self, fitted: Fitted, start: Floats, manner: Manner) -> None:
+        """fitted: with parameters. start: what the log joint starts from, for all rows."""
+        self.fitted, self.start, self.manner = fitted, start, manner
+        self._terms: tuple[Term, ...] = tuple(
+            replace(t, params=t.distribution.compile(t.params, fitted.context(t))) for t in fitted.terms
+        )
+        self._sizes: Mapping[int, int] = fitted.sizes()
+
+    def in_manner(self, manner: Manner) -> Predictor:
+        """The same, answering in another manner."""
+        twin = copy(self)
+        twin.manner = manner
+        return twin
+
+    def read(self, X: Any) -> Rows:
+        """A table as this model reads it."""
+        return read_rows(X, self.fitted.schema, self._terms, self._sizes, self.manner.who)
+
+    def answer(self, rows: Rows, how: str, start: Floats | None = None) -> Any:
+        """joint, log_proba, proba, best or evidence of each row; start: in the place of the model's own.
+
+        log prior + β log P(x | class) = β (log prior / β + log P(x | class))
+        """
+        beta, start = self.manner.beta, self.start if start is None else start
+        if beta == 1 or how == "evidence":  # log p(x) is a statement about rows, not about classes
+            return self._scored(rows, how, start)
+        if how in ("joint", "best"):
+            found = self._scored(rows, how, start / beta)
+            return beta * found if how == "joint" else found
+        log = scipy.special.log_softmax(beta * self._scored(rows, "log_proba", start / beta), axis=1)
+        return np.exp(log) if how == "proba" else log
+
+    def likelihood(self, rows: Rows) -> Floats:
+        """log P(x | class), (n, K), without prior or temperature."""
+        found: Floats = self._scored(rows, "joint", np.zeros(self.fitted.K))
+        return found
+
+    def terms(self, rows: Rows) -> Floats:
+        """(n, columns, K): what each column adds to the log joint, the temperature included."""
+        K, schema = self.fitted.K, self.fitted.schema
+        out = np.empty((rows.n, schema.d, K))
+        for term in self._terms:
+            with named(schema, term.columns, rows.who):
+                out[:, list(term.columns)] = term.distribution.terms(rows.of(term), term.params, K)
+        if self.manner.beta != 1:
+            out *= self.manner.beta
+        return out
+
+    def _scored(self, rows: Rows, how: str, start: Floats) -> Any:
+        if start.ndim == 2 and len(start) != rows.n:
+            raise OptionError(f"priors are for {len(start)} rows; X has {rows.n}.")
+        if len(self._terms) == 1:
+            (term,) = self._terms
+            with named(self.fitted.schema, term.columns, rows.who):
+                whole = term.distribution.answer(rows.of(term), term.params, how, start)
+            if whole is not None:
+                return whole
+        scorer = _core.Scorer(rows.n, start)
+        for term in self._terms:
+            with named(self.fitted.schema, term.columns, rows.who):
+                term.distribution.score(scorer, rows.of(term), term.params)
+        try:
+            answer = getattr(scorer, how)()
+        except _core.BadValue:
+            with named(self.fitted.schema, self._terms[scorer.refused].columns, rows.who):
+                raise
+        self._tell_unseen([self._terms[part].columns[col] for part, col in scorer.unseen()])
+        return answer
+
+    def _tell_unseen(self, columns: list[int]) -> None:
+        """Says which columns held a category never met: a warning, or an error if that was asked for."""
+        if not columns or self.manner.unseen == "other":
+            return
+        names = listing([self.fitted.schema.name(j) for j in columns])
+        other = OTHER if self.manner.can_be_other else ""
+        met = f"Categories that were not met while learning, in column(s) {names}"
+        if self.manner.unseen == "error":
+            raise TableError(f"{met}. unseen='ignore' leaves their factors out{other}.")
+        warn(f"{met}: their factors are left out. unseen='error' refuses them{other}.", UnseenCategoryWarning)

@@ -1,0 +1,98 @@
+"""Rows: a table read, aligned and encoded once, with the class and weight of each row. The only way in.
+
+Learning, forgetting, asking, explaining, leaving out, EM: all of them take Rows, and none reads a table by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.encode import Data
+from tallybayes.errors import warn
+from tallybayes.plan import Term, named
+from tallybayes.schema import Schema, align
+from tallybayes.source import Table, read_table
+from tallybayes.target import Target
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as the distributions read them.
+
+    table: aligned with the schema. schema: with the levels that the rows brought, if they are to be learned. data: by
+    the columns of a term. y: the class of each row by number, −1 where it does not count; w: None if all weigh 1. who:
+    what messages call the model.
+    """
+
+    table: Table
+    schema: Schema
+    data: Mapping[tuple[int, ...], Data]
+    y: Labels | None = None
+    w: Floats | None = None
+    who: str = "this model"
+
+    @property
+    def n(self) -> int:
+        return self.table.n
+
+    def of(self, term: Term) -> Data:
+        """What the distribution of a term reads."""
+        return self.data[term.columns]
+
+    def labelled(self, y: Labels, w: Floats | None) -> Rows:
+        return replace(self, y=y, w=w)
+
+    def of_target(self, target: Target) -> Rows:
+        return replace(self, y=target.y, w=target.w)
+
+    @property
+    def classes_of_rows(self) -> Labels:
+        """y, where there must be one."""
+        assert self.y is not None
+        return self.y
+
+
+def read_rows(
+    X: Any, schema: Schema, terms: Sequence[Term], sizes: Mapping[int, int], who: str, grow: bool = False
+) -> Rows:
+    """A table as a model reads it that was fitted before; who: what messages call the model.
+
+    sizes: how many codes columns without a dictionary have had so far. grow: labels not met before are appended to the
+    schema of the rows.
+    """
+    return encode_rows(aligned(read_table(X), schema, who), schema, terms, sizes, who, grow)
+
+
+def aligned(table: Table, schema: Schema, who: str) -> Table:
+    """The table in the schema's order, with a word where only one of the two has names."""
+    if table.container != "rows" and table.csr is None and (table.names is None) != (schema.names is None):
+        has, had = ("has", "without") if table.names is not None else ("does not have valid", "with")
+        warn(f"X {has} feature names, but {who} was fitted {had} feature names", UserWarning)
+    return align(table, schema, who)
+
+
+def encode_rows(
+    table: Table, schema: Schema, terms: Sequence[Term], sizes: Mapping[int, int], who: str, grow: bool
+) -> Rows:
+    """The data of every term, from an aligned table."""
+    data: dict[tuple[int, ...], Data] = {}
+    for term in terms:
+        with named(schema, term.columns, who):
+            data[term.columns], schema = term.distribution.encode(table, schema, term.columns, grow, sizes)
+    return Rows(table, schema, data, who=who)
+
+
+def cut_columns(table: Table, schema: Schema, terms: Sequence[Term], target: Target) -> Schema:
+    """The schema with cuts for the columns that need them and have none yet."""
+    for term in terms:
+        with named(schema, term.columns):
+            schema = term.distribution.learn_cuts(table, schema, term.columns, target.y, target.w, len(target.classes))
+    return schema
