@@ -67,7 +67,7 @@ class BayesClassifier(TallyClassifier):
         As for TAN.
     alpha : float, default=1.0
         Laplace's correction, of smoothing='laplace'.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         None counts the classes, and adds half a row to each.
     unseen : {'ignore', 'error'}, default='ignore'
         What to do at predict with a category never met.
@@ -346,5 +346,5 @@ def _columns(s: Stats, total: Tally, data: Coded, ordered: NDArray[np.bool_]) ->
     return Columns(np.ascontiguousarray(single), sizes, ordered, missing, total.weight, order)
 
 
-def _smoothed(t: Tally) -> Floats:
-    return np.exp(smooth_prior(t.weight))
+def _smoothed(weight: Floats) -> Floats:
+    return np.exp(smooth_prior(weight))

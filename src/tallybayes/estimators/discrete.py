@@ -93,7 +93,7 @@ class MultinomialNB(_Counts):
         False raises alpha to 1e-10 where it is below.
     fit_prior : bool, default=True
         False: all classes equally likely.
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
@@ -136,7 +136,7 @@ class ComplementNB(_Counts):
     force_alpha : bool, default=True
     fit_prior : bool, default=True
         False: all classes equally likely in class_log_prior_, score_samples and sample. The rule itself has no prior.
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
         If given, its logarithm is added.
     norm : bool, default=False
         Divide the weights of each class by their sum.
@@ -198,7 +198,7 @@ class BernoulliNB(_Discrete):
     binarize : float or None, default=0.0
         A number above this is a yes; None takes the table as it is (0 or 1).
     fit_prior : bool, default=True
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
@@ -247,7 +247,7 @@ class CategoricalNB(_Discrete):
         0: no correction; 1: Laplace.
     force_alpha : bool, default=True
     fit_prior : bool, default=True
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
     min_categories : int or array (features,), default=None
         At least this many categories per feature.
     unseen : {'ignore', 'other', 'error'}, default='ignore'

@@ -43,7 +43,7 @@ class GaussianDiscriminant(Preset):
         'spherical', where nothing is left to shrink.
         'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
         learned; it stays when more rows are added.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Enters the intercept only.
     ddof : {0, 1}, default=0
         Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).

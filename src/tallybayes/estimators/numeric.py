@@ -20,7 +20,7 @@ class GaussianNB(Preset):
 
     Parameters
     ----------
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     var_smoothing : float, default=1e-9
         This part of each feature's own overall variance is added to its variances.
     ddof : {0, 1}, default=0
@@ -93,7 +93,7 @@ class PoissonNB(Preset):
     ----------
     alpha : float, default=1.0
         Adds this many rows with the feature's overall mean to each class.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
@@ -145,7 +145,7 @@ class KernelNB(Preset):
     ----------
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
         'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tallybayes.errors import LabelError, OptionError, listing
 from tallybayes.labels import positions, read_labels
 from tallybayes.structures.graph import parents_of
-from tallybayes.tally import Tally
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -164,9 +163,9 @@ def find_outputs(targets: Any, columns: Sequence[Any], n: int, classes: Any = No
 
 
 def counted_prior(outputs: Outputs, arrows: Sequence[tuple[str, str]], alpha: float) -> Any:
-    """What `priors` is for several outputs: read from the tally."""
+    """What `priors` is for several outputs: read from the weights of the classes."""
 
-    def prior(tally: Tally) -> Floats:
-        return outputs.prior(tally.weight, arrows, alpha)
+    def prior(weight: Floats) -> Floats:
+        return outputs.prior(weight, arrows, alpha)
 
     return prior

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes import shift
 from tallybayes.errors import OptionError, TableError, is_number
 from tallybayes.parameters import Parameters, log_prior
+from tallybayes.priors import plain
 
 if TYPE_CHECKING:
     from tallybayes.tally import Tally
@@ -71,14 +72,16 @@ class Priors:
     def with_prior(self, priors: Any) -> Self:
         """A copy of this model under another class prior: what fit with that prior would have given, without fitting.
 
-        priors: an array in the order of classes_, a dict by label, 'uniform', 'laplace', or None (as counted). A prior
-        of 0 rules a class out. Options that were chosen on the data ('auto') stay as they are.
+        priors: an array in the order of classes_, a dict, a pandas Series or a table of labels and shares (what
+        value_counts gives) by label, 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
+        Options that were chosen on the data ('auto') stay as they are.
         """
         self._require_fit()
         found = log_prior(self._tally, priors)
         twin = self.copy()
         twin._drop_left_out()  # it was by another prior
-        twin._take_prior(priors if priors is None or isinstance(priors, str | dict) else np.array(priors))
+        kept = plain(priors)
+        twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
         twin._model = replace(self._parameters(), log_prior=found)
         return twin
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from tallybayes.errors import OptionError
 from tallybayes.estimators.loss import read_loss
-from tallybayes.parameters import check_priors
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
 from tallybayes.plots.tables import Floats, container_of, is_ours
+from tallybayes.priors import check_priors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
