@@ -155,7 +155,7 @@ def check_priors(priors: Any, classes: Array) -> Floats:
 
 
 def plain(priors: Any) -> Any:
-    """A prior as it is kept and stored: a table of labels as a dict, a Series without them as an array, others as are."""
+    """A prior as it is kept and stored: a table of labels as a dict, a Series without them as an array."""
     found = labelled(priors, [])
     if found is not None:
         return found
