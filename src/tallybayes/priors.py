@@ -96,7 +96,7 @@ def log_prior(weight: Floats, classes: Array, priors: Any) -> Floats:
         found = priors(weight)
     elif isinstance(priors, str):
         if priors == "uniform":
-            found = np.full(K, 1.0 / K)
+            found = np.ones(K) / K
         elif priors == "laplace":
             found = (weight + 1.0) / (weight.sum() + K)
         else:

@@ -10,13 +10,20 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
 from tallybayes.distributions.categorical import split
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import OptionError, TableError, is_number
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters, log_priors
 from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
+
+
+def check_flags(**given: Any) -> None:
+    """Raises OptionError for what is neither True nor False: anything else would be taken for one of them."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise OptionError(f"{name} must be True or False; got {value!r:.80}.")
 
 
 class _Discrete(Preset):
@@ -36,8 +43,15 @@ class _Discrete(Preset):
         self.class_prior = priors
         self.fit_prior = self.fit_prior or priors is None
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flags(force_alpha=self.force_alpha, fit_prior=self.fit_prior)
+
     def _alpha(self, d: int) -> Any:
-        a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
+        try:
+            a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
+        except (TypeError, ValueError):
+            raise OptionError(f"alpha must be a number, or one for each feature; got {self.alpha!r:.80}.") from None
         if isinstance(a, np.ndarray) and a.shape != (d,):
             raise OptionError(
                 f"When alpha is an array, it should contains `n_features`. Got {a.size} elements instead of {d}."
@@ -167,8 +181,12 @@ class ComplementNB(_Counts):
         self.norm = norm
         self.tempered = tempered
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flags(norm=self.norm)
+
     def _distribution(self, d: int) -> Distribution:
-        return Complement(self._alpha(d), self.norm)
+        return Complement(self._alpha(d), bool(self.norm))
 
     @property
     def feature_all_(self) -> Floats:
@@ -225,6 +243,11 @@ class BernoulliNB(_Discrete):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.tempered = tempered
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.binarize is not None and not is_number(self.binarize):
+            raise OptionError(f"binarize must be None or a finite number; got {self.binarize!r:.80}.")
 
     def _distribution(self, d: int) -> Distribution:
         return Threshold(self._alpha(d), 0.0 if self.binarize is None else float(self.binarize))

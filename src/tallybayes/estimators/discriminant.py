@@ -14,12 +14,12 @@ from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock, finite_rows
 from tallybayes.distributions.block_tally import dense
 from tallybayes.encode import Numbers
-from tallybayes.errors import MergeError, OptionError
+from tallybayes.errors import MergeError, OptionError, is_number
 from tallybayes.estimators import leave_one_out, left_out_axes
 from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset
 from tallybayes.parameters import Parameters
-from tallybayes.plan import Batch, Group, encode_batch, named
+from tallybayes.plan import Batch, Group, encode_batch, named, same_shape
 from tallybayes.schema import Schema
 from tallybayes.source import read_table
 from tallybayes.tally import Tally
@@ -115,6 +115,11 @@ class GaussianDiscriminant(Preset):
                 f"covariance='spherical' is where shrinkage ends: nothing is left to shrink; got shrinkage="
                 f"{o['shrinkage']!r}. Leave it out, or use covariance='full' or 'diagonal'."
             )
+        if is_number(o["tol"]) and o["tol"] > 1:
+            raise OptionError(
+                f"tol must be from 0 to 1 (what varies less, beside a standard deviation of 1, does not vary); "
+                f"got {o['tol']!r}."
+            )
         if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
             raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
         self._distribution(1)
@@ -165,10 +170,12 @@ class GaussianDiscriminant(Preset):
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self._refuse_if_it_needs_all_rows()
+        self._refuse_if_it_counts_otherwise()
         return super().forget(X, y, sample_weight)
 
     def merge(self, other: Any) -> Self:
         self._refuse_if_it_needs_all_rows()
+        self._refuse_if_it_counts_otherwise()
         if type(other) is type(self) and other._fitted() and self._fitted():
             mine, theirs = self._groups[0].distribution, other._groups[0].distribution
             if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
@@ -180,7 +187,19 @@ class GaussianDiscriminant(Preset):
 
     def decay(self, factor: float) -> Self:
         self._refuse_if_it_needs_all_rows()
+        self._refuse_if_it_counts_otherwise()
         return super().decay(factor)
+
+    def _refuse_if_it_counts_otherwise(self) -> None:
+        """As partial_fit does: what is left would be a model that its own parameters deny, and no file takes."""
+        if not self._fitted():
+            return
+        self._check_options()
+        if not same_shape(self._choose_again(self.schema_, self._groups), self._groups):
+            raise OptionError(
+                "A parameter that says what is counted was changed after the fit; the rows learned so far do not suit "
+                "it. Change it back, or fit again."
+            )
 
     def _refuse_if_it_needs_all_rows(self) -> None:
         block = self._groups[0].distribution if self._fitted() else None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.preset import Preset
 from tallybayes.schema import Kind
 
@@ -118,6 +118,11 @@ class PoissonNB(Preset):
         self.alpha = alpha
         self.priors = priors
         self.tempered = tempered
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not is_number(self.alpha) or self.alpha < 0:
+            raise OptionError(f"alpha must be a number of at least 0; got {self.alpha!r:.80}.")
 
     def _kind(self) -> Kind:
         return "count"
