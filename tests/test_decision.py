@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from hypothesis import given
@@ -161,6 +162,50 @@ def test_a_loss_by_labels() -> None:
     assert only.classes_.tolist() == ["bad", "good"]
 
 
+def test_a_loss_in_a_table_of_any_kind() -> None:
+    """Columns by name; rows by the index, by a column besides, or by place."""
+    columns = {"yes": [10.0, 0.0], "no": [0.0, 1.0]}
+    truth = [[0.0, 10.0], [1.0, 0.0]]
+    for loss in (pl.DataFrame(columns), pd.DataFrame(columns), pl.DataFrame(columns).to_arrow()):
+        model = decision(["no", "yes"], loss=loss)
+        assert model.loss_.tolist() == truth
+        assert model.answers_.tolist() == ["no", "yes"]
+        other = decision(["no", "yes"], loss=loss, answers=["pass", "stop"])
+        assert other.answers_.tolist() == ["pass", "stop"]
+        assert decision(["no", "yes"], amount_loss=loss).predict(P, amount=[9, 0, 0]).tolist() == ["yes", "no", "yes"]
+        np.testing.assert_array_equal(
+            decision(["no", "yes"]).conditional_risk(P, losses=loss), tb.conditional_risk(P, truth)
+        )
+    numbered = decision([0, 1], loss=pl.DataFrame({"1": [10.0, 0.0], "0": [0.0, 1.0]}))
+    assert numbered.loss_.tolist() == truth
+    named = {"answer": ["ask", "yes", "no"], "yes": [0.5, 0.0, 10.0], "no": [0.5, 1.0, 0.0]}
+    for loss in (pl.DataFrame(named), pd.DataFrame(named), pd.DataFrame(named).set_index("answer")):
+        model = decision(["no", "yes"], loss=loss)
+        assert model.loss_.tolist() == [*truth, [0.5, 0.5]]
+        assert model.answers_.tolist() == ["no", "yes", "ask"]
+
+
+def test_answers_without_a_loss_are_classes() -> None:
+    rows = [[0.9, 0.1], [0.5, 0.5], [0.2, 0.8]]
+    model = decision(["p", "q"], answers=["q", "p"])
+    assert model.predict(rows).tolist() == ["p", "q", "q"]
+    assert decision(["p", "q"], answers=["q"]).predict(rows).tolist() == ["q"] * 3
+    with pytest.raises(OptionError, match=re.escape("answers must be classes ('p', 'q'); got 'r'")):
+        decision(["p", "q"], answers=["q", "r"])
+
+
+def test_equal_risks_whatever_rounding_says() -> None:
+    proba = np.array([[0.6, 0.2, 0.2]])
+    loss = [[0.8, 0.3, 0.1], [0.6, 0.7, 0.3]]  # 0.56, to rounding, both
+    risk = tb.conditional_risk(proba, loss)[0]
+    assert risk[1] < risk[0]
+    assert decision(list("abc"), loss=loss, answers=["first", "second"]).predict(proba).tolist() == ["first"]
+    gains = np.array([[1.1e8, 2.2e8, -5.5e8 + 1], [0.0, 0.0, 1.0]])  # 0.2 both, one of them of much larger parts
+    assert np.diff(tb.conditional_risk(proba, gains)[0])[0] != 0
+    for rows in (gains, gains[::-1]):
+        assert decision(list("abc"), loss=rows, answers=["first", "second"]).predict(proba).tolist() == ["first"]
+
+
 def test_amounts() -> None:
     """Passing a fraud costs its amount, looking at a payment costs 5."""
     options = {"loss": {("look", ...): 5, ("pass", ...): 0}, "amount_loss": {("pass", "fraud"): 1}}
@@ -196,6 +241,12 @@ def test_amounts() -> None:
         ({"loss": [[0, "x"], [1, 0]]}, "loss must be an array of numbers"),
         ({"loss": [[0, 1j], [1, 0]]}, "loss must be an array of numbers"),
         ({"loss": np.zeros((4, 2, 2))}, "predict(X, losses=…)"),
+        (
+            {"loss": pl.DataFrame({"no": [0.0, 1.0], "maybe": [1.0, 0.0]})},
+            "names the truths 'no', 'maybe'; the classes",
+        ),
+        ({"loss": pd.DataFrame([[0, 1], [1, 0]], index=["a", "a"], columns=["no", "yes"])}, "each answer once"),
+        ({"answers": []}, "answers must be classes ('no', 'yes'); got none"),
         ({"loss": {}}, "from (answer, truth) to a number"),
         ({"loss": {"no": 1}}, "from (answer, truth) to a number"),
         ({"loss": {(..., ...): 1, ("ask", "no"): 1}, "amount_loss": {("ask", "?"): 1}}, "names (…, '?')"),

@@ -145,6 +145,31 @@ def test_one_class() -> None:
     np.testing.assert_allclose(found.log_joint, model.predict_joint_log_proba([[1.5]]))
     assert found.against("only").log_odds.tolist() == [[0.0]]
     assert model.explain().information.tolist() == [0.0]
+    far = model.explain([[9.0]])
+    assert far.text() == "'only' is the only class: P = 1, whatever the row holds"
+    assert (far.log_odds.tolist(), far.values.tolist()) == ([[np.inf]], [[[0.0]]])
+    np.testing.assert_allclose(far.log_joint, model.predict_joint_log_proba([[9.0]]))
+    assert "of 0 nats" in model.explain().text()
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"),
+    [(0.0, "0.5"), (3.0, "0.953"), (8.0, "0.9997"), (10.787, "0.99998"), (30.0, "1 − 9.4e-14"), (800.0, "1 − 10^-347")],
+)
+def test_a_probability_below_one_is_shown_as_such(x: float, shown: str) -> None:
+    """Log-odds of x: e^10.787 is 48,400."""
+    X = np.array([[-1.0], [0.0], [1.0], [0.0], [1.0], [2.0]]) - 0.5
+    model = tb.GaussianNB(variance="shared", var_smoothing=0.0).fit(X, [0, 0, 0, 1, 1, 1])
+    row = [[x * model.var_[0, 0]]]
+    found = model.explain(row)
+    assert found.log_odds[0, 1] == pytest.approx(x, abs=1e-9)
+    assert found.text(label=1).splitlines()[0].endswith(f"P = {shown}")
+    assert found.against(0).text(label=1).splitlines()[0].endswith(f"P = {shown}")
+
+
+def test_a_probability_of_one_is_one() -> None:
+    model = tb.GaussianNB(priors=[0.0, 1.0]).fit([[1.0], [2.0], [3.0], [4.0]], [0, 0, 1, 1])
+    assert model.explain([[1.0]]).text().splitlines()[0].endswith("P = 1")
 
 
 def test_another_prior_moves_the_prior_only() -> None:

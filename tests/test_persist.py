@@ -222,7 +222,7 @@ def test_a_schema_as_a_parameter() -> None:
     [
         (lambda x: x, "function"),
         (np.random.RandomState(0), "RandomState"),
-        (pd.Series([0.5, 0.5]), "Series"),
+        (pd.Index([0.5, 0.5]), "Index"),
         ({0: 0.5, 1: 1 + 2j}, "complex"),
         ({0: 0.5, (1, 2): 0.5}, "tuple"),
         (np.array([1 + 2j]), "complex128"),

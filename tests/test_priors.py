@@ -6,6 +6,9 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import tallybayes as tb
@@ -83,6 +86,76 @@ def test_labels_of_any_type_name_a_prior() -> None:
         np.testing.assert_allclose(model.class_prior_, [0.1, 0.9])
 
 
+BY_LABEL = {"c": 0.5, "a": 0.2, "b": 0.3}
+TABLES: list[Any] = [
+    pd.Series(BY_LABEL),
+    pd.Series(BY_LABEL.values(), index=pd.CategoricalIndex(list(BY_LABEL))),
+    pd.Series(BY_LABEL).rename_axis("y").reset_index(name="proportion"),
+    pl.DataFrame({"y": list(BY_LABEL), "proportion": list(BY_LABEL.values())}),
+    pa.table({"y": list(BY_LABEL), "proportion": list(BY_LABEL.values())}),
+    pd.Series(GIVEN),  # never given an index: numbered, not labelled
+    pl.Series(GIVEN),
+]
+
+
+@pytest.mark.parametrize("priors", TABLES)
+@pytest.mark.parametrize(
+    "make", [tb.GaussianNB, tb.LinearDiscriminantAnalysis, tb.TAN, lambda priors: tb.BernoulliNB(class_prior=priors)]
+)
+def test_tables_go_by_label(make: Any, priors: Any, tmp_path: Any) -> None:
+    """Given to the model, to with_prior and to the question, and after a file and more rows."""
+    model = make(priors=priors).fit(X, Y)
+    base = make(priors="uniform").fit(X, Y)
+    truth = make(priors=GIVEN).fit(X, Y).predict_proba(X)
+    moved = base.with_prior(priors)
+    tb.save(model, tmp_path / "model")
+    for found in (model, moved, tb.load(tmp_path / "model")):
+        np.testing.assert_allclose(found.predict_proba(X), truth, rtol=1e-12)
+    np.testing.assert_allclose(base.predict_proba(X, priors=priors), truth, rtol=1e-12)
+    for more in (model, moved):
+        more.partial_fit(X, Y)
+    again = make(priors=GIVEN).fit(np.tile(X, (2, 1)), np.tile(Y, 2)).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), again, rtol=1e-7)
+    np.testing.assert_allclose(moved.predict_proba(X), again, rtol=1e-7)
+
+
+def test_value_counts_of_other_rows() -> None:
+    """The most frequent class stands first in value_counts, whatever its place in classes_."""
+    y = np.array(["ill"] * 3 + ["well"] * 47)
+    model = tb.GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], ["ill", "ill", "well", "well"])
+    for shares in (pd.Series(y).value_counts(normalize=True), pl.Series("y", y).value_counts(normalize=True)):
+        np.testing.assert_allclose(model.with_prior(shares).class_prior_, [0.06, 0.94])
+        np.testing.assert_allclose(model.predict_proba([[np.nan]], priors=shares), [[0.06, 0.94]])
+    counts = pd.Series(y).value_counts()
+    with pytest.warns(UserWarning, match="Renormalizing"):
+        found = tb.LinearDiscriminantAnalysis(priors=counts).fit([[0.0], [1.0], [2.0], [3.5]], y[1:5])
+    np.testing.assert_allclose(found.priors_, [0.06, 0.94])
+
+
+def test_priors_of_each_row_go_by_label() -> None:
+    whole = tb.GaussianNB(priors="uniform").fit(X, [1, 1, 1, 0, 0, 2])
+    rows = np.array([GIVEN, [0.7, 0.2, 0.1]] * 3)
+    truth = whole.predict_proba(X, priors=rows)
+    mixed = {"2": rows[:, 2], "0": rows[:, 0], "1": rows[:, 1]}
+    for frame in (pd.DataFrame(mixed), pl.DataFrame(mixed), pa.table(mixed), pd.DataFrame(mixed).rename(columns=int)):
+        np.testing.assert_array_equal(whole.predict_proba(X, priors=frame), truth)
+    for wrong in (pl.DataFrame(mixed).rename({"2": "3"}), pl.DataFrame({"p": [0.5] * 6, "q": [0.5] * 6})):
+        with pytest.raises(OptionError, match="columns of priors must be the classes"):
+            whole.predict_proba(X, priors=wrong)
+
+
+def test_wrapped_models_take_priors_by_label() -> None:
+    y = [*Y[:5].tolist(), "c"]
+    shares = pd.Series(BY_LABEL)
+    inner = tb.GaussianNB(priors=shares)
+    semi, decided = tb.SemiSupervised(inner).fit(X, y), tb.BayesDecision(inner).fit(X, y)
+    for found in (semi.predict_proba([[np.nan]]), decided.predict_proba([[np.nan]])):
+        np.testing.assert_allclose(found, [GIVEN])
+    np.testing.assert_allclose(semi.predict_proba([[np.nan]], priors=shares), [GIVEN])
+    moved = inner.fit(X, y).adapt_prior(X)
+    np.testing.assert_allclose(moved.old_prior, GIVEN)
+
+
 @pytest.mark.parametrize(
     ("priors", "why"),
     [
@@ -94,6 +167,9 @@ def test_labels_of_any_type_name_a_prior() -> None:
         ([0.5, 0.5, float("nan")], "Priors must be non-negative"),
         ([0.5, 0.5, 0.5], "should be 1; got 1.5"),
         ({"a": 0.5, "b": 0.5}, "each class once"),
+        (pd.Series({"a": 0.5, "b": 0.5}), "each class once"),
+        (pd.Series(GIVEN, index=["a", "b", "b"]), "Each label may stand once"),
+        (pl.DataFrame({"y": ["a", "b", "d"], "p": GIVEN}), "['a', 'b', 'd'], the classes are ['a', 'b', 'c']"),
         ({"a": 0.5, "b": 0.3, "d": 0.2}, "['a', 'b', 'd'], the classes are ['a', 'b', 'c']"),
     ],
 )

@@ -248,3 +248,15 @@ def test_at_home_in_scikit_learn() -> None:
     for ask in ("predict", "predict_proba", "predict_log_proba", "score_samples"):
         with pytest.raises(NotFittedError):
             getattr(fresh, ask)(X)
+
+
+def test_rows_of_weight_zero_are_absent_from_what_is_climbed() -> None:
+    """With alpha=0 such a row may be impossible in its class, and 0 · −inf is no number."""
+    X = [["red"], ["red"], ["green"], ["green"], ["red"], ["green"]]
+    y = ["a", "a", "b", "b", "b", None]
+    w = [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
+    model = tb.SemiSupervised(tb.NaiveBayes(alpha=0.0)).fit(X, y, sample_weight=w)
+    without = tb.SemiSupervised(tb.NaiveBayes(alpha=0.0)).fit(X[:4] + X[5:], y[:4] + y[5:])
+    assert np.isfinite(model.loglik_).all()
+    np.testing.assert_allclose(model.loglik_, without.loglik_)
+    np.testing.assert_allclose(model.predict_proba(X), without.predict_proba(X))

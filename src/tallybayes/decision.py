@@ -77,24 +77,29 @@ class Losses:
             found = found + self.amount[:, None] * (P @ self.each.T)
         return np.asarray(found)
 
+    def size(self, P: Floats) -> Floats:
+        """Σ_j |λ[a, j]| P(j | x), the largest of a row: rounding is a fraction of it, however small the sum is."""
+        each = None if self.each is None else np.abs(self.each)
+        return np.asarray(Losses(np.abs(self.fixed), each, self.amount).risk(P).max(axis=1))
+
+    def chosen(self, P: Floats, reject: float | None) -> NDArray[np.int64]:
+        """The answer of least risk, the first of equals; one past the last where even that costs more than `reject`.
+
+        Chow's rule: a risk equal to the cost of rejecting is answered. Equal is to rounding: 1 − 0.7 is not 0.2 + 0.1.
+        """
+        risk, rounding = self.risk(P), ROUNDING * self.size(P)
+        least = risk.min(axis=1)
+        best: NDArray[np.int64] = (risk <= (least + rounding)[:, None]).argmax(axis=1)
+        if reject is not None:
+            best[least > reject + np.maximum(rounding, ROUNDING * abs(reject))] = risk.shape[1]
+        return best
+
     def realised(self, answer: NDArray[Any], truth: NDArray[Any]) -> Floats:
         """What each row's answer costs, given the class it was."""
         found = self.fixed[answer, truth] if self.fixed.ndim == 2 else self.fixed[np.arange(len(truth)), answer, truth]
         if self.each is not None and self.amount is not None:
             found = found + self.amount * self.each[answer, truth]
         return np.asarray(found)
-
-
-def chosen(risk: Floats, reject: float | None) -> NDArray[np.int64]:
-    """The answer of least risk, the first of equals; one past the last where even that costs more than `reject`.
-
-    Chow's rule: a risk equal to the cost of rejecting is answered. Equal is to rounding: 1 − 0.7 is not 0.2 + 0.1.
-    """
-    best: NDArray[np.int64] = risk.argmin(axis=1)
-    if reject is not None:
-        least = risk.min(axis=1)
-        best[least > reject + ROUNDING * np.maximum(np.abs(least), abs(reject))] = risk.shape[1]
-    return best
 
 
 def check_proba(proba: Any) -> Floats:

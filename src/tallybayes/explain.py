@@ -92,6 +92,8 @@ class Explanation:
         """(rows, classes): where the log-odds start from."""
         start = np.broadcast_to(self.log_prior, (len(self), 1, len(self.classes)))
         found = _minus(start, self._reference(start))[:, 0]
+        if self.rival is None and len(self.classes) == 1:  # P = 1, before and after
+            return np.full(found.shape, np.inf)
         if self.rival is None and len(self.classes) > 2:
             found += np.stack(
                 [scipy.special.xlogy(r, r).sum(axis=1) for r in map(self._rivals, range(len(self.classes)))], axis=1
@@ -133,7 +135,7 @@ class Explanation:
             k = self.classes.tolist().index(self.rival)
             return a[:, :, k : k + 1]
         if K <= 2:
-            return a[:, :, ::-1] if K == 2 else np.zeros(1)
+            return a[:, :, ::-1]  # of one class itself: there is nothing else to compare it with
         finite = bool(np.isfinite(a).all())
         out = np.empty(a.shape)
         for k in range(K):
@@ -174,8 +176,10 @@ class Explanation:
         """
         i, k = self._row(row), self._class(row, label)
         name = self.classes.tolist()[k]
+        if len(self.classes) == 1:
+            return f"{name!r} is the only class: P = 1, whatever the row holds"
         rest = "the rest" if self.rival is None else repr(self.rival)
-        lines = [f"{name!r} against {rest}: {_odds(self.log_odds[i, k])}, P = {self.probability[i, k]:.3g}"]
+        lines = [f"{name!r} against {rest}: {_odds(self.log_odds[i, k])}, P = {self._chance(i, k)}"]
         lines.append(f"  prior: {_odds(self.prior[i, k])}")
         evidence = self.values[i, :, k]
         order = np.argsort(-np.abs(evidence), kind="stable")
@@ -187,6 +191,17 @@ class Explanation:
                 rest_of = float(evidence[found[most:]].sum())
                 lines.append(f"    {len(found) - most} more, together {_factor(rest_of)}")
         return "\n".join(lines)
+
+    def _chance(self, i: int, k: int) -> str:
+        """P of a class in three digits, or in as many as it takes to tell it from 1."""
+        found, joint = f"{self.probability[i, k]:.3g}", self._possible_joint[i]
+        log_rest = float(scipy.special.logsumexp(np.delete(joint, k)) - scipy.special.logsumexp(joint))
+        if found != "1" or np.isneginf(log_rest):
+            return found
+        digits = int(np.ceil(-log_rest / np.log(10)))
+        if digits <= 9:
+            return f"{1 - np.exp(log_rest):.{digits}f}"
+        return f"1 − {np.exp(log_rest):.2g}" if log_rest > -700 else f"1 − 10^{log_rest / np.log(10):.0f}"
 
     def _says(self, i: int, j: int, evidence: float) -> str:
         return f"{self.names[j]} = {_shown(self.table.values(j)[i])}: {_factor(evidence)}, {strength(evidence)}"
@@ -250,7 +265,7 @@ class FeatureRanking:
 
     def text(self, most: int = 10) -> str:
         width = max(len(name) for name in self.names)
-        lines = [f"What each feature tells of the class, by itself (of {self.entropy:.3g} nats that there are):"]
+        lines = [f"What each feature tells of the class, by itself (of {abs(self.entropy):.3g} nats that there are):"]
         for j in self.order[:most].tolist():
             note = f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""
             lines.append(f"  {self.names[j]:<{width}}  {self.information[j]:.3g}{note}")

@@ -96,7 +96,7 @@ def log_prior(weight: Floats, classes: Array, priors: Any) -> Floats:
         found = priors(weight)
     elif isinstance(priors, str):
         if priors == "uniform":
-            found = np.full(K, 1.0 / K)
+            found = np.ones(K) / K
         elif priors == "laplace":
             found = (weight + 1.0) / (weight.sum() + K)
         else:
@@ -155,7 +155,7 @@ def check_priors(priors: Any, classes: Array) -> Floats:
 
 
 def plain(priors: Any) -> Any:
-    """A prior as it is kept and stored: a table of labels as a dict, a Series without them as an array, others as are."""
+    """A prior as it is kept and stored: a table of labels as a dict, a Series without them as an array."""
     found = labelled(priors, [])
     if found is not None:
         return found

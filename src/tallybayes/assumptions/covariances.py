@@ -1,6 +1,6 @@
 """Do all classes have one covariance? Box's (1949) M over the real columns, and the gap between log-determinants.
 
-    M = (n − K) log|S| − Σ_c (n_c − 1) log|S_c|,        M (1 − b) compared with χ² with d (d + 1) (K − 1) / 2 degrees
+    M = (n − K) log|S| − Σ_c (n_c − 1) log|S_c|,        compared with what it is if there is one covariance (box.py)
 
 S_c: covariance of class c (unbiased), S: the pooled one. Effect: log|S| − Σ_c π_c log|S_c|, less what chance gives it:
 twice the nats per row that covariances of their own gain. Two classes of equal weight whose standard deviations differ
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from scipy.stats import chi2
 
+from tallybayes.assumptions.box import NullM
 from tallybayes.assumptions.columns import Data
 from tallybayes.assumptions.report import Finding, p_value, sizes
 from tallybayes.errors import listing
@@ -87,8 +87,8 @@ def independent_columns(groups: list[Floats]) -> list[int]:
 
 
 def box_m(groups: list[Floats]) -> tuple[float, float, float, Floats] | None:
-    """M (1 − b), p, the gap without its bias, and log|S_c| − log|S|; None if a class has no full rank."""
-    K, d = len(groups), groups[0].shape[1]
+    """M, p, the gap without its bias, and log|S_c| − log|S|; None if a class has no full rank."""
+    d = groups[0].shape[1]
     df = np.array([len(g) - 1.0 for g in groups])
     covariances = [np.cov(g, rowvar=False).reshape(d, d) for g in groups]
     pooled = sum(f * c for f, c in zip(df, covariances, strict=True)) / df.sum()
@@ -97,9 +97,6 @@ def box_m(groups: list[Floats]) -> tuple[float, float, float, Floats] | None:
     if not (sign > 0).all() or not np.isfinite(log_det).all():
         return None
     each = log_det[:-1] - log_det[-1]
-    m = -(df * each).sum()
-    b = (np.sum(1 / df) - 1 / df.sum()) * (2 * d**2 + 3 * d - 1) / (6 * (d + 1) * (K - 1))
-    freedom = d * (d + 1) * (K - 1) / 2
-    statistic = float(max(m * (1 - b), 0.0))
-    gap = max(float((statistic - freedom) / df.sum()), 0.0)
-    return statistic, float(chi2.sf(statistic, freedom)), gap, each
+    m = float(-(df * each).sum())
+    null = NullM(df, d)
+    return m, null.tail(m), max((m - null.mean) / float(df.sum()), 0.0), each

@@ -73,12 +73,12 @@ def _answers(model: Any, loss: str | None) -> Any:
     if loss is None:
         return model.predict
     from tallybayes.cli.settings import read_loss
-    from tallybayes.decision import chosen, conditional_risk
+    from tallybayes.decision import Losses, check_proba
     from tallybayes.estimators import loss as losses
 
     matrix, answers = losses.read_loss(read_loss(loss, model.classes_.tolist()), None, model.classes_)
     labels = losses.label_array(answers, model.classes_)
-    return lambda X: labels[chosen(conditional_risk(model.predict_proba(X), matrix), None)]
+    return lambda X: labels[Losses(matrix).chosen(check_proba(model.predict_proba(X)), None)]
 
 
 @say.answering

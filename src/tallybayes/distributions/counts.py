@@ -124,7 +124,8 @@ class Complement(Multinomial):
         others = np.maximum(s["sum"].sum(axis=0) - s["sum"], 0.0)  # rounding may leave less than nothing
         # a feature that only this class has would weigh infinitely much, and ∞ − ∞ is no number
         logged = np.maximum(_log_shares(others + np.asarray(self.alpha)), np.log(np.finfo(np.float64).tiny))
-        weight = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+        total = logged.sum(axis=1, keepdims=True)  # 0 if there is one feature: its share is 1, which says nothing
+        weight = np.divide(logged, total, out=np.zeros_like(logged), where=total < 0) if self.norm else -logged
         return {"weight": weight, "generative": _log_shares(s["sum"] + np.asarray(self.alpha))}
 
     def left_out(

@@ -20,6 +20,7 @@ from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.estimators.linear import precision_of
 from tallybayes.fitted import Fitted
 from tallybayes.plan import named
+from tallybayes.priors import plain
 from tallybayes.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         Accepted for compatibility: one method serves all data, and all give the same answer.
     shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
         'auto' is Ledoit-Wolf, as in scikit-learn.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Enters the intercept only.
     n_components : int, default=None
         Columns that transform gives; at most K − 1.
@@ -119,13 +120,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _prior(self) -> Any:
         if self.priors is None or isinstance(self.priors, str | dict):
             return self.priors
-        found = np.asarray(self.priors, dtype=np.float64)
+        given = plain(self.priors)
+        labels = list(given) if isinstance(given, dict) else None
+        found = np.asarray(given if labels is None else list(given.values()), dtype=np.float64)
         if (found < 0).any():
             raise OptionError(f"priors must be non-negative; got {found.tolist()}.")
         if found.ndim == 1 and 0 < found.sum() < np.inf and abs(found.sum() - 1.0) > 1e-5:
             warn("The priors do not sum to 1. Renormalizing", UserWarning)
-            return found / found.sum()
-        return self.priors
+            found = found / found.sum()
+            return found if labels is None else dict(zip(labels, found.tolist(), strict=True))
+        return given
 
     def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         most = min(fitted.K - 1, fitted.schema.d)
@@ -268,7 +272,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         Accepted for compatibility: both give the same answer.
     shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
         'auto' is Ledoit-Wolf, as in scikit-learn.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     reg_param : float between 0 and 1, default=0.0
         Σ_k becomes (1 − reg_param) Σ_k + reg_param I, in the units of the data.
     store_covariance : bool, default=False

@@ -120,12 +120,13 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
 
     def _again(self) -> Fitted:
         """What was learned, to be read and added to with the parameters as they are now."""
+        self._check_options()
         fitted = self.fitted_
         terms = self._choose_again(fitted)
         if not same_shape(terms, fitted.terms):
             raise OptionError(
                 "A parameter that says what is counted was changed after the fit; the rows learned so far do not suit "
-                "it. Fit again."
+                "it. Change it back, or fit again."
             )
         return fitted.with_terms(terms)
 
@@ -184,7 +185,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         """
         with self._learning():
             _, old = self._rows_met(X, y, sample_weight, "Cannot forget rows of class {}: never learned.")
-            self._keep(self.fitted_.subtract(old))
+            self._keep(self._again().subtract(old))
         return self
 
     def _rows_met(self, X: Any, y: Any, sample_weight: Any, refusal: str) -> tuple[Rows, Fitted]:
@@ -211,7 +212,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         theirs = other.fitted_
         with self._learning():
-            self._keep(self.fitted_.merge(theirs))
+            self._keep(self._again().merge(theirs))
         return self
 
     def __add__(self, other: Any) -> Self:
@@ -239,7 +240,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         if not is_number(factor) or not 0 < factor <= 1:
             raise OptionError(f"factor must be above 0 and at most 1; got {factor!r}.")
         with self._learning():
-            self._keep(self.fitted_.scale(float(factor)))
+            self._keep(self._again().scale(float(factor)))
         return self
 
     # --- asking ------------------------------------------------------------------------------------------------

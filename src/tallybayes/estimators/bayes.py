@@ -65,7 +65,7 @@ class BayesClassifier(TallyClassifier):
         As for TAN.
     alpha : float, default=1.0
         Laplace's correction, of smoothing='laplace'.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         None counts the classes, and adds half a row to each.
     unseen : {'ignore', 'error'}, default='ignore'
         What to do at predict with a category never met.

@@ -12,9 +12,9 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from tallybayes.decision import Losses, check_loss, check_proba, chosen, mean
+from tallybayes.decision import Losses, check_proba, mean
 from tallybayes.errors import LabelError, OptionError, is_number, listing
-from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss
+from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss, read_losses
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import positions, read_labels
 
@@ -29,17 +29,19 @@ class BayesDecision(Wrapper):
     ----------
     estimator : a classifier with predict_proba
         Cloned and fitted by fit. A fitted one is kept as it is with ``sklearn.frozen.FrozenEstimator``.
-    loss : None, array (answers, classes), dict or DataFrame, default=None
+    loss : None, array (answers, classes), dict or table, default=None
         λ. None: 1 for every wrong answer. An array has a row for each answer and a column for each class, in the order
         of ``classes_``. A dict goes from (answer, truth) to the loss: a right answer costs 0 unless named, every other
         pair must be named. ``(answer, ...)`` stands for the truths not named, ``(..., ...)`` for all pairs not named.
-        The answers are what is named, and all classes unless none of them is named as an answer. A DataFrame has the
-        answers as its index. A loss below 0 is a gain.
+        The answers are what is named, and all classes unless none of them is named as an answer. A table (pandas,
+        polars, pyarrow) has the classes as its columns, in any order. Its answers are its index, or one more column;
+        with neither, its rows are in the order of ``classes_``, or of `answers`. A loss below 0 is a gain.
     reject : None or float, default=None
         Chow's rule: where even the best answer's risk is above this cost, the answer is `reject_label`.
     answers : None or list, default=None
-        The answers, where a loss array has other rows than the classes.
-    amount_loss : None, array, dict or DataFrame, default=None
+        The answers, where a loss array has other rows than the classes, or rows in another order. Without a loss they
+        must be classes: no other answers are given then, and of equal ones the first.
+    amount_loss : None, array, dict or table, default=None
         What is added to λ for each unit of a row's `amount`; a pair not named adds 0. With it, predict, score and the
         others need ``amount=``, one number per row.
     reject_label : default=None
@@ -124,11 +126,12 @@ class BayesDecision(Wrapper):
     def predict(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Array:
         """The answer of least conditional risk for each row; equal risks: the first in answers_.
 
-        losses: an array (rows, answers, classes) in the place of `loss`. amount: one number per row, for amount_loss.
+        losses: an array (rows, answers, classes), or one loss for all, in the place of `loss`. amount: one number per
+        row, for amount_loss.
         params: for the estimator's predict_proba (metadata routing), such as the priors of each row.
         """
         P = self._proba(X, self._routed("predict", params))
-        return np.asarray(self.answers_[chosen(self._losses(len(P), losses, amount).risk(P), self._cost)])
+        return np.asarray(self.answers_[self._losses(len(P), losses, amount).chosen(P, self._cost)])
 
     def predict_proba(self, X: Any, **params: Any) -> Floats:
         """P(class | x) of the estimator, columns in the order of classes_."""
@@ -172,7 +175,7 @@ class BayesDecision(Wrapper):
                 f"y holds {listing([str(v) for v in found[place < 0]])}; the classes are "
                 f"{listing([str(v) for v in self.classes_])}."
             )
-        answer = chosen(losses.risk(P), self._cost)
+        answer = losses.chosen(P, self._cost)
         kept = answer < len(self.loss_)
         cost = losses.realised(np.where(kept, answer, 0), place[codes])
         return cost if self._cost is None else np.where(kept, cost, float(self._cost))
@@ -182,7 +185,7 @@ class BayesDecision(Wrapper):
         if losses is not None:
             if amount is not None:
                 raise OptionError("Give losses or amount, not both: losses are complete.")
-            return Losses(check_loss(losses, (n, len(self.classes_)), len(self.loss_)))
+            return Losses(read_losses(losses, self.answers_.tolist()[: len(self.loss_)], self.classes_, n))
         if self._each is None:
             if amount is not None:
                 raise OptionError("amount was given, but nothing says what it costs: set amount_loss, and fit again.")

@@ -10,13 +10,20 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
 from tallybayes.distributions.categorical import split
-from tallybayes.errors import OptionError, TableError, warn
+from tallybayes.errors import OptionError, TableError, is_number, warn
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset
 from tallybayes.predictor import Predictor
 from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
+
+
+def check_flags(**given: Any) -> None:
+    """Raises OptionError for what is neither True nor False: anything else would be taken for one of them."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise OptionError(f"{name} must be True or False; got {value!r:.80}.")
 
 
 class _Discrete(Preset):
@@ -36,8 +43,15 @@ class _Discrete(Preset):
         self.class_prior = priors
         self.fit_prior = self.fit_prior or priors is None
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flags(force_alpha=self.force_alpha, fit_prior=self.fit_prior)
+
     def _alpha(self, d: int) -> Any:
-        a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
+        try:
+            a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
+        except (TypeError, ValueError):
+            raise OptionError(f"alpha must be a number, or one for each feature; got {self.alpha!r:.80}.") from None
         if isinstance(a, np.ndarray) and a.shape != (d,):
             raise OptionError(
                 f"When alpha is an array, it should contains `n_features`. Got {a.size} elements instead of {d}."
@@ -92,7 +106,7 @@ class MultinomialNB(_Counts):
         False raises alpha to 1e-10 where it is below.
     fit_prior : bool, default=True
         False: all classes equally likely.
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
@@ -135,7 +149,7 @@ class ComplementNB(_Counts):
     force_alpha : bool, default=True
     fit_prior : bool, default=True
         False: all classes equally likely in class_log_prior_, score_samples and sample. The rule itself has no prior.
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
         If given, its logarithm is added.
     norm : bool, default=False
         Divide the weights of each class by their sum.
@@ -166,8 +180,12 @@ class ComplementNB(_Counts):
         self.norm = norm
         self.tempered = tempered
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flags(norm=self.norm)
+
     def _distribution(self, d: int) -> Distribution:
-        return Complement(self._alpha(d), self.norm)
+        return Complement(self._alpha(d), bool(self.norm))
 
     @property
     def feature_all_(self) -> Floats:
@@ -197,7 +215,7 @@ class BernoulliNB(_Discrete):
     binarize : float or None, default=0.0
         A number above this is a yes; None takes the table as it is (0 or 1).
     fit_prior : bool, default=True
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
@@ -225,6 +243,11 @@ class BernoulliNB(_Discrete):
         self.class_prior = class_prior
         self.tempered = tempered
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.binarize is not None and not is_number(self.binarize):
+            raise OptionError(f"binarize must be None or a finite number; got {self.binarize!r:.80}.")
+
     def _distribution(self, d: int) -> Distribution:
         return Threshold(self._alpha(d), 0.0 if self.binarize is None else float(self.binarize))
 
@@ -246,7 +269,7 @@ class CategoricalNB(_Discrete):
         0: no correction; 1: Laplace.
     force_alpha : bool, default=True
     fit_prior : bool, default=True
-    class_prior : array or dict, default=None
+    class_prior : array, dict or Series, default=None
     min_categories : int or array (features,), default=None
         At least this many categories per feature.
     unseen : {'ignore', 'other', 'error'}, default='ignore'

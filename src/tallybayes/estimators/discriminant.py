@@ -13,7 +13,7 @@ from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_tally import dense
-from tallybayes.errors import MergeError, OptionError
+from tallybayes.errors import MergeError, OptionError, is_number
 from tallybayes.estimators import leave_one_out, left_out_axes
 from tallybayes.estimators.preset import Preset
 from tallybayes.fitted import Fitted
@@ -38,7 +38,7 @@ class GaussianDiscriminant(Preset):
         'spherical', where nothing is left to shrink.
         'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
         learned; it stays when more rows are added.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         Enters the intercept only.
     ddof : {0, 1}, default=0
         Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
@@ -109,6 +109,11 @@ class GaussianDiscriminant(Preset):
             raise OptionError(
                 f"covariance='spherical' is where shrinkage ends: nothing is left to shrink; got shrinkage="
                 f"{o['shrinkage']!r}. Leave it out, or use covariance='full' or 'diagonal'."
+            )
+        if is_number(o["tol"]) and o["tol"] > 1:
+            raise OptionError(
+                f"tol must be from 0 to 1 (what varies less, beside a standard deviation of 1, does not vary); "
+                f"got {o['tol']!r}."
             )
         if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
             raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")

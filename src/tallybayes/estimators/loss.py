@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.decision import check_loss
 from tallybayes.errors import OptionError, listing
+from tallybayes.priors import column_names, column_places, row_labels
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -19,36 +21,61 @@ Pairs = Mapping[tuple[Any, Any], float]
 def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[Any]]:
     """The losses and the answers they are for; None is 1 for every wrong answer."""
     labels = classes.tolist()
-    pairs = _pairs(loss, "loss")
+    named = None if answers is None else list(answers)
+    if named is not None and len(dict.fromkeys(named)) != len(named):
+        raise OptionError(f"Each answer may stand once in answers; got {named}.")
+    if loss is None:
+        return _right_or_wrong(labels if named is None else named, labels)
+    pairs, loss = _read(loss, "loss", labels)
     if pairs is not None:
-        if answers is not None:
+        if named is not None:
             raise OptionError("answers names the rows of a matrix; a loss by labels names its answers itself.")
-        named = list(dict.fromkeys(a for a, _ in pairs))
-        known = labels if any(a is ... or a in labels for a in named) else []
-        found = [*known, *(a for a in named if a is not ... and a not in labels)]
+        known = list(dict.fromkeys(a for a, _ in pairs))
+        first = labels if any(a is ... or a in labels for a in known) else []
+        found = [*first, *(a for a in known if a is not ... and a not in labels)]
         return _table(pairs, found, labels), found
     if np.ndim(loss) == 3:
         raise OptionError("Losses of each row are given with the rows: predict(X, losses=…). loss is one matrix.")
-    matrix = check_loss(1.0 - np.eye(len(labels)) if loss is None else loss, (0, len(labels)))
-    found = labels if answers is None else list(answers)
+    matrix = check_loss(loss, (0, len(labels)))
+    found = labels if named is None else named
     if len(found) != len(matrix):
-        hint = " Name them with answers=[…]." if answers is None else ""
+        hint = " Name them with answers=[…]." if named is None else ""
         raise OptionError(
             f"loss has {len(matrix)} rows for {len(found)} answers ({listing(list(map(str, found)))}).{hint}"
         )
-    if len(dict.fromkeys(found)) != len(found):
-        raise OptionError(f"Each answer may stand once in answers; got {found}.")
     return matrix, found
 
 
 def read_amount_loss(loss: Any, answers: list[Any], classes: Array) -> Floats:
     """The same for known answers; a pair that is not named is 0."""
-    pairs = _pairs(loss, "amount_loss")
+    pairs, loss = _read(loss, "amount_loss", classes.tolist())
     if pairs is None:
         return check_loss(loss, (0, len(classes)), len(answers))
-    labels = classes.tolist()
+    return _known({(..., ...): 0.0, **pairs}, answers, classes)
+
+
+def read_losses(losses: Any, answers: list[Any], classes: Array, n: int) -> Floats:
+    """The losses of n rows for known answers: an array (rows, answers, classes), or one loss for all of them."""
+    pairs, found = _read(losses, "losses", classes.tolist())
+    if pairs is None:
+        return check_loss(found, (n, len(classes)), len(answers))
+    return _known(pairs, answers, classes)
+
+
+def _known(pairs: Pairs, answers: list[Any], classes: Array) -> Floats:
     _refuse([f"({a!r}, …)" for a, _ in pairs if a is not ... and a not in answers], "answers", answers)
-    return _table({(..., ...): 0.0, **pairs}, answers, labels)
+    return _table(pairs, answers, classes.tolist())
+
+
+def _right_or_wrong(answers: list[Any], labels: list[Any]) -> tuple[Floats, list[Any]]:
+    """1 for every wrong answer: an answer is right for the class of its name, so it must have one."""
+    unknown = [str(a) for a in answers if a not in labels]
+    if unknown or not answers:
+        raise OptionError(
+            f"Without a loss, answers must be classes ({listing(list(map(str, labels)))}); got "
+            f"{listing(unknown) if unknown else 'none'}. What another answer costs, say with loss=…."
+        )
+    return np.array([[float(a != t) for t in labels] for a in answers]), answers
 
 
 def label_array(found: Sequence[Any], classes: Array) -> Array:
@@ -64,18 +91,32 @@ def label_array(found: Sequence[Any], classes: Array) -> Array:
     return out
 
 
-def _pairs(loss: Any, name: str) -> Pairs | None:
-    """{(answer, truth): loss} from a dict or from a frame whose index is the answers; None: it is an array."""
-    if hasattr(loss, "index") and hasattr(loss, "columns") and hasattr(loss, "to_numpy"):
-        cells = loss.to_numpy()
-        return {
-            (a, t): v for a, row in zip(loss.index, cells, strict=True) for t, v in zip(loss.columns, row, strict=True)
-        }
-    if not isinstance(loss, Mapping):
-        return None
-    if not loss or not all(isinstance(key, tuple) and len(key) == 2 for key in loss):
-        raise OptionError(f"{name} as a dict goes from (answer, truth) to a number; got {loss!r:.120}.")
-    return loss
+def _read(loss: Any, name: str, labels: list[Any]) -> tuple[Pairs | None, Any]:
+    """{(answer, truth): loss} of what names its answers: a dict, or a table. Else a matrix, its columns by label.
+
+    A table's columns are the truths. Its answers are its index, or a column besides; without either, rows have places.
+    """
+    if isinstance(loss, Mapping):
+        if not loss or not all(isinstance(key, tuple) and len(key) == 2 for key in loss):
+            raise OptionError(f"{name} as a dict goes from (answer, truth) to a number; got {loss!r:.120}.")
+        return loss, None
+    names = column_names(loss)
+    if names is None:
+        return None, loss
+    placed = column_places(loss, labels) or column_places(loss, labels, others=1)
+    if placed is None:
+        raise OptionError(
+            f"{name} names the truths {listing(list(map(str, names)))}; the classes are "
+            f"{listing(list(map(str, labels)))}."
+        )
+    columns = list(nw.from_native(loss, eager_only=True).iter_columns())
+    cells = list(zip(*(columns[j].to_list() for j in placed[0]), strict=True))
+    answers = columns[placed[1][0]].to_list() if placed[1] else row_labels(loss, labels)
+    if answers is None:
+        return None, cells
+    if len(set(answers)) < len(answers):
+        raise OptionError(f"{name} must name each answer once; got {answers}.")
+    return {(a, t): v for a, row in zip(answers, cells, strict=True) for t, v in zip(labels, row, strict=True)}, None
 
 
 def _table(pairs: Pairs, answers: list[Any], labels: list[Any]) -> Floats:

@@ -31,8 +31,8 @@ class NaiveBayes(TallyClassifier):
         Each class has its own Gaussian variance, or all share one (the posterior is then a logistic regression).
     var_smoothing : float, default=1e-9
         This part of a feature's overall variance is added to its variances.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
-        None counts the classes. An array goes in the order of ``classes_``, a dict by label.
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        None counts the classes. An array goes in the order of ``classes_``, a dict or a Series by label.
     unseen : {'ignore', 'other', 'error'}, default='ignore'
         What to do at predict with a category never met: leave its factor out (with one warning), give it the smoothed
         probability of one more level, or refuse.

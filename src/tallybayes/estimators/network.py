@@ -139,7 +139,7 @@ class TAN(LearnedNetwork):
     cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
         How numbers are cut into intervals, once, on the first rows. bins: how many, for the latter two. None: numbers
         stay numbers, normally distributed given the class and discrete parents; they are not parents themselves.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
         None counts the classes.
     unseen : {'ignore', 'error'}, default='ignore'
         What to do at predict with a category never met: take it as missing (with one warning), or refuse.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.preset import Preset
 from tallybayes.schema import Kind
 
@@ -20,7 +20,7 @@ class GaussianNB(Preset):
 
     Parameters
     ----------
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     var_smoothing : float, default=1e-9
         This part of each feature's own overall variance is added to its variances.
     ddof : {0, 1}, default=0
@@ -93,7 +93,7 @@ class PoissonNB(Preset):
     ----------
     alpha : float, default=1.0
         Adds this many rows with the feature's overall mean to each class.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 
@@ -118,6 +118,11 @@ class PoissonNB(Preset):
         self.alpha = alpha
         self.priors = priors
         self.tempered = tempered
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not is_number(self.alpha) or self.alpha < 0:
+            raise OptionError(f"alpha must be a number of at least 0; got {self.alpha!r:.80}.")
 
     def _kind(self) -> Kind:
         return "count"
@@ -145,7 +150,7 @@ class KernelNB(Preset):
     ----------
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
         'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
-    priors : None, 'uniform', 'laplace', array or dict, default=None
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import shift
 from tallybayes.errors import OptionError, TableError, is_number, warn
 from tallybayes.estimators.model import Held, Model
-from tallybayes.priors import log_prior
+from tallybayes.priors import log_prior, plain
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -47,14 +47,16 @@ class Priors(Model):
     def with_prior(self, priors: Any) -> Self:
         """A copy of this model under another class prior: what fit with that prior would have given, without fitting.
 
-        priors: an array in the order of classes_, a dict by label, 'uniform', 'laplace', or None (as counted). A prior
-        of 0 rules a class out. Options that were chosen on the data ('auto') stay as they are.
+        priors: an array in the order of classes_, a dict, a pandas Series or a table of labels and shares (what
+        value_counts gives) by label, 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
+        Options that were chosen on the data ('auto') stay as they are.
         """
         fitted = self._parameters()
         found = log_prior(fitted.weight, fitted.classes, priors)
         twin = self.copy()
         twin._drop_left_out()  # it was by another prior
-        twin._take_prior(priors if priors is None or isinstance(priors, str | dict) else np.array(priors))
+        kept = plain(priors)
+        twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
         twin._held = Held(self.fitted_, replace(fitted, log_prior=found))
         return twin
 

@@ -26,7 +26,7 @@ from tallybayes.persist.forms import Json, fields, index, items, mapping
 from tallybayes.persist.reading import Reader
 from tallybayes.persist.writing import Writer, is_label
 from tallybayes.plan import Term, same_shape
-from tallybayes.priors import log_prior
+from tallybayes.priors import log_prior, plain
 from tallybayes.schema import Schema
 
 Array = NDArray[Any]
@@ -35,6 +35,7 @@ HELD = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "fe
 # scikit-learn's objects for routing; what was said of each row learned
 NOT_STORED = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
+PRIORS = ("priors", "class_prior")  # parameters that may be tables with labels: stored as dicts
 MOST_WEIGHT = 1e300  # of a class: sums of some of these are still finite
 
 
@@ -60,6 +61,7 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
         )
     writer = Writer()
     given = model.get_params(deep=False)
+    given |= {k: plain(v) for k, v in given.items() if k in PRIORS}
     others = {k: v for k, v in vars(model).items() if k not in given and k not in HELD | NOT_STORED}
     document = {
         "class": name,

@@ -1,0 +1,64 @@
+"""Options that no model can have are refused by fit, not by save; and what is learned suits the options it has."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tallybayes as tb
+from tallybayes.errors import OptionError
+
+X = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0], [1.0, 4.0], [3.0, 1.0], [0.0, 2.0]])
+Y = ["a", "a", "b", "b", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (tb.ComplementNB(norm="x"), "norm must be True or False; got 'x'"),  # type: ignore[arg-type]
+        (tb.MultinomialNB(fit_prior="no"), "fit_prior must be True or False; got 'no'"),  # type: ignore[arg-type]
+        (tb.CategoricalNB(force_alpha=1), "force_alpha must be True or False; got 1"),  # type: ignore[arg-type]
+        (tb.BernoulliNB(binarize="x"), "binarize must be None or a finite number; got 'x'"),  # type: ignore[arg-type]
+        (tb.BernoulliNB(binarize=float("nan")), "binarize must be None or a finite number; got nan"),
+        (tb.MultinomialNB(alpha=["a", "b"]), "alpha must be a number, or one for each feature; got ['a', 'b']"),
+        (tb.PoissonNB(alpha=[1.0]), "alpha must be a number of at least 0; got [1.0]"),  # type: ignore[arg-type]
+        (tb.PoissonNB(alpha=-1.0), "alpha must be a number of at least 0; got -1.0"),
+        (tb.GaussianDiscriminant(tol=1e200), "tol must be from 0 to 1"),
+        (tb.GaussianDiscriminant("diagonal", tol=1e200), "tol must be from 0 to 1"),
+        (tb.LinearDiscriminantAnalysis(tol=1e200), "tol must be from 0 to 1"),
+        (tb.QuadraticDiscriminantAnalysis(tol=1e200), "tol must be from 0 to 1"),
+    ],
+)
+def test_options_are_refused_by_fit(model: Any, why: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(why)):
+        model.fit(X, Y)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("model", [tb.ComplementNB(norm=np.True_), tb.BernoulliNB(binarize=None)])  # type: ignore[arg-type]
+def test_options_that_are_taken(model: Any, tmp_path: Any) -> None:
+    tb.save(model.fit(X > 1, Y), tmp_path / "model")
+    np.testing.assert_array_equal(tb.load(tmp_path / "model").predict_proba(X > 1), model.predict_proba(X > 1))
+
+
+@pytest.mark.parametrize("call", ["forget", "decay", "merge", "partial_fit"])
+def test_a_parameter_that_says_what_is_counted_was_changed(call: str, tmp_path: Any) -> None:
+    """One covariance was counted; covariances of the classes cannot come of it, and no file would take the rest."""
+    other = tb.GaussianDiscriminant().fit(X, Y)
+    arguments: dict[str, Any] = {"decay": (0.5,), "merge": (other,)}
+    model = tb.GaussianDiscriminant().fit(np.tile(X, (2, 1)), Y * 2).set_params(alpha=0.5)
+    before = model.predict_proba(X)
+    with pytest.raises(OptionError, match="what is counted was changed"):
+        getattr(model, call)(*arguments.get(call, (X, Y)))
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    getattr(model.set_params(alpha=0.0), call)(*arguments.get(call, (X, Y)))
+    tb.save(model, tmp_path / "model")
+
+
+def test_one_feature_says_nothing_to_the_complement() -> None:
+    """Its share is 1 in every class; divided by the sum of the weights that was 0 / 0."""
+    model = tb.ComplementNB(norm=True).fit(X[:, :1], Y)
+    np.testing.assert_allclose(model.predict_proba(X[:, :1]), 0.5)
