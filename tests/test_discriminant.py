@@ -124,7 +124,7 @@ def test_oas_of_variances_whose_squares_are_too_large() -> None:
         large = GDA("diagonal", alpha=alpha, shrinkage="oas").fit(X * 1e100, y)
         same(large.shrinkage_, np.array(plain.shrinkage_))
         same(large.predict_proba(X * 1e100), plain.predict_proba(X))
-    assert np.ptp(GDA("diagonal", shrinkage="oas").fit(X, y)._parameters().parts[0]["var"], axis=0).max() == 0  # linear
+    assert np.ptp(GDA("diagonal", shrinkage="oas").fit(X, y)._parameters().parts[0].var, axis=0).max() == 0  # linear
 
 
 def test_numpy_numbers_are_numbers() -> None:

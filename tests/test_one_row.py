@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
+from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import TallybayesError, UnseenCategoryWarning
 
 NAN = float("nan")
@@ -178,7 +179,8 @@ def test_a_failed_call_changes_nothing(row: Any, y: Any, w: float, why: str, ope
     assert model.predict_proba_one({"a": 2.0, "b": "x"}) == answer
     model._parameters()
     assert pickle.loads(before).class_count_.tolist() == model.class_count_.tolist()
-    np.testing.assert_equal(pickle.loads(before)._tally.stats, model._tally.stats)
+    for s, now in zip(pickle.loads(before)._tally.stats, model._tally.stats, strict=True):
+        np.testing.assert_equal(arrays_of(s), arrays_of(now))
     assert pickle.loads(before).schema_ == model.schema_
 
 

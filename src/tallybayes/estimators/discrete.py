@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
-from tallybayes.distributions.categorical import split
+from tallybayes.distributions.bernoulli import ThresholdParams, ThresholdSums
+from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums, split
+from tallybayes.distributions.counts import MultinomialParams, MultinomialSums
 from tallybayes.errors import OptionError, TableError
 from tallybayes.estimators.inputs import unseen_policy
-from tallybayes.estimators.preset import Preset
+from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.parameters import Parameters, log_priors
 from tallybayes.schema import Kind
 
@@ -71,11 +73,11 @@ class _Counts(_Discrete):
 
     @property
     def feature_count_(self) -> Floats:
-        return np.asarray(self._stat("feature_count_", "sum"))
+        return read_only(self._sums("feature_count_", MultinomialSums).sum)
 
     @property
     def feature_log_prob_(self) -> Floats:
-        return np.asarray(self._read("feature_log_prob_", "weight"))
+        return read_only(self._read("feature_log_prob_", MultinomialParams).weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -173,7 +175,7 @@ class ComplementNB(_Counts):
     @property
     def feature_all_(self) -> Floats:
         """Summed counts of each feature over all classes."""
-        return np.asarray(self._stat("feature_all_", "sum").sum(axis=0))
+        return np.asarray(self._sums("feature_all_", MultinomialSums).sum.sum(axis=0))
 
     def _start(self, p: Parameters) -> Floats:
         return p.log_prior if self.class_prior is not None or len(p.log_prior) == 1 else np.zeros(len(p.log_prior))
@@ -183,7 +185,8 @@ class ComplementNB(_Counts):
         self._require_fit()
         p = self._parameters()
         start = p.log_prior if priors is None else log_priors(self._tally, priors)
-        multinomial = {"weight": p.parts[0]["generative"]}
+        part: Any = p.parts[0]
+        multinomial: Any = MultinomialParams(part.generative)
         evidence: Floats = self._answer(X, "evidence", Parameters(p.log_prior, (multinomial,)), start)
         return evidence
 
@@ -231,11 +234,11 @@ class BernoulliNB(_Discrete):
 
     @property
     def feature_count_(self) -> Floats:
-        return np.asarray(self._stat("feature_count_", "yes"))
+        return read_only(self._sums("feature_count_", ThresholdSums).yes)
 
     @property
     def feature_log_prob_(self) -> Floats:
-        return np.asarray(self._read("feature_log_prob_", "yes"))
+        return read_only(self._read("feature_log_prob_", ThresholdParams).yes)
 
 
 class CategoricalNB(_Discrete):
@@ -308,21 +311,18 @@ class CategoricalNB(_Discrete):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        N = self._read("n_categories_", "N")
+        N = self._read("n_categories_", CategoricalParams).N
         return np.asarray(N - (1 if self.unseen == "other" else 0), dtype=np.int64)
 
     @property
     def category_count_(self) -> list[Floats]:
-        return self._by_category(
-            "category_count_",
-            split(self._stat("category_count_", "count"), self._stat("category_count_", "sizes")),
-            0.0,
-        )
+        s = self._sums("category_count_", CategoricalSums)
+        return self._by_category("category_count_", split(s.count, s.sizes), 0.0)
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
-        log = split(self._read("feature_log_prob_", "log").T, self._read("feature_log_prob_", "sizes"))
-        return self._by_category("feature_log_prob_", log, self._read("feature_log_prob_", "other"))
+        p = self._read("feature_log_prob_", CategoricalParams)
+        return self._by_category("feature_log_prob_", split(p.log.T, p.sizes), p.other)
 
     def _by_category(self, name: str, parts: list[Floats], fill: Any) -> list[Floats]:
         """One array per feature, with a column for every category up to n_categories_."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,16 @@ from tallybayes.distributions import Distribution, marginal
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock, finite_rows
-from tallybayes.distributions.block_tally import dense
+from tallybayes.distributions.block_params import BlockParams
+from tallybayes.distributions.block_sums import BlockSums
+from tallybayes.distributions.gaussian import GaussianParams, GaussianSums
+from tallybayes.distributions.means import Means
+from tallybayes.distributions.records import Record
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators import leave_one_out, left_out_axes
 from tallybayes.estimators.base import make_scorer
-from tallybayes.estimators.preset import Preset
+from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.parameters import Parameters
 from tallybayes.plan import Batch, Group, encode_batch, named
 from tallybayes.schema import Schema
@@ -198,7 +202,7 @@ class GaussianDiscriminant(Preset):
     # --- asking ------------------------------------------------------------------------------------------------
 
     def _answer(self, X: Any, how: str, parameters: Parameters, start: Floats) -> Any:
-        block, part = self._groups[0].distribution, parameters.parts[0]
+        block, part = self._groups[0].distribution, cast("BlockParams", parameters.parts[0])
         if not isinstance(block, GaussianBlock):
             return super()._answer(X, how, parameters, start)
         table = self._aligned(read_table(X), self.schema_, fresh=False)
@@ -206,7 +210,7 @@ class GaussianDiscriminant(Preset):
         data = batch.data[0]
         scorer = make_scorer(batch.n, start)
         with named(self.schema_, self._groups[0].columns):
-            if not isinstance(data, Numbers) or ("basis" in part and not (block.linear and how in RELATIVE)):
+            if not isinstance(data, Numbers) or not block.can_start(part, how in RELATIVE):
                 scorer.added(block.scores(data, part))
                 return getattr(scorer, how)()
             missing = block.start(scorer, data, part, how in RELATIVE)
@@ -233,9 +237,15 @@ class GaussianDiscriminant(Preset):
         d = self._groups[0].distribution
         return d.alpha == 0  # type: ignore[attr-defined, no-any-return]
 
+    def _block_sums(self) -> BlockSums:
+        s: Any = self._tally.stats[0]
+        assert isinstance(s, BlockSums)
+        return s
+
     @property
     def means_(self) -> Floats:
-        return np.asarray(self._read("means_", "mean"))
+        part = cast("Means", self._read("means_", Record))
+        return read_only(part.mean)
 
     @property
     def priors_(self) -> Floats:
@@ -255,22 +265,25 @@ class GaussianDiscriminant(Preset):
         d: Any = self._groups[0].distribution
         if not isinstance(d.gamma, str):
             return d.gamma
-        s = self._tally.stats[0]
-        return d.class_amounts(s) if isinstance(d, GaussianAxes) else cov.class_amounts(dense(s, d.pooled), d)
+        if isinstance(d, GaussianAxes):
+            return d.class_amounts(self._sums("shrinkage_", GaussianSums))
+        s = self._block_sums()
+        return cov.class_amounts(s, s.written(d.pooled), d)
 
     @property
     def covariance_(self) -> Any:
         """One matrix if all classes share it, else one for each class; as estimated, before its rank is mended."""
         self._require_attribute("covariance_")
-        block, part = self._groups[0].distribution, self._parameters().parts[0]
+        block = self._groups[0].distribution
         if isinstance(block, GaussianAxes):
-            found = [np.diag(v) for v in part["var"]]
+            found = [np.diag(v) for v in self._read("covariance_", GaussianParams).var]
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
-        s = dense(self._tally.stats[0], block.pooled)
-        gamma = cov.class_amounts(s, block)
+        sums = self._block_sums()
+        s = sums.written(block.pooled)
+        gamma = cov.class_amounts(sums, s, block)
         pooled = cov.pooled_covariance(s, block, gamma)
-        if block.linear:
+        if block.shared:
             return cov.class_covariance(s, block, 0, pooled, gamma)
         return [cov.class_covariance(s, block, k, pooled, gamma) for k in range(len(self.classes_))]
 

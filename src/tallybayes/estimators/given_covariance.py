@@ -9,6 +9,7 @@ import numpy as np
 
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_sums import CompactSums, PairedSums
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Data
 from tallybayes.errors import OptionError, TableError
@@ -30,8 +31,8 @@ def check(estimator: Any, shrinkage: Any) -> None:
 
 def put(estimator: Any, block: GaussianBlock, data: Data, y: Array, w: Array | None, total: Tally) -> Tally:
     """The tally with scatter_k = n_k · the covariance that a copy of the estimator finds in the rows of class k."""
-    s = total.stats[0]
-    if s["n"].ndim == 3:
+    s: Any = total.stats[0]
+    if isinstance(s, PairedSums):
         raise TableError(
             "covariance_estimator needs rows without missing values. Without it, or with shrinkage='oas', they may be "
             "missing."
@@ -44,12 +45,13 @@ def put(estimator: Any, block: GaussianBlock, data: Data, y: Array, w: Array | N
         )
     x = np.concatenate([part for _, part in blocks(data)])
     scatter = np.zeros((total.K, x.shape[1], x.shape[1]))
-    for k in np.flatnonzero(s["n"] > 0).tolist():
+    for k in np.flatnonzero(s.n > 0).tolist():
         mine = y == k
-        scatter[k] = s["n"][k] * _covariance(estimator, np.repeat(x[mine], times[mine], axis=0))
+        scatter[k] = s.n[k] * _covariance(estimator, np.repeat(x[mine], times[mine], axis=0))
     if block.pooled:
         scatter = scatter.sum(axis=0, keepdims=True)
-    return replace(total, stats=({"n": s["n"], "mean": s["mean"], "low": s["low"], "scatter": scatter},))
+    found: Any = CompactSums(s.n, s.mean, s.low, scatter)
+    return replace(total, stats=(found,))
 
 
 def _covariance(estimator: Any, x: Array) -> Array:

@@ -25,6 +25,7 @@ from tallybayes import _core
 from tallybayes.distributions import covariance
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_sums import CompactSums
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Data, Numbers
 from tallybayes.parameters import log_prior
@@ -152,9 +153,10 @@ def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
 
 
 def _rows(data: Data, y: Array, w: Array | None, total: Tally) -> _Rows:
-    s, outside = total.stats[0], 0
+    s: Any = total.stats[0]
+    outside = 0
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
-    if not isinstance(data, Numbers) or "scatter" not in s or s["n"].ndim == 3:
+    if not isinstance(data, Numbers) or not isinstance(s, CompactSums):
         if not isinstance(data, Numbers) or data.d > data.n:
             used = (y >= 0) & (weight > 0)
             x = np.concatenate([x for _, x in blocks(data)])[used]
@@ -163,10 +165,10 @@ def _rows(data: Data, y: Array, w: Array | None, total: Tally) -> _Rows:
             data = Numbers(x, None)
         code = np.ascontiguousarray(y, dtype=np.int32)
         n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
-        s = {"n": n, "mean": mean, "low": low, "scatter": scatter}
+        s = CompactSums(n, mean, low, scatter)
     code = np.where(weight > 0, y, -1).astype(np.int32)
-    size = _core.class_distances(data.columns, code, s["mean"], s["low"])
-    return _Rows(data, size, y, weight, s["n"], s["mean"], s["low"], s["scatter"], outside)
+    size = _core.class_distances(data.columns, code, s.mean, s.low)
+    return _Rows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
 
 
 def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:

@@ -20,9 +20,10 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.distributions.axes import GaussianAxes, Spread, spread
-from tallybayes.distributions.base import Array, Stats
+from tallybayes.distributions.base import Array
 from tallybayes.distributions.block_tally import blocks
-from tallybayes.distributions.means import EPS, away, exact_sum, low_of
+from tallybayes.distributions.gaussian import GaussianSums
+from tallybayes.distributions.means import EPS, away, exact_sum
 from tallybayes.encode import Data
 from tallybayes.estimators.leave_one_out import left_priors
 from tallybayes.tally import Tally
@@ -65,40 +66,41 @@ def losses(
     priors: Any,
 ) -> Array:
     """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
-    s, weight = total.stats[0], np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
+    s: Any = total.stats[0]
+    weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     whole = _all(s)
     loss, counted = np.zeros((len(alphas), len(gammas))), 0.0
-    for span, x in blocks(data, CELLS // len(s["n"])):
+    for span, x in blocks(data, CELLS // len(s.n)):
         rows = _without(x, y[span], weight[span], s, whole, total, axes, priors)
         loss += _grid(rows, alphas, (1.0,) if axes.spherical else gammas)
         counted += float(rows.weight.sum())
     return np.where(np.isfinite(loss), loss / (counted or 1.0), np.inf)
 
 
-def _all(s: Stats) -> _All:
-    n, mean = s["n"], s["mean"]
+def _all(s: GaussianSums) -> _All:
+    n, mean = s.n, s.mean
     total = n.sum(axis=0)
     first = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
     safe = np.where(total > 0, total, 1.0)
     grand, low = exact_sum(first, (n * away(s, first)).sum(axis=0) / safe)
-    square = s["m2"].sum(axis=0) + (n * np.square(away(s, grand, low))).sum(axis=0)
+    square = s.m2.sum(axis=0) + (n * np.square(away(s, grand, low))).sum(axis=0)
     return _All(total, grand, low, square, np.abs(np.where(n > 0, mean, grand)).max(axis=0, initial=0.0))
 
 
 def _without(
-    x: Array, y: Array, w: Array, s: Stats, whole: _All, total: Tally, axes: GaussianAxes, priors: Any
+    x: Array, y: Array, w: Array, s: GaussianSums, whole: _All, total: Tally, axes: GaussianAxes, priors: Any
 ) -> _Rows:
     unit = np.minimum(w, 1.0)
     here = ~np.isnan(x)
     r = unit[:, None] * here
-    n, class_weight = s["n"][np.maximum(y, 0)], total.weight[np.maximum(y, 0)]
+    n, class_weight = s.n[np.maximum(y, 0)], total.weight[np.maximum(y, 0)]
     lone = (here & (n - r <= 1e-9 * n)).any(axis=1) | (class_weight - unit <= 1e-9 * class_weight)
     part = (y >= 0) & (w > 0) & ~lone
     x, y, w, unit, here, r, n = x[part], y[part], w[part], unit[part], here[part], r[part], n[part]
     at, x = np.arange(len(y)), np.where(here, x, whole.mean)
 
-    gap, gap_of_all = x - s["mean"][y] - low_of(s)[y], x - whole.mean - whole.low
-    counts, squares = np.repeat(s["n"][None], len(y), axis=0), np.repeat(s["m2"][None], len(y), axis=0)
+    gap, gap_of_all = x - s.mean[y] - s.low[y], x - whole.mean - whole.low
+    counts, squares = np.repeat(s.n[None], len(y), axis=0), np.repeat(s.m2[None], len(y), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = n - r
         counts[at, y] = left
@@ -108,7 +110,7 @@ def _without(
         epsilon = np.where(rest > 0, square / rest, 0.0)
         grown = gap_of_all * np.where(rest > 0, whole.n / rest, 1.0)
         # a class that never saw a column: as all classes
-        gaps = np.where(s["n"] > 0, x[:, None] - s["mean"] - low_of(s), grown[:, None])
+        gaps = np.where(s.n > 0, x[:, None] - s.mean - s.low, grown[:, None])
         square_gaps = np.square(gaps) * here[:, None]
         square_gaps[at, y] = np.where(here, np.square(gap * (n / left)), 0.0)
     found = spread(counts, squares, whole.size, epsilon, axes)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from tallybayes.distributions import Categorical, Complement, Gaussian, Multinomial, Threshold
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.covariance import LOG_2PI
-from tallybayes.distributions.means import away
+from tallybayes.distributions.means import LOG_2PI, away
 from tallybayes.errors import OptionError
 
 Floats = NDArray[np.float64]
@@ -77,7 +76,7 @@ def linear_form(model: Any) -> tuple[Floats, Floats]:
 
 
 def _part(d: Any, p: Any, K: int, log_prior: Floats) -> tuple[Floats, Floats]:
-    if isinstance(d, GaussianBlock) and d.linear:
+    if isinstance(d, GaussianBlock) and d.shared:
         return p["weight"], p["bias"] - p["weight"] @ p["centre"]
     if isinstance(d, Gaussian) and (d.alpha == 0 if isinstance(d, GaussianAxes) else d.shared):
         with np.errstate(divide="ignore"):

@@ -14,7 +14,7 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.distributions import Bernoulli, Categorical, Gaussian
 from tallybayes.distributions.base import Context
-from tallybayes.distributions.means import low_of
+from tallybayes.distributions.records import map_arrays
 from tallybayes.errors import TableError
 from tallybayes.tally import Tally
 
@@ -79,7 +79,7 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
         return None
     if len(kinds) == 2 and Gaussian not in kinds:
         return None
-    stats = tuple({key: value.copy() for key, value in s.items()} for s in model._tally.stats)
+    stats: tuple[Any, ...] = tuple(map_arrays(s, np.copy) for s in model._tally.stats)
     model._tally = Tally(model._tally.classes, model._tally.weight.copy(), stats)
     K, schema = model._tally.K, model.schema_
     options, moments = Gaussian(), {key: np.empty((K, 0)) for key in ("n", "mean", "low", "m2")}
@@ -90,7 +90,6 @@ def open_door(model: TallyClassifier) -> _core.RowDoor | None:
     for group, s in zip(model._groups, stats, strict=True):
         d = group.distribution
         if isinstance(d, Gaussian):
-            s["low"] = low_of(s)
             options, moments = d, s
         elif isinstance(d, Categorical):
             if d.other:

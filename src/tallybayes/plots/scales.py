@@ -50,7 +50,7 @@ def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, An
     names = [schema.name(j) for j in range(schema.d)]
     given = [None if row.get(name) is None or row[name] != row[name] else row[name] for name in names]
     block = model._groups[0].distribution
-    linear = isinstance(block, GaussianBlock) and block.linear
+    linear = isinstance(block, GaussianBlock) and block.shared
     if linear:
         labels = model.classes_.tolist()
         a, b = model.boundary(labels[k], labels[l])
