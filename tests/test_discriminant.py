@@ -15,7 +15,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 import tallybayes as tb
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError, TableError
-from tallybayes.estimators import leave_one_out
+from tallybayes.estimators.discriminant import left_prior
+from tallybayes.left_out import full
 
 DATA = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
 LDA, QDA, RDA, GDA = (
@@ -213,7 +214,16 @@ def test_leave_one_out_losses_are_exact(n: int, weights: str, ddof: int, priors:
     model = GDA(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     alphas, gammas = (0.0, 0.4, 1.0), (0.0, 0.3, 1.0)
     block = model._groups[0].distribution
-    got = leave_one_out.losses(Numbers(X, None), y.astype(np.int32), w, model._tally, alphas, gammas, block, priors)
+    got = full.losses(
+        Numbers(X, None),
+        y.astype(np.int32),
+        w,
+        model._tally.stats[0],
+        left_prior(model._tally, priors),
+        alphas,
+        gammas,
+        block,
+    )
     for a, alpha in enumerate(alphas):
         for g, gamma in enumerate(gammas):
             want = brute_force(X, y, w, alpha=alpha, shrinkage=gamma, ddof=ddof, priors=priors)
@@ -226,7 +236,9 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     grid = np.linspace(0, 1, 11)
     block = model._groups[0].distribution
     codes = y.astype(np.int32)
-    loss = leave_one_out.losses(Numbers(X, None), codes, None, model._tally, grid, grid, block, None)
+    loss = full.losses(
+        Numbers(X, None), codes, None, model._tally.stats[0], left_prior(model._tally, None), grid, grid, block
+    )
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
     assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
     more = model.copy().partial_fit(X[:20], y[:20])

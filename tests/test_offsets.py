@@ -14,7 +14,9 @@ import pytest
 import tallybayes as tb
 from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Numbers
-from tallybayes.estimators import leave_one_out, left_out_axes
+from tallybayes.estimators.discriminant import left_prior
+from tallybayes.left_out import axes as left_out_axes
+from tallybayes.left_out import full
 
 GDA, LDA, QDA = tb.GaussianDiscriminant, tb.LinearDiscriminantAnalysis, tb.QuadraticDiscriminantAnalysis
 OFFSETS = {"1e10": 1e10, "-1e10": -1e10, "1e13": 1e13, "one each": np.array([1e10, -3e11, 0.0])}
@@ -165,7 +167,11 @@ def test_leave_one_out() -> None:
         model = GDA(alpha=0.5).fit(x, y)
         block: Any = model._groups[0].distribution
         codes = y.astype(np.int32)
-        found.append(leave_one_out.losses(Numbers(x, None), codes, None, model._tally, grid, grid, block, None))
+        found.append(
+            full.losses(
+                Numbers(x, None), codes, None, model._tally.stats[0], left_prior(model._tally, None), grid, grid, block
+            )
+        )
     same(*found)
 
 
@@ -289,7 +295,11 @@ def test_leave_one_out_of_axes() -> None:
         model = GDA("diagonal", alpha=0.5).fit(x, y)
         axes: Any = model._groups[0].distribution
         codes = y.astype(np.int32)
-        found.append(left_out_axes.losses(Numbers(x, None), codes, None, model._tally, grid, grid, axes, None))
+        found.append(
+            left_out_axes.losses(
+                Numbers(x, None), codes, None, model._tally.stats[0], left_prior(model._tally, None), grid, grid, axes
+            )
+        )
     same(*found)
 
 

@@ -19,10 +19,12 @@ from tallybayes.distributions.means import Means
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators import leave_one_out, left_out_axes
 from tallybayes.estimators.base import make_scorer
 from tallybayes.estimators.preset import Preset, read_only
-from tallybayes.parameters import Parameters
+from tallybayes.left_out import axes as left_out_axes
+from tallybayes.left_out import full as left_out_full
+from tallybayes.left_out.prior import LeftPrior
+from tallybayes.parameters import Parameters, log_prior
 from tallybayes.plan import Batch, Group, encode_batch, named
 from tallybayes.schema import Schema
 from tallybayes.source import read_table
@@ -158,8 +160,9 @@ class GaussianDiscriminant(Preset):
         grid = tuple(np.linspace(0, 1, 11).tolist())
         alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
         gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
-        losses = left_out_axes.losses if isinstance(given, GaussianAxes) else leave_one_out.losses
-        loss = losses(batch.data[0], y, w, total, alphas, gammas, given, self._prior())
+        losses: Any = left_out_axes.losses if isinstance(given, GaussianAxes) else left_out_full.losses
+        prior = left_prior(total, self._prior())
+        loss = losses(batch.data[0], y, w, total.stats[0], prior, alphas, gammas, given)
         a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
         return (Group(replace(given, alpha=alphas[a], gamma=gammas[g]), groups[0].columns),)
 
@@ -295,6 +298,15 @@ class GaussianDiscriminant(Preset):
         shape = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self._options()["covariance"]]
         own = K if self.alpha_ == 1 else 1 if self.alpha_ == 0 else K
         return K * d + own * shape + K - 1
+
+
+def left_prior(total: Tally, priors: Any) -> LeftPrior:
+    """The prior of a row that is left out, from the rows of each class and what the user gave."""
+    if priors is None:
+        return LeftPrior(total.weight)
+    if isinstance(priors, str) and priors == "laplace":
+        return LeftPrior(total.weight, added=1.0)
+    return LeftPrior(total.weight, given=np.ascontiguousarray(log_prior(total, priors), dtype=np.float64))
 
 
 class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
