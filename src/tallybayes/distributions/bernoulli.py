@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import (
-    Array,
-    Context,
-    Features,
-    Weights,
-    dense_scores,
-    expect,
-)
+from tallybayes.distributions.base import Array, Context, Features, Weights, dense_scores, expect
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import (
     Categorical,

@@ -20,15 +20,7 @@ from tallybayes.distributions import (
     marginal,
     wide,
 )
-from tallybayes.distributions.base import (
-    Array,
-    Context,
-    Distribution,
-    Features,
-    Weights,
-    dense_left_out,
-    dense_sum,
-)
+from tallybayes.distributions.base import Array, Context, Distribution, Features, Weights, dense_left_out, dense_sum
 from tallybayes.distributions.block_params import BlockParams, SharedParams, SharedWideParams, WideParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSums, WideSums
 from tallybayes.distributions.gaussian import quadratic_form

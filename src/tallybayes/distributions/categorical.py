@@ -325,13 +325,13 @@ def minus(a: Array, b: Array) -> Array:
     return np.where(left <= 1e-9 * a, 0.0, left)
 
 
-def check_alpha(alpha: Any, least: float = 0.0) -> None:
+def check_alpha(alpha: object, least: float = 0.0) -> None:
     a = np.asarray(alpha)
     if a.dtype.kind not in "fiu" or not np.isfinite(a).all() or (a < least).any():
         raise OptionError(f"alpha must be a number of at least {least:g}; got {alpha!r}.")
 
 
-def check_per_column(alpha: Any, d: int) -> None:
+def check_per_column(alpha: float | Sequence[float], d: int) -> None:
     if np.shape(alpha) not in ((), (d,)):
         raise ValueError(f"alpha has the shape {np.shape(alpha)} for {d} columns")
 

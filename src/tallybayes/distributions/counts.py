@@ -12,15 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import (
-    DUST,
-    Array,
-    Context,
-    Distribution,
-    Features,
-    Weights,
-    expect,
-)
+from tallybayes.distributions.base import DUST, Array, Context, Distribution, Features, Weights, expect
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import check_alpha, check_per_column, repeated_alpha, weighted
 from tallybayes.distributions.records import Record
