@@ -14,6 +14,8 @@ import tallybayes as tb
 from tallybayes.distributions import block_tally
 from tallybayes.distributions.base import Context
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_sums import CompactSums, PairedSums, WideSums
+from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Numbers
 from tallybayes.errors import ForgetError, OptionError
 
@@ -33,13 +35,14 @@ def count(X: Any, y: Any, w: Any, pooled: bool = False, K: int = 3) -> Any:
 
 def written(s: Any) -> Any:
     """Without the rows of a wide tally."""
-    return {key: value for key, value in block_tally.dense(s, False).items() if key not in ("rows", "owner")}
+    return s.written(False)
 
 
 def close(a: Any, b: Any, tol: float = 1e-10) -> None:
-    assert a.keys() == b.keys()
-    for key in a:
-        np.testing.assert_allclose(a[key], b[key], rtol=tol, atol=tol * np.abs(b[key]).max(initial=1.0), err_msg=key)
+    assert type(a) is type(b)
+    for key, value in arrays_of(a).items():
+        other = getattr(b, key)
+        np.testing.assert_allclose(value, other, rtol=tol, atol=tol * np.abs(other).max(initial=1.0), err_msg=key)
 
 
 def pair_oracle(X: Any, y: Any, w: Any, k: int, i: int, j: int) -> tuple[float, float, float]:
@@ -60,10 +63,10 @@ def test_the_tally_is_what_it_says(gaps: float, seed: int) -> None:
         for i in range(3):
             for j in range(3):
                 n, mean, product = pair_oracle(X, y, w, k, i, j)
-                at = (k, i, j) if s["n"].ndim == 3 else k
-                np.testing.assert_allclose(s["n"][at], n)
-                np.testing.assert_allclose(s["mean"][at if s["n"].ndim == 3 else (k, i)], mean, atol=1e-10)
-                np.testing.assert_allclose(s["scatter"][k, i, j], product, rtol=1e-9, atol=1e-9)
+                at = (k, i, j) if isinstance(s, PairedSums) else k
+                np.testing.assert_allclose(s.n[at], n)
+                np.testing.assert_allclose(s.mean[at if isinstance(s, PairedSums) else (k, i)], mean, atol=1e-10)
+                np.testing.assert_allclose(s.scatter[k, i, j], product, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("pooled", [True, False])
@@ -76,8 +79,8 @@ def test_adding_and_subtracting(pooled: bool, gaps: tuple[float, float], seed: i
     both = block_tally.combine(a, b, 1, pooled)
     close(both, whole)
     left = block_tally.combine(both, b, -1, pooled)
-    close(left, block_tally.paired(a) if left["n"].ndim == 3 else a, 1e-9)
-    twice = block_tally.scale(a, 2.0)
+    close(left, a.paired() if isinstance(left, PairedSums) else a, 1e-9)
+    twice = a.scaled(2.0)
     close(twice, count(A, y, 2 * w, pooled))
 
 
@@ -88,22 +91,22 @@ def test_the_wide_form_is_the_same_tally(seed: int) -> None:
     X, y = rng.normal(size=(60, 300)) + 5, rng.integers(0, 3, 60).astype(np.int32)
     w = rng.integers(1, 3, 60).astype(float)
     a, b = count(X[:35], y[:35], w[:35]), count(X[35:], y[35:], w[35:])
-    assert "rows" in a
+    assert isinstance(a, WideSums)
     both = block_tally.combine(a, b, 1, False)
-    assert "rows" in both
+    assert isinstance(both, WideSums)
     plain = _core_scatter(X, y, w)
     close(written(both), plain)
     left = block_tally.combine(both, b, -1, False)
     close(written(left), _core_scatter(X[:35], y[:35], w[:35]), 1e-9)
     with pytest.raises(ForgetError):
-        block_tally.combine(a, block_tally.scale(b, 100.0), -1, False)
+        block_tally.combine(a, b.scaled(100.0), -1, False)
 
 
 def _core_scatter(X: Any, y: Any, w: Any) -> Any:
     from tallybayes import _core
 
     n, mean, low, scatter, _ = _core.scatter(_core.Columns(X), y, w, 3, False)
-    return {"n": n, "mean": mean, "low": low, "scatter": scatter}
+    return CompactSums(n, mean, low, scatter)
 
 
 @pytest.mark.parametrize("ddof", [0, 1])
@@ -149,7 +152,7 @@ def test_wide_and_dense_give_the_same_answers(alpha: float, gamma: float, monkey
     rng = np.random.default_rng(0)
     X, y, new = rng.normal(size=(120, 300)), rng.integers(0, 3, 120), rng.normal(size=(9, 300))
     wide = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
-    assert "rows" in wide.fitted_.terms[0].sums
+    assert isinstance(wide.fitted_.terms[0].sums, WideSums)
     monkeypatch.setattr(block_tally, "WIDE", 10**9)
     full = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
     gone = new.copy()
@@ -171,7 +174,7 @@ def test_samples_have_the_moments_of_the_model() -> None:
         assert (labels == 1).all()
         s = GaussianBlock(alpha=1.0 if isinstance(model, tb.QuadraticDiscriminantAnalysis) else 0.0)
         p = s.estimate(model.fitted_.terms[0].sums, Context(model.fitted_.weight))
-        precision = p["factor"][-1 if len(p["factor"]) == 1 else 1]
+        precision = p.factor_of(1)
         z = (drawn - model.means_[1]) @ precision.T
         np.testing.assert_allclose(np.cov(z.T), np.eye(3), atol=0.05)
         np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.05)

@@ -15,7 +15,8 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 import tallybayes as tb
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError, TableError
-from tallybayes.estimators import leave_one_out
+from tallybayes.estimators.discriminant import left_prior
+from tallybayes.left_out import full
 
 DATA = {"iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer}
 LDA, QDA, RDA, GDA = (
@@ -125,7 +126,7 @@ def test_oas_of_variances_whose_squares_are_too_large() -> None:
         same(large.shrinkage_, np.array(plain.shrinkage_))
         same(large.predict_proba(X * 1e100), plain.predict_proba(X))
     assert (
-        np.ptp(GDA("diagonal", shrinkage="oas").fit(X, y).predictor_.fitted.terms[0].params["var"], axis=0).max() == 0
+        np.ptp(GDA("diagonal", shrinkage="oas").fit(X, y).predictor_.fitted.terms[0].params.var, axis=0).max() == 0
     )  # linear
 
 
@@ -215,7 +216,16 @@ def test_leave_one_out_losses_are_exact(n: int, weights: str, ddof: int, priors:
     model = GDA(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     alphas, gammas = (0.0, 0.4, 1.0), (0.0, 0.3, 1.0)
     block = model.fitted_.terms[0].distribution
-    got = leave_one_out.losses(Numbers(X, None), y.astype(np.int32), w, model.fitted_, alphas, gammas, block, priors)
+    got = full.losses(
+        Numbers(X, None),
+        y.astype(np.int32),
+        w,
+        model.fitted_.terms[0].sums,
+        left_prior(model.fitted_, priors),
+        alphas,
+        gammas,
+        block,
+    )
     for a, alpha in enumerate(alphas):
         for g, gamma in enumerate(gammas):
             want = brute_force(X, y, w, alpha=alpha, shrinkage=gamma, ddof=ddof, priors=priors)
@@ -228,7 +238,9 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     grid = np.linspace(0, 1, 11)
     block = model.fitted_.terms[0].distribution
     codes = y.astype(np.int32)
-    loss = leave_one_out.losses(Numbers(X, None), codes, None, model.fitted_, grid, grid, block, None)
+    loss = full.losses(
+        Numbers(X, None), codes, None, model.fitted_.terms[0].sums, left_prior(model.fitted_, None), grid, grid, block
+    )
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
     assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
     more = model.copy().partial_fit(X[:20], y[:20])

@@ -10,7 +10,8 @@ import pytest
 import tallybayes as tb
 from tallybayes import _core
 from tallybayes.encode import Numbers
-from tallybayes.estimators import leave_one_out
+from tallybayes.estimators.discriminant import left_prior
+from tallybayes.left_out import full
 
 ALPHAS, GAMMAS = np.array([0.0, 0.4, 1.0]), np.array([0.0, 0.1, 0.6, 1.0])
 
@@ -45,7 +46,8 @@ def oracle(X: Any, y: Any, w: Any, alphas: Any, gammas: Any, ddof: int = 0) -> A
 def ours(X: Any, y: Any, w: Any, alphas: Any = ALPHAS, gammas: Any = GAMMAS, ddof: int = 0) -> Any:
     model = tb.GaussianDiscriminant(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     block, codes = model.fitted_.terms[0].distribution, y.astype(np.int32)
-    return leave_one_out.losses(Numbers(X, None), codes, w, model.fitted_, alphas, gammas, block, None)  # type: ignore[arg-type]
+    s, prior = model.fitted_.terms[0].sums, left_prior(model.fitted_, None)
+    return full.losses(Numbers(X, None), codes, w, s, prior, alphas, gammas, block)  # type: ignore[arg-type]
 
 
 def table(n: int, d: int, K: int, apart: float = 1.0) -> tuple[Any, Any]:

@@ -17,6 +17,8 @@ import tallybayes as tb
 from tallybayes.distributions import ledoit_wolf
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_sums import FourthSums, WeighedSums
+from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError, TableError
 
@@ -96,9 +98,9 @@ def test_moments_about_another_mean(seed: int, apart: float, sign: int) -> None:
         a, b, both = (family.add(numbers(X[r]), y[r], w[r], 2) for r in (slice(cut), slice(cut, n), slice(n)))
         got, want = (family.combine(a, b), both) if sign > 0 else (family.combine(both, b, -1), a)
         scale = np.abs(X - X.mean(axis=0)).max() ** 4 * n
-        assert got.keys() == want.keys()
-        for key in got:
-            np.testing.assert_allclose(got[key], want[key], rtol=1e-9, atol=1e-10 * scale)
+        assert type(got) is type(want)
+        for key, value in arrays_of(got).items():
+            np.testing.assert_allclose(value, getattr(want, key), rtol=1e-9, atol=1e-10 * scale)
 
 
 def test_moments_are_sums_over_rows() -> None:
@@ -106,12 +108,14 @@ def test_moments_are_sums_over_rows() -> None:
     X, y, w = rng.normal(size=(40, 3)) + 5, np.arange(40, dtype=np.int32) % 2, rng.uniform(0.1, 2.0, 40)
     s = GaussianBlock(gamma="ledoit-wolf").add(numbers(X), y, w, 2)
     axes = GaussianAxes(gamma="ledoit-wolf").add(numbers(X), y, w, 2)
+    assert isinstance(s, FourthSums)
+    assert isinstance(axes, ledoit_wolf.MomentSums)
     for k in (0, 1):
         e = X[y == k] - np.average(X[y == k], axis=0, weights=w[y == k])
-        same(s["third"][k], np.einsum("i,ij,il->jl", w[y == k], e**2, e))
-        same(s["fourth"][k], np.einsum("i,ij,il->jl", w[y == k], e**2, e**2))
-        same(axes["m3"][k], np.diag(s["third"][k]))
-        same(axes["m4"][k], np.diag(s["fourth"][k]))
+        same(s.third[k], np.einsum("i,ij,il->jl", w[y == k], e**2, e))
+        same(s.fourth[k], np.einsum("i,ij,il->jl", w[y == k], e**2, e**2))
+        same(axes.m3[k], np.diag(s.third[k]))
+        same(axes.m4[k], np.diag(s.fourth[k]))
 
 
 def test_more_columns_than_rows() -> None:
@@ -120,8 +124,10 @@ def test_more_columns_than_rows() -> None:
     X[:, :20] += y[:, None]
     w = rng.uniform(0.5, 2.0, 90)
     model = tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(X, y, sample_weight=w)
-    assert "rows" in model.fitted_.terms[0].sums  # no d×d matrix is kept as long as rows do not come in parts
-    same(ledoit_wolf.amounts(ledoit_wolf.written(model.fitted_.terms[0].sums)), model.shrinkage_)
+    s = model.fitted_.terms[0].sums
+    assert isinstance(s, WeighedSums)  # no d×d matrix is kept as long as rows do not come in parts
+    whole = ledoit_wolf.written(s)
+    same(ledoit_wolf.amounts(whole, whole.scatter), model.shrinkage_)
     parts = tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(X[:50], y[:50], sample_weight=w[:50])
     parts.partial_fit(X[50:], y[50:], sample_weight=w[50:])
     same(parts.predict_log_proba(X), model.predict_log_proba(X), 1e-7)

@@ -12,7 +12,8 @@ from sklearn.datasets import load_wine
 import tallybayes as tb
 from tallybayes import _core
 from tallybayes.encode import Numbers
-from tallybayes.estimators import left_out_axes
+from tallybayes.estimators.discriminant import left_prior
+from tallybayes.left_out import axes as left_out_axes
 
 GDA = tb.GaussianDiscriminant
 ALPHAS, GAMMAS = (0.0, 0.4, 1.0), (0.0, 0.3, 1.0)
@@ -42,7 +43,9 @@ def ours(X: Any, y: Any, w: Any, priors: Any = None, gammas: Any = GAMMAS, **opt
     model = GDA(**options).fit(X, y, sample_weight=w)
     axes: Any = model.fitted_.terms[0].distribution
     codes = y.astype(np.int32)
-    return left_out_axes.losses(Numbers(X, None), codes, w, model.fitted_, ALPHAS, gammas, axes, priors)
+    return left_out_axes.losses(
+        Numbers(X, None), codes, w, model.fitted_.terms[0].sums, left_prior(model.fitted_, priors), ALPHAS, gammas, axes
+    )
 
 
 def table(n: int, d: int, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -103,7 +106,16 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     grid = np.linspace(0, 1, 11)
     model = GDA("diagonal", alpha="auto", shrinkage="auto").fit(X, y)
     axes: Any = model.fitted_.terms[0].distribution
-    loss = left_out_axes.losses(Numbers(X, None), y.astype(np.int32), None, model.fitted_, grid, grid, axes, None)
+    loss = left_out_axes.losses(
+        Numbers(X, None),
+        y.astype(np.int32),
+        None,
+        model.fitted_.terms[0].sums,
+        left_prior(model.fitted_, None),
+        grid,
+        grid,
+        axes,
+    )
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
     assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])
     fixed = GDA("diagonal", alpha=grid[a], shrinkage=grid[g]).fit(X, y)
@@ -119,11 +131,11 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
         Numbers(X, None),
         y.astype(np.int32),
         None,
-        sphere.fitted_,
+        sphere.fitted_.terms[0].sums,
+        left_prior(sphere.fitted_, None),
         grid,
         (0.0,),
         sphere.fitted_.terms[0].distribution,
-        None,
     )  # type: ignore[arg-type]
     assert sphere.alpha_ == grid[np.argmin(one[:, 0])]
     assert GDA("diagonal", shrinkage="auto").fit(X, y).alpha_ == 0.0

@@ -14,7 +14,9 @@ import pytest
 import tallybayes as tb
 from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Numbers
-from tallybayes.estimators import leave_one_out, left_out_axes
+from tallybayes.estimators.discriminant import left_prior
+from tallybayes.left_out import axes as left_out_axes
+from tallybayes.left_out import full
 
 GDA, LDA, QDA = tb.GaussianDiscriminant, tb.LinearDiscriminantAnalysis, tb.QuadraticDiscriminantAnalysis
 OFFSETS = {"1e10": 1e10, "-1e10": -1e10, "1e13": 1e13, "one each": np.array([1e10, -3e11, 0.0])}
@@ -165,7 +167,18 @@ def test_leave_one_out() -> None:
         model = GDA(alpha=0.5).fit(x, y)
         block: Any = model.fitted_.terms[0].distribution
         codes = y.astype(np.int32)
-        found.append(leave_one_out.losses(Numbers(x, None), codes, None, model.fitted_, grid, grid, block, None))
+        found.append(
+            full.losses(
+                Numbers(x, None),
+                codes,
+                None,
+                model.fitted_.terms[0].sums,
+                left_prior(model.fitted_, None),
+                grid,
+                grid,
+                block,
+            )
+        )
     same(*found)
 
 
@@ -289,7 +302,18 @@ def test_leave_one_out_of_axes() -> None:
         model = GDA("diagonal", alpha=0.5).fit(x, y)
         axes: Any = model.fitted_.terms[0].distribution
         codes = y.astype(np.int32)
-        found.append(left_out_axes.losses(Numbers(x, None), codes, None, model.fitted_, grid, grid, axes, None))
+        found.append(
+            left_out_axes.losses(
+                Numbers(x, None),
+                codes,
+                None,
+                model.fitted_.terms[0].sums,
+                left_prior(model.fitted_, None),
+                grid,
+                grid,
+                axes,
+            )
+        )
     same(*found)
 
 
@@ -306,10 +330,11 @@ def test_a_tally_of_an_earlier_version() -> None:
     """Without low, as its file has it, a mean is one float64."""
     X, y = table(1e10)
     old = tb.GaussianNB().fit(X, y)
-    (term,) = old.fitted_.terms
-    arrays = arrays_of(term.sums)
+    arrays = arrays_of(old.fitted_.terms[0].sums)
     assert np.abs(arrays.pop("low")).max() > 1e-8
-    old._keep(replace(old.fitted_, terms=(replace(term, sums=term.distribution.sums_of(arrays)),)))
+    (group,) = old.fitted_.terms
+    old.fitted_ = replace(old.fitted_, stats=(group.distribution.sums_of(arrays),))
+    old._model = None
     answers = old.predict_joint_log_proba(X)
     same(answers, tb.GaussianNB().fit(X, y).predict_joint_log_proba(X), 1e-5)
     for change in (
@@ -333,6 +358,6 @@ def test_a_column_is_constant_again(name: str, value: float) -> None:
     for count in (1, 2, 3, 9):
         new, labels = rng.normal([0.0, value, 0.0], size=(count, 3)), rng.integers(0, 3, count)
         model.partial_fit(new, labels).forget(new, labels)
-        assert not model.predictor_.fitted.terms[0].params["var"][:, 1].any()
+        assert not model.predictor_.fitted.terms[0].params.var[:, 1].any()
     X[:, 1] += 1.0
     same(model.predict_joint_log_proba(X), answers)

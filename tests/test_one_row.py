@@ -178,8 +178,7 @@ def test_a_failed_call_changes_nothing(row: Any, y: Any, w: float, why: str, ope
         model.learn_one(row, y, sample_weight=w)
     assert model.predict_proba_one({"a": 2.0, "b": "x"}) == answer
     assert pickle.loads(before).class_count_.tolist() == model.class_count_.tolist()
-    both = (pickle.loads(before), model)
-    was, now = ([arrays_of(t.sums) for t in m.fitted_.terms] for m in both)
+    was, now = ([arrays_of(t.sums) for t in m.fitted_.terms] for m in (pickle.loads(before), model))
     np.testing.assert_equal(was, now)
     assert pickle.loads(before).schema_ == model.schema_
 

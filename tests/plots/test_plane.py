@@ -13,7 +13,6 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import tallybayes as tb
-from tallybayes.distributions.marginal import sub_covariance
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.plots import BoundaryShiftDisplay, DecisionBoundaryDisplay
 from tallybayes.plots.gaussians import class_gaussians, ellipse
@@ -97,7 +96,7 @@ def test_covariance_of_some_columns_where_there_are_more_columns_than_rows(alpha
     for k in (0, 1):
         whole = np.linalg.inv(-2 * A[k])
         np.testing.assert_allclose(
-            sub_covariance(p, k, [3, 17, 5]), whole[np.ix_([3, 17, 5], [3, 17, 5])], rtol=1e-4, atol=1e-6
+            p.covariance(k, [3, 17, 5]), whole[np.ix_([3, 17, 5], [3, 17, 5])], rtol=1e-4, atol=1e-6
         )
 
 

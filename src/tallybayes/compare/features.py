@@ -22,9 +22,8 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import encode
-from tallybayes.distributions import Categorical, Gaussian, Multinomial, Poisson, Threshold
-from tallybayes.distributions.axes import GaussianAxes
-from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.base import Distribution, Features
+from tallybayes.distributions.categorical import CategoricalParams, free_levels
 from tallybayes.errors import OptionError, TableError
 from tallybayes.plan import Term
 from tallybayes.schema import Schema, align
@@ -35,25 +34,16 @@ Floats = NDArray[np.float64]
 MOST = 1 << 27  # numbers in a dense block of features
 
 
-def form_of(distribution: Any) -> str:
+def form_of(distribution: Distribution) -> Features:
     """Which features make the log-odds of this factor linear."""
-    if isinstance(distribution, GaussianBlock):
-        return "numbers" if distribution.linear else "products"
-    if isinstance(distribution, GaussianAxes):
-        return "numbers" if distribution.alpha == 0 else "sphere" if distribution.spherical else "squares"
-    if isinstance(distribution, Gaussian):
-        return "numbers" if distribution.shared else "squares"
-    if isinstance(distribution, Categorical):
-        return "levels"
-    if isinstance(distribution, Threshold):
-        return "threshold"
-    if isinstance(distribution, Multinomial | Poisson):
-        return "counts"
-    raise OptionError(
-        f"The distribution {distribution.name!r} has no logistic twin: its log-odds are linear in no list of features "
-        "known here. Cut the numbers into intervals (NaiveBayes('mdl')), or pair the model with a classifier of your "
-        "choice: learning_curves((model, other), X, y)."
-    )
+    found = distribution.features()
+    if found is None:
+        raise OptionError(
+            f"The distribution {distribution.name!r} has no logistic twin: its log-odds are linear in no list of "
+            "features known here. Cut the numbers into intervals (NaiveBayes('mdl')), or pair the model with a "
+            "classifier of your choice: learning_curves((model, other), X, y)."
+        )
+    return found
 
 
 class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -189,7 +179,8 @@ def _block(table: Table, schema: Schema, term: Term, form: str, unit: Any) -> tu
 def _levels(table: Table, schema: Schema, term: Term) -> tuple[Any, int]:
     """One column per level: 1 where the row has it."""
     part = term.params
-    sizes: Array = part["sizes"]
+    assert isinstance(part, CategoricalParams)
+    sizes = part.sizes
     if term.distribution.needs == "cuts":
         x = _dense(_numbers(table, schema, term))
         cuts = [schema.cuts[j].points for j in term.columns]
@@ -205,8 +196,7 @@ def _levels(table: Table, schema: Schema, term: Term) -> tuple[Any, int]:
         column.append(code[here].astype(np.int64) + start)
     place = np.concatenate(row), np.concatenate(column)
     shape = (table.n, int(sizes.sum()))
-    free = sum(max(int(np.sum(e)) - 1, 0) for e in part["exist"])
-    return sparse.csr_matrix((np.ones(len(place[0])), place), shape=shape), free
+    return sparse.csr_matrix((np.ones(len(place[0])), place), shape=shape), free_levels(part.exist)
 
 
 def _mean(block: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats, Weights, expect
+from tallybayes.distributions.base import Array, Context, Distribution, Features, Weights
 from tallybayes.distributions.covariance import check_shrinkage, divided, oas
-from tallybayes.distributions.gaussian import Gaussian
-from tallybayes.distributions.means import EPS, low_of, shape_of_low
+from tallybayes.distributions.gaussian import Gaussian, GaussianParams, GaussianSums
+from tallybayes.distributions.ledoit_wolf import MomentSums
+from tallybayes.distributions.means import EPS, with_low
+from tallybayes.distributions.records import record_of
 from tallybayes.encode import Data, Numbers
 from tallybayes.errors import OptionError, is_number
 
@@ -42,42 +45,60 @@ class GaussianAxes(Gaussian):
         if not is_number(self.tol) or self.tol < 0:
             raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        mean, low, total, epsilon = _core.gaussian_estimate(s["n"], s["mean"], low_of(s), s["m2"], 0, True, 1.0)
+    def estimate(self, s: GaussianSums, context: Context) -> GaussianParams:  # noqa: ARG002
+        mean, low, total, epsilon = _overall(s)
         _check_finite(total, mean)
-        found = spread(s["n"], s["m2"], np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
+        found = spread(s.n, s.m2, np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
         gamma = 0.0
         if is_number(self.gamma):
             gamma = float(self.gamma)
         else:
-            found = _shrunk(found, s["n"], self._amounts(found, s))
+            found = _shrunk(found, s.n, self._amounts(found, s))
         var, level = found.mixed(self.alpha)
         var = np.broadcast_to(level, var.shape).copy() if self.spherical else (1 - gamma) * var + gamma * level
         _check_finite(var, mean)
         var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
-        terms = _core.gaussian_terms(mean, var, low)
-        return {"mean": mean, "low": low, "var": var, "epsilon": epsilon, "terms": terms}
+        return GaussianParams(mean, low, var, epsilon, _core.gaussian_terms(mean, var, low))
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: GaussianSums,
+        p: GaussianParams,
+        context: Context,
     ) -> Array:
         """Columns share a level of variance: not one by one, as Gaussian has them."""
         return Distribution.left_out(self, data, y, unit, s, p, context)
 
-    def class_amounts(self, s: Stats) -> tuple[float, ...]:
+    def class_amounts(self, s: GaussianSums) -> tuple[float, ...]:
         """γ of each class, where it is not one number for all."""
-        mean, _, _, epsilon = _core.gaussian_estimate(s["n"], s["mean"], low_of(s), s["m2"], 0, True, 1.0)
-        found = spread(s["n"], s["m2"], np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
+        mean, _, _, epsilon = _overall(s)
+        found = spread(s.n, s.m2, np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
         return tuple(self._amounts(found, s).tolist())
 
-    def _amounts(self, found: Spread, s: Stats) -> Array:
-        if self.fourth:
+    def _amounts(self, found: Spread, s: GaussianSums) -> Array:
+        if isinstance(s, MomentSums):
             return ledoit_wolf.column_amounts(s, found.varies)
-        own, rows = found.own[:, found.varies], s["n"].max(axis=1)
+        own, rows = found.own[:, found.varies], s.n.max(axis=1)
         own = own / np.maximum(own.max(axis=1, keepdims=True, initial=0.0), np.finfo(float).tiny)  # squares are finite
         return np.array(
             [oas(float(v @ v), float(v.sum()), max(len(v), 1), float(n)) for v, n in zip(own, rows, strict=True)]
         )
+
+    # --- as a linear or quadratic form -------------------------------------------------------------------------
+
+    @property
+    def one_variance(self) -> bool:
+        return bool(self.alpha == 0)
+
+    def features(self) -> Features:
+        return "numbers" if self.one_variance else "sphere" if self.spherical else "squares"
+
+    def n_parameters(self, p: GaussianParams, context: Context) -> int:  # noqa: ARG002
+        variances = 1 if self.spherical else context.d
+        return context.K * context.d + (1 if self.one_variance else context.K) * variances
 
     # --- Ledoit-Wolf needs two sums more -----------------------------------------------------------------------
 
@@ -89,21 +110,35 @@ class GaussianAxes(Gaussian):
     def layout(self) -> tuple[Any, ...]:
         return (type(self), self.fourth)
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianSums:
         s = super().add(data, y, w, K)
         return ledoit_wolf.count_columns(data, y, w, s) if self.fourth and isinstance(data, Numbers) else s
 
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+    def combine(self, a: GaussianSums, b: GaussianSums, sign: int = 1) -> GaussianSums:
         total = super().combine(a, b, sign)
-        return ledoit_wolf.combine_columns(a, b, total, sign) if self.fourth else total
+        if isinstance(a, MomentSums) and isinstance(b, MomentSums):
+            return ledoit_wolf.combine_columns(a, b, total, sign)
+        return total
 
-    def scale(self, s: Stats, factor: float) -> Stats:
-        return {**super().scale(s, factor), **{key: s[key] * factor for key in ("m3", "m4") if key in s}}
+    def scale(self, s: GaussianSums, factor: float) -> GaussianSums:
+        scaled = super().scale(s, factor)
+        if isinstance(scaled, MomentSums):
+            return replace(scaled, m3=scaled.m3 * factor, m4=scaled.m4 * factor)
+        return scaled
 
-    def check(self, s: Stats, context: Context) -> None:
-        keys = (*self.cells, "m3", "m4") if self.fourth else self.cells
-        shape = (context.K, context.d)
-        expect(s, dict.fromkeys(keys, shape) | shape_of_low(s, shape), at_least_0=("n", "m2", "m4"))
+    def sums_of(self, arrays: Mapping[str, Array]) -> GaussianSums:
+        return record_of(MomentSums if "m3" in arrays else GaussianSums, with_low(arrays))
+
+    def check(self, s: GaussianSums, context: Context) -> None:
+        if isinstance(s, MomentSums) != self.fourth:
+            raise ValueError("third and fourth moments are missing" if self.fourth else "it has fourth moments")
+        super().check(s, context)
+
+
+def _overall(s: GaussianSums) -> tuple[Array, Array, Array, Array]:
+    """mean, low and variance (K, d) where all classes share the variance over all rows, and that variance (d,)."""
+    mean, low, total, epsilon = _core.gaussian_estimate(s.n, s.mean, s.low, s.m2, 0, True, 1.0)
+    return mean, low, total, epsilon
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ Array = NDArray[Any]
 Stats = dict[str, Array]  # of a distribution that has no record for its sums
 Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts", "codes"]
+Features = Literal["numbers", "squares", "products", "sphere", "levels", "threshold", "counts"]
 Weights = NDArray[np.float64] | None
 
 NEVER_LEARNED = (
@@ -241,6 +242,36 @@ class Distribution(ABC, Generic[S, P]):
         """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
         return None
 
+    def linear(self, p: P, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:  # noqa: ARG002
+        """weight (K, columns) and bias (K): log P(x | class) = weight x + bias, up to a term that all classes share.
+
+        None where it is not linear in x. log_prior: of the classes; the numbers may be kept small by it. A weight is
+        infinite where a probability is 0. A column of levels counts as one column for each of them, 1 where a row has
+        it; for a threshold x is 1 above it.
+        """
+        return None
+
+    def quadratic(self, p: P) -> tuple[Array, Array, Array] | None:  # noqa: ARG002
+        """A (K, d, d), b (K, d), c (K) with log P(x | class) = xᵀ A x + xᵀ b + c; None where that is not its form."""
+        return None
+
+    def normal(self, p: P) -> tuple[Array, Array] | None:  # noqa: ARG002
+        """Means, from those of the first class, and variances (K, columns), where each column by itself is Gaussian in
+        each class; else None."""
+        return None
+
+    def features(self) -> Features | None:
+        """In which functions of its columns the log-odds of two classes are linear; None if in none of these.
+
+        'numbers': x.  'squares': x, x².  'products': x, all x_i x_j.  'sphere': x, Σ x².  'levels': 0 or 1 for each
+        level.  'threshold': 0 or 1, by the field `threshold`.  'counts': x, of numbers that are 0 or more.
+        """
+        return None
+
+    def n_parameters(self, p: P, context: Context) -> int | None:  # noqa: ARG002
+        """How many free numbers P(x | class) has, in all classes together; None if no fixed number."""
+        return None
+
 
 def check_binary(schema: Schema, columns: Sequence[int]) -> None:
     """TableError if a binary column has met a third value."""
@@ -441,3 +472,6 @@ class SimpleDistribution(Distribution[Stats, Params]):
 
     def column(self, p: Params, j: int) -> Params:
         return {"columns": [p["columns"][j]], "K": p["K"]}
+
+    def n_parameters(self, p: Params, context: Context) -> int:  # noqa: ARG002
+        return context.K * context.d * len(self.parameters)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import (
-    Array,
-    Context,
-    Distribution,
-    Params,
-    Stats,
-    Weights,
-    dense_scores,
-    expect,
+from tallybayes.distributions.base import Array, Context, Features, Weights, dense_scores, expect
+from tallybayes.distributions.by_column import ByColumn
+from tallybayes.distributions.categorical import (
+    Categorical,
+    CategoricalSums,
+    check_alpha,
+    check_per_column,
+    repeated_alpha,
+    weighted,
 )
-from tallybayes.distributions.by_column import left_out_by_column
-from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column, weighted
+from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
@@ -32,13 +32,29 @@ class Bernoulli(Categorical):
     name = "bernoulli"
     kinds = ("binary", "categorical")
 
-    def _existing(self, s: Stats, context: Context) -> tuple[list[Array], Array]:
+    def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
         exist, N = super()._existing(s, context)
         return exist, np.full(len(N), 3.0 if self.other else 2.0)
 
 
 @dataclass(frozen=True)
-class Threshold(Distribution):
+class ThresholdSums(Record):
+    """The weight of numbers up to the threshold and above it, by class and column (K, d)."""
+
+    no: Array
+    yes: Array
+
+
+@dataclass(frozen=True)
+class ThresholdParams(Record):
+    """log P of a number up to the threshold and above it, by class and column (K, d)."""
+
+    no: Array
+    yes: Array
+
+
+@dataclass(frozen=True)
+class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
     """P(x_j = 1 | c) = (n_c1 + a) / (n_c + 2a);  x is 1 where the number is above the threshold.
 
     alpha may be one number or one per column.
@@ -50,13 +66,14 @@ class Threshold(Distribution):
     name = "threshold"
     kinds = ("binary", "real", "count")
     cells = ("no", "yes")
+    sums = ThresholdSums
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         if not np.isfinite(self.threshold):
             raise OptionError(f"threshold must be a finite number; got {self.threshold!r}.")
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> ThresholdSums:
         assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Numbers):
             n, yes = _core.binary_counts(data.columns, self.threshold, y, w, K)
@@ -65,62 +82,71 @@ class Threshold(Distribution):
         else:
             yes = _core.csr_sums(data.distinct().view, y, w, K, self.threshold)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], yes.shape)
-        return {"no": np.maximum(n - yes, 0.0), "yes": yes}  # two sums of fractions may differ by a rounding
+        return ThresholdSums(np.maximum(n - yes, 0.0), yes)  # two sums of fractions may differ by a rounding
 
-    def check(self, s: Stats, context: Context) -> None:
+    def check(self, s: ThresholdSums, context: Context) -> None:
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        down = np.log(np.maximum(s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha), np.finfo(float).tiny))
-        empty = s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha) == 0
+    def estimate(self, s: ThresholdSums, context: Context) -> ThresholdParams:  # noqa: ARG002
+        down = np.log(np.maximum(s.no + s.yes + 2.0 * np.asarray(self.alpha), np.finfo(float).tiny))
+        empty = s.no + s.yes + 2.0 * np.asarray(self.alpha) == 0
         with np.errstate(divide="ignore"):
-            no, yes = (np.where(empty, -np.log(2.0), np.log(s[key] + self.alpha) - down) for key in ("no", "yes"))
-        return {"no": no, "yes": yes}
+            no, yes = (np.where(empty, -np.log(2.0), np.log(a + self.alpha) - down) for a in (s.no, s.yes))
+        return ThresholdParams(no, yes)
 
-    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+    def penalty(self, s: ThresholdSums, p: ThresholdParams) -> float:  # noqa: ARG002
         """Beta: a (log p + log(1 − p))."""
-        return weighted(self.alpha, p["no"] + p["yes"])
+        return weighted(self.alpha, p.no + p.yes)
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def score(self, scorer: _core.Scorer, data: Data, p: ThresholdParams) -> None:
         if isinstance(data, Sparse):
-            if np.isfinite(p["no"]).all() and np.isfinite(p["yes"]).all():
-                weight = np.ascontiguousarray((p["yes"] - p["no"]).T)
-                scorer.csr(data.distinct().view, weight, p["no"].sum(axis=1), self.threshold, False)
+            if np.isfinite(p.no).all() and np.isfinite(p.yes).all():
+                weight = np.ascontiguousarray((p.yes - p.no).T)
+                scorer.csr(data.distinct().view, weight, p.no.sum(axis=1), self.threshold, False)
             else:  # −inf cannot be added and taken away again
-                dense_scores(self, scorer, data, p, p["no"].shape[0])
+                dense_scores(self, scorer, data, p, p.no.shape[0])
             return
         assert isinstance(data, Numbers)
-        no, yes = np.ascontiguousarray(p["no"].T), np.ascontiguousarray(p["yes"].T)
+        no, yes = np.ascontiguousarray(p.no.T), np.ascontiguousarray(p.yes.T)
         scorer.binary(data.columns, self.threshold, no, yes)
 
-    def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
-    ) -> Array:
-        def alone(x: Array, weight: Array) -> Stats:
-            above = x > self.threshold
-            return {"no": np.where(above, 0.0, weight), "yes": np.where(above, weight, 0.0)}
+    def sums_of_one(self, x: Array, weight: Array) -> ThresholdSums:
+        above = x > self.threshold
+        return ThresholdSums(np.where(above, 0.0, weight), np.where(above, weight, 0.0))
 
-        def log(x: Array, q: Params) -> Array:
-            return np.where(np.isnan(x), 0.0, np.where(x > self.threshold, q["yes"], q["no"]))
+    def log_of_one(self, x: Array, p: ThresholdParams) -> Array:
+        return np.where(np.isnan(x), 0.0, np.where(x > self.threshold, p.yes, p.no))
 
-        return left_out_by_column(self, data, y, unit, s, p, context, alone, log)
+    def repeated(self, rows: int) -> Self:
+        return replace(self, alpha=repeated_alpha(self.alpha, rows))
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+    def sample(self, p: ThresholdParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """0 and 1 where the threshold lies between them, else numbers on its two sides."""
-        yes = np.exp(p["yes"])[y]
+        yes = np.exp(p.yes)[y]
         drawn = rng.random(yes.shape) < yes
         if 0 <= self.threshold < 1:
             return list(drawn.astype(np.int64).T)
         above = max(self.threshold + 1.0, float(np.nextafter(self.threshold, np.inf)))
         return list(np.where(drawn, above, min(self.threshold, 0.0)).T)
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+    def describe(self, p: ThresholdParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         names = labels if len(labels) == 2 else (f"<= {self.threshold:g}", f"> {self.threshold:g}")
-        return {str(names[0]): float(np.exp(p["no"][k, j])), str(names[1]): float(np.exp(p["yes"][k, j]))}
+        return {str(names[0]): float(np.exp(p.no[k, j])), str(names[1]): float(np.exp(p.yes[k, j]))}
 
-    def column(self, p: Params, j: int) -> Params:
-        return {key: p[key][:, j : j + 1] for key in ("no", "yes")}
+    def column(self, p: ThresholdParams, j: int) -> ThresholdParams:
+        return ThresholdParams(p.no[:, j : j + 1], p.yes[:, j : j + 1])
 
-    def outcomes(self, p: Params, j: int) -> Array:
-        return np.stack([p["no"][:, j], p["yes"][:, j]])
+    def outcomes(self, p: ThresholdParams, j: int) -> Array:
+        return np.stack([p.no[:, j], p.yes[:, j]])
+
+    def linear(self, p: ThresholdParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:  # noqa: ARG002
+        """In 0 and 1, by the threshold."""
+        with np.errstate(invalid="ignore"):
+            return p.yes - p.no, p.no.sum(axis=1)
+
+    def features(self) -> Features:
+        return "threshold"
+
+    def n_parameters(self, p: ThresholdParams, context: Context) -> int:  # noqa: ARG002
+        return context.K * context.d

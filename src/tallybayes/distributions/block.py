@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,33 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import block_left_out, block_tally, block_terms, covariance, ledoit_wolf, marginal, wide
-from tallybayes.distributions.base import (
-    Array,
-    Context,
-    Distribution,
-    Params,
-    Stats,
-    Weights,
-    dense_left_out,
-    dense_sum,
+from tallybayes.distributions import (
+    block_left_out,
+    block_sums,
+    block_tally,
+    block_terms,
+    covariance,
+    ledoit_wolf,
+    marginal,
+    wide,
 )
+from tallybayes.distributions.base import Array, Context, Distribution, Features, Weights, dense_left_out, dense_sum
+from tallybayes.distributions.block_params import BlockParams, SharedParams, SharedWideParams, WideParams
+from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSums, WideSums
+from tallybayes.distributions.gaussian import quadratic_form
+from tallybayes.distributions.means import away
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, is_number
 
-MOST = float(np.finfo(np.float64).max)
-ROOT = 1e150  # squares of these can be summed
 NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
 RELATIVE = ("proba", "log_proba", "best")  # answers in which only differences between the classes matter
 
 
 @dataclass(frozen=True)
-class GaussianBlock(Distribution):
+class GaussianBlock(Distribution[BlockSums, BlockParams]):
     """log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
 
     Tally: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
     Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
-    where data leave Σ_c without full rank, block_tally.py for missing values.
+    where data leave Σ_c without full rank, block_sums.py for missing values.
 
     alpha: 1 each class its own covariance, 0 one shared.  gamma: a number; or, towards the class's own variances,
     'oas', 'ledoit-wolf' or one number per class.  ridge: (1 − ridge) Σ_c + ridge I, in the units of the data.
@@ -52,6 +54,7 @@ class GaussianBlock(Distribution):
 
     name = "gaussian block"
     kinds = ("real", "count", "binary")
+    sums = BlockSums
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
@@ -83,65 +86,72 @@ class GaussianBlock(Distribution):
         return float(self.gamma) if is_number(self.gamma) else 0.0  # type: ignore[arg-type]
 
     @property
-    def linear(self) -> bool:
+    def shared(self) -> bool:
+        """All classes have one covariance: boundaries are linear."""
         return bool(self.alpha == 0)
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    # --- adding ------------------------------------------------------------------------------------------------
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> BlockSums:
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
         s = block_tally.count(data, y, w, K, self.pooled, self.fourth)
-        return ledoit_wolf.count(data, y, w, s) if self.fourth and "rows" not in s else s
+        return ledoit_wolf.count(data, y, w, s) if self.fourth else s
 
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+    def combine(self, a: BlockSums, b: BlockSums, sign: int = 1) -> BlockSums:
         if not self.fourth:
             return block_tally.combine(a, b, sign, self.pooled)
         a, b = ledoit_wolf.written(a), ledoit_wolf.written(b)
-        return ledoit_wolf.combine(a, b, block_tally.combine(a, b, sign, self.pooled), sign)
+        return ledoit_wolf.combine(a, b, block_tally.combine_written(a, b, sign, self.pooled), sign)
 
-    def scale(self, s: Stats, factor: float) -> Stats:
-        return block_tally.scale(s, factor)
+    def scale(self, s: BlockSums, factor: float) -> BlockSums:
+        return s.scaled(factor)
 
-    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
-        return block_tally.reclass(s, to, K, self.pooled)
+    def reclass(self, s: BlockSums, to: Sequence[int], K: int) -> BlockSums:
+        return s.reclassed(to, K, self.pooled)
 
-    def check(self, s: Stats, context: Context) -> None:
-        block_tally.check(s, context.K, context.d, self.pooled, self.fourth)
+    def sums_of(self, arrays: Mapping[str, Array]) -> BlockSums:
+        return block_sums.sums_of(arrays)
+
+    def check(self, s: BlockSums, context: Context) -> None:
+        if isinstance(s, FourthSums | WeighedSums) != self.fourth:
+            raise ValueError("third and fourth moments are missing" if self.fourth else "it has fourth moments")
+        s.check(context.K, context.d, self.pooled)
         if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
             raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
 
-    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:
-        return np.diagonal(s["n"].sum(axis=0)) > 0 if s["n"].ndim == 3 else super().met(s, d)
+    def met(self, s: BlockSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return s.met()
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        largest = {"rows": ROOT, "scatter": MOST / max(len(s["n"]), 1)}  # so that sums over classes are numbers too
-        for key, value in s.items():
-            if key in ("third", "fourth"):  # ledoit_wolf.py says more of these
-                continue
-            fine = (np.abs(value) <= largest.get(key, MOST)).all(axis=tuple(range(value.ndim - 1)))
+    # --- reading -----------------------------------------------------------------------------------------------
+
+    def estimate(self, s: BlockSums, context: Context) -> BlockParams:  # noqa: ARG002
+        for value, most in s.limits():
+            fine = (np.abs(value) <= most).all(axis=tuple(range(value.ndim - 1)))
             if not fine.all():
                 j = int(np.argmin(fine)) if value.ndim > 1 else 0
-                raise _core.BadValue("overflow", 0, j, float(np.nanmax(np.abs(s["mean"]))))
-        if "rows" in s and is_number(self.gamma) and self.ridge == 0:
+                raise _core.BadValue("overflow", 0, j, float(np.nanmax(np.abs(s.mean))))
+        if isinstance(s, WideSums) and is_number(self.gamma) and self.ridge == 0:
             return wide.estimate(s, self)
-        return covariance.estimate(block_tally.dense(s, self.pooled), self)
+        return covariance.estimate(s, self)
 
-    def start(self, scorer: _core.Scorer, data: Numbers, p: Params, relative: bool) -> _core.RowFlags:
+    def start(self, scorer: _core.Scorer, data: Numbers, p: BlockParams, relative: bool) -> _core.RowFlags:
         """Adds the scores of complete rows; gives back where the others will be noted.
 
         relative: only differences between the classes matter, so that a shared covariance is scored by its linear form.
         """
         missing = _core.RowFlags(data.n)
-        if relative and self.linear:
-            scorer.affine(data.columns, p["weight"], p["bias"], p["centre"], missing)
+        if relative and isinstance(p, SharedParams | SharedWideParams):
+            scorer.affine(data.columns, p.weight, p.bias, p.centre, missing)
         else:
-            scorer.quadratic(data.columns, p["mean"], p["low"], p["factor"], p["constant"], missing)
+            scorer.quadratic(data.columns, p.mean, p.low, p.factor, p.constant, missing)
         return missing
 
-    def answer(self, data: Data, p: Params, how: str, start: Array) -> Array:
+    def answer(self, data: Data, p: BlockParams, how: str, start: Array) -> Array:
         relative = how in RELATIVE
         scorer = _core.Scorer(data.n, start)
-        if not isinstance(data, Numbers) or ("basis" in p and not (self.linear and relative)):
+        if not isinstance(data, Numbers) or not self.can_start(p, relative):
             scorer.added(self.scores(data, p))
             return np.asarray(getattr(scorer, how)())
         missing = self.start(scorer, data, p, relative)
@@ -153,58 +163,86 @@ class GaussianBlock(Distribution):
             answer[rows] = getattr(again, how)()
         return answer
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def can_start(self, p: BlockParams, relative: bool) -> bool:
+        """Whether `start` can score with these parameters."""
+        return not isinstance(p, WideParams) or (relative and isinstance(p, SharedWideParams))
+
+    def score(self, scorer: _core.Scorer, data: Data, p: BlockParams) -> None:
         scorer.added(self.scores(data, p))
 
-    def scores(self, data: Data, p: Params) -> Array:
+    def scores(self, data: Data, p: BlockParams) -> Array:
         """(n, K): log p(x | class), the missing coordinates integrated out."""
-        K = len(p["constant"])
         if isinstance(data, Sparse):
-            return np.concatenate([self.scores(block, p) for _, block in data.dense_blocks()] or [np.empty((0, K))])
+            return np.concatenate([self.scores(block, p) for _, block in data.dense_blocks()] or [np.empty((0, p.K))])
         assert isinstance(data, Numbers)
-        out = np.empty((data.n, K))
-        if "basis" in p:
+        out = np.empty((data.n, p.K))
+        if isinstance(p, WideParams):
             step = max(1, NEW_ROWS // max(1, data.d))
             for i in range(0, data.n, step):
                 rows = slice(i, min(data.n, i + step))
                 x = finite_rows(data, np.arange(rows.start, rows.stop))
                 out[rows] = wide.scores(x, p)
         else:
-            out = _core.quadratic_scores(data.columns, p["mean"], p["low"], p["factor"], p["constant"])
-        gaps = np.flatnonzero(np.isnan(out[:, 0])) if K else np.empty(0, np.int64)
+            out = _core.quadratic_scores(data.columns, p.mean, p.low, p.factor, p.constant)
+        gaps = np.flatnonzero(np.isnan(out[:, 0])) if p.K else np.empty(0, np.int64)
         if len(gaps):
             out[gaps] = marginal.scores(finite_rows(data, gaps), p)
         return out
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: BlockSums,
+        p: BlockParams,
+        context: Context,
     ) -> Array:
         if isinstance(data, Sparse):
             return dense_left_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Numbers)
         return block_left_out.left_out(self, data, y, unit, s, p, context)
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        d = p["mean"].shape[1]
+    def sample(self, p: BlockParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        d = p.mean.shape[1]
         out = np.empty((len(y), d))
-        for k in np.unique(y):
+        for k in np.unique(y).tolist():
             here = np.flatnonzero(y == k)
-            noise = rng.normal(size=(len(here), d))
-            out[here] = p["mean"][k] + (wide.colour(noise, p, k) if "basis" in p else covariance.colour(noise, p, k))
+            out[here] = p.mean[k] + p.coloured(rng.normal(size=(len(here), d)), k)
         return list(out.T)
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        return {"mean": float(p["mean"][k, j]), "variance": float(marginal.variance(p, k, j))}
+    def describe(self, p: BlockParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"mean": float(p.mean[k, j]), "variance": float(p.covariance(k, [j])[0, 0])}
 
-    def terms(self, data: Data, p: Params, K: int) -> Array:
+    def terms(self, data: Data, p: BlockParams, K: int) -> Array:
         """See block_terms.py for the split."""
         if isinstance(data, Sparse):
             return super().terms(data, p, K)
         assert isinstance(data, Numbers)
         return block_terms.terms(finite_rows(data, np.arange(data.n)), p)
 
+    # --- as a linear or quadratic form -------------------------------------------------------------------------
 
-def finite_rows(data: Numbers, rows: NDArray[Any]) -> Array:
+    def linear(self, p: BlockParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:  # noqa: ARG002
+        if not isinstance(p, SharedParams | SharedWideParams):
+            return None
+        return p.weight, p.bias - p.weight @ p.centre
+
+    def quadratic(self, p: BlockParams) -> tuple[Array, Array, Array]:
+        return quadratic_form(np.stack([-0.5 * p.precision(k) for k in range(p.K)]), p.mean, p.constant)
+
+    def normal(self, p: BlockParams) -> tuple[Array, Array]:
+        return away(p, p.mean[0]), p.variances()
+
+    def features(self) -> Features:
+        return "numbers" if self.shared else "products"
+
+    def n_parameters(self, p: BlockParams, context: Context) -> int:  # noqa: ARG002
+        K, d = context.K, context.d
+        return K * d + (1 if self.shared else K) * d * (d + 1) // 2
+
+
+def finite_rows(data: Numbers, rows: Array) -> Array:
     """Some rows as one matrix; an infinity is refused."""
     x = block_tally.rows_of(data, rows)
     if np.isinf(x).any():

@@ -22,16 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.blas import one_thread
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats
+from tallybayes.distributions.base import Array, Context, Distribution
+from tallybayes.distributions.block_params import BlockParams
+from tallybayes.distributions.block_sums import BlockSums, CompactSums
 from tallybayes.distributions.block_tally import rows_of
-from tallybayes.distributions.covariance import LOG_2PI
-from tallybayes.distributions.means import EPS, low_of
+from tallybayes.distributions.means import EPS, LOG_2PI
 from tallybayes.encode import Numbers
 from tallybayes.encode import rows_of as some_rows
 from tallybayes.errors import is_number
@@ -44,12 +45,18 @@ SAFE = 10.0  # times what counts as full rank
 
 
 def left_out(
-    block: GaussianBlock, data: Numbers, y: NDArray[np.int32], unit: Array, s: Stats, p: Params, context: Context
+    block: GaussianBlock,
+    data: Numbers,
+    y: NDArray[np.int32],
+    unit: Array,
+    s: BlockSums,
+    p: BlockParams,
+    context: Context,
 ) -> Array:
     out, done = np.empty((data.n, context.K)), np.zeros(data.n, dtype=bool)
     with one_thread():  # small matrices: a team of threads for each is slower than one
-        if "scatter" in s and s["n"].ndim == 1 and is_number(block.gamma) and len(p["keep"]):
-            closed = _Closed(block, s, p["keep"])
+        if isinstance(s, CompactSums) and is_number(block.gamma) and len(p.keep):
+            closed = _Closed(block, s, p.keep)
             for rows in closed.alike(unit, max(1, CELLS // data.d)):
                 out[rows], done[rows] = closed.scores(rows_of(data, rows), y[rows], unit[rows])
         for i in np.flatnonzero(~done).tolist():
@@ -69,12 +76,12 @@ class _Frame:
 
 
 class _Closed:
-    def __init__(self, block: GaussianBlock, s: Stats, keep: Array) -> None:
+    def __init__(self, block: GaussianBlock, s: CompactSums, keep: Array) -> None:
         self.block, self.keep = block, keep
-        self.n, self.mean, self.low = s["n"], s["mean"][:, keep], low_of(s)[:, keep]
-        self.scatter = s["scatter"][:, keep][:, :, keep]
+        self.n, self.mean, self.low = s.n, s.mean[:, keep], s.low[:, keep]
+        self.scatter = s.scatter[:, keep][:, :, keep]
         self.pooled = self.scatter.sum(axis=0)
-        self.d = s["mean"].shape[1]  # shrinkage is towards the mean variance of all columns
+        self.d = s.mean.shape[1]  # shrinkage is towards the mean variance of all columns
         self.known: dict[tuple[int, float, float], _Frame] = {}
 
     def alike(self, unit: Array, step: int) -> Iterator[Array]:
@@ -142,11 +149,11 @@ class _Closed:
             least = 0.0
         return _Frame(vector, value, 0.0, float(least))
 
-    def _gaussian(self, z: Array, e: Array, step: Array, f: _Frame, scale: Array, share: Array) -> tuple[Array, Any]:
+    def _gaussian(self, z: Array, e: Array, step: Array, f: _Frame, scale: Array, share: Array) -> tuple[Array, Array]:
         """log p, and whether its covariance has full rank for sure."""
         b = self.block
         if not f.least > 1:
-            return np.zeros(len(z)), False
+            return np.zeros(len(z)), np.zeros(len(z), dtype=bool)
         away = share * step
         G = scale[:, None] * f.value
         if b.amount > 0:

@@ -13,39 +13,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallybayes.distributions import covariance, wide
-from tallybayes.distributions.base import Array, Params
+from tallybayes.distributions.base import Array
+from tallybayes.distributions.block_params import BlockParams, FullParams, WideParams
+from tallybayes.distributions.means import LOG_2PI
 
 
-def terms(x: Array, p: Params) -> Array:
+def terms(x: Array, p: BlockParams) -> Array:
     """(n, d, K) of rows that may have missing values (NaN); 0 for these, and for columns that never vary."""
-    K = len(p["constant"])
-    out = np.zeros((*x.shape, K))
-    patterns, which = np.unique(~np.isnan(x)[:, p["keep"]], axis=0, return_inverse=True)
+    out = np.zeros((*x.shape, p.K))
+    patterns, which = np.unique(~np.isnan(x)[:, p.keep], axis=0, return_inverse=True)
     for i, pattern in enumerate(patterns):
-        columns = p["keep"][pattern]
+        columns = p.keep[pattern]
         rows = np.flatnonzero(which.reshape(-1) == i)
         if not len(columns):
             continue
-        for k in range(K):
-            away = x[np.ix_(rows, columns)] - p["mean"][k, columns] - p["low"][k, columns]
-            pull, variance, inflation, log_det = (
-                _wide(away, columns, p, k) if "basis" in p else _full(away, pattern, p, k)
-            )
+        for k in range(p.K):
+            away = x[np.ix_(rows, columns)] - p.mean[k, columns] - p.low[k, columns]
+            pull, variance, inflation, log_det = _parts(away, pattern, p, k)
             spread = np.log(np.maximum(inflation, 1.0))
             total = float(spread.sum())
             share = spread / total if total > 0 else np.full(len(columns), 1.0 / len(columns))
-            fixed = covariance.LOG_2PI + np.log(variance) + share * (log_det - np.log(variance).sum())
+            fixed = LOG_2PI + np.log(variance) + share * (log_det - np.log(variance).sum())
             out[rows[:, None], columns, k] = -0.5 * (away * pull + fixed)
     return out
 
 
-def _full(away: Array, pattern: Array, p: Params, k: int) -> tuple[Array, Array, Array, float]:
+def _parts(away: Array, pattern: Array, p: BlockParams, k: int) -> tuple[Array, Array, Array, float]:
     """P e, Σ_jj, Σ_jj P_jj and log|Σ|."""
-    whole = covariance.root(p, k)[pattern]
+    if isinstance(p, WideParams):
+        return _wide(away, p.keep[pattern], p, k)
+    assert isinstance(p, FullParams)
+    return _full(away, pattern, p, k)
+
+
+def _full(away: Array, pattern: Array, p: FullParams, k: int) -> tuple[Array, Array, Array, float]:
+    whole = p.root(k)[pattern]
     variance = np.square(whole).sum(axis=1)
     if pattern.all():
-        inverse = p["factor"][k if len(p["factor"]) > 1 else 0][np.ix_(p["keep"], p["keep"])]
+        inverse = p.factor_of(k)[np.ix_(p.keep, p.keep)]
         log_det = -2 * np.log(np.abs(np.diag(inverse))).sum()
     else:  # Σ_oo = RᵀR without squaring
         r = np.asarray(np.linalg.qr(whole.T, mode="r"))
@@ -54,10 +59,10 @@ def _full(away: Array, pattern: Array, p: Params, k: int) -> tuple[Array, Array,
     return (away @ inverse.T) @ inverse, variance, variance * np.square(inverse).sum(axis=0), float(log_det)
 
 
-def _wide(away: Array, columns: Array, p: Params, k: int) -> tuple[Array, Array, Array, float]:
-    """The same with more columns than rows: Σ = D (f I + A diag(s²) Aᵀ) D, A thin and orthonormal."""
-    f, left, size = wide.thin(p, columns, k)
-    unit, scale = p["unit"][columns], p["scale"][columns]
+def _wide(away: Array, columns: Array, p: WideParams, k: int) -> tuple[Array, Array, Array, float]:
+    """With more columns than rows: Σ = D (f I + A diag(s²) Aᵀ) D, A thin and orthonormal."""
+    f, left, size = p.thin(columns, k)
+    unit, scale = p.unit[columns], p.scale[columns]
     z = away * scale
     gain = 1.0 / (f + size**2) - 1.0 / f
     pull = (z / f + ((z @ left) * gain) @ left.T) * scale
@@ -65,15 +70,3 @@ def _wide(away: Array, columns: Array, p: Params, k: int) -> tuple[Array, Array,
     inflation = variance * (1.0 / f + np.square(left) @ gain)
     log_det = np.log(f + size**2).sum() + (len(columns) - len(size)) * np.log(f) + 2 * np.log(unit).sum()
     return pull, variance * np.square(unit), inflation, float(log_det)
-
-
-def variances(p: Params) -> Array:
-    """(K, d): Σ_k[j, j]; 0 for columns that never vary."""
-    out: Array = np.zeros_like(p["mean"])
-    for k in range(len(out)):
-        if "basis" in p:
-            f, left, size = wide.thin(p, p["keep"], k)
-            out[k, p["keep"]] = np.square(p["unit"][p["keep"]]) * (f + np.square(left) @ size**2)
-        else:
-            out[k, p["keep"]] = np.square(covariance.root(p, k)).sum(axis=1)
-    return out

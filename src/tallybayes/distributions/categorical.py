@@ -14,15 +14,15 @@ from tallybayes.distributions.base import (
     Array,
     Context,
     Distribution,
+    Features,
     Needs,
-    Params,
-    Stats,
     Weights,
     expect,
     met_codes,
     spread,
     subtract,
 )
+from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Codes, Data
 from tallybayes.errors import OptionError
 from tallybayes.schema import Schema
@@ -32,7 +32,26 @@ CELLS = 1 << 22  # codes that are left out at a time
 
 
 @dataclass(frozen=True)
-class Categorical(Distribution):
+class CategoricalSums(Record):
+    """How often each class has each level."""
+
+    count: Array  # (K, levels of all columns side by side)
+    sizes: NDArray[np.int64]  # how many levels each column has a place for
+
+
+@dataclass(frozen=True)
+class CategoricalParams(Record):
+    """Log probabilities of the levels."""
+
+    log: Array  # (levels of all columns one after the other, K)
+    other: Array  # (d, K): of a level that has no place
+    sizes: NDArray[np.int64]
+    N: Array  # (d,): how many levels share the probability
+    exist: list[Array]  # of each column, which of its levels exist
+
+
+@dataclass(frozen=True)
+class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     """P(x_j = v | c) = (n_cv + a) / (n_c + a N_j),  a = 1: Laplace.
 
     N_j is the number of levels met (or declared by the column's type). With `contiguous`, integer labels are codes
@@ -48,6 +67,7 @@ class Categorical(Distribution):
     name: ClassVar[str] = "categorical"
     kinds: ClassVar[tuple[str, ...]] = ("categorical", "binary", "count", "real")
     needs: ClassVar[Needs] = "levels"
+    sums = CategoricalSums
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -57,28 +77,28 @@ class Categorical(Distribution):
         if least.dtype.kind not in "iu" or (least < 0).any():
             raise OptionError(f"min_categories must be None or whole numbers of at least 0; got {least.tolist()!r}.")
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> CategoricalSums:
         assert isinstance(data, Codes)
         sizes = np.zeros(data.columns.d, dtype=np.int64)
         limit = RAW_LIMIT if data.raw else 2**31 - 1
         count, sizes = _core.counts(data.columns, y, w, K, sizes, limit)
-        return {"count": count, "sizes": sizes}
+        return CategoricalSums(count, sizes)
 
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
-        sizes = np.maximum(a["sizes"], b["sizes"])
+    def combine(self, a: CategoricalSums, b: CategoricalSums, sign: int = 1) -> CategoricalSums:
+        sizes = np.maximum(a.sizes, b.sizes)
         x, z = resize(a, sizes), resize(b, sizes)
-        return {"count": x + z if sign > 0 else subtract(x, z), "sizes": sizes}
+        return CategoricalSums(x + z if sign > 0 else subtract(x, z), sizes)
 
-    def scale(self, s: Stats, factor: float) -> Stats:
-        return {**s, "count": s["count"] * factor}
+    def scale(self, s: CategoricalSums, factor: float) -> CategoricalSums:
+        return replace(s, count=s.count * factor)
 
-    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
-        return {**s, "count": spread(s["count"], to, K)}
+    def reclass(self, s: CategoricalSums, to: Sequence[int], K: int) -> CategoricalSums:
+        return replace(s, count=spread(s.count, to, K))
 
-    def relevel(self, s: Stats, maps: Sequence[Sequence[int] | None]) -> Stats:
-        K = s["count"].shape[0]
+    def relevel(self, s: CategoricalSums, maps: Sequence[Sequence[int] | None]) -> CategoricalSums:
+        K = s.count.shape[0]
         columns = []
-        for part, to in zip(split(s["count"], s["sizes"]), maps, strict=True):
+        for part, to in zip(split(s.count, s.sizes), maps, strict=True):
             if to is None or not len(to):
                 columns.append(part)
                 continue
@@ -86,28 +106,27 @@ class Categorical(Distribution):
             out[:, np.asarray(to[: part.shape[1]], dtype=np.intp)] = part
             columns.append(out)
         sizes = np.array([c.shape[1] for c in columns], dtype=np.int64)
-        return {"count": np.ascontiguousarray(np.concatenate(columns, axis=1)), "sizes": sizes}
+        return CategoricalSums(np.ascontiguousarray(np.concatenate(columns, axis=1)), sizes)
 
-    def check(self, s: Stats, context: Context) -> None:
-        sizes = s.get("sizes", np.empty(0))
+    def check(self, s: CategoricalSums, context: Context) -> None:
+        sizes = s.sizes
         room = np.array([RAW_LIMIT if known is None else len(known) for known in context.levels])
         if sizes.dtype != np.int64 or sizes.shape != room.shape or (sizes < 0).any() or (sizes > room).any():
             raise ValueError("'sizes' is not the number of levels of each column, of those that the schema lists")
-        rest = {key: value for key, value in s.items() if key != "sizes"}
-        expect(rest, {"count": (context.K, int(sizes.sum()))}, at_least_0=("count",))
+        expect({"count": s.count}, {"count": (context.K, int(sizes.sum()))}, at_least_0=("count",))
         if np.shape(self.min_categories) not in ((), (context.d,)):
             raise ValueError(f"min_categories has the shape {np.shape(self.min_categories)}, not ({context.d},)")
 
-    def levels_counted(self, s: Stats, context: Context) -> Array:
+    def levels_counted(self, s: CategoricalSums, context: Context) -> Array:
         """N_j: how many levels share the probability."""
         return self._existing(s, context)[1]
 
-    def _existing(self, s: Stats, context: Context) -> tuple[list[Array], Array]:
+    def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
         """Which levels exist (met, declared, or codes below N_j), and N_j. A level met only in rows of weight 0, or
         in rows forgotten since, does not exist."""
-        least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s["sizes"].shape)
+        least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s.sizes.shape)
         exist, number = [], []
-        for part, known, floor in zip(split(s["count"], s["sizes"]), context.levels, least.tolist(), strict=True):
+        for part, known, floor in zip(split(s.count, s.sizes), context.levels, least.tolist(), strict=True):
             here: Array = np.asarray(part.any(axis=0))
             if known is not None:
                 here[[c for c in known.declared if c < len(here)]] = True
@@ -122,56 +141,62 @@ class Categorical(Distribution):
             number.append(N + (1 if self.other else 0))
         return exist, np.array(number, dtype=np.float64)
 
-    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        return met_codes(s["count"], s["sizes"])
+    def met(self, s: CategoricalSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return met_codes(s.count, s.sizes)
 
-    def estimate(self, s: Stats, context: Context) -> Params:
+    def estimate(self, s: CategoricalSums, context: Context) -> CategoricalParams:
         # a level that is declared has a place of its own, met or not
         least = [0 if known is None else 1 + max(known.declared, default=-1) for known in context.levels]
-        room = np.maximum(s["sizes"], np.array(least, dtype=np.int64))
-        s = {"count": resize(s, room), "sizes": room}
+        room = np.maximum(s.sizes, np.array(least, dtype=np.int64))
+        s = CategoricalSums(resize(s, room), room)
         exist, N = self._existing(s, context)
         if self.contiguous:  # codes below min_categories have a place of their own, met or not
-            room = np.maximum(s["sizes"], np.minimum(N, RAW_LIMIT).astype(np.int64))
-            room = np.where([known is None for known in context.levels], room, s["sizes"])
-            s = {"count": resize(s, room), "sizes": room}
+            room = np.maximum(s.sizes, np.minimum(N, RAW_LIMIT).astype(np.int64))
+            room = np.where([known is None for known in context.levels], room, s.sizes)
+            s = CategoricalSums(resize(s, room), room)
             exist = [np.pad(e, (0, int(r) - len(e)), constant_values=True) for e, r in zip(exist, room, strict=True)]
-        sizes = s["sizes"]
-        n = np.stack([part.sum(axis=1) for part in split(s["count"], sizes)], axis=1)
+        sizes = s.sizes
+        n = np.stack([part.sum(axis=1) for part in split(s.count, sizes)], axis=1)
         down = n + self.alpha * N  # (K, d)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_down = np.where(down > 0, np.log(down), 0.0)
-            table = np.log(s["count"] + self.alpha) - np.repeat(log_down, sizes, axis=1)
+            table = np.log(s.count + self.alpha) - np.repeat(log_down, sizes, axis=1)
             rest = np.where(down > 0, np.log(self.alpha) - log_down, -np.log(np.maximum(N, 1)))
         # nothing counted and nothing added: every level is as likely as any other
         table = np.where(np.repeat(down > 0, sizes, axis=1), table, np.repeat(rest, sizes, axis=1))
         gone = ~np.concatenate(exist)
         table[:, gone] = np.repeat(rest, sizes, axis=1)[:, gone] if self.other else 0.0
-        return {"log": np.ascontiguousarray(table.T), "other": rest.T.copy(), "sizes": sizes, "N": N, "exist": exist}
+        return CategoricalParams(np.ascontiguousarray(table.T), rest.T.copy(), sizes, N, exist)
 
-    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+    def penalty(self, s: CategoricalSums, p: CategoricalParams) -> float:  # noqa: ARG002
         """Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too."""
         if self.alpha == 0:
             return 0.0
         total = 0.0
-        parts = zip(split(p["log"].T, p["sizes"]), p["exist"], p["N"], p["other"], strict=True)
+        parts = zip(split(p.log.T, p.sizes), p.exist, p.N, p.other, strict=True)
         for log, exist, N, rest in parts:
             total += float(log[:, exist].sum() + (N - exist.sum()) * rest.sum())
         return self.alpha * total
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def score(self, scorer: _core.Scorer, data: Data, p: CategoricalParams) -> None:
         assert isinstance(data, Codes)
-        scorer.discrete(data.columns, p["sizes"], p["log"], p["other"] if self.other else None, data.raw)
+        scorer.discrete(data.columns, p.sizes, p.log, p.other if self.other else None, data.raw)
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: CategoricalSums,
+        p: CategoricalParams,
+        context: Context,
     ) -> Array:
         """A row takes itself out of n_cv and n_c of its own class. If no other row has its level, the level is gone,
         and its factor is that of a level never seen."""
         assert isinstance(data, Codes)
-        K, sizes = context.K, p["sizes"]
+        K, sizes = context.K, p.sizes
         counts = split(resize(s, sizes), sizes)
-        logs = split(p["log"].T, sizes)
+        logs = split(p.log.T, sizes)
         out = np.zeros((data.n, K))
         step = max(1, CELLS // max(K, len(sizes)))
         for first in range(0, data.n, step):
@@ -182,16 +207,14 @@ class Categorical(Distribution):
                 level, label, less = codes[j][here].astype(np.intp), y[rows[here]], unit[rows[here]]
                 terms = log[:, level].T.copy()
                 n = minus(count[label, level], less)
-                terms[np.arange(len(here)), label] = self._log_share(
-                    n, minus(count.sum(axis=1)[label], less), p["N"][j]
-                )
+                terms[np.arange(len(here)), label] = self._log_share(n, minus(count.sum(axis=1)[label], less), p.N[j])
                 lone = (minus(count.sum(axis=0)[level], less) == 0) & (less > 0)
                 if lone.any():
                     lone &= self._can_go(count, context, j)[level]
                 for i in np.flatnonzero(lone).tolist():
                     terms[i] = self._without_level(count, context, j, int(level[i]), int(label[i]), float(less[i]))
                 if not self.other:  # levels that do not exist any more say nothing
-                    terms[~p["exist"][j][level]] = 0.0
+                    terms[~p.exist[j][level]] = 0.0
                 out[rows[here]] += terms
         return out
 
@@ -225,15 +248,15 @@ class Categorical(Distribution):
         left[:, level] = 0.0
         least = self.min_categories
         alone = replace(self, min_categories=least[j] if np.ndim(least) else least)
-        column = {"count": left, "sizes": np.array([left.shape[1]])}
+        column = CategoricalSums(left, np.array([left.shape[1]]))
         (exist,), (N,) = alone._existing(column, Context(n, context.levels[j : j + 1]))
         if not exist[level] and not self.other:
             return np.zeros(len(n))
         return self._log_share(np.zeros(len(n)), n, float(N))
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+    def sample(self, p: CategoricalParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         out: list[Array] = []
-        for part, exist in zip(split(p["log"].T, p["sizes"]), p["exist"], strict=True):
+        for part, exist in zip(split(p.log.T, p.sizes), p.exist, strict=True):
             probability = np.where(exist, np.exp(part), 0.0)
             total = probability.sum(axis=1, keepdims=True)
             if part.shape[1] == 0 or (total == 0).any():
@@ -244,23 +267,34 @@ class Categorical(Distribution):
             out.append(np.minimum((u[:, None] >= steps[y]).sum(axis=1), part.shape[1] - 1))
         return out
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
-        part = split(p["log"].T, p["sizes"])[j][k]
-        shown = zip(labels, part, p["exist"][j], strict=False)
+    def describe(self, p: CategoricalParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+        part = split(p.log.T, p.sizes)[j][k]
+        shown = zip(labels, part, p.exist[j], strict=False)
         found = {str(label): float(np.exp(v)) for label, v, exist in shown if exist}
-        return {**found, "(any other)": float(np.exp(p["other"][j, k]))} if self.other else found
+        return {**found, "(any other)": float(np.exp(p.other[j, k]))} if self.other else found
 
-    def column(self, p: Params, j: int) -> Params:
-        end = int(p["sizes"][: j + 1].sum())
-        span = slice(end - int(p["sizes"][j]), end)
-        return {"sizes": p["sizes"][j : j + 1], "log": p["log"][span], "other": p["other"][j : j + 1]}
+    def column(self, p: CategoricalParams, j: int) -> CategoricalParams:
+        end = int(p.sizes[: j + 1].sum())
+        span = slice(end - int(p.sizes[j]), end)
+        one = slice(j, j + 1)
+        return CategoricalParams(p.log[span], p.other[one], p.sizes[one], p.N[one], p.exist[one])
 
-    def outcomes(self, p: Params, j: int) -> Array:
-        levels: Array = self.column(p, j)["log"][np.asarray(p["exist"][j], dtype=bool)]
-        return np.concatenate([levels, p["other"][j : j + 1]]) if self.other else levels
+    def outcomes(self, p: CategoricalParams, j: int) -> Array:
+        levels: Array = self.column(p, j).log[np.asarray(p.exist[j], dtype=bool)]
+        return np.concatenate([levels, p.other[j : j + 1]]) if self.other else levels
 
-    def sizes(self, s: Stats) -> NDArray[np.int64]:
-        return s["sizes"]
+    def linear(self, p: CategoricalParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:
+        """Levels as columns of 0 and 1."""
+        return p.log.T, np.zeros(len(log_prior))
+
+    def features(self) -> Features:
+        return "levels"
+
+    def n_parameters(self, p: CategoricalParams, context: Context) -> int:
+        return context.K * free_levels(p.exist)
+
+    def sizes(self, s: CategoricalSums) -> NDArray[np.int64]:
+        return s.sizes
 
     def encode(
         self, table: Table, schema: Schema, columns: Sequence[int], grow: bool, sizes: Mapping[int, int]
@@ -296,21 +330,31 @@ class Binned(Categorical):
         return encode.learn_cuts(table, schema, columns, self.method, self.bins, y, w, K)
 
 
+def free_levels(exist: Sequence[Array]) -> int:
+    """How many probabilities of levels are free: those of the levels of a column sum to 1."""
+    return sum(max(int(np.sum(e)) - 1, 0) for e in exist)
+
+
 def minus(a: Array, b: Array) -> Array:
     """a − b of counts, and 0 where it is less than nothing, or dust."""
     left = a - b
     return np.where(left <= 1e-9 * a, 0.0, left)
 
 
-def check_alpha(alpha: Any, least: float = 0.0) -> None:
+def check_alpha(alpha: object, least: float = 0.0) -> None:
     a = np.asarray(alpha)
     if a.dtype.kind not in "fiu" or not np.isfinite(a).all() or (a < least).any():
         raise OptionError(f"alpha must be a number of at least {least:g}; got {alpha!r}.")
 
 
-def check_per_column(alpha: Any, d: int) -> None:
+def check_per_column(alpha: float | Sequence[float], d: int) -> None:
     if np.shape(alpha) not in ((), (d,)):
         raise ValueError(f"alpha has the shape {np.shape(alpha)} for {d} columns")
+
+
+def repeated_alpha(alpha: float | Sequence[float], rows: int) -> Any:
+    """For columns that stand there so many times each; a number for all stays one."""
+    return np.repeat(np.asarray(alpha), rows) if np.ndim(alpha) else alpha
 
 
 def weighted(alpha: float | Sequence[float], log: Array) -> float:
@@ -324,15 +368,15 @@ def split(a: Array, sizes: Array) -> list[Array]:
     return np.split(a, np.cumsum(sizes)[:-1], axis=-1)
 
 
-def resize(s: Stats, sizes: Array) -> Array:
+def resize(s: CategoricalSums, sizes: Array) -> Array:
     """The counts in tables with room for more levels."""
-    if np.array_equal(s["sizes"], sizes):
-        return s["count"]
-    out = np.zeros((s["count"].shape[0], int(sizes.sum())))
-    place = np.arange(int(s["sizes"].sum())) + np.repeat(
-        (np.cumsum(sizes) - sizes) - (np.cumsum(s["sizes"]) - s["sizes"]), s["sizes"]
+    if np.array_equal(s.sizes, sizes):
+        return s.count
+    out = np.zeros((s.count.shape[0], int(sizes.sum())))
+    place = np.arange(int(s.sizes.sum())) + np.repeat(
+        (np.cumsum(sizes) - sizes) - (np.cumsum(s.sizes) - s.sizes), s.sizes
     )
-    out[:, place] = s["count"]
+    out[:, place] = s.count
     return out
 
 

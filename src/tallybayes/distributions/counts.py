@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import (
-    DUST,
-    Array,
-    Context,
-    Distribution,
-    Params,
-    Stats,
-    Weights,
-    expect,
-)
-from tallybayes.distributions.by_column import left_out_by_column
-from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
+from tallybayes.distributions.base import DUST, Array, Context, Distribution, Features, Weights, expect
+from tallybayes.distributions.by_column import ByColumn
+from tallybayes.distributions.categorical import check_alpha, check_per_column, repeated_alpha, weighted
+from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
 
 ENTRIES = 1 << 20  # counts that are left out at a time, times the classes
@@ -29,7 +23,61 @@ LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 
 @dataclass(frozen=True)
-class Multinomial(Distribution):
+class MultinomialSums(Record):
+    """The summed counts, by class and column (K, d)."""
+
+    sum: Array
+
+
+@dataclass(frozen=True)
+class CountParams(Record):
+    """What a count is multiplied by, by class and column (K, d)."""
+
+    weight: Array
+
+    @cached_property
+    def by_term(self) -> Array:
+        """(d, K); kept for the next rows: a long vocabulary takes its time to turn."""
+        return np.ascontiguousarray(self.weight.T)
+
+
+@dataclass(frozen=True)
+class MultinomialParams(CountParams):
+    """weight: log θ."""
+
+    def shares(self) -> Array:
+        """log θ."""
+        return self.weight
+
+
+@dataclass(frozen=True)
+class ComplementParams(MultinomialParams):
+    """weight: that of the rule; generative: log θ of the multinomial of the same counts."""
+
+    generative: Array
+
+    def shares(self) -> Array:
+        return self.generative
+
+
+@dataclass(frozen=True)
+class PoissonSums(Record):
+    """The weight of the rows and the summed counts, by class and column (K, d)."""
+
+    n: Array
+    sum: Array
+
+
+@dataclass(frozen=True)
+class PoissonParams(CountParams):
+    """weight: log λ; bias: −λ; both 0 for a column of zeros."""
+
+    bias: Array
+    rate: Array
+
+
+@dataclass(frozen=True)
+class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
     """log p(x | c) = Σ_j x_j log θ_cj,  θ_cj = (S_cj + a_j) / Σ_j (S_cj + a_j),  S: summed counts.
 
     All columns of the group share one vector θ_c. The count of orderings, the same for all classes, is left out: this
@@ -41,40 +89,47 @@ class Multinomial(Distribution):
     name = "multinomial"
     kinds = ("count", "real", "binary")
     cells = ("sum",)
+    sums = MultinomialSums
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> MultinomialSums:
         assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
-            return {"sum": _core.csr_sums(data.view, y, w, K, None)}
-        return {"sum": _core.sums(data.columns, y, w, K)[1]}
+            return MultinomialSums(_core.csr_sums(data.view, y, w, K, None))
+        return MultinomialSums(_core.sums(data.columns, y, w, K)[1])
 
-    def check(self, s: Stats, context: Context) -> None:
+    def check(self, s: MultinomialSums, context: Context) -> None:
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        return {"weight": _log_shares(s["sum"] + np.asarray(self.alpha))}
+    def estimate(self, s: MultinomialSums, context: Context) -> MultinomialParams:  # noqa: ARG002
+        return MultinomialParams(_log_shares(s.sum + np.asarray(self.alpha)))
 
-    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+    def penalty(self, s: MultinomialSums, p: MultinomialParams) -> float:  # noqa: ARG002
         """Dirichlet: Σ_j a_j log θ_cj."""
-        return weighted(self.alpha, p["weight"])
+        return weighted(self.alpha, p.weight)
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
-        _linear(scorer, data, p, factorial=False)
+    def score(self, scorer: _core.Scorer, data: Data, p: MultinomialParams) -> None:
+        _linear(scorer, data, p, None, factorial=False)
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: MultinomialSums,
+        p: MultinomialParams,
+        context: Context,
     ) -> Array:
         """A row takes its own counts out of its own class: x_j from S_cj, Σ_j x_j from their sum."""
-        smoothed = s["sum"] + np.asarray(self.alpha)
+        smoothed = s.sum + np.asarray(self.alpha)
         total, d = smoothed.sum(axis=1), smoothed.shape[1]
         out = np.empty((len(y), context.K))
         for span, e in _entries(data, context.K):
             label, less, length = y[span], unit[span], e.lengths()
-            log = p["weight"][:, e.column].T
+            log = p.weight[:, e.column].T
             out[span] = e.summed(e.value[:, None] * log)
             own = smoothed[label[e.row], e.column]
             left = _minus(own, less[e.row] * e.value)
@@ -85,9 +140,9 @@ class Multinomial(Distribution):
             out[np.arange(span.start, span.stop), label] = np.where(below > 0, share, -length * np.log(d))
         return out
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+    def sample(self, p: MultinomialParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of as many counts as there are columns: the model says nothing of a row's length."""
-        share: Array = np.exp(_shares(p))
+        share: Array = np.exp(p.shares())
         share /= share.sum(axis=1, keepdims=True)
         drawn = np.empty((len(y), share.shape[1]), dtype=np.int64)
         for c in np.unique(y):
@@ -95,17 +150,26 @@ class Multinomial(Distribution):
             drawn[here] = rng.multinomial(share.shape[1], share[c], size=int(here.sum()))
         return list(drawn.T)
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        return {"share": float(np.exp(_shares(p)[k, j]))}
+    def describe(self, p: MultinomialParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"share": float(np.exp(p.shares()[k, j]))}
 
-    def column(self, p: Params, j: int) -> Params:
-        return _one(p, j)
+    def column(self, p: MultinomialParams, j: int) -> MultinomialParams:
+        return MultinomialParams(_one(p.weight, j))
 
-    def outcomes(self, p: Params, j: int) -> Array:
+    def outcomes(self, p: MultinomialParams, j: int) -> Array:
         """Of one word: is it word j? The model says nothing of how many words there are."""
-        share = _shares(p)[:, j]
+        share = p.shares()[:, j]
         with np.errstate(divide="ignore"):
             return np.stack([share, np.log1p(-np.minimum(np.exp(share), 1.0))])
+
+    def linear(self, p: MultinomialParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:
+        return p.weight, np.zeros(len(log_prior))
+
+    def features(self) -> Features:
+        return "counts"
+
+    def n_parameters(self, p: MultinomialParams, context: Context) -> int:  # noqa: ARG002
+        return context.K * (context.d - 1)
 
 
 @dataclass(frozen=True)
@@ -120,21 +184,33 @@ class Complement(Multinomial):
 
     name = "complement"
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        others = np.maximum(s["sum"].sum(axis=0) - s["sum"], 0.0)  # rounding may leave less than nothing
+    def estimate(self, s: MultinomialSums, context: Context) -> ComplementParams:  # noqa: ARG002
+        others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0)  # rounding may leave less than nothing
         # a feature that only this class has would weigh infinitely much, and ∞ − ∞ is no number
         logged = np.maximum(_log_shares(others + np.asarray(self.alpha)), np.log(np.finfo(np.float64).tiny))
-        total = logged.sum(axis=1, keepdims=True)  # 0 if there is one feature: its share is 1, which says nothing
-        weight = np.divide(logged, total, out=np.zeros_like(logged), where=total < 0) if self.norm else -logged
-        return {"weight": weight, "generative": _log_shares(s["sum"] + np.asarray(self.alpha))}
+        weight = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+        return ComplementParams(weight, _log_shares(s.sum + np.asarray(self.alpha)))
+
+    def column(self, p: MultinomialParams, j: int) -> ComplementParams:
+        return ComplementParams(_one(p.weight, j), _one(p.shares(), j))
+
+    def linear(self, p: MultinomialParams, log_prior: NDArray[np.float64]) -> None:  # noqa: ARG002
+        """A rule that is no log P(x | class)."""
+        return
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: MultinomialSums,
+        p: MultinomialParams,
+        context: Context,
     ) -> Array:
         """A row takes its counts out of what all classes but its own are compared with."""
         if self.norm and np.min(self.alpha) == 0:  # the sum of the weights has terms that come and go
             return Distribution.left_out(self, data, y, unit, s, p, context)
-        others = np.maximum(s["sum"].sum(axis=0) - s["sum"], 0.0) + np.asarray(self.alpha)
+        others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0) + np.asarray(self.alpha)
         total, d = others.sum(axis=1), others.shape[1]
         with np.errstate(divide="ignore"):
             before = np.log(others)
@@ -157,7 +233,7 @@ class Complement(Multinomial):
 
 
 @dataclass(frozen=True)
-class Poisson(Distribution):
+class Poisson(ByColumn[PoissonSums, PoissonParams]):
     """log p(x | c) = x log λ_cj − λ_cj − log x!,  λ_cj = (S_cj + a m_j) / (n_cj + a),  m_j: mean over all classes.
 
     Smoothing adds `alpha` rows with the feature's overall mean. A column of zeros says nothing.
@@ -168,69 +244,78 @@ class Poisson(Distribution):
     name = "poisson"
     kinds = ("count", "real", "binary")
     cells = ("n", "sum")
+    sums = PoissonSums
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> PoissonSums:
         assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             total = _core.csr_sums(data.view, y, w, K, None)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], total.shape).copy()
         else:
             n, total = _core.sums(data.columns, y, w, K)
-        return {"n": n, "sum": total}
+        return PoissonSums(n, total)
 
-    def check(self, s: Stats, context: Context) -> None:
+    def check(self, s: PoissonSums, context: Context) -> None:
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
-    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        return np.asarray(s["n"].any(axis=0))
+    def met(self, s: PoissonSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return np.asarray(s.n.any(axis=0))
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        n, total = s["n"], s["sum"]
+    def estimate(self, s: PoissonSums, context: Context) -> PoissonParams:  # noqa: ARG002
+        n, total = s.n, s.sum
         overall = total.sum(axis=0) / np.maximum(n.sum(axis=0), np.finfo(float).tiny)
         down = n + self.alpha
         rate = np.where(down > 0, (total + self.alpha * overall) / np.where(down > 0, down, 1.0), overall)
         silent = overall == 0
         with np.errstate(divide="ignore"):
             weight = np.where(silent, 0.0, np.log(rate))
-        return {"rate": rate, "weight": weight, "bias": np.where(silent, 0.0, -rate)}
+        return PoissonParams(weight, np.where(silent, 0.0, -rate), rate)
 
-    def penalty(self, s: Stats, p: Params) -> float:
+    def penalty(self, s: PoissonSums, p: PoissonParams) -> float:
         """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
         if self.alpha == 0:
             return 0.0
-        overall = s["sum"].sum(axis=0) / np.maximum(s["n"].sum(axis=0), np.finfo(float).tiny)
-        return float(self.alpha * (overall * p["weight"] + p["bias"]).sum())
+        overall = s.sum.sum(axis=0) / np.maximum(s.n.sum(axis=0), np.finfo(float).tiny)
+        return float(self.alpha * (overall * p.weight + p.bias).sum())
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
-        _linear(scorer, data, p, factorial=True)
+    def score(self, scorer: _core.Scorer, data: Data, p: PoissonParams) -> None:
+        _linear(scorer, data, p, p.bias, factorial=True)
 
-    def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
-    ) -> Array:
-        def alone(x: Array, weight: Array) -> Stats:
-            return {"n": weight, "sum": weight * np.where(np.isnan(x), 0.0, x)}
+    def sums_of_one(self, x: Array, weight: Array) -> PoissonSums:
+        return PoissonSums(weight, weight * np.where(np.isnan(x), 0.0, x))
 
-        def log(x: Array, q: Params) -> Array:
-            terms = np.where(x > 0, x * np.where(x > 0, q["weight"], 0.0), 0.0) + q["bias"]
-            return np.where(np.isnan(x), 0.0, terms)
+    def log_of_one(self, x: Array, p: PoissonParams) -> Array:
+        terms = np.where(x > 0, x * np.where(x > 0, p.weight, 0.0), 0.0) + p.bias
+        return np.where(np.isnan(x), 0.0, terms)
 
-        return left_out_by_column(self, data, y, unit, s, p, context, alone, log)
+    def repeated(self, rows: int) -> Self:
+        return replace(self, alpha=repeated_alpha(self.alpha, rows))
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        rate = p["rate"][y]
+    def sample(self, p: PoissonParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        rate = p.rate[y]
         if (rate < LARGE).all():
             return list(rng.poisson(rate).T)
         return list(np.rint(rng.normal(rate, np.sqrt(rate))).clip(0).T)  # beyond 64 bits; as good as normal
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        return {"rate": float(p["rate"][k, j])}
+    def describe(self, p: PoissonParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"rate": float(p.rate[k, j])}
 
-    def column(self, p: Params, j: int) -> Params:
-        return _one(p, j)
+    def column(self, p: PoissonParams, j: int) -> PoissonParams:
+        return PoissonParams(_one(p.weight, j), _one(p.bias, j), _one(p.rate, j))
+
+    def linear(self, p: PoissonParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:  # noqa: ARG002
+        """log x! is the same for all classes."""
+        return p.weight, p.bias.sum(axis=1)
+
+    def features(self) -> Features:
+        return "counts"
+
+    def n_parameters(self, p: PoissonParams, context: Context) -> int:  # noqa: ARG002
+        return context.K * context.d
 
 
 @dataclass(frozen=True)
@@ -283,13 +368,9 @@ def _minus(a: Array, b: Array) -> Array:
     return np.where(left <= DUST * a, 0.0, left)
 
 
-def _one(p: Params, j: int) -> Params:
-    return {key: np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("weight", "bias") if key in p}
-
-
-def _shares(p: Params) -> Array:
-    """log θ of the multinomial, also where the rule itself uses other weights."""
-    return np.asarray(p["generative"] if "generative" in p else p["weight"])
+def _one(a: Array, j: int) -> Array:
+    """Column j alone."""
+    return np.ascontiguousarray(a[:, j : j + 1])
 
 
 def _log_shares(a: Array) -> Array:
@@ -302,16 +383,12 @@ def _log_shares(a: Array) -> Array:
     return a
 
 
-def _linear(scorer: _core.Scorer, data: Data, p: Params, factorial: bool) -> None:
-    """Adds Σ_j x_j weight_cj + bias_cj, from p["weight"] and p["bias"] (absent: none)."""
-    weight: Array = p["weight"]
+def _linear(scorer: _core.Scorer, data: Data, p: CountParams, bias: Array | None, factorial: bool) -> None:
+    """Adds Σ_j x_j weight_cj + bias_cj."""
     if isinstance(data, Sparse):
         data = data.distinct() if factorial else data
-        if "by_term" not in p:  # kept for the next rows: a long vocabulary takes its time to turn
-            p["by_term"] = np.ascontiguousarray(weight.T)
-        bias = p["bias"].sum(axis=1) if "bias" in p else np.zeros(len(weight))
-        scorer.csr(data.view, p["by_term"], bias, None, factorial)
+        constant = np.zeros(len(p.weight)) if bias is None else bias.sum(axis=1)
+        scorer.csr(data.view, p.by_term, constant, None, factorial)
     else:
         assert isinstance(data, Numbers)
-        bias = p["bias"] if "bias" in p else np.zeros_like(weight)
-        scorer.linear(data.columns, weight, bias, factorial)
+        scorer.linear(data.columns, p.weight, np.zeros_like(p.weight) if bias is None else bias, factorial)

@@ -19,21 +19,21 @@ import scipy
 
 from tallybayes import _core
 from tallybayes.distributions import ledoit_wolf
-from tallybayes.distributions.base import Array, Params, Stats
-from tallybayes.distributions.block_tally import diagonal
-from tallybayes.distributions.means import EPS, away, exact_sum
+from tallybayes.distributions.base import Array
+from tallybayes.distributions.block_params import FullParams, SharedParams
+from tallybayes.distributions.block_sums import BlockSums, FourthSums, ScatterSums, WeighedSums
+from tallybayes.distributions.means import EPS, LOG_2PI, away, exact_sum
 from tallybayes.errors import OptionError, is_number
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock
 
-LOG_2PI = float(np.log(2 * np.pi))
 
-
-def estimate(s: Stats, b: GaussianBlock) -> Params:
-    """Means, roots and constants of a tally with written-out scatter."""
-    n, mean, low = class_means(s)
-    gamma = class_amounts(s, b)
+def estimate(sums: BlockSums, b: GaussianBlock) -> FullParams:
+    """Means, roots and constants."""
+    n, mean, low = class_means(sums)
+    s = sums.written(b.pooled)
+    gamma = class_amounts(sums, s, b)
     pooled = pooled_covariance(s, b, gamma)
     unit = units(np.diag(pooled), mean, n)
     shrunk = b.ridge > 0 or (b.amount > 0 and bool(pooled.any()))  # every column has a variance
@@ -42,7 +42,7 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
     keep = np.flatnonzero(unit > 0)
     K, d = mean.shape
     picked: Any = ... if len(keep) == d else np.ix_(keep, keep)
-    count = 1 if b.linear else K
+    count = 1 if b.shared else K
     factor, scale = np.empty((count, len(keep), len(keep))), np.empty((count, len(keep)))
     for k in range(count):
         cov = class_covariance(s, b, k, pooled, gamma)
@@ -58,13 +58,13 @@ def estimate(s: Stats, b: GaussianBlock) -> Params:
         whole = np.zeros((count, d, d))
         whole[:, keep[:, None], keep] = factor
         factor = whole
-    p = {"mean": mean, "low": low, "factor": factor, "constant": np.broadcast_to(constant, K).copy(), "keep": keep}
-    return {**p, **linear_form(p, n)} if b.linear else p
+    p = FullParams(mean, low, factor, np.broadcast_to(constant, K).copy(), keep)
+    return with_line(p, n) if b.shared else p
 
 
-def class_means(s: Stats) -> tuple[Array, Array, Array]:
+def class_means(s: BlockSums) -> tuple[Array, Array, Array]:
     """Weight, mean and low (K, d); a class that never saw a column takes the mean of the others."""
-    n, mean, low = diagonal(s)
+    n, mean, low = s.by_column()
     total = n.sum(axis=0)
     centre = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
     gap = (n * ((mean - centre) + low)).sum(axis=0) / np.where(total > 0, total, 1)
@@ -77,19 +77,18 @@ def divided(scatter: Array, n: Array) -> Array:
     return np.asarray(np.divide(scatter, n, out=np.zeros_like(scatter), where=np.broadcast_to(n > 0, scatter.shape)))
 
 
-def pooled_covariance(s: Stats, b: GaussianBlock, gamma: tuple[float, ...]) -> Array:
+def pooled_covariance(s: ScatterSums, b: GaussianBlock, gamma: tuple[float, ...]) -> Array:
     """Σ = Σ_c scatter_c / (n − ddof·K); with shrinkage by class: the weighted mean of what it makes of each class."""
-    seen = s["n"] > 0
     if not is_number(b.gamma):
-        n = s["n"] if s["n"].ndim == 1 else np.einsum("kii->ki", s["n"]).max(axis=1)
+        n = s.most_rows()
         parts = (n[k] * own_covariance(s, b, k, gamma[k]) for k in np.flatnonzero(n > 0).tolist())
-        return np.asarray(sum(parts, np.zeros(s["scatter"].shape[1:])) / n.sum())
-    return divided(s["scatter"].sum(axis=0), s["n"].sum(axis=0) - b.ddof * seen.sum(axis=0))
+        return np.asarray(sum(parts, np.zeros(s.scatter.shape[1:])) / n.sum())
+    return divided(s.scatter.sum(axis=0), s.n.sum(axis=0) - b.ddof * (s.n > 0).sum(axis=0))
 
 
-def own_covariance(s: Stats, b: GaussianBlock, k: int, gamma: float) -> Array:
+def own_covariance(s: ScatterSums, b: GaussianBlock, k: int, gamma: float) -> Array:
     """scatter_k / (n_k − ddof), shrunk by gamma towards its own variances."""
-    cov = divided(s["scatter"][k], np.asarray(s["n"][k] - b.ddof))
+    cov = divided(s.scatter[k], np.asarray(s.n[k] - b.ddof))
     if gamma == 0:
         return cov
     scaled, unit = _correlation(cov)
@@ -106,20 +105,24 @@ def _correlation(cov: Array) -> tuple[Array, Array]:
     return cov / unit / unit[:, None], unit
 
 
-def class_amounts(s: Stats, b: GaussianBlock) -> tuple[float, ...]:
-    """γ towards each class's own variances; 0 where γ is one number, which is shrinkage towards equal variances."""
+def class_amounts(sums: BlockSums, written: ScatterSums, b: GaussianBlock) -> tuple[float, ...]:
+    """γ towards each class's own variances; 0 where γ is one number, which is shrinkage towards equal variances.
+
+    written: the sums with their scatter as matrices.
+    """
     if isinstance(b.gamma, tuple):
         return b.gamma
-    if b.gamma == "ledoit-wolf":
-        return ledoit_wolf.amounts(s)
-    K = len(s["n"])
-    return tuple(_oas_amount(s, k) for k in range(K)) if b.gamma == "oas" else (0.0,) * K
+    if isinstance(sums, FourthSums | WeighedSums):
+        return ledoit_wolf.amounts(sums, written.scatter)
+    return _oas_amounts(written) if b.gamma == "oas" else (0.0,) * len(sums.n)
 
 
-def _oas_amount(s: Stats, k: int) -> float:
-    scaled, unit = _correlation(divided(s["scatter"][k], np.asarray(s["n"][k])))
-    rows = float(s["n"][k] if s["n"].ndim == 1 else np.diag(s["n"][k]).mean())
-    return oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows)
+def _oas_amounts(s: ScatterSums) -> tuple[float, ...]:
+    found = []
+    for scatter, n, rows in zip(s.scatter, s.n, s.mean_rows().tolist(), strict=True):
+        scaled, unit = _correlation(divided(scatter, np.asarray(n)))
+        found.append(oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows))
+    return tuple(found)
 
 
 def check_shrinkage(gamma: Any) -> None:
@@ -136,7 +139,7 @@ def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
     return 1.0 if down <= 0 else min((square + mu**2) / down, 1.0)
 
 
-def class_covariance(s: Stats, b: GaussianBlock, k: int, pooled: Array, gamma: tuple[float, ...]) -> Array:
+def class_covariance(s: ScatterSums, b: GaussianBlock, k: int, pooled: Array, gamma: tuple[float, ...]) -> Array:
     """Σ_k(α, γ), before anything is done about its rank; gamma: class_amounts."""
     cov = pooled if b.alpha == 0 else own_covariance(s, b, k, gamma[k])
     if 0 < b.alpha < 1:
@@ -189,22 +192,9 @@ def mended(cov: Array, pooled: Array, tol: float) -> Array:
     return np.asarray(r.T * np.where(np.diag(r) < 0, -1.0, 1.0))
 
 
-def linear_form(p: Params, n: Array) -> Params:
+def with_line(p: FullParams, n: Array) -> SharedParams:
     """weight (x − centre) + bias: the log joint of a shared covariance without what all classes have in common."""
-    mean = p["mean"]
     total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
-    centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
-    weight, square = _core.solve_normal(p["factor"][0], away(p, centre))  # centre is near: x − centre loses nothing
-    return {"weight": weight, "bias": -0.5 * square, "centre": centre}
-
-
-def colour(noise: Array, p: Params, k: int) -> Array:
-    """Independent normal numbers → with the covariance of class k."""
-    return np.asarray(noise[:, : len(p["keep"])] @ root(p, k).T @ np.eye(p["mean"].shape[1])[p["keep"]])
-
-
-def root(p: Params, k: int) -> Array:
-    """L with L Lᵀ = Σ_k over the columns that vary."""
-    factor = p["factor"][k if len(p["factor"]) > 1 else 0][np.ix_(p["keep"], p["keep"])]
-    lower, _ = scipy.linalg.lapack.dtrtri(factor, lower=1) if len(factor) else (factor, 0)
-    return np.tril(lower)
+    centre = p.mean[0] + (n * (p.mean - p.mean[0])).sum(axis=0) / total
+    weight, square = _core.solve_normal(p.factor[0], away(p, centre))  # centre is near: x − centre loses nothing
+    return SharedParams(p.mean, p.low, p.factor, p.constant, p.keep, weight, -0.5 * square, centre)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +14,40 @@ from tallybayes.distributions.base import (
     NEVER_LEARNED,
     Array,
     Context,
-    Distribution,
-    Params,
-    Stats,
+    Features,
     Weights,
     dense_scores,
     dense_sum,
     expect,
     spread,
 )
-from tallybayes.distributions.by_column import left_out_by_column
-from tallybayes.distributions.means import combine_means, low_of, shape_of_low
+from tallybayes.distributions.by_column import ByColumn
+from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, combine_means, with_low
+from tallybayes.distributions.records import Record, arrays_of, map_arrays, record_of
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
 
 
 @dataclass(frozen=True)
-class Gaussian(Distribution):
+class GaussianSums(CentredSums):
+    """By class and column: n, mean, low (K, d), and the sum of squares about the mean."""
+
+    m2: Array
+
+
+@dataclass(frozen=True)
+class GaussianParams(Record):
+    """Means (mean + low) and variances by class and column (K, d)."""
+
+    mean: Array
+    low: Array
+    var: Array
+    epsilon: Array  # (d,): what smoothing added
+    terms: Array  # what _core.Scorer.gaussian works with
+
+
+@dataclass(frozen=True)
+class Gaussian(ByColumn[GaussianSums, GaussianParams]):
     """log p(x | c) = −½ log(2π σ²_cj) − (x − μ_cj)² / (2 σ²_cj)
 
     own:     σ²_cj = M_cj / (n_cj − ddof)              M: centred sum of squares
@@ -47,7 +64,7 @@ class Gaussian(Distribution):
 
     name = "gaussian"
     kinds = ("real", "count", "binary")
-    cells = ("n", "mean", "m2")
+    sums = GaussianSums
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
@@ -55,74 +72,110 @@ class Gaussian(Distribution):
         if not is_number(self.var_smoothing) or self.var_smoothing < 0:
             raise OptionError(f"var_smoothing must be a number of at least 0; got {self.var_smoothing!r}.")
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianSums:
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
         n, mean, low, m2 = _core.moments(data.columns, y, w, K)
-        return {"n": n, "mean": mean, "low": low, "m2": m2}
+        return GaussianSums(n, mean, low, m2)
 
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+    def combine(self, a: GaussianSums, b: GaussianSums, sign: int = 1) -> GaussianSums:
         n, mean, low, delta, part = combine_means(a, b, sign)
-        m2 = a["m2"] + sign * b["m2"] + sign * (delta * delta * a["n"] * part)
+        m2 = a.m2 + sign * b.m2 + sign * (delta * delta * a.n * part)
         if sign < 0:
-            if (m2 < -1e-9 * a["m2"]).any():
+            if (m2 < -1e-9 * a.m2).any():
                 raise ForgetError(NEVER_LEARNED)
-            same = (n == 0) | (m2 <= DUST * a["m2"])  # what is left never varies: its mean is a float64
+            same = (n == 0) | (m2 <= DUST * a.m2)  # what is left never varies: its mean is a float64
             m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
-        return {"n": n, "mean": mean, "low": low, "m2": m2}
+        return GaussianSums(n, mean, low, m2)
 
-    def scale(self, s: Stats, factor: float) -> Stats:
-        return {"n": s["n"] * factor, "mean": s["mean"], "low": low_of(s), "m2": s["m2"] * factor}
+    def scale(self, s: GaussianSums, factor: float) -> GaussianSums:
+        return replace(s, n=s.n * factor, m2=s.m2 * factor)
 
-    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
-        return {key: spread(value, to, K) for key, value in s.items()}
+    def reclass(self, s: GaussianSums, to: Sequence[int], K: int) -> GaussianSums:
+        return map_arrays(s, lambda a: spread(a, to, K))
 
-    def check(self, s: Stats, context: Context) -> None:
-        shape = (context.K, context.d)
-        expect(s, dict.fromkeys(self.cells, shape) | shape_of_low(s, shape), at_least_0=("n", "m2"))
+    def sums_of(self, arrays: Mapping[str, Array]) -> GaussianSums:
+        return record_of(GaussianSums, with_low(arrays))
 
-    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        return np.asarray(s["n"].any(axis=0))
+    def check(self, s: GaussianSums, context: Context) -> None:
+        expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "m4"))
+        check_low(s)
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
+    def met(self, s: GaussianSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return np.asarray(s.n.any(axis=0))
+
+    def estimate(self, s: GaussianSums, context: Context) -> GaussianParams:  # noqa: ARG002
         mean, low, var, epsilon = _core.gaussian_estimate(
-            s["n"], s["mean"], low_of(s), s["m2"], self.ddof, self.shared, float(self.var_smoothing)
+            s.n, s.mean, s.low, s.m2, self.ddof, self.shared, float(self.var_smoothing)
         )
         if not np.isfinite(var).all():
             j = int(np.argmin(np.isfinite(var).all(axis=0)))
             raise _core.BadValue("overflow", 0, j, float(np.abs(mean[:, j]).max()))
-        terms = _core.gaussian_terms(mean, var, low)
-        return {"mean": mean, "low": low, "var": var, "epsilon": epsilon, "terms": terms}
+        return GaussianParams(mean, low, var, epsilon, _core.gaussian_terms(mean, var, low))
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def score(self, scorer: _core.Scorer, data: Data, p: GaussianParams) -> None:
         if isinstance(data, Sparse):
-            dense_scores(self, scorer, data, p, p["mean"].shape[0])
+            dense_scores(self, scorer, data, p, len(p.mean))
             return
         assert isinstance(data, Numbers)
-        scorer.gaussian(data.columns, p["terms"])
+        scorer.gaussian(data.columns, p.terms)
 
-    def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
-    ) -> Array:
-        def alone(x: Array, weight: Array) -> Stats:
-            return {"n": weight, "mean": np.where(weight > 0, x, 0.0), "m2": np.zeros_like(weight)}
+    def sums_of_one(self, x: Array, weight: Array) -> GaussianSums:
+        nothing = np.zeros_like(weight)
+        return GaussianSums(weight, np.where(weight > 0, x, 0.0), nothing, nothing)
 
-        def log(x: Array, q: Params) -> Array:
-            says = (q["var"] > 0) & ~np.isnan(x)
-            var = np.where(says, q["var"], 1.0)
-            with np.errstate(over="ignore"):
-                away = np.where(says, (x - q["mean"]) - q["low"], 0.0) / np.sqrt(2 * var)
-                return np.where(says, -0.5 * np.log(2 * np.pi * var) - away * away, 0.0)
+    def log_of_one(self, x: Array, p: GaussianParams) -> Array:
+        says = (p.var > 0) & ~np.isnan(x)
+        var = np.where(says, p.var, 1.0)
+        with np.errstate(over="ignore"):
+            gap = np.where(says, (x - p.mean) - p.low, 0.0) / np.sqrt(2 * var)
+            return np.where(says, -0.5 * np.log(2 * np.pi * var) - gap * gap, 0.0)
 
-        return left_out_by_column(self, data, y, unit, s, p, context, alone, log)
+    def sample(self, p: GaussianParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        return list(rng.normal(p.mean[y], np.sqrt(p.var[y])).T)
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        return list(rng.normal(p["mean"][y], np.sqrt(p["var"][y])).T)
+    def describe(self, p: GaussianParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"mean": float(p.mean[k, j]), "variance": float(p.var[k, j])}
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        return {"mean": float(p["mean"][k, j]), "variance": float(p["var"][k, j])}
+    def column(self, p: GaussianParams, j: int) -> GaussianParams:
+        mean, low, var = (np.ascontiguousarray(a[:, j : j + 1]) for a in (p.mean, p.low, p.var))
+        return GaussianParams(mean, low, var, p.epsilon[j : j + 1], _core.gaussian_terms(mean, var, low))
 
-    def column(self, p: Params, j: int) -> Params:
-        mean, low, var = (np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("mean", "low", "var"))
-        return {"mean": mean, "low": low, "var": var, "terms": _core.gaussian_terms(mean, var, low)}
+    # --- as a linear or quadratic form -------------------------------------------------------------------------
+
+    @property
+    def one_variance(self) -> bool:
+        """All classes share the variances: boundaries are linear."""
+        return self.shared
+
+    def linear(self, p: GaussianParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:
+        if not self.one_variance:
+            return None
+        with np.errstate(divide="ignore"):
+            precision = np.where(p.var[0] > 0, 1 / p.var[0], 0.0)
+        centre = np.exp(log_prior) @ p.mean
+        gap = away(p, centre)
+        weight = gap * precision
+        return weight, -0.5 * (weight * gap).sum(axis=1) - weight @ centre
+
+    def quadratic(self, p: GaussianParams) -> tuple[Array, Array, Array]:
+        seen = p.var > 0
+        precision = np.divide(1.0, p.var, out=np.zeros_like(p.var), where=seen)
+        A = np.stack([np.diag(row) for row in -0.5 * precision])
+        constant = -0.5 * (np.where(seen, np.log(np.where(seen, p.var, 1.0)) + LOG_2PI, 0.0)).sum(axis=1)
+        return quadratic_form(A, p.mean, constant)
+
+    def normal(self, p: GaussianParams) -> tuple[Array, Array]:
+        return away(p, p.mean[0]), p.var
+
+    def features(self) -> Features:
+        return "numbers" if self.one_variance else "squares"
+
+    def n_parameters(self, p: GaussianParams, context: Context) -> int:  # noqa: ARG002
+        return context.K * context.d + (1 if self.one_variance else context.K) * context.d
+
+
+def quadratic_form(A: Array, mean: Array, constant: Array) -> tuple[Array, Array, Array]:
+    """A, b and c of (x − mean)ᵀ A (x − mean) + constant = xᵀ A x + xᵀ b + c, class by class."""
+    return A, -2 * np.einsum("kij,kj->ki", A, mean), constant + np.einsum("kij,ki,kj->k", A, mean, mean)

@@ -8,19 +8,16 @@ standard error.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import block_terms, terms
-from tallybayes.distributions.base import Distribution, Params
-from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.covariance import LOG_2PI
-from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.distributions import terms
+from tallybayes.distributions.base import Distribution, P, S
 from tallybayes.distributions.joint import Joint
-from tallybayes.distributions.means import away
+from tallybayes.distributions.means import LOG_2PI
 from tallybayes.encode import Codes, Data, Numbers
 
 Array = NDArray[Any]
@@ -29,12 +26,12 @@ DRAWS = 20_000  # in all classes together
 STEPS = np.linspace(-9.0, 9.0, 2001)
 
 
-def information(d: Distribution, p: Params, columns: int, log_prior: Floats) -> tuple[Floats, Floats]:
+def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) -> tuple[Floats, Floats]:
     """Information and standard error (0: exact) of each column."""
     value, error = np.zeros(columns), np.zeros(columns)
     drawn: Data | None = None
     rows: list[Array] | None = None
-    normal = _normal(d, p)
+    normal = d.normal(p)
     for j in range(columns):
         outcomes = d.outcomes(p, j)
         if outcomes is not None:
@@ -43,21 +40,11 @@ def information(d: Distribution, p: Params, columns: int, log_prior: Floats) -> 
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
         elif isinstance(d, Joint):
             rows = _rows(d, p, len(log_prior)) if rows is None else rows
-            value[j], error[j] = _mean(d.alone(p, j, rows[j]), log_prior)
+            value[j], error[j] = _mean(d.alone(cast("Any", p), j, rows[j]), log_prior)
         else:
             drawn = _draw(d, p, log_prior) if drawn is None else drawn
             value[j], error[j] = _mean(terms.marginal(d, drawn, p, j, len(log_prior)), log_prior)
     return value, error
-
-
-def _normal(d: Distribution, p: Params) -> tuple[Floats, Floats] | None:
-    """Means, from that of the first class, and variances (K, columns) where each column by itself is Gaussian in each
-    class."""
-    if isinstance(d, Gaussian):
-        return away(p, p["mean"][0]), p["var"]
-    if isinstance(d, GaussianBlock):
-        return away(p, p["mean"][0]), block_terms.variances(p)
-    return None
 
 
 def _divergence(log_p: Floats, log_prior: Floats) -> Floats:
@@ -91,14 +78,14 @@ def _quadrature(mean: Floats, var: Floats, log_prior: Floats) -> float:
     return total
 
 
-def _draw(d: Distribution, p: Params, log_prior: Floats) -> Data:
+def _draw(d: Distribution[S, P], p: P, log_prior: Floats) -> Data:
     columns = _rows(d, p, len(log_prior))
     if d.needs == "numbers":
         return Numbers(None, None, tuple(np.asarray(c, dtype=np.float64) for c in columns))
     return Codes(_core.Columns([np.asarray(c, dtype=np.int32) for c in columns]))
 
 
-def _rows(d: Distribution, p: Params, K: int) -> list[Array]:
+def _rows(d: Distribution[S, P], p: P, K: int) -> list[Array]:
     y = np.repeat(np.arange(K, dtype=np.int32), max(2, DRAWS // K))
     return d.sample(p, y, np.random.default_rng(0))
 

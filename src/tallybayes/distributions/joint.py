@@ -31,8 +31,8 @@ from tallybayes.distributions.base import (
     spread,
     subtract,
 )
-from tallybayes.distributions.categorical import Categorical, check_alpha, resize, split
-from tallybayes.distributions.gaussian import Gaussian
+from tallybayes.distributions.categorical import Categorical, CategoricalSums, check_alpha, resize, split
+from tallybayes.distributions.gaussian import Gaussian, GaussianSums
 from tallybayes.distributions.reals import (
     KEYS,
     RealTables,
@@ -155,8 +155,7 @@ class Joint(Distribution):
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
         sizes = np.maximum(a["sizes"], b["sizes"])
         x, z = self._sized(a, sizes), self._sized(b, sizes)
-        found = Gaussian().combine(x, z, sign) if self.reals else {}
-        moments = {key: found[key] for key in KEYS if key in found}  # here a mean is one float64
+        moments = _combined(x, z, sign) if self.reals else {}
         if sign < 0:
             return {
                 "single": subtract(x["single"], z["single"]),
@@ -192,7 +191,7 @@ class Joint(Distribution):
         # a column that had no level has a place for one: room for the map of none
         maps = [m if m is None or len(m) == size else None for m, size in zip(maps, s["sizes"], strict=True)]
         single = Categorical().relevel(
-            {"count": s["single"], "sizes": s["sizes"]}, [None if m is None else m.tolist() for m in maps]
+            CategoricalSums(s["single"], s["sizes"]), [None if m is None else m.tolist() for m in maps]
         )
         return {
             "single": resize(single, sizes),
@@ -246,18 +245,19 @@ class Joint(Distribution):
         K, levels = len(context.class_weight), context.levels[: len(s["sizes"])]
         least = np.array([0 if k is None else 1 + max(k.declared, default=-1) for k in levels], dtype=np.int64)
         s = self._sized(s, np.maximum(s["sizes"], least))
-        counts = {"count": s["single"], "sizes": s["sizes"]}
-        found: Params = {"N": np.empty(0), "exist": [], "log": np.empty((0, K))}
+        number, exist, log = np.empty(0), list[Array](), np.empty((0, K))
         if len(s["sizes"]):
+            counts = CategoricalSums(s["single"], s["sizes"])
             found = Categorical(alpha=self.alpha).estimate(counts, Context(context.class_weight, levels))
+            number, exist, log = found.N, found.exist, found.log
         return {
             "single": s["single"],
             "joint": s["joint"],
             "sizes": s["sizes"],
             "class_weight": context.class_weight,
-            "N": np.maximum(found["N"], 1.0),
-            "exist": found["exist"],
-            "log": found["log"],
+            "N": np.maximum(number, 1.0),
+            "exist": exist,
+            "log": log,
             "K": K,
             "child": np.arange(len(s["sizes"]), dtype=np.int32),
             **self._plain_reals(s),
@@ -408,6 +408,13 @@ def _sum(a: Array, b: Array) -> Array:
         if not (total < a).any():  # a sum that is smaller has run over
             return total
     return a.astype(np.float64) + b
+
+
+def _combined(a: Stats, b: Stats, sign: int) -> Stats:
+    """The moments of a ± b; here a mean is one float64."""
+    x, z = (GaussianSums(s["n"], s["mean"], np.zeros_like(s["mean"]), s["m2"]) for s in (a, b))
+    found = Gaussian().combine(x, z, sign)
+    return {key: getattr(found, key) for key in KEYS}
 
 
 def _take(a: Array, b: Array) -> Array:

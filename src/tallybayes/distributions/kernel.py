@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -14,8 +14,6 @@ from tallybayes.distributions.base import (
     Array,
     Context,
     Distribution,
-    Params,
-    Stats,
     Weights,
     dense_left_out,
     dense_scores,
@@ -23,6 +21,7 @@ from tallybayes.distributions.base import (
     expect,
 )
 from tallybayes.distributions.categorical import minus
+from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
 
@@ -33,7 +32,27 @@ RULES = ("silverman", "scott", "john-langley")
 
 
 @dataclass(frozen=True)
-class Kernel(Distribution):
+class KernelSums(Record):
+    """The distinct values of each column and class, rising, with their weights; entry: column · K + class."""
+
+    start: NDArray[np.int64]  # where the values of each entry begin, and the end of the last
+    value: Array
+    weight: Array
+    K: NDArray[np.int64]  # (): the number of classes
+
+
+@dataclass(frozen=True)
+class KernelParams(Record):
+    """Bandwidths and means (K, d), and what is scored with."""
+
+    bandwidth: Array
+    values: tuple[Array, Array, Array]  # start, value and weight, as in the sums
+    tables: tuple[Array, Array, Array, Array]  # of _core.kernel_tables
+    mean: Array
+
+
+@dataclass(frozen=True)
+class Kernel(Distribution[KernelSums, KernelParams]):
     """p(x | c) = Σ_i w_i φ((x − v_i) / h_cj) / (h_cj Σ_i w_i)   over the values v_i of class c
 
     The tally is the set of distinct values of each column and class with their weights: it adds and subtracts exactly.
@@ -46,6 +65,7 @@ class Kernel(Distribution):
 
     name = "kernel"
     kinds = ("real", "count")
+    sums = KernelSums
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
@@ -54,60 +74,57 @@ class Kernel(Distribution):
         elif not is_number(self.bandwidth) or self.bandwidth <= 0:
             raise OptionError(f"bandwidth must be above 0; got {self.bandwidth!r}.")
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> KernelSums:
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
         start, value, weight = _core.kernel_tally(data.columns, y, w, K)
-        return {"start": start, "value": value, "weight": weight, "K": np.array(K)}
+        return KernelSums(start, value, weight, np.array(K))
 
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
+    def combine(self, a: KernelSums, b: KernelSums, sign: int = 1) -> KernelSums:
         a, b = _as_long(a, b), _as_long(b, a)
         try:
-            start, value, weight = _core.kernel_combine(
-                a["start"], a["value"], a["weight"], b["start"], b["value"], b["weight"], sign
-            )
+            start, value, weight = _core.kernel_combine(a.start, a.value, a.weight, b.start, b.value, b.weight, sign)
         except ValueError as e:
             raise ForgetError(f"Asked to forget rows that were not learned: {e}. Nothing was changed.") from None
-        return {"start": start, "value": value, "weight": weight, "K": a["K"]}
+        return KernelSums(start, value, weight, a.K)
 
-    def scale(self, s: Stats, factor: float) -> Stats:
-        return {**s, "weight": s["weight"] * factor}
+    def scale(self, s: KernelSums, factor: float) -> KernelSums:
+        return replace(s, weight=s.weight * factor)
 
-    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
-        old = int(s["K"])
-        d = (len(s["start"]) - 1) // max(old, 1)
+    def reclass(self, s: KernelSums, to: Sequence[int], K: int) -> KernelSums:
+        old = int(s.K)
+        d = (len(s.start) - 1) // max(old, 1)
         come = {c: i for i, c in enumerate(to) if c >= 0}
         return _gather(s, [[j * old + come[c]] if c in come else [] for j in range(d) for c in range(K)], K)
 
-    def check(self, s: Stats, context: Context) -> None:
-        start, entries = s.get("start", np.empty(0)), context.K * context.d
-        rest = {key: value for key, value in s.items() if key not in ("start", "K")}
-        long = len(s["value"]) if "value" in s and s["value"].ndim == 1 else 0
-        expect(rest, {"value": (long,), "weight": (long,)}, at_least_0=("weight",))
-        if "K" not in s or s["K"].dtype != np.int64 or s["K"].shape != () or s["K"] != context.K:
+    def check(self, s: KernelSums, context: Context) -> None:
+        start, entries = s.start, context.K * context.d
+        long = len(s.value) if s.value.ndim == 1 else 0
+        expect({"value": s.value, "weight": s.weight}, {"value": (long,), "weight": (long,)}, at_least_0=("weight",))
+        if s.K.dtype != np.int64 or s.K.shape != () or s.K != context.K:
             raise ValueError(f"'K' is not {context.K}, the number of classes")
         if start.dtype != np.int64 or start.shape != (entries + 1,) or (np.diff(start) < 0).any():
             raise ValueError("'start' does not say where the values of each column and class begin")
         if start[0] != 0 or start[-1] != long:
             raise ValueError(f"'start' does not go from 0 to {long}, the number of values")
         first = start[:-1][np.diff(start) > 0]
-        rises = np.diff(s["value"]) > 0
+        rises = np.diff(s.value) > 0
         rises[first[1:] - 1] = True
-        if not rises.all() or (len(first) and not (np.add.reduceat(s["weight"], first) > 0).all()):
+        if not rises.all() or (len(first) and not (np.add.reduceat(s.weight, first) > 0).all()):
             raise ValueError("the values of a column and class do not rise, or weigh nothing")
 
-    def met(self, s: Stats, d: int) -> NDArray[np.bool_]:
-        return np.asarray(np.diff(s["start"]).reshape(d, -1).any(axis=1))
+    def met(self, s: KernelSums, d: int) -> NDArray[np.bool_]:
+        return np.asarray(np.diff(s.start).reshape(d, -1).any(axis=1))
 
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        K = int(s["K"])
-        d = (len(s["start"]) - 1) // K
+    def estimate(self, s: KernelSums, context: Context) -> KernelParams:  # noqa: ARG002
+        K = int(s.K)
+        d = (len(s.start) - 1) // K
         n = _weights(s, K)
         deviation = np.array([_deviation(s, j, K) for j in range(d)])
         s, never = _with_everyone(s, n)
         if isinstance(self.bandwidth, str):
-            h = _core.kernel_bandwidth(s["start"], s["value"], s["weight"], self.bandwidth, K)
+            h = _core.kernel_bandwidth(s.start, s.value, s.weight, self.bandwidth, K)
             alone = 0.9 * deviation * np.maximum(np.where(never, n.sum(axis=0), n), 1.0) ** -0.2
             h = np.where(h > 0, h, alone)
         else:
@@ -119,28 +136,34 @@ class Kernel(Distribution):
         fine = np.isfinite(h) & (h >= LEAST) | (deviation == 0)
         if not fine.all():
             j = int(np.argmin(fine.all(axis=0)))
-            span = slice(s["start"][j * K], s["start"][(j + 1) * K])
-            raise _core.BadValue("overflow", 0, j, float(np.abs(s["value"][span]).max()))
+            span = slice(s.start[j * K], s.start[(j + 1) * K])
+            raise _core.BadValue("overflow", 0, j, float(np.abs(s.value[span]).max()))
         return _read(s, h, mean)
 
-    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:  # noqa: ARG002
+    def estimate_again(self, s: KernelSums, context: Context, p: KernelParams) -> KernelParams:  # noqa: ARG002
         """The bandwidths stay, and which columns vary."""
-        K, d = p["bandwidth"].shape
+        K, d = p.bandwidth.shape
         s, _ = _with_everyone(s, _weights(s, K))
         mean = _means(s, K, d)
-        says = np.diff(p["values"][0][::K]) > 0
+        says = np.diff(p.values[0][::K]) > 0
         s = _gather(s, [[j * K + c] if says[j] else [] for j in range(d) for c in range(K)], K)
-        return _read(s, p["bandwidth"], mean)
+        return _read(s, p.bandwidth, mean)
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def score(self, scorer: _core.Scorer, data: Data, p: KernelParams) -> None:
         if isinstance(data, Sparse):
-            dense_scores(self, scorer, data, p, p["bandwidth"].shape[0])
+            dense_scores(self, scorer, data, p, p.bandwidth.shape[0])
             return
         assert isinstance(data, Numbers)
-        scorer.kernel(data.columns, *p["values"], *p["tables"])
+        scorer.kernel(data.columns, *p.values, *p.tables)
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: KernelSums,
+        p: KernelParams,
+        context: Context,
     ) -> Array:
         """A row's own kernel is dropped; bandwidths stay, and which columns vary.
 
@@ -153,16 +176,16 @@ class Kernel(Distribution):
         K = context.K
         out = np.zeros((data.n, K))
         for j in range(data.d):
-            if p["values"][0][(j + 1) * K] == p["values"][0][j * K]:  # it never varies
+            if p.values[0][(j + 1) * K] == p.values[0][j * K]:  # it never varies
                 continue
             x = data.column(j)
             scorer = _core.Scorer(data.n, np.zeros(K))
             only = self.column(p, j)
-            scorer.kernel(_core.Columns([x]), *only["values"], *only["tables"])
+            scorer.kernel(_core.Columns([x]), *only.values, *only.tables)
             log = np.asarray(scorer.joint())
-            entries = [slice(*s["start"][j * K + c : j * K + c + 2]) for c in range(K)]
+            entries = [slice(*s.start[j * K + c : j * K + c + 2]) for c in range(K)]
             for c in range(K):
-                mine, h = entries[c], p["bandwidth"][c, j]
+                mine, h = entries[c], p.bandwidth[c, j]
                 everyone = mine.start == mine.stop
                 rows = np.flatnonzero(~np.isnan(x) & (unit > 0) & ((y == c) | everyone))
                 if len(rows):
@@ -170,51 +193,47 @@ class Kernel(Distribution):
             out += log
         return out
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        start, value, weight = p["values"]
-        K, d = p["bandwidth"].shape
+    def sample(self, p: KernelParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        start, value, weight = p.values
+        K, d = p.bandwidth.shape
         out = []
         for j in range(d):
-            x = p["mean"][y, j]  # of a column that never varies: its value
+            x = p.mean[y, j]  # of a column that never varies: its value
             for c in np.unique(y):
                 here = y == c
                 a, b = start[j * K + c], start[j * K + c + 1]
                 if b > a:
                     share = weight[a:b] / weight[a:b].sum()
                     x[here] = rng.choice(value[a:b], size=int(here.sum()), p=share)
-                    x[here] += rng.normal(0.0, p["bandwidth"][c, j], size=int(here.sum()))
+                    x[here] += rng.normal(0.0, p.bandwidth[c, j], size=int(here.sum()))
             out.append(x)
         return out
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        return {"mean": float(p["mean"][k, j]), "bandwidth": float(p["bandwidth"][k, j])}
+    def describe(self, p: KernelParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"mean": float(p.mean[k, j]), "bandwidth": float(p.bandwidth[k, j])}
 
-    def column(self, p: Params, j: int) -> Params:
-        start, value, weight = p["values"]
-        K = len(p["bandwidth"])
+    def column(self, p: KernelParams, j: int) -> KernelParams:
+        start, value, weight = p.values
+        K = len(p.bandwidth)
         a, b = start[j * K], start[(j + 1) * K]
         mine = (start[j * K : (j + 1) * K + 1] - a, value[a:b], weight[a:b])
-        h = np.ascontiguousarray(p["bandwidth"][:, j : j + 1])
-        return {"bandwidth": h, "values": mine, "tables": _core.kernel_tables(*mine, h, K)}
+        h = np.ascontiguousarray(p.bandwidth[:, j : j + 1])
+        return KernelParams(h, mine, _core.kernel_tables(*mine, h, K), p.mean[:, j : j + 1])
 
 
-def _read(s: Stats, h: Array, mean: Array) -> Params:
+def _read(s: KernelSums, h: Array, mean: Array) -> KernelParams:
     """Values and bandwidths → what is scored with."""
-    return {
-        "bandwidth": h,
-        "values": (s["start"], s["value"], s["weight"]),
-        "tables": _core.kernel_tables(s["start"], s["value"], s["weight"], h, len(h)),
-        "mean": mean,
-    }
+    values = (s.start, s.value, s.weight)
+    return KernelParams(h, values, _core.kernel_tables(*values, h, len(h)), mean)
 
 
-def _weights(s: Stats, K: int) -> Array:
+def _weights(s: KernelSums, K: int) -> Array:
     """(K, d)"""
-    total = np.array([s["weight"][a:b].sum() for a, b in zip(s["start"][:-1], s["start"][1:], strict=True)])
+    total = np.array([s.weight[a:b].sum() for a, b in zip(s.start[:-1], s.start[1:], strict=True)])
     return total.reshape(-1, K).T
 
 
-def _with_everyone(s: Stats, n: Array) -> tuple[Stats, Array]:
+def _with_everyone(s: KernelSums, n: Array) -> tuple[KernelSums, Array]:
     """A class that never saw a column has the values of all classes there; and which these are (K, d)."""
     K, d = n.shape
     never = (n == 0) & (n.sum(axis=0) > 0)
@@ -224,11 +243,11 @@ def _with_everyone(s: Stats, n: Array) -> tuple[Stats, Array]:
     return s, never
 
 
-def _without(s: Stats, entries: list[slice], c: int, x: Array, u: Array, h: float, log: Array) -> Array:
+def _without(s: KernelSums, entries: list[slice], c: int, x: Array, u: Array, h: float, log: Array) -> Array:
     """log f(x) of class c (of all, if it has no values) without u times x itself. log: with it."""
     everyone = slice(entries[0].start, entries[-1].stop)
     mine = entries[c] if entries[c].stop > entries[c].start else everyone
-    total = float(s["weight"][mine].sum())
+    total = float(s.weight[mine].sum())
     left = total - u
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         own = np.log(u) - np.log(total) - np.log(h) - HALF_LOG_2PI - log  # log of its share of the density
@@ -236,7 +255,7 @@ def _without(s: Stats, entries: list[slice], c: int, x: Array, u: Array, h: floa
         out = log + np.log(total) - np.log(left) + np.log1p(-share)
     for i in np.flatnonzero(~(share <= CLEAR) | (left <= 1e-9 * total)).tolist():
         some = mine if left[i] > 1e-9 * total else everyone
-        value, weight = s["value"][some], s["weight"][some].copy()
+        value, weight = s.value[some], s.weight[some].copy()
         same = np.flatnonzero(value == x[i])
         at = same[np.argmax(weight[same])]  # of all classes, two may have the value: either will do
         weight[at] = minus(weight[at], u[i])
@@ -252,31 +271,31 @@ def _log_density(x: float, value: Array, weight: Array, h: float) -> float:
     return float(scipy.special.logsumexp(-0.5 * away * away, b=weight[some] / weight.sum()) - np.log(h) - HALF_LOG_2PI)
 
 
-def _gather(s: Stats, entries: list[list[int]], K: int) -> Stats:
+def _gather(s: KernelSums, entries: list[list[int]], K: int) -> KernelSums:
     """A tally whose entries are the given ones of s, several of them joined."""
     values, weights = [np.empty(0)], [np.empty(0)]
     for group in entries:
-        spans = [slice(s["start"][e], s["start"][e + 1]) for e in group]
-        v = np.concatenate([s["value"][span] for span in spans]) if spans else np.empty(0)
-        w = np.concatenate([s["weight"][span] for span in spans]) if spans else np.empty(0)
+        spans = [slice(s.start[e], s.start[e + 1]) for e in group]
+        v = np.concatenate([s.value[span] for span in spans]) if spans else np.empty(0)
+        w = np.concatenate([s.weight[span] for span in spans]) if spans else np.empty(0)
         if len(spans) > 1:
             v, place = np.unique(v, return_inverse=True)
             w = np.bincount(place, weights=w, minlength=len(v))
         values.append(v)
         weights.append(w)
     start = np.cumsum([len(v) for v in values], dtype=np.int64)
-    return {"start": start, "value": np.concatenate(values), "weight": np.concatenate(weights), "K": np.array(K)}
+    return KernelSums(start, np.concatenate(values), np.concatenate(weights), np.array(K))
 
 
-def _as_long(s: Stats, other: Stats) -> Stats:
+def _as_long(s: KernelSums, other: KernelSums) -> KernelSums:
     """A tally without entries (of a model that has forgotten every row, and so its classes) with those of the other."""
-    return s if len(s["start"]) > 1 else {**s, "start": np.zeros_like(other["start"]), "K": other["K"]}
+    return s if len(s.start) > 1 else replace(s, start=np.zeros_like(other.start), K=other.K)
 
 
-def _deviation(s: Stats, j: int, K: int) -> float:
+def _deviation(s: KernelSums, j: int, K: int) -> float:
     """The standard deviation of a column over all classes."""
-    span = slice(s["start"][j * K], s["start"][(j + 1) * K])
-    v, w = s["value"][span], s["weight"][span]
+    span = slice(s.start[j * K], s.start[(j + 1) * K])
+    v, w = s.value[span], s.weight[span]
     if not len(v):
         return 0.0
     unit = float(np.abs(v).max())
@@ -287,12 +306,12 @@ def _deviation(s: Stats, j: int, K: int) -> float:
     return float(np.sqrt(np.average((centred - mean) ** 2, weights=w)) * unit)
 
 
-def _means(s: Stats, K: int, d: int) -> Array:
+def _means(s: KernelSums, K: int, d: int) -> Array:
     """The mean of each class and column; of equal values exactly that value."""
-    spans = zip(s["start"][:-1], s["start"][1:], strict=True)
-    found = [np.average(s["value"][a:b], weights=s["weight"][a:b]) if b > a + 1 else _only(s, a, b) for a, b in spans]
+    spans = zip(s.start[:-1], s.start[1:], strict=True)
+    found = [np.average(s.value[a:b], weights=s.weight[a:b]) if b > a + 1 else _only(s, a, b) for a, b in spans]
     return np.array(found).reshape(d, K).T
 
 
-def _only(s: Stats, a: int, b: int) -> float:
-    return float(s["value"][a]) if b > a else np.nan
+def _only(s: KernelSums, a: int, b: int) -> float:
+    return float(s.value[a]) if b > a else np.nan

@@ -14,12 +14,22 @@ keeps the weight of each of its rows instead, as long as it holds the rows thems
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Array, Stats, Weights
-from tallybayes.distributions.block_tally import blocks, dense
-from tallybayes.distributions.means import away, low_of
+from tallybayes.distributions.base import Array, Weights
+from tallybayes.distributions.block_sums import (
+    BlockSums,
+    FourthSums,
+    PairedSums,
+    ScatterSums,
+    WeighedSums,
+)
+from tallybayes.distributions.block_tally import blocks
+from tallybayes.distributions.gaussian import GaussianSums
+from tallybayes.distributions.means import away
 from tallybayes.encode import Numbers
 from tallybayes.errors import TableError
 
@@ -29,18 +39,21 @@ LEAST, MOST = 1e-70, 1e70  # standard deviations whose fourth powers can be summ
 # --- one matrix per class, for full covariances ----------------------------------------------------------------
 
 
-def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> Stats:
-    """The tally s of these rows with its third and fourth moments."""
-    if s["n"].ndim == 3:
+def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: BlockSums) -> FourthSums | WeighedSums:
+    """The tally s of these rows with its third and fourth moments, or with the rows' weights."""
+    if isinstance(s, WeighedSums):
+        return s
+    if isinstance(s, PairedSums):
         raise TableError("Ledoit-Wolf shrinkage needs rows without missing values. shrinkage='oas' takes them.")
-    third, fourth = np.zeros((2, *s["scatter"].shape))
+    assert isinstance(s, ScatterSums)
+    third, fourth = np.zeros((2, *s.scatter.shape))
     with np.errstate(over="ignore", invalid="ignore"):
         for rows, x in blocks(data):
             code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
             for k in np.unique(code[(code >= 0) & (weight > 0)]):
                 mine = (code == k) & (weight > 0)
-                _add_rows(x[mine] - s["mean"][k] - s["low"][k], weight[mine], third[k], fourth[k])
-    return {**s, "third": third, "fourth": fourth}
+                _add_rows(x[mine] - s.mean[k] - s.low[k], weight[mine], third[k], fourth[k])
+    return FourthSums(s.n, s.mean, s.low, s.scatter, third, fourth)
 
 
 def _add_rows(centred: Array, weight: Array, third: Array, fourth: Array) -> None:
@@ -50,61 +63,65 @@ def _add_rows(centred: Array, weight: Array, third: Array, fourth: Array) -> Non
     fourth += weighted @ square
 
 
-def written(s: Stats) -> Stats:
-    """A wide tally with all its sums written out; others as they are."""
-    if "rows" not in s:
+def written(s: BlockSums) -> FourthSums:
+    """A tally with third and fourth moments, all of its sums written out."""
+    if isinstance(s, FourthSums):
         return s
-    scatter = dense(s, pooled=False)["scatter"]
+    assert isinstance(s, WeighedSums)
+    scatter = s.written(pooled=False).scatter
     third, fourth = np.zeros((2, *scatter.shape))
-    for k in range(len(s["n"])):
-        mine = s["owner"] == k
-        _add_rows(s["rows"][mine] / np.sqrt(s["weight"][mine])[:, None], s["weight"][mine], third[k], fourth[k])
-    return {"n": s["n"], "mean": s["mean"], "low": low_of(s), "scatter": scatter, "third": third, "fourth": fourth}
+    for k in range(len(s.n)):
+        mine = s.owner == k
+        _add_rows(s.rows[mine] / np.sqrt(s.weight[mine])[:, None], s.weight[mine], third[k], fourth[k])
+    return FourthSums(s.n, s.mean, s.low, scatter, third, fourth)
 
 
-def combine(a: Stats, b: Stats, total: Stats, sign: int) -> Stats:
-    """The moments of a ± b, whose other sums are `total`; all three written out."""
-    third, fourth = np.zeros((2, *total["scatter"].shape))
-    shifts = [away(s, total["mean"], total["low"]) for s in (a, b)]
-    for k in np.flatnonzero(total["n"] > 0):
+def combine(a: FourthSums, b: FourthSums, total: ScatterSums, sign: int) -> FourthSums:
+    """The moments of a ± b, whose other sums are `total`."""
+    third, fourth = np.zeros((2, *total.scatter.shape))
+    shifts = [away(s, total.mean, total.low) for s in (a, b)]
+    for k in np.flatnonzero(total.n > 0):
         for s, way, shift in ((a, 1, shifts[0][k]), (b, sign, shifts[1][k])):
-            if s["n"][k] > 0:
-                scatter, more = s["scatter"][k], s["third"][k]
-                square = np.diag(scatter)
-                pair = shift[:, None], shift, square[:, None], square, scatter
-                t, f = _about(s["n"][k], *pair, more, more.T, s["fourth"][k])
+            if s.n[k] > 0:
+                square, more = np.diag(s.scatter[k]), s.third[k]
+                pair = _Pair(s.n[k], square[:, None], square, s.scatter[k], more, more.T, s.fourth[k])
+                t, f = _about(pair, shift[:, None], shift)
                 third[k] += way * t
                 fourth[k] += way * f
-    varies = np.einsum("kii->ki", total["scatter"]) > 0  # of a column that no longer does, rounding leaves something
+    varies = np.einsum("kii->ki", total.scatter) > 0  # of a column that no longer does, rounding leaves something
     some = varies[:, :, None] & varies[:, None, :]
-    return {**total, "third": np.where(some, third, 0.0), "fourth": np.where(some, np.maximum(fourth, 0.0), 0.0)}
+    third, fourth = np.where(some, third, 0.0), np.where(some, np.maximum(fourth, 0.0), 0.0)
+    return FourthSums(total.n, total.mean, total.low, total.scatter, third, fourth)
 
 
-def _about(
-    n: float | Array, dj: Array, dl: Array, sj: Array, sl: Array, s: Array, tj: Array, tl: Array, f: Array
-) -> tuple[Array, Array]:
-    """Σ (e_j + δ_j)² (e_l + δ_l) and Σ (e_j + δ_j)² (e_l + δ_l)², for Σ e = 0.
+@dataclass(frozen=True)
+class _Pair:
+    """Sums over the rows of a class of products of two columns, about the mean: Σ e = 0. j may be l."""
 
-    s, sj, sl: Σ e_j e_l, Σ e_j², Σ e_l².  tj, tl: Σ e_j² e_l, Σ e_l² e_j.  f: Σ e_j² e_l².
-    """
+    n: float | Array
+    square_j: Array  # Σ e_j²
+    square_l: Array
+    product: Array  # Σ e_j e_l
+    third_j: Array  # Σ e_j² e_l
+    third_l: Array  # Σ e_l² e_j
+    fourth: Array  # Σ e_j² e_l²
+
+
+def _about(e: _Pair, dj: Array, dl: Array) -> tuple[Array, Array]:
+    """Σ (e_j + δ_j)² (e_l + δ_l) and Σ (e_j + δ_j)² (e_l + δ_l)²."""
+    n, s, sj, sl, tj, tl = e.n, e.product, e.square_j, e.square_l, e.third_j, e.third_l
     third = tj + dl * sj + 2 * dj * s + n * dj**2 * dl
-    fourth = f + 2 * (dl * tj + dj * tl) + dl**2 * sj + dj**2 * sl + 4 * dj * dl * s + n * dj**2 * dl**2
+    fourth = e.fourth + 2 * (dl * tj + dj * tl) + dl**2 * sj + dj**2 * sl + 4 * dj * dl * s + n * dj**2 * dl**2
     return third, fourth
 
 
-def amounts(s: Stats) -> tuple[float, ...]:
-    """γ of each class."""
-    out = dense(s, pooled=False)
+def amounts(s: FourthSums | WeighedSums, scatter: Array) -> tuple[float, ...]:
+    """γ of each class; scatter: written out, (K, d, d)."""
     found = []
-    for k, n in enumerate(s["n"].tolist()):
-        cov = out["scatter"][k] / (n if n > 0 else 1.0)
+    for k, n in enumerate(s.n.tolist()):
+        cov = scatter[k] / (n if n > 0 else 1.0)
         unit = _units(np.diag(cov))
-        if "rows" in s:
-            mine = s["owner"] == k
-            size = np.square(s["rows"][mine] / unit).sum(axis=1)
-            fourth = float((np.square(size) / s["weight"][mine]).sum())
-        else:
-            fourth = float((s["fourth"][k] / unit**2 / (unit**2)[:, None]).sum())
+        fourth = s.fourth_powers(k, unit)
         if not np.isfinite(fourth):
             raise _not_summed(float(unit.max()))
         cov = cov / unit / unit[:, None]
@@ -139,37 +156,45 @@ def _amount(square: float, trace: float, d: int, fourth: float, n: float) -> flo
 # --- one number per class and column, for axes -----------------------------------------------------------------
 
 
-def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: Stats) -> Stats:
+@dataclass(frozen=True)
+class MomentSums(GaussianSums):
+    """Those of a Gaussian with sums of third and fourth powers about the mean, (K, d)."""
+
+    m3: Array
+    m4: Array
+
+
+def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: GaussianSums) -> MomentSums:
     """The tally of a Gaussian with its third and fourth moments; missing values are left out, column by column."""
-    m3, m4 = np.zeros((2, *s["n"].shape))
+    m3, m4 = np.zeros((2, *s.n.shape))
     with np.errstate(over="ignore", invalid="ignore"):
         for rows, x in blocks(data):
             code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
             for k in np.unique(code[(code >= 0) & (weight > 0)]):
                 mine = (code == k) & (weight > 0)
-                centred = x[mine] - s["mean"][k] - s["low"][k]
+                centred = x[mine] - s.mean[k] - s.low[k]
                 centred = np.where(np.isnan(centred), 0.0, centred)
                 m3[k] += weight[mine] @ centred**3
                 m4[k] += weight[mine] @ centred**4
-    return {**s, "m3": m3, "m4": m4}
+    return MomentSums(s.n, s.mean, s.low, s.m2, m3, m4)
 
 
-def combine_columns(a: Stats, b: Stats, total: Stats, sign: int) -> Stats:
-    m3, m4 = np.zeros((2, *total["n"].shape))
+def combine_columns(a: MomentSums, b: MomentSums, total: GaussianSums, sign: int) -> MomentSums:
+    m3, m4 = np.zeros((2, *total.n.shape))
     for s, way in ((a, 1), (b, sign)):
-        shift = np.where((s["n"] > 0) & (total["n"] > 0), away(s, total["mean"], total["low"]), 0.0)
-        square, more = s["m2"], s["m3"]
-        t, f = _about(s["n"], shift, shift, square, square, square, more, more, s["m4"])
+        shift = np.where((s.n > 0) & (total.n > 0), away(s, total.mean, total.low), 0.0)
+        t, f = _about(_Pair(s.n, s.m2, s.m2, s.m2, s.m3, s.m3, s.m4), shift, shift)
         m3 += way * t
         m4 += way * f
-    some = total["m2"] > 0
-    return {**total, "m3": np.where(some, m3, 0.0), "m4": np.where(some, np.maximum(m4, 0.0), 0.0)}
+    some = total.m2 > 0
+    m3, m4 = np.where(some, m3, 0.0), np.where(some, np.maximum(m4, 0.0), 0.0)
+    return MomentSums(total.n, total.mean, total.low, total.m2, m3, m4)
 
 
-def column_amounts(s: Stats, varies: Array) -> Array:
+def column_amounts(s: MomentSums, varies: Array) -> Array:
     """γ of each class, for variances in the units of the data."""
     found = []
-    for n, m2, m4 in zip(s["n"][:, varies], s["m2"][:, varies], s["m4"][:, varies], strict=True):
+    for n, m2, m4 in zip(s.n[:, varies], s.m2[:, varies], s.m4[:, varies], strict=True):
         safe = np.where(n > 0, n, 1.0)
         variance = m2 / safe
         _units(variance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -236,6 +237,16 @@ class FamilyNetwork(Joint):
         here = np.flatnonzero(p["exist"][j]).tolist()  # a column that does not tell all classes apart
         marginal = np.exp(np.asarray(self.outcomes(p, j))[:, k])
         return {str(labels[v]): float(x) for v, x in zip(here, marginal, strict=True)}
+
+    def n_parameters(self, p: Params, context: Context) -> int:
+        """Those of a column for each combination of its parents, and each group of classes that it tells apart."""
+        K, d = context.K, context.d
+        groups = [K] * d if self.groups is None else [len(set(g)) for g in self.groups]
+        groups = [1 if j in self.blind else n for j, n in enumerate(groups)]
+        free = [max(int(np.sum(e)) - 1, 0) for e in p["exist"]] + [2] * self.reals  # mean and variance
+        some = [max(int(np.sum(e)), 1) for e in p["exist"]]
+        parents = self.parents or ((),) * d
+        return sum(groups[j] * free[j] * math.prod(some[i] for i in own) for j, own in enumerate(parents))
 
     def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         drawn = draw_families(self.families(len(p["sizes"])), p["logs"], p["offsets"], p, y, rng)

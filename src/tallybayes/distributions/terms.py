@@ -5,6 +5,7 @@ Every number here is an answer of `Distribution.score` to a question about fewer
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,12 @@ from tallybayes.encode import Coded, Codes, Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
 if TYPE_CHECKING:
-    from tallybayes.distributions.base import Distribution
+    from tallybayes.distributions.base import Distribution, P, S
 
 Array = NDArray[Any]
 
 
-def split(d: Distribution, data: Data, p: Any, K: int) -> Array:
+def split(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:
     """(n, columns, K): by columns one at a time where they are independent given the class, else by the chain rule."""
     if isinstance(data, Sparse):
         parts = [d.terms(block, p, K) for _, block in data.dense_blocks()]
@@ -34,7 +35,7 @@ def split(d: Distribution, data: Data, p: Any, K: int) -> Array:
     return out
 
 
-def marginal(d: Distribution, data: Data, p: Any, j: int, K: int) -> Array:
+def marginal(d: Distribution[S, P], data: Data, p: P, j: int, K: int) -> Array:
     """(n, K): log P(x_j | class), whatever the other columns are."""
     alone = d.column(p, j)
     if alone is None:
@@ -42,7 +43,7 @@ def marginal(d: Distribution, data: Data, p: Any, j: int, K: int) -> Array:
     return _scores(d, _only(data, j), alone, K)
 
 
-def _by_chain(d: Distribution, data: Data, p: Any, out: Array) -> Array:
+def _by_chain(d: Distribution[S, P], data: Data, p: P, out: Array) -> Array:
     """log P(x_1 … x_j | class) − log P(x_1 … x_(j−1) | class); what is impossible is charged to the first to say so."""
     K = out.shape[2]
     before = np.zeros((data.n, K))
@@ -54,7 +55,7 @@ def _by_chain(d: Distribution, data: Data, p: Any, out: Array) -> Array:
     return out
 
 
-def _scores(d: Distribution, data: Data, p: Any, K: int) -> Array:
+def _scores(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:
     scorer = _core.Scorer(data.n, np.zeros(K))
     d.score(scorer, data, p)
     return np.asarray(scorer.joint())
@@ -70,7 +71,7 @@ def _only(data: Data, j: int) -> Data:
     return Numbers(data.matrix, (j if data.which is None else data.which[j],))
 
 
-def _hidden(d: Distribution, data: Data, keep: Any) -> Numbers:
+def _hidden(d: Distribution[S, P], data: Data, keep: Container[int]) -> Numbers:
     """All columns, those not kept with nothing but missing values."""
     if not isinstance(data, Numbers):
         raise OptionError(

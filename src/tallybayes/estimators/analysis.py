@@ -8,16 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_params import BlockParams
 from tallybayes.distributions.block_tally import blocks
-from tallybayes.distributions.means import away
+from tallybayes.distributions.means import LOG_2PI, away
 from tallybayes.encode import Numbers
 from tallybayes.errors import OptionError, TableError, is_number, warn
 from tallybayes.estimators import given_covariance
 from tallybayes.estimators.contract import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.estimators.discriminant import GaussianDiscriminant
-from tallybayes.estimators.linear import precision_of
 from tallybayes.fitted import Fitted
 from tallybayes.plan import named
 from tallybayes.priors import plain
@@ -53,6 +52,11 @@ class _Analysis(GaussianDiscriminant):
         if self.covariance_estimator is None:
             return fitted
         return given_covariance.put(self.covariance_estimator, fitted, rows)
+
+    def _part(self) -> BlockParams:
+        part: Any = self._parameters().terms[0].params
+        assert isinstance(part, BlockParams)
+        return part
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
@@ -154,14 +158,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _from_xbar(self) -> tuple[Floats, Floats]:
         """The means from their mean, and what xbar_ lacks of that as float64."""
-        gaps = away(self._parameters().terms[0].params, self.xbar_)
+        gaps = away(self._part(), self.xbar_)
         rest = self.priors_ @ gaps
         return gaps - rest, rest
 
     def _lines(self) -> tuple[Floats, Floats]:
         """weight and bias of (x − xbar_): log joint up to a common term."""
         p = self._parameters()
-        white = _whitener(p.terms[0].params)
+        white = self._part().whitener(0)
         gaps, rest = self._from_xbar()
         whitened = gaps @ white.T
         weight = whitened @ white
@@ -192,7 +196,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _directions(self) -> tuple[Floats, Floats]:
         """scalings (d, rank): the directions that separate the classes, in order, with variance 1 within them."""
         K, priors = len(self.classes_), self.priors_
-        white = _whitener(self._parameters().terms[0].params)
+        white = self._part().whitener(0)
         fac = self.fitted_.weight.sum() / max(K - 1, 1)
         spread = np.sqrt(fac * priors)[:, None] * (self._from_xbar()[0] @ white.T)
         _, size, turn = np.linalg.svd(spread, full_matrices=False)
@@ -237,7 +241,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _expect(self, centred: Floats) -> None:
         """x_m − xbar_m = −Λ_mm⁻¹ Λ_mo (x_o − xbar_o), Λ = Σ⁻¹: written into the gaps, pattern by pattern."""
-        precision = precision_of(self._parameters().terms[0].params, 0)
+        precision = self._part().precision(0)
         gaps = np.isnan(centred)
         for pattern in np.unique(gaps[gaps.any(axis=1)], axis=0):
             rows = np.flatnonzero((gaps == pattern).all(axis=1))
@@ -334,11 +338,10 @@ class QuadraticDiscriminantAnalysis(_Analysis):
 
     def _axes(self) -> list[tuple[Floats, Floats]]:
         """Variances and directions of each class."""
-        p = self._parameters().terms[0].params
+        p = self._part()
         found = []
         for k in range(len(self.classes_)):
-            lower = _whitener(p, k)
-            _, size, turn = np.linalg.svd(lower, full_matrices=False)
+            _, size, turn = np.linalg.svd(p.whitener(k), full_matrices=False)
             some = size > 0
             found.append((1.0 / np.square(size[some]), turn[some].T))
         return [(variance[::-1][::-1], turn) for variance, turn in found]
@@ -359,11 +362,5 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         """Two classes: log P(second | x) / P(first | x). More: −½ log|Σ_k| − ½ distance² + log prior."""
         found = super().decision_function(X)
         if found.ndim == 2:
-            found = found + 0.5 * self._beta * len(self._parameters().terms[0].params["keep"]) * cov.LOG_2PI
+            found = found + 0.5 * self._beta * len(self._part().keep) * LOG_2PI
         return found
-
-
-def _whitener(p: Any, k: int = 0) -> Floats:
-    """W with WᵀW = Σ⁻¹ (within the span of the rows, if there are more columns than rows)."""
-    factor = p["factor"][k if len(p["factor"]) > 1 else 0]
-    return np.asarray(factor @ p["basis"].T * p["scale"] if "basis" in p else factor)

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
-from tallybayes.distributions.categorical import split
+from tallybayes.distributions.bernoulli import ThresholdParams, ThresholdSums
+from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums, split
+from tallybayes.distributions.counts import MultinomialParams, MultinomialSums
 from tallybayes.errors import OptionError, TableError, is_number, warn
 from tallybayes.estimators.inputs import unseen_policy
-from tallybayes.estimators.preset import Preset
+from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.predictor import Predictor
 from tallybayes.schema import Kind
 
@@ -84,11 +86,11 @@ class _Counts(_Discrete):
 
     @property
     def feature_count_(self) -> Floats:
-        return np.asarray(self._stat("feature_count_", "sum"))
+        return read_only(self._sums("feature_count_", MultinomialSums).sum)
 
     @property
     def feature_log_prob_(self) -> Floats:
-        return np.asarray(self._read("feature_log_prob_", "weight"))
+        return read_only(self._read("feature_log_prob_", MultinomialParams).weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,7 +192,7 @@ class ComplementNB(_Counts):
     @property
     def feature_all_(self) -> Floats:
         """Summed counts of each feature over all classes."""
-        return np.asarray(self._stat("feature_all_", "sum").sum(axis=0))
+        return np.asarray(self._sums("feature_all_", MultinomialSums).sum.sum(axis=0))
 
     def _start(self, log_prior: Floats) -> Floats:
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
@@ -199,7 +201,8 @@ class ComplementNB(_Counts):
         """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
         fitted = self._parameters()
         (term,) = fitted.terms
-        own = replace(term, params={"weight": term.params["generative"]})
+        own = replace(term, distribution=Multinomial(self._alpha(fitted.schema.d)))
+        own = replace(own, params=MultinomialParams(term.params.generative))
         density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._manner())
         found: Floats = density.answer(density.read(X), "evidence", self._other_start(priors))
         return found
@@ -253,11 +256,11 @@ class BernoulliNB(_Discrete):
 
     @property
     def feature_count_(self) -> Floats:
-        return np.asarray(self._stat("feature_count_", "yes"))
+        return read_only(self._sums("feature_count_", ThresholdSums).yes)
 
     @property
     def feature_log_prob_(self) -> Floats:
-        return np.asarray(self._read("feature_log_prob_", "yes"))
+        return read_only(self._read("feature_log_prob_", ThresholdParams).yes)
 
 
 class CategoricalNB(_Discrete):
@@ -330,21 +333,18 @@ class CategoricalNB(_Discrete):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        N = self._read("n_categories_", "N")
+        N = self._read("n_categories_", CategoricalParams).N
         return np.asarray(N - (1 if self.unseen == "other" else 0), dtype=np.int64)
 
     @property
     def category_count_(self) -> list[Floats]:
-        return self._by_category(
-            "category_count_",
-            split(self._stat("category_count_", "count"), self._stat("category_count_", "sizes")),
-            0.0,
-        )
+        s = self._sums("category_count_", CategoricalSums)
+        return self._by_category("category_count_", split(s.count, s.sizes), 0.0)
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
-        log = split(self._read("feature_log_prob_", "log").T, self._read("feature_log_prob_", "sizes"))
-        return self._by_category("feature_log_prob_", log, self._read("feature_log_prob_", "other"))
+        p = self._read("feature_log_prob_", CategoricalParams)
+        return self._by_category("feature_log_prob_", split(p.log.T, p.sizes), p.other)
 
     def _by_category(self, name: str, parts: list[Floats], fill: Any) -> list[Floats]:
         """One array per feature, with a column for every category up to n_categories_."""

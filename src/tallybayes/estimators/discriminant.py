@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,18 @@ from tallybayes.distributions import Distribution
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.axes import GaussianAxes
 from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.block_tally import dense
+from tallybayes.distributions.block_sums import BlockSums
+from tallybayes.distributions.gaussian import GaussianParams, GaussianSums
+from tallybayes.distributions.means import Means
+from tallybayes.distributions.records import Record
 from tallybayes.errors import MergeError, OptionError, is_number
-from tallybayes.estimators import leave_one_out, left_out_axes
-from tallybayes.estimators.preset import Preset
+from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.fitted import Fitted
+from tallybayes.left_out import axes as left_out_axes
+from tallybayes.left_out import full as left_out_full
+from tallybayes.left_out.prior import LeftPrior
 from tallybayes.plan import Term
+from tallybayes.priors import log_prior
 from tallybayes.rows import Rows
 
 Array = NDArray[Any]
@@ -154,8 +160,9 @@ class GaussianDiscriminant(Preset):
         grid = tuple(np.linspace(0, 1, 11).tolist())
         alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
         gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
-        losses = left_out_axes.losses if isinstance(given, GaussianAxes) else leave_one_out.losses
-        loss = losses(rows.of(term), rows.classes_of_rows, rows.w, fitted, alphas, gammas, given, self._prior())
+        losses: Any = left_out_axes.losses if isinstance(given, GaussianAxes) else left_out_full.losses
+        prior, y = left_prior(fitted, self._prior()), rows.classes_of_rows
+        loss = losses(rows.of(term), y, rows.w, term.sums, prior, alphas, gammas, given)
         a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
         chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
         return replace(fitted, terms=(replace(term, distribution=chosen),))
@@ -215,9 +222,15 @@ class GaussianDiscriminant(Preset):
     def _block(self) -> Any:
         return self.fitted_.terms[0].distribution
 
+    def _block_sums(self) -> BlockSums:
+        s: Any = self.fitted_.terms[0].sums
+        assert isinstance(s, BlockSums)
+        return s
+
     @property
     def means_(self) -> Floats:
-        return np.asarray(self._read("means_", "mean"))
+        part = cast("Means", self._read("means_", Record))
+        return read_only(part.mean)
 
     @property
     def priors_(self) -> Floats:
@@ -237,23 +250,25 @@ class GaussianDiscriminant(Preset):
         d = self._block()
         if not isinstance(d.gamma, str):
             return d.gamma
-        s = self.fitted_.terms[0].sums
-        return d.class_amounts(s) if isinstance(d, GaussianAxes) else cov.class_amounts(dense(s, d.pooled), d)
+        if isinstance(d, GaussianAxes):
+            return d.class_amounts(self._sums("shrinkage_", GaussianSums))
+        s = self._block_sums()
+        return cov.class_amounts(s, s.written(d.pooled), d)
 
     @property
     def covariance_(self) -> Any:
         """One matrix if all classes share it, else one for each class; as estimated, before its rank is mended."""
         self._require_attribute("covariance_")
-        (term,) = self._parameters().terms
-        block, part = term.distribution, term.params
+        block = self._block()
         if isinstance(block, GaussianAxes):
-            found = [np.diag(v) for v in part["var"]]
+            found = [np.diag(v) for v in self._read("covariance_", GaussianParams).var]
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
-        s = dense(term.sums, block.pooled)
-        gamma = cov.class_amounts(s, block)
+        sums = self._block_sums()
+        s = sums.written(block.pooled)
+        gamma = cov.class_amounts(sums, s, block)
         pooled = cov.pooled_covariance(s, block, gamma)
-        if block.linear:
+        if block.shared:
             return cov.class_covariance(s, block, 0, pooled, gamma)
         return [cov.class_covariance(s, block, k, pooled, gamma) for k in range(len(self.classes_))]
 
@@ -265,6 +280,16 @@ class GaussianDiscriminant(Preset):
         shape = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self._options()["covariance"]]
         own = K if self.alpha_ == 1 else 1 if self.alpha_ == 0 else K
         return K * d + own * shape + K - 1
+
+
+def left_prior(fitted: Fitted, priors: Any) -> LeftPrior:
+    """The prior of a row that is left out, from the rows of each class and what the user gave."""
+    if priors is None:
+        return LeftPrior(fitted.weight)
+    if isinstance(priors, str) and priors == "laplace":
+        return LeftPrior(fitted.weight, added=1.0)
+    given = np.ascontiguousarray(log_prior(fitted.weight, fitted.classes, priors), dtype=np.float64)
+    return LeftPrior(fitted.weight, given=given)
 
 
 class RegularizedDiscriminantAnalysis(GaussianDiscriminant):

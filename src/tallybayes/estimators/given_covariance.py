@@ -9,6 +9,7 @@ import numpy as np
 
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_sums import CompactSums, PairedSums
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.errors import OptionError, TableError
 from tallybayes.fitted import Fitted
@@ -33,7 +34,7 @@ def put(estimator: Any, fitted: Fitted, rows: Rows) -> Fitted:
     (term,), y, w = fitted.terms, rows.classes_of_rows, rows.w
     block, s = term.distribution, term.sums
     assert isinstance(block, GaussianBlock)
-    if s["n"].ndim == 3:
+    if isinstance(s, PairedSums):
         raise TableError(
             "covariance_estimator needs rows without missing values. Without it, or with shrinkage='oas', they may be "
             "missing."
@@ -46,14 +47,12 @@ def put(estimator: Any, fitted: Fitted, rows: Rows) -> Fitted:
         )
     x = np.concatenate([part for _, part in blocks(rows.of(term))])
     scatter = np.zeros((fitted.K, x.shape[1], x.shape[1]))
-    for k in np.flatnonzero(s["n"] > 0).tolist():
+    for k in np.flatnonzero(s.n > 0).tolist():
         mine = y == k
-        scatter[k] = s["n"][k] * _covariance(estimator, np.repeat(x[mine], times[mine], axis=0))
+        scatter[k] = s.n[k] * _covariance(estimator, np.repeat(x[mine], times[mine], axis=0))
     if block.pooled:
         scatter = scatter.sum(axis=0, keepdims=True)
-    return replace(
-        fitted, terms=(replace(term, sums={"n": s["n"], "mean": s["mean"], "low": s["low"], "scatter": scatter}),)
-    )
+    return replace(fitted, terms=(replace(term, sums=CompactSums(s.n, s.mean, s.low, scatter)),))
 
 
 def _covariance(estimator: Any, x: Array) -> Array:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions import Categorical, Complement, Gaussian, Multinomial, Threshold
-from tallybayes.distributions.axes import GaussianAxes
-from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.covariance import LOG_2PI
-from tallybayes.distributions.means import away
 from tallybayes.errors import OptionError
 from tallybayes.estimators.model import Model
 from tallybayes.predictor import Predictor
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 Floats = NDArray[np.float64]
 
@@ -22,12 +20,18 @@ Floats = NDArray[np.float64]
 class LinearForms(Model):
     """logistic, quadratic and boundary."""
 
-    def logistic(self) -> Any:
-        """A fitted scikit-learn LogisticRegression with the same probabilities, to rounding.
+    def logistic(self) -> LogisticRegression:
+        """Make the logistic regression that answers alike.
 
-        For models with linear boundaries: a shared covariance, shared-variance Gaussian, Bernoulli, multinomial and
-        categorical naive Bayes. Its columns are those of the model, for BernoulliNB after the threshold (0 or 1); a
-        categorical column becomes one column per level (1 where it has that level), in the order of its codes.
+        For models with linear boundaries: a shared covariance, shared-variance Gaussian, Bernoulli, Poisson,
+        multinomial and categorical naive Bayes.
+
+        Returns
+        -------
+        sklearn.linear_model.LogisticRegression
+            Fitted, with the same probabilities to rounding. Its columns are those of the model, for BernoulliNB after
+            the threshold (0 or 1); a categorical column becomes one column per level (1 where it has that level), in
+            the order of its codes.
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -46,11 +50,31 @@ class LinearForms(Model):
         return twin
 
     def quadratic(self) -> tuple[Floats, Floats, Floats]:
-        """A (K, d, d), b (K, d), c (K) with log P(x, class k) = xᵀ A_k x + xᵀ b_k + c_k."""
+        """Give the quadratic form log P(x, class k) = xᵀ A_k x + xᵀ b_k + c_k of a Gaussian model.
+
+        Returns
+        -------
+        A : ndarray of shape (n_classes, n_columns, n_columns)
+        b : ndarray of shape (n_classes, n_columns)
+        c : ndarray of shape (n_classes,)
+        """
         return quadratic_form(self.predictor_)
 
     def boundary(self, k: Any, l: Any) -> tuple[Floats, float]:  # noqa: E741
-        """a and b of xᵀ a + b = 0 between the classes labelled k and l; positive on the side of k."""
+        """Give a and b of the boundary xᵀ a + b = 0 between two classes.
+
+        Parameters
+        ----------
+        k : label
+            The class on whose side xᵀ a + b is positive.
+        l : label
+            The other class.
+
+        Returns
+        -------
+        a : ndarray of shape (n_columns,)
+        b : float
+        """
         weight, bias = linear_form(self.predictor_)
         labels = self.classes_.tolist()
         for label in (k, l):
@@ -63,74 +87,30 @@ class LinearForms(Model):
 def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
     """weight (K, columns) and bias (K): the log joint up to a term that all classes share."""
     fitted, beta = predictor.fitted, predictor.manner.beta
-    weights, bias = [], fitted.prior.copy()
-    if not np.isfinite(bias).all():
+    if not np.isfinite(fitted.prior).all():
         raise OptionError("A class has prior 0: its intercept would be −inf. Give priors above 0.")
-    for term in fitted.terms:
-        weight, more = _part(term.distribution, term.params, len(bias), fitted.prior)
-        weights.append(beta * weight)
-        bias = bias + beta * more
-    if len(weights) > 1:
+    forms = [t.distribution.linear(t.params, fitted.prior) for t in fitted.terms]
+    if None in forms:
+        raise OptionError(
+            "This model's boundaries are not linear. logistic() is for a shared covariance (alpha=0, "
+            "variance='shared'), Bernoulli, Poisson, categorical and multinomial naive Bayes; quadratic() is for "
+            "Gaussians with own variances."
+        )
+    if len(forms) > 1:
         raise OptionError("The linear form is for models with one distribution for all columns.")
-    return weights[0], bias
-
-
-def _part(d: Any, p: Any, K: int, log_prior: Floats) -> tuple[Floats, Floats]:
-    if isinstance(d, GaussianBlock) and d.linear:
-        return p["weight"], p["bias"] - p["weight"] @ p["centre"]
-    if isinstance(d, Gaussian) and (d.alpha == 0 if isinstance(d, GaussianAxes) else d.shared):
-        with np.errstate(divide="ignore"):
-            precision = np.where(p["var"][0] > 0, 1 / p["var"][0], 0.0)
-        centre = np.exp(log_prior) @ p["mean"]
-        gap = away(p, centre)
-        weight = gap * precision
-        return weight, -0.5 * (weight * gap).sum(axis=1) - weight @ centre
-    if isinstance(d, Threshold):
-        return _finite(p["yes"] - _finite(p["no"])), p["no"].sum(axis=1)
-    if isinstance(d, Multinomial) and not isinstance(d, Complement):
-        return _finite(p["weight"]), np.zeros(K)
-    if isinstance(d, Categorical):
-        return _finite(p["log"].T), np.zeros(K)
-    raise OptionError(
-        "This model's boundaries are not linear. logistic() is for a shared covariance (alpha=0, variance='shared'), "
-        "Bernoulli, categorical and multinomial naive Bayes; quadratic() is for Gaussians with own variances."
-    )
-
-
-def _finite(weight: Floats) -> Floats:
+    (form,) = forms
+    assert form is not None
+    weight, bias = form
     if not np.isfinite(weight).all():
         raise OptionError("A probability is 0, and its logarithm no coefficient. Give alpha above 0.")
-    return np.asarray(weight)
+    return beta * weight, fitted.prior + beta * bias
 
 
 def quadratic_form(predictor: Predictor) -> tuple[Floats, Floats, Floats]:
-    fitted = predictor.fitted
-    d, part = fitted.terms[0].distribution, fitted.terms[0].params
-    if len(fitted.terms) > 1 or not isinstance(d, Gaussian | GaussianBlock):
+    """A (K, d, d), b (K, d), c (K) of the log joint."""
+    fitted, beta = predictor.fitted, predictor.manner.beta
+    forms = [t.distribution.quadratic(t.params) for t in fitted.terms]
+    if len(forms) > 1 or forms[0] is None:
         raise OptionError("quadratic() is for Gaussian models: discriminants and Gaussian naive Bayes.")
-    mean = part["mean"]
-    K, n = mean.shape
-    A = np.zeros((K, n, n))
-    if isinstance(d, Gaussian):
-        var = part["var"]
-        seen = var > 0
-        precision = np.divide(1.0, var, out=np.zeros_like(var), where=seen)
-        for k in range(K):
-            A[k] = np.diag(-0.5 * precision[k])
-        constant = -0.5 * (np.where(seen, np.log(np.where(seen, var, 1.0)) + LOG_2PI, 0.0)).sum(axis=1)
-    else:
-        constant = part["constant"]
-        for k in range(K):
-            A[k] = -0.5 * precision_of(part, k)
-    b = -2 * np.einsum("kij,kj->ki", A, mean)
-    beta = predictor.manner.beta
-    return beta * A, beta * b, beta * (constant + np.einsum("kij,ki,kj->k", A, mean, mean)) + fitted.prior
-
-
-def precision_of(p: Any, k: int) -> Floats:
-    """Σ_k⁻¹ (0 for columns that never vary)."""
-    f = p["factor"][k if len(p["factor"]) > 1 else 0]
-    if "basis" not in p:
-        return np.asarray(f.T @ f)
-    inside = p["basis"] @ (f.T @ f - np.eye(len(f)) / p["outside"][k]) @ p["basis"].T
-    return np.asarray((inside + np.eye(len(inside)) / p["outside"][k]) * p["scale"] * p["scale"][:, None])
+    A, b, c = forms[0]
+    return beta * A, beta * b, beta * c + fitted.prior

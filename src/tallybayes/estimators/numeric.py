@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
+from tallybayes.distributions.counts import PoissonParams
+from tallybayes.distributions.gaussian import GaussianParams
+from tallybayes.distributions.kernel import KernelParams
 from tallybayes.errors import OptionError, is_number
-from tallybayes.estimators.preset import Preset
+from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
@@ -70,15 +73,15 @@ class GaussianNB(Preset):
 
     @property
     def theta_(self) -> Floats:
-        return np.asarray(self._read("theta_", "mean"))
+        return read_only(self._read("theta_", GaussianParams).mean)
 
     @property
     def var_(self) -> Floats:
-        return np.asarray(self._read("var_", "var"))
+        return read_only(self._read("var_", GaussianParams).var)
 
     @property
     def epsilon_(self) -> Floats:
-        return np.asarray(self._read("epsilon_", "epsilon"))
+        return read_only(self._read("epsilon_", GaussianParams).epsilon)
 
     @property
     def class_prior_(self) -> Floats:
@@ -135,7 +138,7 @@ class PoissonNB(Preset):
 
     @property
     def rate_(self) -> Floats:
-        return np.asarray(self._read("rate_", "rate"))
+        return read_only(self._read("rate_", PoissonParams).rate)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -185,4 +188,4 @@ class KernelNB(Preset):
 
     @property
     def bandwidth_(self) -> Floats:
-        return np.asarray(self._read("bandwidth_", "bandwidth"))
+        return read_only(self._read("bandwidth_", KernelParams).bandwidth)

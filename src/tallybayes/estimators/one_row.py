@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions import Bernoulli, Categorical, Gaussian
-from tallybayes.distributions.means import low_of
 from tallybayes.errors import TableError
 from tallybayes.estimators.model import Model
 
@@ -94,7 +93,6 @@ def open_door(model: Model) -> _core.RowDoor | None:
     for term in terms:
         d, s = term.distribution, term.sums
         if isinstance(d, Gaussian):
-            s["low"] = low_of(s)
             options, moments = d, s
         elif isinstance(d, Categorical):
             if d.other:

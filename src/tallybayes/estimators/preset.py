@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from tallybayes.distributions import Distribution
+from tallybayes.distributions.base import Array
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plan import Term
 from tallybayes.schema import Schema
+
+R = TypeVar("R")
 
 
 class Preset(TallyClassifier, ABC):
@@ -23,19 +24,23 @@ class Preset(TallyClassifier, ABC):
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         return (Term(self._distribution(schema.d), tuple(range(schema.d))),)
 
-    def _read(self, name: str, key: str) -> Any:
-        """A fitted attribute from the parameters of the only term."""
+    def _read(self, name: str, kind: type[R]) -> R:
+        """The parameters of the only group, for a fitted attribute of that name."""
         self._require_attribute(name)
-        return _locked(self._parameters().terms[0].params[key])
+        part: Any = self._parameters().terms[0].params
+        assert isinstance(part, kind)
+        return part
 
-    def _stat(self, name: str, key: str) -> Any:
+    def _sums(self, name: str, kind: type[R]) -> R:
+        """The sums of the only group, for a fitted attribute of that name."""
         self._require_attribute(name)
-        return _locked(self.fitted_.terms[0].sums[key])
+        sums: Any = self.fitted_.terms[0].sums
+        assert isinstance(sums, kind)
+        return sums
 
 
-def _locked(value: Any) -> Any:
-    """What people read is not what they may write: a view of the model's own array, read-only."""
-    if isinstance(value, np.ndarray):
-        value = value.view()
-        value.flags.writeable = False
+def read_only(value: Array) -> Array:
+    """What people read is not what they may write: a view of the model's own array."""
+    value = value.view()
+    value.flags.writeable = False
     return value

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.distributions import Gaussian, marginal
+from tallybayes.distributions import Gaussian
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.plots.tables import Floats
 
@@ -25,12 +25,12 @@ def class_gaussians(model: Any, first: str, second: str) -> tuple[Floats, Floats
             continue
         for i, j in zip(inside, columns, strict=True):
             found[i] = True
-            mean[:, i] = p["mean"][:, j]
+            mean[:, i] = p.mean[:, j]
             if isinstance(d, Gaussian):
-                cov[:, i, i] = p["var"][:, j]
+                cov[:, i, i] = p.var[:, j]
         if isinstance(d, GaussianBlock):
             for k in range(K):
-                cov[np.ix_([k], inside, inside)] = marginal.sub_covariance(p, k, columns)
+                cov[np.ix_([k], inside, inside)] = p.covariance(k, columns)
     return (mean, cov) if all(found) else None
 
 

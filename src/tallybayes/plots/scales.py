@@ -51,11 +51,11 @@ def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, An
     given = [None if row.get(name) is None or row[name] != row[name] else row[name] for name in names]
     fitted = model.predictor_.fitted
     block = fitted.terms[0].distribution
-    linear = isinstance(block, GaussianBlock) and block.linear
+    linear = isinstance(block, GaussianBlock) and block.shared
     if linear:
         labels = model.classes_.tolist()
         a, b = model.boundary(labels[k], labels[l])
-        middle = np.exp(fitted.prior) @ fitted.terms[0].params["mean"]
+        middle = np.exp(fitted.prior) @ fitted.terms[0].params.mean
         start = float(b + a @ middle)
     else:
         _check_sum(model, k, l, names)

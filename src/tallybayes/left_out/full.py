@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,10 +24,10 @@ from tallybayes import _core
 from tallybayes.distributions import covariance
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.block_sums import BlockSums, CompactSums
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Data, Numbers
-from tallybayes.fitted import Fitted
-from tallybayes.priors import log_prior
+from tallybayes.left_out.prior import LeftPrior
 
 BYTES = 16 << 20  # of eigenvectors at once
 SMALL = 100  # columns, up to which our own eigenvectors are the faster ones
@@ -64,18 +63,28 @@ class _Frames:
     known: Array  # (alphas): whether all of them can be said at all
 
 
+@dataclass(frozen=True)
+class _Search:
+    """What the losses are of."""
+
+    alphas: Array
+    gammas: Array
+    block: GaussianBlock  # its other options
+    prior: LeftPrior
+
+
 def losses(
     data: Data,
     y: Array,
     w: Array | None,
-    total: Fitted,
+    s: BlockSums,
+    prior: LeftPrior,
     alphas: Sequence[float],
     gammas: Sequence[float],
     block: GaussianBlock,
-    priors: Any,
 ) -> Array:
     """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
-    q = _rows(data, y, w, total)
+    q = _rows(data, y, w, s)
     unit = np.minimum(q.w, 1.0)
     n = q.n[np.maximum(q.y, 0)]
     part = ~np.isnan(q.size) & (n - unit > 1e-9 * n)
@@ -83,12 +92,13 @@ def losses(
         fits = np.isfinite(q.scatter.sum(axis=0)).all()
     if not part.any() or not fits:  # nothing to choose by, or numbers that `estimate` refuses
         return np.zeros((len(alphas), len(gammas)))
-    loss, each = np.zeros((len(alphas), len(gammas))), np.asarray(gammas)
-    for some, seen in _in_units(q, each, block.tol):
+    loss, search = np.zeros((len(alphas), len(gammas))), _Search(np.asarray(alphas), np.asarray(gammas), block, prior)
+    for some, seen in _in_units(q, search.gammas, block.tol):
         if seen.data.d == 0:  # no two rows differ: nothing to choose by
             continue
+        those = replace(search, gammas=search.gammas[some])
         for r, rows in _by_weight(unit, np.flatnonzero(part)):
-            loss[:, some] += _losses_of(seen, rows, unit[rows], r, total, np.asarray(alphas), each[some], block, priors)
+            loss[:, some] += _losses_of(seen, rows, unit[rows], r, those)
     return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
 
 
@@ -151,10 +161,10 @@ def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
         yield float(unit[some].mean()), some
 
 
-def _rows(data: Data, y: Array, w: Array | None, total: Fitted) -> _Rows:
-    s, outside = total.terms[0].sums, 0
+def _rows(data: Data, y: Array, w: Array | None, s: BlockSums) -> _Rows:
+    outside, K = 0, len(s.n)
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
-    if not isinstance(data, Numbers) or "scatter" not in s or s["n"].ndim == 3:
+    if not isinstance(data, Numbers) or not isinstance(s, CompactSums):
         if not isinstance(data, Numbers) or data.d > data.n:
             used = (y >= 0) & (weight > 0)
             x = np.concatenate([x for _, x in blocks(data)])[used]
@@ -162,11 +172,11 @@ def _rows(data: Data, y: Array, w: Array | None, total: Fitted) -> _Rows:
             x, outside = _in_their_span(x[~np.isnan(x).any(axis=1)], x)
             data = Numbers(x, None)
         code = np.ascontiguousarray(y, dtype=np.int32)
-        n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, total.K, False)
-        s = {"n": n, "mean": mean, "low": low, "scatter": scatter}
+        n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, K, False)
+        s = CompactSums(n, mean, low, scatter)
     code = np.where(weight > 0, y, -1).astype(np.int32)
-    size = _core.class_distances(data.columns, code, s["mean"], s["low"])
-    return _Rows(data, size, y, weight, s["n"], s["mean"], s["low"], s["scatter"], outside)
+    size = _core.class_distances(data.columns, code, s.mean, s.low)
+    return _Rows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
 
 
 def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
@@ -179,17 +189,7 @@ def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
     return np.ascontiguousarray((x - centre) @ basis.T), x.shape[1] - len(basis)
 
 
-def _losses_of(
-    q: _Rows,
-    rows: Array,
-    unit: Array,
-    r: float,
-    total: Fitted,
-    alphas: Array,
-    gammas: Array,
-    block: GaussianBlock,
-    priors: Any,
-) -> Array:
+def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) -> Array:
     """Sums over these rows; r: the weight they leave with."""
     order = np.argsort(q.size[rows])
     order = order[np.argsort(q.y[rows][order].astype(np.int32), kind="stable")]
@@ -197,34 +197,24 @@ def _losses_of(
     y, K, d = q.y[rows], len(q.n), q.data.d
     n, size = q.n[y], q.size[rows]
     step = unit * n / (n - unit)
-    prior, own = left_priors(total, priors, y, unit)
+    prior, own = search.prior.without(y, unit)
     about = np.stack([size, step, n / (n - unit), q.w[rows], own])
     start = np.searchsorted(y, np.arange(K + 1))
     scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(step * size, start[1:-1])])
     out = []
     at_once = max(1, int(BYTES / (16 * K * max(d, 1) ** 2)))
-    for i in range(0, len(alphas), at_once):
-        f = _frames(q, r, alphas[i : i + at_once], block)
+    for i in range(0, len(search.alphas), at_once):
+        f = _frames(q, r, search.alphas[i : i + at_once], search.block)
         trace = f.value.sum(axis=1)
         level = _levels(f, trace, scale, d + q.outside)
-        full, log_det = _log_det(f.value, level, gammas, block.tol, q.outside)
+        full, log_det = _log_det(f.value, level, search.gammas, search.block.tol, q.outside)
         found = _core.left_out_losses(
             q.data.columns, q.mean, q.low, prior, rows.astype(np.uint32), start, about, f.vector, f.value,
-            np.stack([f.share, trace, level]), log_det, f.place, gammas, q.outside,
+            np.stack([f.share, trace, level]), log_det, f.place, search.gammas, q.outside,
         )  # fmt: skip
         found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
         out.append(found)
     return np.concatenate(out)
-
-
-def left_priors(total: Fitted, priors: Any, y: Array, unit: Array) -> tuple[Array, Array]:
-    """Log prior of the classes a row is not of (K), and of its own without it; up to what all classes share."""
-    if priors is not None and not (isinstance(priors, str) and priors == "laplace"):
-        given = np.ascontiguousarray(log_prior(total.weight, total.classes, priors), dtype=np.float64)
-        return given, given[y]
-    weight = total.weight + (0.0 if priors is None else 1.0)
-    with np.errstate(divide="ignore"):
-        return np.log(weight), np.log(weight[y] - unit)
 
 
 def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:

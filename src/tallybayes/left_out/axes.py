@@ -6,7 +6,7 @@ A row x of class c and weight r takes r with it from n_c, and from the sums of s
 
 and likewise from the sum of squares over all classes. axes.py reads the variances from the tally that is left for each
 row, cpp/core/left_out_axes.hpp scores the grid.
-Weights as in leave_one_out.py. A row with missing values takes part with what it has; a row that alone holds what its
+Weights as in full.py. A row with missing values takes part with what it has; a row that alone holds what its
 class knows of a column, or is the only one of its class, does not.
 """
 
@@ -14,18 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tallybayes import _core
 from tallybayes.distributions.axes import GaussianAxes, Spread, spread
-from tallybayes.distributions.base import Array, Stats
+from tallybayes.distributions.base import Array
 from tallybayes.distributions.block_tally import blocks
-from tallybayes.distributions.means import EPS, away, exact_sum, low_of
+from tallybayes.distributions.gaussian import GaussianSums
+from tallybayes.distributions.means import EPS, away, exact_sum
 from tallybayes.encode import Data
-from tallybayes.estimators.leave_one_out import left_priors
-from tallybayes.fitted import Fitted
+from tallybayes.left_out.prior import LeftPrior
 
 CELLS = 1 << 18  # rows × classes × columns at once
 DUST = 1e-12  # of a sum of squares: what may be left of one that a row takes away whole
@@ -58,47 +57,45 @@ def losses(
     data: Data,
     y: Array,
     w: Array | None,
-    total: Fitted,
+    s: GaussianSums,
+    prior: LeftPrior,
     alphas: Sequence[float],
     gammas: Sequence[float],
     axes: GaussianAxes,
-    priors: Any,
 ) -> Array:
     """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
-    s, weight = total.terms[0].sums, np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
+    weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     whole = _all(s)
     loss, counted = np.zeros((len(alphas), len(gammas))), 0.0
-    for span, x in blocks(data, CELLS // len(s["n"])):
-        rows = _without(x, y[span], weight[span], s, whole, total, axes, priors)
+    for span, x in blocks(data, CELLS // len(s.n)):
+        rows = _without(x, y[span], weight[span], s, whole, axes, prior)
         loss += _grid(rows, alphas, (1.0,) if axes.spherical else gammas)
         counted += float(rows.weight.sum())
     return np.where(np.isfinite(loss), loss / (counted or 1.0), np.inf)
 
 
-def _all(s: Stats) -> _All:
-    n, mean = s["n"], s["mean"]
+def _all(s: GaussianSums) -> _All:
+    n, mean = s.n, s.mean
     total = n.sum(axis=0)
     first = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
     safe = np.where(total > 0, total, 1.0)
     grand, low = exact_sum(first, (n * away(s, first)).sum(axis=0) / safe)
-    square = s["m2"].sum(axis=0) + (n * np.square(away(s, grand, low))).sum(axis=0)
+    square = s.m2.sum(axis=0) + (n * np.square(away(s, grand, low))).sum(axis=0)
     return _All(total, grand, low, square, np.abs(np.where(n > 0, mean, grand)).max(axis=0, initial=0.0))
 
 
-def _without(
-    x: Array, y: Array, w: Array, s: Stats, whole: _All, total: Fitted, axes: GaussianAxes, priors: Any
-) -> _Rows:
+def _without(x: Array, y: Array, w: Array, s: GaussianSums, whole: _All, axes: GaussianAxes, prior: LeftPrior) -> _Rows:
     unit = np.minimum(w, 1.0)
     here = ~np.isnan(x)
     r = unit[:, None] * here
-    n, class_weight = s["n"][np.maximum(y, 0)], total.weight[np.maximum(y, 0)]
+    n, class_weight = s.n[np.maximum(y, 0)], prior.weight[np.maximum(y, 0)]
     lone = (here & (n - r <= 1e-9 * n)).any(axis=1) | (class_weight - unit <= 1e-9 * class_weight)
     part = (y >= 0) & (w > 0) & ~lone
     x, y, w, unit, here, r, n = x[part], y[part], w[part], unit[part], here[part], r[part], n[part]
     at, x = np.arange(len(y)), np.where(here, x, whole.mean)
 
-    gap, gap_of_all = x - s["mean"][y] - low_of(s)[y], x - whole.mean - whole.low
-    counts, squares = np.repeat(s["n"][None], len(y), axis=0), np.repeat(s["m2"][None], len(y), axis=0)
+    gap, gap_of_all = x - s.mean[y] - s.low[y], x - whole.mean - whole.low
+    counts, squares = np.repeat(s.n[None], len(y), axis=0), np.repeat(s.m2[None], len(y), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = n - r
         counts[at, y] = left
@@ -108,14 +105,14 @@ def _without(
         epsilon = np.where(rest > 0, square / rest, 0.0)
         grown = gap_of_all * np.where(rest > 0, whole.n / rest, 1.0)
         # a class that never saw a column: as all classes
-        gaps = np.where(s["n"] > 0, x[:, None] - s["mean"] - low_of(s), grown[:, None])
+        gaps = np.where(s.n > 0, x[:, None] - s.mean - s.low, grown[:, None])
         square_gaps = np.square(gaps) * here[:, None]
         square_gaps[at, y] = np.where(here, np.square(gap * (n / left)), 0.0)
     found = spread(counts, squares, whole.size, epsilon, axes)
-    others, own = left_priors(total, priors, y, unit)
-    prior = np.repeat(others[None], len(y), axis=0)
-    prior[at, y] = own
-    return _Rows(square_gaps, here & found.varies, found, y, prior, w)
+    others, own = prior.without(y, unit)
+    priors = np.repeat(others[None], len(y), axis=0)
+    priors[at, y] = own
+    return _Rows(square_gaps, here & found.varies, found, y, priors, w)
 
 
 def _less(square: Array, step: Array, gap: Array, size: Array) -> Array:

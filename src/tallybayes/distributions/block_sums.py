@@ -1,0 +1,257 @@
+"""The sums of a GaussianBlock. Three forms, each exact:
+
+compact  n (K), mean (K, d), scatter (K, d, d), or (1, d, d) summed over the classes;
+paired   n, mean (K, d, d): entry [c, i, j] over the rows of class c that have both x_i and x_j (mean: of x_i there).
+         The form of data with missing values: every covariance comes from all rows that can speak of it.
+wide     rows (R, d) and the class of each (owner), scatter_c = Σ rows rowsᵀ: fewer rows than columns, no d×d matrix.
+
+For Ledoit-Wolf shrinkage compact sums have third and fourth moments too, wide ones the weight of each row: see
+ledoit_wolf.py. Means are sums of two float64, mean + low, in any form: see means.py.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.distributions.base import Array, expect, spread
+from tallybayes.distributions.means import CentredSums, check_low, with_low
+from tallybayes.distributions.records import arrays_of, record_of
+
+MOST = float(np.finfo(np.float64).max)
+ROOT = 1e150  # squares of these can be summed
+
+
+@dataclass(frozen=True)
+class BlockSums(CentredSums, ABC):
+    """What all forms have."""
+
+    @abstractmethod
+    def written(self, pooled: bool) -> ScatterSums:
+        """With the scatter as matrices."""
+
+    def scaled(self, factor: float) -> Self:
+        """Every row counts `factor` times as much."""
+        return replace(self, n=self.n * factor)
+
+    def reclassed(self, to: Sequence[int], K: int, pooled: bool) -> Self:  # noqa: ARG002
+        """Class c becomes class to[c] of K; to[c] < 0 drops it."""
+        n, mean, low = (spread(a, to, K) for a in (self.n, self.mean, self.low))
+        return replace(self, n=n, mean=mean, low=low)
+
+    def by_column(self) -> tuple[Array, Array, Array]:
+        """n, mean and low (K, d): of each column by itself."""
+        return np.broadcast_to(self.n[:, None], self.mean.shape).copy(), self.mean, self.low
+
+    def met(self) -> NDArray[np.bool_]:
+        """Which columns had a value in some row."""
+        return np.ones(self.mean.shape[1], dtype=bool)
+
+    def limits(self) -> Iterator[tuple[Array, float]]:
+        """Sums, and how large a number in them may be."""
+        yield from ((a, MOST) for a in (self.n, self.mean, self.low))
+
+    def check(self, K: int, d: int, pooled: bool) -> None:
+        """ValueError if no rows can have these sums: they come from a file."""
+        expect(self, self.shapes(K, d, pooled), at_least_0=("n", "fourth"))
+        check_low(self)
+
+    def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
+        """What each array must be."""
+        return {"n": (K,), "mean": (K, d), "low": (K, d)}
+
+
+@dataclass(frozen=True)
+class ScatterSums(BlockSums, ABC):
+    """The forms with matrices of sums of products about the means."""
+
+    scatter: Array
+
+    def written(self, pooled: bool) -> ScatterSums:  # noqa: ARG002
+        return self
+
+    @abstractmethod
+    def paired(self) -> PairedSums:
+        """The same in paired form."""
+
+    @abstractmethod
+    def most_rows(self) -> Array:
+        """(K): the weight of each class, in the column that has most."""
+
+    @abstractmethod
+    def mean_rows(self) -> Array:
+        """(K): the weight of each class, on average over the columns."""
+
+    def scaled(self, factor: float) -> Self:
+        return replace(super().scaled(factor), scatter=self.scatter * factor)
+
+    def reclassed(self, to: Sequence[int], K: int, pooled: bool) -> Self:
+        moved = super().reclassed(to, K, pooled)
+        return moved if pooled else replace(moved, scatter=spread(self.scatter, to, K))
+
+    def limits(self) -> Iterator[tuple[Array, float]]:
+        yield from super().limits()
+        yield self.scatter, MOST / max(len(self.n), 1)  # so that sums over classes are numbers too
+
+    def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
+        return {**super().shapes(K, d, pooled), "scatter": (1 if pooled else K, d, d)}
+
+    def check(self, K: int, d: int, pooled: bool) -> None:
+        super().check(K, d, pooled)
+        if (np.einsum("kii->ki", self.scatter) < 0).any():
+            raise ValueError("'scatter' has a negative sum of squares")
+
+
+@dataclass(frozen=True)
+class CompactSums(ScatterSums):
+    """n (K), mean and low (K, d), scatter (K or 1, d, d)."""
+
+    def paired(self) -> PairedSums:
+        K, d = self.mean.shape
+        n = np.broadcast_to(self.n[:, None, None], (K, d, d)).copy()
+        mean, low = (np.repeat(a[:, :, None], d, axis=2) for a in (self.mean, self.low))
+        return PairedSums(n, mean, low, self.scatter)
+
+    def most_rows(self) -> Array:
+        return self.n
+
+    def mean_rows(self) -> Array:
+        return self.n
+
+
+@dataclass(frozen=True)
+class PairedSums(ScatterSums):
+    """n, mean and low (K, d, d), scatter (K or 1, d, d)."""
+
+    def paired(self) -> PairedSums:
+        return self
+
+    def most_rows(self) -> Array:
+        return np.asarray(np.einsum("kii->ki", self.n).max(axis=1))
+
+    def mean_rows(self) -> Array:
+        return np.array([np.diag(n).mean() for n in self.n])
+
+    def by_column(self) -> tuple[Array, Array, Array]:
+        n, mean, low = (np.einsum("kii->ki", a).copy() for a in (self.n, self.mean, self.low))
+        return n, mean, low
+
+    def met(self) -> NDArray[np.bool_]:
+        return np.asarray(np.diagonal(self.n.sum(axis=0)) > 0)
+
+    def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
+        return {**super().shapes(K, d, pooled), **dict.fromkeys(("n", "mean", "low"), (K, d, d))}
+
+
+@dataclass(frozen=True)
+class FourthSums(CompactSums):
+    """With third_jl = Σ e_j² e_l and fourth_jl = Σ e_j² e_l² of each class, e = x − mean: (K, d, d)."""
+
+    third: Array
+    fourth: Array
+
+    def scaled(self, factor: float) -> Self:
+        return replace(super().scaled(factor), third=self.third * factor, fourth=self.fourth * factor)
+
+    def reclassed(self, to: Sequence[int], K: int, pooled: bool) -> Self:
+        moved = super().reclassed(to, K, pooled)
+        return replace(moved, third=spread(self.third, to, K), fourth=spread(self.fourth, to, K))
+
+    def fourth_powers(self, k: int, unit: Array) -> float:
+        """Σ |z|⁴ of class k, z in these units."""
+        return float((self.fourth[k] / unit**2 / (unit**2)[:, None]).sum())
+
+    def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
+        return {**super().shapes(K, d, pooled), **dict.fromkeys(("third", "fourth"), (K, d, d))}
+
+
+@dataclass(frozen=True)
+class WideSums(BlockSums):
+    """n (K), mean and low (K, d), rows (R, d) about the means, and the class of each (R)."""
+
+    rows: Array
+    owner: Array
+
+    def written(self, pooled: bool) -> CompactSums:
+        K, d = self.mean.shape
+        if pooled:
+            return CompactSums(self.n, self.mean, self.low, (self.rows.T @ self.rows)[None])
+        scatter = np.zeros((K, d, d))
+        for k in range(K):
+            mine = self.rows[self.owner == k]
+            scatter[k] = mine.T @ mine
+        return CompactSums(self.n, self.mean, self.low, scatter)
+
+    def scaled(self, factor: float) -> Self:
+        return replace(super().scaled(factor), rows=self.rows * np.sqrt(factor))
+
+    def reclassed(self, to: Sequence[int], K: int, pooled: bool) -> Self:
+        owner = np.asarray(to, dtype=np.int64)[self.owner]
+        return replace(super().reclassed(to, K, pooled).only(owner >= 0), owner=owner[owner >= 0])
+
+    def only(self, some: Array) -> Self:
+        """Without the other rows."""
+        return replace(self, rows=self.rows[some], owner=self.owner[some])
+
+    def limits(self) -> Iterator[tuple[Array, float]]:
+        yield from super().limits()
+        yield self.rows, ROOT
+
+    def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
+        return {**super().shapes(K, d, pooled), "rows": (len(self.owner), d)}
+
+    def check(self, K: int, d: int, pooled: bool) -> None:
+        owner = self.owner
+        if owner.dtype != np.int64 or owner.ndim != 1 or ((owner < 0) | (owner >= K)).any():
+            raise ValueError("'owner' is not the class of each row")
+        rest = {name: a for name, a in arrays_of(self).items() if name != "owner"}
+        expect(rest, self.shapes(K, d, pooled), at_least_0=("n",))
+        check_low(self)
+
+
+@dataclass(frozen=True)
+class WeighedSums(WideSums):
+    """With the weight of each row (R); rows are √weight (x − mean)."""
+
+    weight: Array
+
+    def scaled(self, factor: float) -> Self:
+        return replace(super().scaled(factor), weight=self.weight * factor)
+
+    def only(self, some: Array) -> Self:
+        return replace(super().only(some), weight=self.weight[some])
+
+    def fourth_powers(self, k: int, unit: Array) -> float:
+        """Σ |z|⁴ of class k, z in these units."""
+        mine = self.owner == k
+        size = np.square(self.rows[mine] / unit).sum(axis=1)
+        return float((np.square(size) / self.weight[mine]).sum())
+
+    def limits(self) -> Iterator[tuple[Array, float]]:
+        yield from super().limits()
+        yield self.weight, MOST
+
+    def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
+        return {**super().shapes(K, d, pooled), "weight": self.owner.shape}
+
+    def check(self, K: int, d: int, pooled: bool) -> None:
+        super().check(K, d, pooled)
+        if not (self.weight > 0).all():
+            raise ValueError("'weight' is not that of rows that count")
+
+
+def sums_of(arrays: Mapping[str, Array]) -> BlockSums:
+    """The sums in a file, in the form that its arrays have."""
+    kind: type[BlockSums] = CompactSums
+    if "rows" in arrays:
+        kind = WeighedSums if "weight" in arrays else WideSums
+    elif "third" in arrays:
+        kind = FourthSums
+    elif "n" in arrays and arrays["n"].ndim == 3:
+        kind = PairedSums
+    return record_of(kind, with_low(arrays))
