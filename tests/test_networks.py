@@ -51,8 +51,8 @@ def parents_of(model: Any) -> Any:
 def strengths_of(model: Any) -> dict[int, list[float]]:
     """{column: the strength of each of its parents}"""
     p = model._parameters().parts[0]
-    start, a = p["parent_start"], p["strengths"]
-    return {int(j): a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p["child"])}
+    start, a = p.parent_start, p.strengths
+    return {int(j): a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p.child)}
 
 
 def agrees(model: Any, rows: Any, y: Any, asked: Any, strengths: Any = None) -> None:

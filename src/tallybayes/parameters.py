@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Context, Params
+from tallybayes.distributions.base import Context
 from tallybayes.errors import OptionError
 from tallybayes.plan import Group, named
 from tallybayes.schema import Levels, Schema
@@ -23,7 +23,7 @@ class Parameters:
     """The log prior of each class, and the parameters of each group of columns."""
 
     log_prior: NDArray[np.float64]
-    parts: tuple[Params, ...]
+    parts: tuple[Any, ...]
 
 
 def estimate(tally: Tally, schema: Schema, groups: Sequence[Group], priors: Any) -> Parameters:

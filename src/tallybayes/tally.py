@@ -26,7 +26,7 @@ class Tally:
 
     classes: Array
     weight: NDArray[np.float64]
-    stats: tuple[Stats, ...]
+    stats: tuple[Any, ...]
 
     @property
     def K(self) -> int:

@@ -17,9 +17,9 @@ from tallybayes import _core
 from tallybayes.distributions import block_terms, terms
 from tallybayes.distributions.base import Distribution, Params
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.distributions.covariance import LOG_2PI
 from tallybayes.distributions.gaussian import Gaussian
-from tallybayes.distributions.joint import Joint
 from tallybayes.distributions.means import away
 from tallybayes.encode import Codes, Data, Numbers
 
@@ -41,7 +41,7 @@ def information(d: Distribution, p: Params, columns: int, log_prior: Floats) -> 
             value[j] = _exact(outcomes, log_prior)
         elif normal is not None:
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
-        elif isinstance(d, Joint):
+        elif isinstance(d, CountedSets):
             rows = _rows(d, p, len(log_prior)) if rows is None else rows
             value[j], error[j] = _mean(d.alone(p, j, rows[j]), log_prior)
         else:

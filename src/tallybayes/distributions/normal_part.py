@@ -72,6 +72,11 @@ class Sums:
     scatter: Floats
 
 
+def no_sums(K: int, p: int) -> Sums:
+    """Of no rows."""
+    return Sums(np.zeros(K), np.zeros((K, p)), np.zeros((K, p, p)))
+
+
 def sums(z: Floats, y: Array, w: Floats | None, K: int) -> Sums:
     n, mean, _, scatter, _ = _core.scatter(_core.Columns(z), y, w, K, False)
     return Sums(n, mean, scatter)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Stats
 from tallybayes.distributions.ensemble import WEIGHTING, Ensemble, only
 from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.ensemble_network import log_density
+from tallybayes.distributions.ensemble_records import EnsembleSums
 from tallybayes.distributions.joint import packed
-from tallybayes.distributions.kept_rows import KEYS, tokens_of
+from tallybayes.distributions.kept_rows import no_rows, tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier, _sizes
@@ -23,7 +23,7 @@ from tallybayes.plan import Batch, Group, encode_batch, same_shape
 from tallybayes.schema import Schema
 from tallybayes.source import read_table
 from tallybayes.structures.graph import Graph, shown
-from tallybayes.structures.members import Columns, Recipe, choose
+from tallybayes.structures.members import Columns, Recipe, Rows, choose
 from tallybayes.structures.said import describe
 from tallybayes.tally import Tally
 
@@ -193,7 +193,7 @@ class BayesClassifier(TallyClassifier):
     # --- learning ----------------------------------------------------------------------------------------------
 
     def _choose(self, schema: Schema) -> tuple[Group, ...]:
-        ensemble = Ensemble(order=1, method="frequency", bins=LEVELS, **self._options())
+        ensemble = Ensemble(columns=schema.d, method="frequency", bins=LEVELS, **self._options())
         return (Group(ensemble, tuple(range(schema.d))),)
 
     def _choose_again(self, schema: Schema, groups: tuple[Group, ...]) -> tuple[Group, ...]:
@@ -209,20 +209,21 @@ class BayesClassifier(TallyClassifier):
         self, groups: tuple[Group, ...], batch: Batch, schema: Schema, total: Tally, y: Any, w: Any
     ) -> tuple[tuple[Group, ...], Tally]:
         (group,), data, (s,) = groups, batch.data[0], total.stats
-        ensemble, sizes = group.distribution, s["sizes"]
+        ensemble = group.distribution
         assert isinstance(data, Coded)
         assert isinstance(ensemble, Ensemble)
 
-        def batches() -> Any:
-            for span, codes, _ in packed(data, sizes):
+        def batches() -> Iterator[Rows]:
+            for span, codes, _ in packed(data, s.sizes):
                 yield codes, y[span], None if w is None else w[span]
 
         columns = _columns(s, total, data, np.array([j in schema.cuts for j in group.columns]))
-        chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s, self._seed()))
-        stats = {**s, **chosen.nothing(total.K, w is not None)}
+        chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s.kept, self._seed()))
+        chains, normal = chosen.nothing(total.K, w is not None)
         for codes, labels, weights in batches():
-            stats = chosen.count(stats, codes, labels, weights, total.K)
-        return (replace(group, distribution=chosen),), replace(total, stats=(stats,))
+            normal = chosen.count(codes, labels, weights, chains, normal)
+        sums = EnsembleSums.of(s.single, s.sizes, s.kept, chains, normal)
+        return (replace(group, distribution=chosen),), replace(total, stats=(sums,))
 
     def _keep(self, schema: Schema, groups: tuple[Group, ...], total: Tally, closed: bool) -> None:
         """Counts that are added to or taken from are read when next asked: what is chosen again takes longer than
@@ -238,10 +239,9 @@ class BayesClassifier(TallyClassifier):
         self._require_fit()
         twin, ensemble, (s,) = self.copy(), self._ensemble(), self._tally.stats
         K = len(self.classes_)
-        rows = {key: s[key][..., :0] for key in KEYS}
-        sums = ensemble.nothing(K, s["chains"].dtype == np.float64)
-        stats = {**s, "single": np.zeros_like(s["single"]), **rows, **sums}
-        twin._keep(self.schema_, self._groups, Tally(self.classes_, np.zeros(K), (stats,)), self._closed)
+        nothing = ensemble.nothing(K, s.chains.dtype == np.float64)
+        sums = EnsembleSums.of(np.zeros_like(s.single), s.sizes, no_rows(s.sizes), *nothing)
+        twin._keep(self.schema_, self._groups, Tally(self.classes_, np.zeros(K), (sums,)), self._closed)
         return twin
 
     def merge(self, other: TallyClassifier) -> Self:
@@ -268,7 +268,7 @@ class BayesClassifier(TallyClassifier):
     @property
     def weights_(self) -> dict[str, Any]:
         self._require_attribute("weights_")
-        ensemble, found = self._ensemble(), self._parameters().parts[0]["weights"]
+        ensemble, found = self._ensemble(), self._parameters().parts[0].weights
         out: dict[str, Any] = {}
         for part in ensemble.named_parts:
             own = found[part.first : part.first + part.planes]
@@ -292,11 +292,12 @@ class BayesClassifier(TallyClassifier):
         chains = slice(int(i) * d, (int(i) + 1) * d)
         cells = ensemble.count_starts(chains.stop)
         own = only(ensemble, chains)
-        stats = {**s, "chains": s["chains"][cells[chains.start] : cells[chains.stop]]}
-        stats.update({key: value for key, value in own.nothing(len(self.classes_), False).items() if key != "chains"})
+        _, normal = own.nothing(len(self.classes_), False)
+        counts = s.chains[cells[chains.start] : cells[chains.stop]]
+        sums = EnsembleSums.of(s.single, s.sizes, s.kept, counts, normal)
         twin = self.copy()
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
-        total = replace(self._tally, stats=(stats,))
+        total = replace(self._tally, stats=(sums,))
         twin._keep(self.schema_, (replace(self._groups[0], distribution=own),), total, self._closed)
         return twin
 
@@ -333,14 +334,14 @@ class BayesClassifier(TallyClassifier):
         return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
 
 
-def _columns(s: Stats, total: Tally, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
+def _columns(s: EnsembleSums, total: Tally, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
     """What the tally tells of the columns; levels of categories go by their tokens."""
-    sizes, first = s["sizes"], np.concatenate([[0], np.cumsum(s["sizes"])[:-1]])
+    sizes, first = s.sizes, np.concatenate([[0], np.cumsum(s.sizes)[:-1]])
     order = tuple(
         np.arange(n) if is_ordered else np.argsort(own[:n], kind="stable")
         for own, n, is_ordered in zip(tokens_of(data.known, sizes), sizes.tolist(), ordered, strict=True)
     )
-    single = s["single"][:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
+    single = s.single[:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
     met = np.add.reduceat(single.sum(axis=0), first)
     missing = met < total.weight.sum() * (1 - 1e-9)
     return Columns(np.ascontiguousarray(single), sizes, ordered, missing, total.weight, order)

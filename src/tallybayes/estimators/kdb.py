@@ -100,12 +100,7 @@ class KDB(LearnedNetwork):
                     "counted: only those of the network chosen before were. Fit again on the rows."
                 )
             data, y, w = rows
-            sizes, K = stats["sizes"], total.K
-            more = {"joint": replace(network, order=1).count_joint(data, sizes, y, w, K)}
-            if network.real_extra:
-                more.update(network.count_reals(network.real_extra, data, sizes, y, w, K))
-            both = {key: np.concatenate([stats[key], new], axis=1) for key, new in more.items()}
-            total = replace(total, stats=({**stats, **both},))
+            total = replace(total, stats=(network.count_more(stats, data, y, w, total.K),))
         else:
             network = replace(network, extra=pairs.extra, real_extra=pairs.real_extra)
         if not self.select:

@@ -14,12 +14,14 @@ from tallybayes import _core
 from tallybayes.distributions.ensemble import Part
 from tallybayes.distributions.ensemble_fit import grows
 from tallybayes.distributions.joint import GRID
+from tallybayes.distributions.kept_rows import KeptRows
 from tallybayes.distributions.tables import Tables
 from tallybayes.errors import OptionError
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-Batches = Callable[[], Iterator[tuple[Array, NDArray[np.int32], Floats | None]]]  # codes, classes, weights
+Rows = tuple[Array, NDArray[np.int32], Floats | None]  # codes, classes, weights
+Batches = Callable[[], Iterator[Rows]]
 
 NONE = 255
 PAIR_CELLS = 1 << 25  # counts of pairs of columns
@@ -143,7 +145,7 @@ class Chains:
         }
 
 
-def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: dict[str, Array], seed: int) -> dict[str, Any]:
+def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble. kept: its sample of rows."""
     rng = np.random.default_rng(seed)
     chains, parts = Chains(columns), list[Part]()
@@ -313,7 +315,7 @@ def _with_class(c: Floats) -> float:
 
 
 def contexts(
-    columns: Columns, able: Array, recipe: Recipe, kept: dict[str, Array], seed: int
+    columns: Columns, able: Array, recipe: Recipe, kept: KeptRows, seed: int
 ) -> list[list[tuple[int, Array, int]]]:
     """The splits of each context, (column, map, bins): greedy, each grown on half of the kept rows."""
     some = columns.of(able) if len(able) < columns.d else columns
@@ -324,8 +326,7 @@ def contexts(
         0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries)
     )
     width = int(some.sizes.max()) + 1
-    codes, label, weight = (kept[key] for key in ("rows", "row_label", "row_weight"))
-    plain = bool((weight == 1).all())
+    plain = bool((kept.weight == 1).all())
 
     def grow(e: int) -> list[tuple[int, Array, int]]:
         used, candidates = np.unique(tried[e], return_inverse=True)
@@ -336,8 +337,8 @@ def contexts(
             table[i, : len(levels)] = levels
             if some.missing[j]:
                 table[i, len(levels) :] = bins[version, j]
-        half = grows(kept["row_key"], e)
-        rows = (np.ascontiguousarray(codes[:, half]), label[half], None if plain else weight[half])
+        half = grows(kept.key, e)
+        rows = (np.ascontiguousarray(kept.rows[:, half]), kept.label[half], None if plain else kept.weight[half])
         count = (bins[versions, place] + some.missing[place]).astype(np.int32)
         found = _core.grow_contexts(
             *rows, columns.K, able[place].astype(np.int32), table, count,
