@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from tallybayes.distributions.reals import (
     terms,
     whole_of,
 )
+from tallybayes.distributions.tables import Tables
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, is_number
 
@@ -54,13 +55,25 @@ class AveragedParams(JointParams):
     """
 
     reals: AveragedReals | None
-    columns: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    tables: Tables
+    alpha: float
     n: int
     W: Floats
     rank: NDArray[np.int32]
     strengths: Floats | None
     follows: NDArray[np.bool_] | None
+
+    @cached_property
+    def networks(self) -> _core.Averaged:
+        """The counts as the kernels read them, checked once; there are n > 0 parents."""
+        return _core.Averaged(self.counts(self.tables, self.alpha), self.n, self.rank, self.strengths)
+
+    @cached_property
+    def naive(self) -> _core.Network:
+        """Without parents."""
+        d = len(self.sizes)
+        none = np.empty(0, dtype=np.int32), np.zeros(d + 1, dtype=np.int64)
+        return _core.Network(self.sizes, np.arange(d, dtype=np.int32), *none, self.log)
 
 
 @dataclass(frozen=True)
@@ -107,7 +120,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         d = len(base.sizes)
         t = self.tables(d)
         p = AveragedParams(
-            **{**fields_of(base), "reals": None}, columns=t.columns, starts=t.starts,
+            **{**fields_of(base), "reals": None}, tables=t, alpha=float(self.alpha),
             n=min(self.n, d if self.reals else d - 1), W=np.ones(1), rank=np.arange(d, dtype=np.int32), strengths=None,
             follows=None,
         )  # fmt: skip
@@ -125,10 +138,8 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         if self.smoothing == "backoff":
             _, single = information(self.tables(len(p.sizes)), p)
             rank = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
-            strengths = _core.averaged_strengths(
-                **_counted(p), order=p.n, alpha=float(self.alpha), rank=rank, grid=GRID
-            )
-            p = replace(p, rank=rank, strengths=strengths)
+            p = replace(p, rank=rank)
+            p = replace(p, strengths=p.networks.strengths(GRID))
         return replace(p, follows=self._implications(p)) if self.subsumption else p
 
     def _sets(self, p: AveragedParams, n: int) -> list[tuple[int, ...]]:
@@ -171,12 +182,15 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def scores(self, codes: Array, p: AveragedParams, values: Array | None = None) -> Array:
         if p.follows is not None:
             codes = without_subsumed(codes, p.sizes, p.follows)
+        return self._joint_of(codes, values, p)
+
+    def _joint_of(self, codes: Array, values: Floats | None, p: AveragedParams) -> Floats:
+        """The scores of codes without what follows from others."""
         if values is not None and p.reals is not None:
             return self._scores_with_reals(codes, values, p, p.reals)
         if p.n == 0:
-            none = np.empty(0, dtype=np.int32), np.zeros(len(p.sizes) + 1, dtype=np.int64)
-            return _core.network_scores(codes, p.sizes, np.arange(len(p.sizes), dtype=np.int32), *none, p.log)
-        return self._discrete_scores(codes, p, p.W, float(self.min_count))
+            return p.naive.scores(codes)
+        return p.networks.scores(codes, p.W, float(self.min_count))
 
     def terms(self, data: Data, p: AveragedParams, K: int) -> Floats:  # noqa: ARG002
         assert isinstance(data, Coded)
@@ -208,34 +222,12 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def _without(
         self, codes: Array, p: AveragedParams, weights: Floats, min_count: float, y: NDArray[np.int32], u: float
     ) -> Array:
-        """_discrete_scores of rows of classes y without u of each."""
-        out = self._discrete_scores(codes, p, weights, min_count, 0.0, u)
-        own = self._discrete_scores(codes, p, weights, min_count, u, u)
+        """The scores of discrete columns of rows of classes y without u of each."""
+        out = p.networks.scores(codes, weights, min_count, 0.0, u)
+        own = p.networks.scores(codes, weights, min_count, u, u)
         rows = np.arange(len(y))
         out[rows, y] = own[rows, y]
         return out
-
-    def _discrete_scores(
-        self,
-        codes: Array,
-        p: AveragedParams,
-        weights: Floats,
-        min_count: float,
-        removed: float = 0.0,
-        removed_of_all: float = 0.0,
-    ) -> Array:
-        return _core.averaged_scores(
-            codes,
-            **_counted(p),
-            order=p.n,
-            alpha=float(self.alpha),
-            strengths=p.strengths,
-            rank=p.rank,
-            weights=weights,
-            min_count=min_count,
-            removed=removed,
-            removed_of_all=removed_of_all,
-        )
 
     def _scores_with_reals(self, codes: Array, values: Floats, p: AveragedParams, reals: AveragedReals) -> Floats:
         """The network of each S by itself, and then their mean."""
@@ -245,7 +237,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
 
         def one_set(i: int, s: tuple[int, ...], rows: Array, weights: Floats) -> Floats:
             only = np.ascontiguousarray(codes[:, rows])
-            found = self._discrete_scores(only, p, weights, 0.0)
+            found = p.networks.scores(only, weights, 0.0)
             if not s:
                 return np.asarray(found + real[rows])
             seen = np.ascontiguousarray(values[:, rows])
@@ -274,24 +266,36 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         """The mean over the sets S of one_set(number of S, S in the order of back-off, rows, weights that are 1 for S
         alone); of naive Bayes, S = (), for rows with no set whose values were met at least min_count times."""
         total, share = np.full((codes.shape[1], p.K), -np.inf), np.zeros((codes.shape[1], 1))
-        sets = _subsets(p)
-        weights = [b.sum(axis=0, dtype=np.float64) for b in self._blocks(p, sets)]
-        for i, (columns, s) in enumerate(zip(sets, self._sets(p, p.n), strict=True)):
-            if not p.W[i] > 0:
+        for i, s, rows in self._networks_of(codes, p, min_count):
+            if i < 0:
+                share[rows] = 1.0
+                total[rows] = one_set(i, s, rows, np.zeros(len(p.W)))
                 continue
-            cell, here = cell_of(codes, p.sizes, columns)
-            here &= weights[i][cell] >= min_count
-            rows = np.flatnonzero(here)
-            if len(rows):
-                one = one_set(i, s, rows, np.eye(1, len(p.W), i)[0]) + np.log(p.W[i])
-                total[rows] = np.logaddexp(total[rows], one)
-                share[rows] += p.W[i]
-        alone = np.flatnonzero(share[:, 0] == 0)
-        share[alone] = 1.0
+            one = one_set(i, s, rows, np.eye(1, len(p.W), i)[0]) + np.log(p.W[i])
+            total[rows] = np.logaddexp(total[rows], one)
+            share[rows] += p.W[i]
         total -= np.log(share)
-        if len(alone):
-            total[alone] = one_set(-1, (), alone, np.zeros(len(p.W)))
         return total
+
+    def _networks_of(
+        self, codes: Array, p: AveragedParams, min_count: float
+    ) -> Iterator[tuple[int, tuple[int, ...], NDArray[np.intp]]]:
+        """The number of each set of parents, the set in the order of back-off, and the rows whose values of it were met
+        at least min_count times; last (−1, (), rows), naive Bayes, for those without any. Each only if it has rows."""
+        alone = np.ones(codes.shape[1], dtype=bool)
+        if p.n > 0:
+            sets = _subsets(p)
+            weights = [b.sum(axis=0, dtype=np.float64) for b in self._blocks(p, sets)]
+            for i, (columns, s) in enumerate(zip(sets, self._sets(p, p.n), strict=True)):
+                if not p.W[i] > 0:
+                    continue
+                cell, here = cell_of(codes, p.sizes, columns)
+                here &= weights[i][cell] >= min_count
+                if here.any():
+                    yield i, s, np.flatnonzero(here)
+                    alone &= ~here
+        if alone.any():
+            yield -1, (), np.flatnonzero(alone)
 
     def _real_scores(self, codes: Array, values: Array, p: AveragedParams, s: tuple[int, ...], found: Array) -> Floats:
         parent = np.array(s * self.reals, dtype=np.int32)
@@ -338,27 +342,14 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         if p.strengths is not None:
             levels = [(level, int(j)) for j in f.child for level in range(len(parents[int(j)]))]
             strengths = np.array([p.strengths[level, j] for level, j in levels])
-        t = self.tables(d)
-        args = (p.single, p.joint, p.sizes, t.columns, t.starts, f.child, f.parent, f.start, table, None)
-        logs, offsets = _core.family_logs(*args, p.N, float(self.alpha), strengths)
+        counts = p.counts(p.tables, p.alpha)
+        logs, offsets = _core.Families(counts, f.child, f.parent, f.start, table).logs(strengths)
         drawn = draw_families(f, logs, offsets, p, y, rng)
         if p.reals is not None:
             moments = p.reals.tables.all_chain(chain)
             mean, var = normals(moments, whole_of(moments[0]), p.reals.strengths)
             drawn += [draw_real((mean[:, j], var[:, j]), p.sizes, chain, drawn, y, rng) for j in range(self.reals)]
         return drawn
-
-
-def _counted(p: AveragedParams) -> dict[str, Any]:
-    return {
-        "single": p.single,
-        "joint": p.joint,
-        "class_weight": p.class_weight,
-        "sizes": p.sizes,
-        "columns": p.columns,
-        "starts": p.starts,
-        "levels": p.N,
-    }
 
 
 def most_together(d: int, reals: int) -> int:
@@ -379,7 +370,7 @@ def _real_terms(chain: Sequence[Moments], strengths: Sequence[Floats] | None) ->
 
 def _offsets(p: AveragedParams) -> list[tuple[int, int]]:
     """Where each table's cells begin and end."""
-    cells = np.multiply.reduceat(p.sizes[p.columns], p.starts[:-1])
+    cells = np.multiply.reduceat(p.sizes[p.tables.columns], p.tables.starts[:-1])
     ends = np.cumsum(cells)
     return list(zip((ends - cells).tolist(), ends.tolist(), strict=True))
 

@@ -90,6 +90,11 @@ class JointParams(LevelParams):
     joint: Array
     reals: Reals | None
 
+    def counts(self, t: Tables, alpha: float) -> _core.JointCounts:
+        """As the kernels read them. t: what was counted."""
+        counts = (self.single, self.joint, self.class_weight, self.sizes)
+        return _core.JointCounts(*counts, t.columns, t.starts, self.N, float(alpha))
+
 
 J = TypeVar("J", bound=JointParams)
 

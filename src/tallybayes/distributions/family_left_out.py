@@ -164,9 +164,9 @@ class _Families:
             part = table.reshape(*p.sizes[list(own)].tolist(), -1, self.K)[at]
             with np.errstate(divide="ignore"):
                 part[..., mine] = np.where(p.exist[j], np.log(share), -np.inf)[..., None]
-        network = (p.sizes, p.child, p.parent, p.parent_start, logs)
+        network = _core.Network(p.sizes, p.child, p.parent, p.parent_start, logs)
         try:
-            return np.asarray(_core.network_scores(np.ascontiguousarray(code[:, None]), *network)[0])
+            return np.asarray(network.scores(np.ascontiguousarray(code[:, None]))[0])
         except _core.TooManyMissing as e:
             raise too_many_missing(row, e.args[1]) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,12 @@ class FamilyParams(JointParams):
     strengths: Floats | None
     logs: Floats
     offsets: NDArray[np.int64]
+
+    @cached_property
+    def network(self) -> _core.Network:
+        """The tables as the kernels read them, checked once."""
+        reals = () if self.reals is None else (self.reals.parent, self.reals.start, self.reals.terms)
+        return _core.Network(self.sizes, self.child, self.parent, self.parent_start, self.logs, *reals)
 
 
 @dataclass(frozen=True)
@@ -130,8 +137,8 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         if kept is not None:
             strengths = kept.strengths
         else:
-            strengths = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
-        logs, offsets = _core.family_logs(**counted, strengths=strengths)
+            strengths = counted.strengths(GRID) if self.smoothing == "backoff" else None
+        logs, offsets = counted.logs(strengths)
         for i, j in enumerate(f.child.tolist()):  # a level that is gone has no share when missing values are summed out
             here = base.exist[j]
             if here.any() and not here.all():
@@ -168,7 +175,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         """Classes with one number share the counts of column j of the group; None: each has its own."""
         return [0] * K if j in self.blind else None if self.groups is None else self.groups[j]
 
-    def _counted(self, p: JointParams, f: Families) -> dict[str, Any]:
+    def _counted(self, p: JointParams, f: Families) -> _core.Families:
         t = self.tables(len(p.sizes))
         index = t.index() if f.sets else {}
         group = None
@@ -178,20 +185,8 @@ class FamilyNetwork(CountedSets[FamilyParams]):
                 group[:] = np.reshape(self.groups[: len(group)], group.shape)
             group[[j for j in self.blind if j < len(group)]] = 0
             group = group[f.child]
-        return {
-            "single": p.single,
-            "joint": p.joint,
-            "sizes": p.sizes,
-            "columns": t.columns,
-            "starts": t.starts,
-            "child": f.child,
-            "parent": f.parent,
-            "parent_start": f.start,
-            "table": np.array([index[s] for s in f.sets], dtype=np.int64),
-            "group": group,
-            "levels": p.N,
-            "alpha": float(self.alpha),
-        }
+        table = np.array([index[s] for s in f.sets], dtype=np.int64)
+        return _core.Families(p.counts(t, self.alpha), f.child, f.parent, f.start, table, group)
 
     def losses(
         self, p: JointParams, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Floats | None
@@ -201,14 +196,13 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         d = len(p.sizes)
         f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
-        strengths = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
+        strengths = counted.strengths(GRID) if self.smoothing == "backoff" else None
         step = np.array([-1 if j < d else j - d for j in order], dtype=np.int32) if self.reals else None
         total: Any = 0.0
         for span, codes, _ in p.packed(data):
             for some, here, logs in self._left_out(p, data, codes, span, y, w):
                 part = None if w is None else w[some]
-                rows = (here, y[some], part, p.class_weight)
-                total = total + _core.family_losses(*rows, **counted, strengths=strengths, step=step, logs=logs)
+                total = total + counted.losses(here, y[some], part, strengths, step, logs)
         return np.asarray(total)
 
     def _left_out(
@@ -263,10 +257,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         scorer.added(found, np.flatnonzero(unseen).tolist())
 
     def scores(self, codes: Array, p: FamilyParams, values: Floats | None = None) -> Floats:
-        network = (p.sizes, p.child, p.parent, p.parent_start, p.logs)
-        if values is None or p.reals is None:
-            return _core.network_scores(codes, *network)
-        return _core.network_scores(codes, *network, p.reals.parent, p.reals.start, p.reals.terms, values)
+        return p.network.scores(codes, values)
 
     def terms(self, data: Data, p: FamilyParams, K: int) -> Floats:  # noqa: ARG002
         """log P(x_j | the columns before it, class), parents before children: where no value is missing this is

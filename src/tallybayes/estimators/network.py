@@ -288,16 +288,14 @@ def superparent_losses(group: Group, schema: Schema, total: Tally, rows: Rows) -
     p = pairs.base(total.stats[0], context_of(total, schema, group))
     if pairs.reals:
         return np.array([_one_loss(pairs, p, j, schema.d, rows) for j in range(schema.d - pairs.reals)])
-    t = pairs.tables(schema.d)
-    counted = (p.single, p.joint, p.class_weight, p.sizes, t.columns, t.starts, p.N)
-    strengths = None
+    counts, rank = p.counts(pairs.tables(schema.d), pairs.alpha), np.arange(schema.d, dtype=np.int32)
+    spodes = _core.Averaged(counts, 1, rank, None)
     if pairs.smoothing == "backoff":
-        rank = np.arange(schema.d, dtype=np.int32)
-        strengths = _core.averaged_strengths(*counted, 1, float(pairs.alpha), rank, GRID)
+        spodes = _core.Averaged(counts, 1, rank, spodes.strengths(GRID))
     losses = np.zeros(schema.d)
     for span, codes, _ in p.packed(data):
         part = None if w is None else w[span]
-        losses += _core.spode_losses(codes, y[span], part, *counted, float(pairs.alpha), strengths)
+        losses += spodes.spode_losses(codes, y[span], part)
     return losses
 
 
