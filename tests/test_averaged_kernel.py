@@ -295,6 +295,39 @@ def test_more_levels_than_sixteen_bits_of_places():
     close(got[np.arange(50), y], np.log(own))
 
 
+@settings(max_examples=100)
+@given(cases())
+def test_terms_of_a_network_sum_to_its_score(case):
+    t, X, alpha, strengths, random = case
+    rank = random.permutation(t.d).astype(np.int32)
+    model = networks(t, alpha, strengths, rank)
+    for i, S in enumerate(t.parents):
+        got = model.terms(pack(X), np.array(S, np.int32))
+        here = (X[:, list(S)] >= 0).all(axis=1)
+        assert not got[~here].any()
+        assert not got[X < 0].any()
+        want = model.scores(pack(X[here]), np.eye(len(t.parents))[i], 0.0)
+        close(got[here].sum(axis=1), want, 1e-9)
+    alone = model.terms(pack(X), np.empty(0, np.int32))
+    close(alone.sum(axis=1), model.scores(pack(X), np.zeros(len(t.parents)), 1.0), 1e-9)
+
+
+def test_a_child_has_its_own_term():
+    t = many(200, 4, 3)
+    strengths = np.full((1, 4), 2.0)
+    X = t.X[(t.X >= 0).all(axis=1)][:10]
+    got = networks(t, 1.0, strengths).terms(pack(X), np.array([2], np.int32))
+    for r, x in enumerate(X):
+        for c in range(3):
+            want = [log(level(t, k, x[k], c, [2], [x[2]], 1.0, strengths)) for k in (0, 1, 3)]
+            close(got[r, [0, 1, 3], c], want)
+            close(got[r, 2, c], log(level(t, 2, x[2], c, [], [], 1.0, strengths)))
+    with pytest.raises(ValueError, match="ascending"):
+        networks(t).terms(pack(X), np.array([9], np.int32))
+    with pytest.raises(ValueError, match="as many as the order"):
+        networks(t).terms(pack(X), np.array([0, 1], np.int32))
+
+
 # ---- strengths ---------------------------------------------------------------------------------------------
 @settings(max_examples=100)
 @given(cases(most=4))

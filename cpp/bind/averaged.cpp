@@ -7,6 +7,7 @@
 
 #include "bind/joint_counts.hpp"
 #include "bind/large.hpp"
+#include "core/averaged_terms.hpp"
 
 namespace tb::bind {
 namespace {
@@ -87,6 +88,21 @@ Array<double, 2> scores(PyAveraged& self, const Packed& codes, const Doubles& we
   return out;
 }
 
+Array<double, 3> terms(const PyAveraged& self, const Packed& codes, const Ints& parents) {
+  const AveragedCounts& m = self.get();
+  const PackedCodes rows = self.packed(codes);
+  const std::size_t q = parents.shape(0);
+  if (q != 0 && q != m.order) throw nb::value_error("parents: as many as the order, or none");
+  for (std::size_t i = 0; i < q; ++i) {
+    if (parents(i) < (i ? parents(i - 1) + 1 : 0) || static_cast<std::size_t>(parents(i)) >= m.d())
+      throw nb::value_error("parents must be columns in ascending order");
+  }
+  Array<double, 3> out = make_large<double, 3>({rows.n, m.d(), m.classes});
+  const nb::gil_scoped_release release;
+  averaged_terms(m, rows, q ? parents.data() : nullptr, out.data());
+  return out;
+}
+
 Array<double, 2> strengths(const PyAveraged& self, const Doubles& grid) {
   const AveragedCounts& m = self.get();
   if (grid.shape(0) == 0 || !good(grid.data(), grid.shape(0)))
@@ -123,6 +139,10 @@ void bind_averaged(nb::module_& m) {
            "(n, K): log P(row | class) averaged over all sets of parents. removed: from the counts of each class, and "
            "of all\n"
            "together, before they are used.")
+      .def("terms", &terms, array("codes"), array("parents"),
+           "(n, d, K): what each column adds to log P(row | class) of the network of these parents (none: of naive "
+           "Bayes); 0\n"
+           "for what is missing, and in rows that miss a parent.")
       .def("strengths", &strengths, array("grid"),
            "(order, d): the back-off strengths out of the grid with the greatest leave-one-out likelihood.")
       .def("spode_losses", &losses, array("codes"), array("y"), array("w").none(),

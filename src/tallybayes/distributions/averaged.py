@@ -192,9 +192,70 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             return p.naive.scores(codes)
         return p.networks.scores(codes, p.W, float(self.min_count))
 
-    def terms(self, data: Data, p: AveragedParams, K: int) -> Floats:  # noqa: ARG002
+    def terms(self, data: Data, p: AveragedParams, K: int) -> Floats:
+        """The log joint of an average is no sum over columns, but that of each network is. Each column has the mean of
+        its terms in all networks, weighted by their shares in the answer:
+
+            Σ_S r_S log P_S(x_j | …, c),   r_S = W_S P_S(x | c) / Σ W P(x | c)
+
+        The parents of a network share log P(x_S | c) (see averaged_terms.hpp); what the log of the mean has beyond the
+        mean of the logs is divided evenly among the columns that are there. So the order of columns does not matter.
+        """
         assert isinstance(data, Coded)
-        return self.chain_terms(data, p, range(len(p.sizes) + self.reals))
+        d = len(p.sizes)
+        out = np.empty((data.n, d + self.reals, K))
+        for span, codes, _ in p.packed(data):
+            values = self.real_values(data, span, d)
+            if p.follows is not None:
+                codes = without_subsumed(codes, p.sizes, p.follows)
+            joint = self._joint_of(codes, values, p)
+            found = self._mean_terms(codes, values, p, joint)
+            there = codes != np.iinfo(codes.dtype).max
+            if values is not None:
+                there = np.concatenate([there, ~np.isnan(values)])
+            with np.errstate(invalid="ignore"):
+                rest = (joint - found.sum(axis=1)) / np.maximum(there.sum(axis=0), 1)[:, None]
+            out[span] = found + np.where(np.isfinite(rest), rest, 0.0)[:, None, :] * there.T[:, :, None]
+        return out
+
+    def _mean_terms(self, codes: Array, values: Floats | None, p: AveragedParams, joint: Floats) -> Floats:
+        """(rows, columns, classes): the weighted mean of the terms of all networks. Where all of them say that a row is
+        impossible in a class, their shares are their weights."""
+        total = np.zeros((codes.shape[1], len(p.sizes) + self.reals, p.K))
+        share = np.zeros((codes.shape[1], 1, p.K))
+        impossible = np.isneginf(joint)
+        for i, s, rows in self._networks_of(codes, p, float(self.min_count)):
+            own = self._terms_of(i, s, np.ascontiguousarray(codes[:, rows]), values, rows, p)
+            with np.errstate(invalid="ignore"):
+                r = np.where(impossible[rows], 0.0, own.sum(axis=1) - joint[rows])
+            r = (1.0 if i < 0 else p.W[i]) * np.exp(r)[:, None, :]
+            total[rows] += np.where(r > 0, own * r, 0.0)
+            share[rows] += r
+        return np.divide(total, share, out=total, where=share > 0)
+
+    def _terms_of(
+        self, i: int, s: tuple[int, ...], codes: Array, values: Floats | None, rows: Array, p: AveragedParams
+    ) -> Floats:
+        """(rows, columns, classes) of network i, whose parents are s; i < 0: naive Bayes."""
+        d = len(p.sizes)
+        own = self._naive_terms(codes, p) if p.n == 0 else p.networks.terms(codes, np.array(sorted(s), dtype=np.int32))
+        if values is None or p.reals is None:
+            return own
+        seen, cells = np.ascontiguousarray(values[:, rows]), len(p.reals.terms[1 + i]) // self.reals
+        out = np.concatenate([own, np.empty((len(rows), self.reals, p.K))], axis=1)
+        parent, start = np.array(s, dtype=np.int32), np.array([0, len(s)], dtype=np.int64)
+        for j in range(self.reals):
+            terms = p.reals.terms[1 + i][j * cells : (j + 1) * cells]
+            out[:, d + j] = _core.real_scores(codes, p.sizes, parent, start, terms, seen[j : j + 1])
+        return out
+
+    def _naive_terms(self, codes: Array, p: AveragedParams) -> Floats:
+        """log P(x_j | c) of each column, 0 for what is missing."""
+        out = np.zeros((codes.shape[1], len(p.sizes), p.K))
+        for j, logs in enumerate(split(p.log.T, p.sizes)):
+            here = np.flatnonzero(codes[j] != np.iinfo(codes.dtype).max)
+            out[here, j] = logs.T[codes[j][here].astype(np.intp)]
+        return out
 
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointSums, p: AveragedParams, context: Context
