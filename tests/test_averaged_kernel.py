@@ -53,6 +53,11 @@ def pack(X, dtype=np.uint8):
     return np.ascontiguousarray(X.T).astype(dtype)  # -1 becomes all ones
 
 
+def networks(t, alpha=1.0, strengths=None, rank=None):
+    rank = np.arange(t.d, dtype=np.int32) if rank is None else rank
+    return _core.Averaged(_core.JointCounts(*t.arguments, alpha), t.order, rank, strengths)
+
+
 # ---- slow and obvious --------------------------------------------------------------------------------------
 def ratio(a, b, limit):
     return a / b if b > 0 else limit
@@ -223,7 +228,7 @@ def test_scores_are_the_formula(case, data):
         weights = np.ones(len(t.parents))
     min_count = data.draw(st.sampled_from([0.0, 1.0, 3.0, 1e9]))
     dtype = data.draw(st.sampled_from([np.uint8, np.uint16, np.uint32]))
-    got = _core.averaged_scores(pack(X, dtype), *t.arguments, t.order, alpha, strengths, rank, weights, min_count)
+    got = networks(t, alpha, strengths, rank).scores(pack(X, dtype), weights, min_count)
     close(got, scores_oracle(t, X, alpha, strengths, rank, weights / max(weights.max(initial=0), 1e-300), min_count))
 
 
@@ -237,7 +242,7 @@ def many(n=3000, d=6, K=3, order=1, sizes=4, seed=0, missing=0.05, w=None):
 
 def default_scores(t, X, alpha=1.0, strengths=None):
     rank, weights = np.arange(t.d, dtype=np.int32), np.ones(len(t.parents))
-    return _core.averaged_scores(pack(X), *t.arguments, t.order, alpha, strengths, rank, weights, 1.0)
+    return networks(t, alpha, strengths, rank).scores(pack(X), weights, 1.0)
 
 
 @pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 8, 9, 17])
@@ -284,12 +289,43 @@ def test_more_levels_than_sixteen_bits_of_places():
         single[c, 9000 + b] += 1
         joint[c, a * 9000 + b] += 1
     arguments = [single, joint, np.bincount(y, minlength=5).astype(float), np.array(sizes), np.array([0, 1], np.int32)]
-    got = _core.averaged_scores(
-        pack(X, np.uint16), *arguments, np.array([0, 2]), np.array(sizes, float), 1, 1.0, None, np.zeros(2, np.int32),
-        np.ones(2), 1.0,
-    )  # fmt: skip
+    counts = _core.JointCounts(*arguments, np.array([0, 2]), np.array(sizes, float), 1.0)
+    got = _core.Averaged(counts, 1, np.zeros(2, np.int32), None).scores(pack(X, np.uint16), np.ones(2), 1.0)
     own = 2 / (50 + 5 * 9000) * 2 / (1 + 9000) / (np.bincount(y)[y] / 50)
     close(got[np.arange(50), y], np.log(own))
+
+
+@settings(max_examples=100)
+@given(cases())
+def test_terms_of_a_network_sum_to_its_score(case):
+    t, X, alpha, strengths, random = case
+    rank = random.permutation(t.d).astype(np.int32)
+    model = networks(t, alpha, strengths, rank)
+    for i, S in enumerate(t.parents):
+        got = model.terms(pack(X), np.array(S, np.int32))
+        here = (X[:, list(S)] >= 0).all(axis=1)
+        assert not got[~here].any()
+        assert not got[X < 0].any()
+        want = model.scores(pack(X[here]), np.eye(len(t.parents))[i], 0.0)
+        close(got[here].sum(axis=1), want, 1e-9)
+    alone = model.terms(pack(X), np.empty(0, np.int32))
+    close(alone.sum(axis=1), model.scores(pack(X), np.zeros(len(t.parents)), 1.0), 1e-9)
+
+
+def test_a_child_has_its_own_term():
+    t = many(200, 4, 3)
+    strengths = np.full((1, 4), 2.0)
+    X = t.X[(t.X >= 0).all(axis=1)][:10]
+    got = networks(t, 1.0, strengths).terms(pack(X), np.array([2], np.int32))
+    for r, x in enumerate(X):
+        for c in range(3):
+            want = [log(level(t, k, x[k], c, [2], [x[2]], 1.0, strengths)) for k in (0, 1, 3)]
+            close(got[r, [0, 1, 3], c], want)
+            close(got[r, 2, c], log(level(t, 2, x[2], c, [], [], 1.0, strengths)))
+    with pytest.raises(ValueError, match="ascending"):
+        networks(t).terms(pack(X), np.array([9], np.int32))
+    with pytest.raises(ValueError, match="as many as the order"):
+        networks(t).terms(pack(X), np.array([0, 1], np.int32))
 
 
 # ---- strengths ---------------------------------------------------------------------------------------------
@@ -298,7 +334,7 @@ def test_more_levels_than_sixteen_bits_of_places():
 def test_strengths_are_the_best_of_the_grid(case):
     t, _, alpha, _, random = case
     rank = random.permutation(t.d).astype(np.int32)
-    got = _core.averaged_strengths(*t.arguments, t.order, alpha, rank, GRID)
+    got = networks(t, alpha, None, rank).strengths(GRID)
     assert got.shape == (t.order, t.d)
     want = strengths_oracle(t, alpha, rank, GRID)
     if not np.array_equal(got, want):  # two of the grid as good as each other, or lower levels that were
@@ -320,7 +356,7 @@ def test_strengths_follow_the_dependence():
     a = random.integers(0, 3, 500)
     X = np.stack([a, a, random.integers(0, 3, 500)], axis=1)
     t = Tally(X, random.integers(0, 2, 500), 2, [3] * 3, 1)
-    got = _core.averaged_strengths(*t.arguments, 1, 1.0, np.arange(3, dtype=np.int32), GRID)
+    got = networks(t).strengths(GRID)
     np.testing.assert_array_equal(got, strengths_oracle(t, 1.0, np.arange(3), GRID))
     assert got[0, 0] == GRID[0]
     assert got[0, 2] == GRID[-1]
@@ -328,7 +364,7 @@ def test_strengths_follow_the_dependence():
 
 def test_strengths_of_many_columns_take_a_share_of_the_parents():
     t = many(300, 40, 2, order=2, sizes=2)  # 741 pairs beside each child
-    got = _core.averaged_strengths(*t.arguments, 2, 1.0, np.arange(40, dtype=np.int32), GRID)
+    got = networks(t).strengths(GRID)
     assert np.isin(got, GRID).all()
     assert (got[1] > 1).all()  # nothing to be learned from pairs
 
@@ -339,7 +375,7 @@ def test_strengths_of_many_columns_take_a_share_of_the_parents():
 def test_spode_losses_are_those_of_refitting(case):
     t, _, alpha, strengths, _ = case
     w = None if t.whole else t.w
-    got = _core.spode_losses(pack(t.X), t.y.astype(np.int32), w, *t.arguments, alpha, strengths)
+    got = networks(t, alpha, strengths).spode_losses(pack(t.X), t.y.astype(np.int32), w)
     close(got, spode_oracle(t, alpha, strengths), 1e-9)
 
 
@@ -350,7 +386,7 @@ def test_spode_losses_for_any_number_of_classes(K, weighted):
     w = np.random.default_rng(1).choice([0.0, 1.0, 1.5], 60) if weighted else None
     t = many(60, 3, K, w=w)
     for strengths in (None, np.full((1, 3), 2.0)):
-        got = _core.spode_losses(pack(t.X), t.y.astype(np.int32), w, *t.arguments, 1.0, strengths)
+        got = networks(t, 1.0, strengths).spode_losses(pack(t.X), t.y.astype(np.int32), w)
         close(got, spode_oracle(t, 1.0, strengths), 1e-9)
 
 
@@ -360,11 +396,11 @@ def test_spode_finds_the_parent_of_all():
     a = random.integers(0, 2, 4000)
     X = np.stack([a ^ y ^ (random.random(4000) < 0.2) for _ in range(4)] + [a], axis=1).astype(int)
     t = Tally(X, y, 2, [2] * 5, 1)
-    loss = _core.spode_losses(pack(X), y.astype(np.int32), None, *t.arguments, 1.0, None)
+    loss = networks(t, 1.0, None).spode_losses(pack(X), y.astype(np.int32), None)
     assert loss.argmin() == 4
     left_out = y.astype(np.int32)
     left_out[:] = -1
-    np.testing.assert_array_equal(_core.spode_losses(pack(X), left_out, None, *t.arguments, 1.0, None), 0)
+    np.testing.assert_array_equal(networks(t, 1.0, None).spode_losses(pack(X), left_out, None), 0)
 
 
 # ---- arguments that do not fit -----------------------------------------------------------------------------
@@ -410,9 +446,15 @@ def test_arguments_that_do_not_fit_are_refused(name, value):
     arguments = dict(zip(NAMES, t.arguments, strict=True))
     arguments |= {"codes": pack(t.X), "order": 1, "alpha": 1.0, "strengths": None, "rank": np.zeros(3, np.int32)}
     arguments |= {"weights": np.ones(3), "min_count": 1.0}
-    _core.averaged_scores(**arguments)
+
+    def scores(**given):
+        counts = _core.JointCounts(**{key: given[key] for key in [*NAMES, "alpha"]})
+        found = _core.Averaged(counts, **{key: given[key] for key in ("order", "rank", "strengths")})
+        return found.scores(given["codes"], given["weights"], given["min_count"])
+
+    scores(**arguments)
     with pytest.raises((ValueError, TypeError)):
-        _core.averaged_scores(**arguments | {name: value})
+        scores(**arguments | {name: value})
 
 
 def test_labels_and_grids_that_do_not_fit_are_refused():
@@ -420,10 +462,10 @@ def test_labels_and_grids_that_do_not_fit_are_refused():
     y = t.y.astype(np.int32)
     for bad_y, w in [(y[:5], None), (y, np.ones(5)), (y + 2, None), (y, np.full(20, math.nan)), (y, -np.ones(20))]:
         with pytest.raises(ValueError):
-            _core.spode_losses(pack(t.X), bad_y, w, *t.arguments, 1.0, None)
+            networks(t, 1.0, None).spode_losses(pack(t.X), bad_y, w)
     for grid in (np.zeros(0), np.array([-1.0]), np.array([math.nan])):
         with pytest.raises(ValueError):
-            _core.averaged_strengths(*t.arguments, 1, 1.0, np.zeros(3, np.int32), grid)
+            networks(t).strengths(grid)
 
 
 def test_codes_without_a_place_are_missing():
@@ -433,5 +475,5 @@ def test_codes_without_a_place_are_missing():
     codes = pack(X)
     codes[1, 0] = 77
     rank, weights = np.arange(3, dtype=np.int32), np.ones(3)
-    got = _core.averaged_scores(codes, *t.arguments, 1, 1.0, None, rank, weights, 1.0)
+    got = networks(t, 1.0, None, rank).scores(codes, weights, 1.0)
     np.testing.assert_array_equal(got, default_scores(t, X))

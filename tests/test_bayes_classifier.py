@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 import tallybayes as tb
 from tallybayes.distributions import kept_rows, normal_part
 from tallybayes.distributions.ensemble import Ensemble, Part
+from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.distributions.records import arrays_of, changed
 from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError
 from tests.estimators import mixed, words
@@ -87,17 +88,14 @@ def test_without_weights_it_is_the_mean_of_its_networks() -> None:
         ensemble, p = model.network(i)._ensemble(), model.network(i).predictor_.fitted.terms[0].params
         codes = packed_codes(alone, X)
         one = np.zeros(len(ensemble.plane), np.int32)
-        each.append(ensemble.chains.terms(p["logs"], codes, 1, one, np.ones(len(one)))[0])
+        each.append(ensemble.chains.terms(p.logs, codes, 1, one, np.ones(len(one)))[0])
     found = model.predict_joint_log_proba(X) - model.predictor_.fitted.prior
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-6)
 
 
 def packed_codes(model: Any, X: Any) -> Any:
-    from tallybayes.distributions.joint import packed
-
     (term,) = model.predictor_.fitted.terms
-    p = term.params
-    ((_, codes, _),) = list(packed(model.predictor_.read(X).of(term), p["sizes"], p["exist"]))
+    ((_, codes, _),) = list(term.params.packed(model.predictor_.read(X).of(term)))
     return codes
 
 
@@ -153,12 +151,12 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
     other = tb.BayesNetwork({c: p for c, p in drawn.items() if p}, smoothing="laplace", priors="uniform").fit(X, y)
     np.testing.assert_allclose(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X), rtol=1e-14)
     ensemble, p, q = model._ensemble(), model.predictor_.fitted.terms[0].params, other.predictor_.fitted.terms[0].params
-    each = ensemble.chains.terms(p["logs"], packed_codes(model, X), 5, np.arange(5, dtype=np.int32), p["scale"])
+    each = ensemble.chains.terms(p.logs, packed_codes(model, X), 5, np.arange(5, dtype=np.int32), p.scale)
     total = 0.0
-    for i, j in enumerate(q["child"].tolist()):  # parents first
+    for i, j in enumerate(q.child.tolist()):  # parents first
         total = total + each[j]
         if not parents:
-            block = q["logs"][q["offsets"][i] : q["offsets"][i + 1]]
+            block = q.logs[q.offsets[i] : q.offsets[i + 1]]
             np.testing.assert_array_equal(each[j], block[packed_codes(other, X)[j]])
     if parents:
         np.testing.assert_array_equal(total + model.predictor_.fitted.prior, other.predict_joint_log_proba(X))
@@ -184,10 +182,10 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
     X, y = colors()
     other = other.fit(X, y)
     network, p = other.fitted_.terms[0].distribution, other.predictor_.fitted.terms[0].params
-    d, sizes = len(p["sizes"]), p["sizes"]
+    d, sizes = len(p.sizes), p.sizes
     families = network.families(d)
     ensemble = Ensemble(
-        order=1, smoothing="laplace", alpha=1.0, columns=d,
+        smoothing="laplace", alpha=1.0, columns=d,
         view_column=np.arange(d, dtype=np.int32), view_start=np.cumsum([0, *(sizes + 1)]).astype(np.int64),
         view_map=np.concatenate([[*range(n), 255] for n in sizes]).astype(np.uint8), view_bins=sizes.astype(np.int32),
         child=families.child, parent=families.parent, parent_start=families.start,
@@ -196,9 +194,15 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
     )  # fmt: skip
     codes = packed_codes(other, X)
     labels = np.unique(y, return_inverse=True)[1].astype(np.int32)
-    stats = ensemble.count(ensemble.nothing(3, False), codes, labels, None, 3)
-    logs = ensemble.chains.laplace(stats["chains"], 1.0)
-    found = ensemble.scores(codes, {"logs": logs, "scale": np.ones(d), "gaussian": None})
+    counts, normal = ensemble.nothing(3, False)
+    ensemble.count(codes, labels, None, counts, normal)
+    known = {"N": p.N, "exist": p.exist, "log": p.log, "class_weight": p.class_weight}
+    params = EnsembleParams(
+        single=p.single, sizes=sizes, **known, strengths=np.empty(0), logs=ensemble.chains.laplace(counts, 1.0),
+        normal=None, gaussian=None, weights=np.ones(d), biases=np.zeros(3), scale=np.ones(d), ridge=0.0, steps=0,
+        loss=0.0, judges=0,
+    )  # fmt: skip
+    found = ensemble.scores(codes, params)
     prior = other.predictor_.fitted.prior
     np.testing.assert_array_equal(prior + found, other.predict_joint_log_proba(X))
 
@@ -212,7 +216,7 @@ def test_one_network_alone(fitted: Any) -> None:
     # learning with one network alone is learning with all, and taking it alone
     more, labels = table(seed=5)
     a, b = alone.copy().partial_fit(more, labels), model.copy().partial_fit(more, labels).network(2)
-    np.testing.assert_array_equal(a.fitted_.terms[0].sums["chains"], b.fitted_.terms[0].sums["chains"])
+    np.testing.assert_array_equal(a.fitted_.terms[0].sums.chains, b.fitted_.terms[0].sums.chains)
     np.testing.assert_array_equal(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X))
     np.testing.assert_array_equal(
         from_bytes(to_bytes(alone)).predict_joint_log_proba(X), alone.predict_joint_log_proba(X)
@@ -291,8 +295,8 @@ def sample_of(codes: Any, y: Any, w: Any = None) -> Any:
 
 
 def same_sample(a: Any, b: Any) -> None:
-    for key in kept_rows.KEYS:
-        np.testing.assert_allclose(a[key], b[key], rtol=1e-12)
+    for key in ("rows", "label", "weight", "key"):
+        np.testing.assert_allclose(getattr(a, key), getattr(b, key), rtol=1e-12)
 
 
 rows = st.lists(
@@ -320,10 +324,10 @@ def test_kept_rows_add_up(found: Any, cut: int, seed: int, keep: int) -> None:
         same_sample(sample_of(codes, y, np.full(len(y), 2.0)), sample_of(np.tile(codes, 2), np.tile(y, 2)))
         if len(np.unique(np.column_stack([codes.T, y]), axis=0)) <= keep:
             same_sample(kept_rows.joined(whole, b, -1), a)
-            assert whole["row_weight"].sum() == len(y)
+            assert whole.weight.sum() == len(y)
         for factor in (1e-12, 1e12):
             scaled = sample_of(codes, y, np.full(len(y), factor))
-            np.testing.assert_array_equal(scaled["rows"], whole["rows"])
+            np.testing.assert_array_equal(scaled.rows, whole.rows)
 
 
 @settings(max_examples=40, deadline=None)
@@ -349,7 +353,7 @@ def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
     X, y = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
     X[:, 0] += 2 * y
     model = tb.BayesClassifier(members=2).fit(X, y)
-    assert model.fitted_.terms[0].sums["rows"].shape[1] == 50
+    assert model.fitted_.terms[0].sums.rows.shape[1] == 50
     assert model.score(X, y) > 0.7
     model.forget(X[:300], y[:300])
     sound(model, X)
@@ -381,8 +385,8 @@ def test_parts_of_the_rows_learned_apart_and_merged(fitted: Any) -> None:
     left, right = start.copy().partial_fit(X[:40], y[:40]), start.copy().partial_fit(X[40:], y[40:])
     merged = left.merge(right)
     for key, value in arrays_of(merged.fitted_.terms[0].sums).items():
-        np.testing.assert_allclose(value, whole.fitted_.terms[0].sums[key], atol=1e-10, err_msg=key)
-        np.testing.assert_allclose(value, model.fitted_.terms[0].sums[key], atol=1e-10, err_msg=key)
+        np.testing.assert_allclose(value, getattr(whole.fitted_.terms[0].sums, key), atol=1e-10, err_msg=key)
+        np.testing.assert_allclose(value, getattr(model.fitted_.terms[0].sums, key), atol=1e-10, err_msg=key)
     np.testing.assert_allclose(merged.predict_proba(X), model.predict_proba(X), atol=1e-4)
     for other in (whole, merged):
         np.testing.assert_array_equal(from_bytes(to_bytes(other)).predict_proba(X), other.predict_proba(X))
@@ -565,8 +569,7 @@ def test_what_comes_later() -> None:
     np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(more), model.predict_proba(more))
     model.forget(more, np.full(90, "z")).forget(more, y)
     np.testing.assert_array_equal(
-        model.fitted_.terms[0].sums["chains"][:, :3],
-        tb.BayesClassifier(members=3).fit(X, y).fitted_.terms[0].sums["chains"],
+        model.fitted_.terms[0].sums.chains[:, :3], tb.BayesClassifier(members=3).fit(X, y).fitted_.terms[0].sums.chains
     )
     sound(model, more)
     model.forget(X, y)
@@ -608,12 +611,14 @@ def edited(model: Any, key: str, value: Any) -> Any:
     """A file of the model in whose ensemble one array, or one of its tally, is another."""
     twin, fitted = model.copy(), model.fitted_
     (term,) = fitted.terms
-    if key in arrays_of(term.sums):
-        term = replace(term, sums=changed(term.sums, {key: value}))
-    else:
-        term = replace(term, distribution=replace(term.distribution, **{key: value}))
-    twin._hold(replace(fitted, terms=(term,)))
     with pytest.MonkeyPatch.context() as patch:
+        if key in arrays_of(term.sums):
+            term = replace(term, sums=changed(term.sums, {key: value}))
+        elif key in Ensemble.always:
+            patch.setattr(Ensemble, "always", {**Ensemble.always, key: value})
+        else:
+            term = replace(term, distribution=replace(term.distribution, **{key: value}))
+        twin._hold(replace(fitted, terms=(term,)))
         patch.setattr("tallybayes.persist.model.from_document", lambda *_: None)  # save would refuse it
         return to_bytes(twin)
 
@@ -642,8 +647,9 @@ def test_every_array_altered_is_a_model_or_an_error() -> None:
 @pytest.mark.parametrize(
     ("key", "change", "message"),
     [
-        ("order", lambda _: 2, "sets of columns"),
-        ("reals", lambda _: 1, "sets of columns|no cuts"),
+        ("order", lambda _: 2, "'order' of the distribution 'ensemble' cannot be 2"),
+        ("order", lambda _: True, "'order' of the distribution 'ensemble' cannot be True"),
+        ("reals", lambda _: 1, "'reals' of the distribution 'ensemble' cannot be 1"),
         ("columns", lambda d: d + 1, "other columns"),
         ("weighting", lambda _: "much", "weighting"),
         ("parts", lambda p: p[::-1], "not known ones"),
@@ -663,7 +669,7 @@ def test_every_array_altered_is_a_model_or_an_error() -> None:
 )
 def test_files_that_are_almost_right(fitted: Any, key: str, change: Any, message: str) -> None:
     model = fitted[0]
-    held = {**vars(model._ensemble()), **arrays_of(model.fitted_.terms[0].sums)}
+    held = {**Ensemble.always, **vars(model._ensemble()), **arrays_of(model.fitted_.terms[0].sums)}
     with pytest.raises(ModelFileError, match=message):
         from_bytes(edited(model, key, change(held[key])))
 

@@ -248,12 +248,12 @@ def test_laplace_is_what_families_say_to_the_last_bit():
     ).astype(float)
     families = [(0, (), ()), (1, (0,), (0,)), (2, (0, 1), (1, 3))]  # child, parents, table of each rung
     for alpha in (1.0, 0.7, 0.0):
-        logs, offsets = _core.family_logs(
-            single, joint, sizes, columns, starts,
+        counted = _core.JointCounts(single, joint, np.ones(3), sizes, columns, starts, sizes.astype(float), alpha)
+        logs, offsets = _core.Families(
+            counted,
             np.array([f[0] for f in families], np.int32), np.array([p for f in families for p in f[1]], np.int32),
-            np.array([0, 0, 1, 3], np.int64), np.array([t for f in families for t in f[2]], np.int64), None,
-            sizes.astype(float), alpha, None,
-        )  # fmt: skip
+            np.array([0, 0, 1, 3], np.int64), np.array([t for f in families for t in f[2]], np.int64),
+        ).logs(None)  # fmt: skip
         own = _core.Chains(*description(views, [(j, p) for j, p, _ in families]))
         counts = np.zeros((own.cells, 3), np.uint32)
         own.count(codes, y, None, counts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, sparse, stats
 
@@ -343,3 +344,68 @@ def test_a_category_never_met_warns_once_and_adds_nothing() -> None:
         found = model.explain([["c"], ["a"]])
     assert [w.category for w in caught] == [UnseenCategoryWarning]
     assert found.values[0].tolist() == [[0.0, 0.0]]
+
+
+# --- averages of networks -------------------------------------------------------------------------------------------
+
+
+def echoes(n: int = 400, gaps: float = 0.05) -> tuple[Any, Any]:
+    """Words: a signal, its copy, a weaker one, noise, and a number; some values are missing."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, n)
+    signal = np.where(rng.random(n) < 0.85, y, 1 - y)
+    copy = np.where(rng.random(n) < 0.95, signal, 1 - signal)
+    weak = np.where(rng.random(n) < 0.6, y, rng.integers(0, 3, n))
+    X = pd.DataFrame({"signal": signal, "copy": copy, "weak": weak, "noise": rng.integers(0, 3, n)}).astype(str)
+    X["size"] = rng.normal(size=n) + y
+    return X.mask(rng.random(X.shape) < gaps), np.array(["no", "yes"])[y]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tb.AODE(),
+        lambda: tb.AODE(smoothing="laplace"),
+        lambda: tb.AODE(smoothing="laplace", alpha=0.0),
+        lambda: tb.AODE(cuts=None),
+        lambda: tb.AODE(weighting="information", subsumption=True),
+        lambda: tb.AODE(min_count=150),
+        lambda: tb.AODE(min_count=1e9, cuts=None),
+        lambda: tb.AnDE(2),
+        lambda: tb.AnDE(2, smoothing="laplace"),
+        lambda: tb.AnDE(2, cuts=None),
+        lambda: tb.AnDE(3),
+    ],
+)
+def test_evidence_of_an_average_does_not_depend_on_the_order_of_columns(make: Any) -> None:
+    X, y = echoes()
+    model, asked = make().fit(X, y), X[:40]
+    found = model.explain(asked).log_likelihood
+    assert not np.isnan(found).any()
+    total = found.sum(axis=1) + model.predictor_.fitted.prior
+    np.testing.assert_allclose(total, model.predict_joint_log_proba(asked), rtol=1e-12)
+    assert not found[asked.isna()].any()
+    for order in ([4, 3, 2, 1, 0], [1, 0, 3, 4, 2]):
+        names = [X.columns[j] for j in order]
+        turned = make().fit(X[names], y).explain(asked[names]).log_likelihood
+        np.testing.assert_allclose(turned, found[:, order], atol=1e-9)
+
+
+def test_noise_is_no_evidence_in_an_average() -> None:
+    """Wherever it stands. By the chain rule a first column has what all networks say of it, and later ones the rest."""
+    X, y = echoes(4000, gaps=0.0)
+    for names in (["noise", "signal", "copy", "weak"], ["copy", "weak", "signal", "noise"]):
+        for model in (tb.AODE(), tb.AnDE(2)):
+            values = model.fit(X[names], y).explain(X[names][:200], against="no").values[:, :, 1]
+            far = np.abs(values).mean(axis=0)
+            assert far[names.index("noise")] < 0.2 < far[names.index("weak")] + far[names.index("copy")]
+            both = [np.abs(values[:, names.index(name)]).mean() for name in ("signal", "copy")]
+            assert max(both) < 2 * min(both)  # two columns that say nearly the same share what they say
+
+
+def test_an_average_of_one_column_is_the_column() -> None:
+    X, y = echoes(gaps=0.0)
+    for make in (tb.AODE, tb.AnDE):
+        alone = make().fit(X[["weak"]], y)
+        want = alone.predict_joint_log_proba(X[["weak"]][:9]) - alone.predictor_.fitted.prior
+        np.testing.assert_allclose(alone.explain(X[["weak"]][:9]).log_likelihood[:, 0], want, rtol=1e-12)

@@ -51,8 +51,8 @@ def parents_of(model: Any) -> Any:
 def strengths_of(model: Any) -> dict[int, list[float]]:
     """{column: the strength of each of its parents}"""
     p = model.predictor_.fitted.terms[0].params
-    start, a = p["parent_start"], p["strengths"]
-    return {int(j): a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p["child"])}
+    start, a = p.parent_start, p.strengths
+    return {int(j): a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p.child)}
 
 
 def agrees(model: Any, rows: Any, y: Any, asked: Any, strengths: Any = None) -> None:
@@ -529,3 +529,9 @@ def test_graphs_that_are_nearly_right() -> None:
     for graph in (nx.Graph([("x0", "x1")]), [("x0", "x1", "x2")]):
         with pytest.raises(OptionError, match="DiGraph"):
             tb.BayesNetwork(graph).fit(array(rows), y)
+
+
+@pytest.mark.parametrize("targets", [5, 1.5, [], [1, 2], ["a", "a"], [["a"], ["b"]], {"a": 1, 2: 3}])
+def test_targets_that_are_no_names(targets: Any) -> None:
+    with pytest.raises(OptionError, match="targets must be one or more different names"):
+        tb.BayesNetwork(targets=targets).fit([[0, 1], [1, 0]], [[0, 0], [1, 1]])

@@ -60,10 +60,10 @@ def parents_of(model: Any) -> list[tuple[int, ...]]:
 
 def strengths_of(model: Any) -> dict[int, list[float]]:
     p, at = model.predictor_.fitted.terms[0].params, place(model)
-    start, a = p["parent_start"], p["strengths"]
-    found = {at[int(j)]: a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p["child"])}
-    for i, own in enumerate(p["real_strengths"]):
-        found[at[len(p["sizes"]) + i]] = [v.item() for v in own]
+    start, a = p.parent_start, p.strengths
+    found = {at[int(j)]: a[start[f] : start[f + 1]].tolist() for f, j in enumerate(p.child)}
+    for i, own in enumerate(p.reals.strengths):
+        found[at[len(p.sizes) + i]] = [v.item() for v in own]
     return found
 
 
@@ -103,7 +103,7 @@ def test_averaged_networks_are_their_formula(n: int, seed: int, min_count: int) 
     rows, y = mixed(seed)
     asked = [*rows[:6], *mixed(seed + 1, 8, missing=0.3)[0]]
     model = tb.AnDE(n, cuts=None, smoothing="laplace", min_count=min_count).fit(frame(rows), y)
-    rank = model.predictor_.fitted.terms[0].params["rank"].tolist()
+    rank = model.predictor_.fitted.terms[0].params.rank.tolist()
     assert rank == sorted(rank)  # without back-off parents go by their place
     want = [
         [oracle.mixed_averaged(rows, y, x, c, n, REAL, model.classes_, min_count) for c in model.classes_]
@@ -196,7 +196,7 @@ def test_back_off_is_stronger_where_a_parent_tells_nothing() -> None:
         {"z": [f"v{v}" for v in level], "near": rng.normal(size=3000) + 3 * level, "far": rng.normal(size=3000)}
     )
     model = tb.BayesNetwork({"near": "z", "far": "z"}, cuts=None).fit(table, np.arange(3000) % 2)
-    (near,), (far,) = model.predictor_.fitted.terms[0].params["real_strengths"]
+    (near,), (far,) = model.predictor_.fitted.terms[0].params.reals.strengths
     assert near <= 4
     assert far >= 256
 
@@ -205,7 +205,7 @@ def test_a_cell_of_one_row_takes_the_estimate_without_the_parent() -> None:
     table = pd.DataFrame({"z": list("aaaabbbbc"), "x": [0.0, 1, 2, 3, 5, 5, 5, 5, 9]})
     model = tb.BayesNetwork({"x": "z"}, cuts=None, smoothing="laplace").fit(table, [0] * 9)
     p = model.predictor_.fitted.terms[0].params
-    mean, var = (v[:, 0] for v in p["normals"][0])
+    mean, var = (v[:, 0] for v in p.reals.normals[0])
     overall = table["x"].mean(), table["x"].var(ddof=0)
     np.testing.assert_allclose(mean, [1.5, overall[0], overall[0]])  # b never varies, c has one row
     np.testing.assert_allclose(var, [1.25, overall[1], overall[1]], rtol=1e-7)

@@ -6,21 +6,15 @@
 #include <limits>
 
 #include "bind/large.hpp"
+#include "bind/packed.hpp"
 #include "core/chains.hpp"
 
 namespace tb::bind {
 namespace {
 
-using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Codes = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using AnyCounts = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OwnCounts = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Logs = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool fits, const char* otherwise) {
-  if (!fits) throw nb::value_error(otherwise);
-}
 
 bool all_at_least_0(const Doubles& a) {
   for (std::size_t i = 0; i < a.shape(0); ++i)
@@ -34,23 +28,19 @@ class PyChains {
   PyChains(std::size_t d, const Ints& column, const Sizes& start, const Bytes& map, const Ints& bins, const Ints& child,
            const Ints& parent, const Sizes& parent_start)
       : d_(d),
-        column_(copy(column)),
-        bins_(copy(bins)),
-        child_(copy(child)),
-        parent_(copy(parent)),
-        start_(copy(start)),
-        parent_start_(copy(parent_start)),
-        map_(copy(map)),
+        column_(copy_of(column)),
+        bins_(copy_of(bins)),
+        child_(copy_of(child)),
+        parent_(copy_of(parent)),
+        start_(copy_of(start)),
+        parent_start_(copy_of(parent_start)),
+        map_(copy_of(map)),
         chains_(make()) {}
 
   const Chains& get() const { return chains_; }
   std::size_t columns() const { return d_; }
 
  private:
-  template <class A>
-  static std::vector<std::remove_const_t<typename A::Scalar>> copy(const A& a) {
-    return {a.data(), a.data() + a.shape(0)};
-  }
   Chains make() const {
     const std::size_t V = column_.size(), n = child_.size();
     expect(bins_.size() == V && start_.size() == V + 1 && start_[0] == 0, "views: a column, a start and bins for each");
@@ -81,19 +71,6 @@ class PyChains {
   Chains chains_;
 };
 
-// f(codes as what they are)
-template <class F>
-void with_codes(const Codes& codes, F&& f) {
-  if (codes.dtype() == nb::dtype<std::uint8_t>())
-    f(static_cast<const std::uint8_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint16_t>())
-    f(static_cast<const std::uint16_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint32_t>())
-    f(static_cast<const std::uint32_t*>(codes.data()));
-  else
-    throw nb::type_error("codes must be uint8, uint16 or uint32");
-}
-
 template <class F>
 void with_counts(const nb::dlpack::dtype& type, const void* data, F&& f) {
   if (type == nb::dtype<std::uint32_t>())
@@ -104,7 +81,7 @@ void with_counts(const nb::dlpack::dtype& type, const void* data, F&& f) {
     throw nb::type_error("counts must be uint32 or float64");
 }
 
-void check_rows(const PyChains& self, const Codes& codes, const Labels& y, const std::optional<Doubles>& w,
+void check_rows(const PyChains& self, const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
                 std::size_t K) {
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
   expect(y.shape(0) == codes.shape(1), "y: one for each row");
@@ -125,7 +102,7 @@ Planes planes_of(const PyChains& self, std::size_t count, const Ints& of, const 
   return {count, of.data(), scale.data()};
 }
 
-void py_count(const PyChains& self, const Codes& codes, const Labels& y, const std::optional<Doubles>& w,
+void py_count(const PyChains& self, const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
               const OwnCounts& out) {
   const std::size_t K = out.shape(1);
   check_rows(self, codes, y, w, K);
@@ -142,9 +119,9 @@ void py_count(const PyChains& self, const Codes& codes, const Labels& y, const s
 }
 
 std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
-    const PyChains& self, const AnyCounts& counts, const Codes& codes, const Labels& y, const std::optional<Doubles>& w,
-    const Doubles& grid, std::size_t rows, double alpha, std::size_t planes, const Ints& plane, const Doubles& scale,
-    const std::optional<Doubles>& given) {
+    const PyChains& self, const AnyCounts& counts, const Packed& codes, const Labels& y,
+    const std::optional<Doubles>& w, const Doubles& grid, std::size_t rows, double alpha, std::size_t planes,
+    const Ints& plane, const Doubles& scale, const std::optional<Doubles>& given) {
   const std::size_t K = counts.shape(1), n = codes.shape(1);
   const Chains& chains = self.get();
   check_rows(self, codes, y, w, K);
@@ -174,7 +151,7 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
   return {strengths, logs, terms};
 }
 
-Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Codes& codes, std::size_t planes,
+Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Packed& codes, std::size_t planes,
                           const Ints& plane, const Doubles& scale) {
   const std::size_t K = logs.shape(1), n = codes.shape(1);
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");

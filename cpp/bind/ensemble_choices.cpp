@@ -1,5 +1,5 @@
 // What an ensemble of count tables chooses: the bins of its members, the contexts they grow, the weights of its terms.
-#include "bind/bind.hpp"
+#include "bind/packed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +17,6 @@ namespace tb::bind {
 namespace {
 
 using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool fits, const char* otherwise) {
-  if (!fits) throw nb::value_error(otherwise);
-}
 
 Array<double, 1> array_of(const std::vector<double>& v) {
   auto out = make_array<double, 1>({v.size()});
@@ -95,8 +91,6 @@ std::tuple<Array<std::uint8_t, 1>, std::size_t> py_mdl_bins(const Matrix& count,
   return {map, bins};
 }
 
-using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Packed = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // uint8, uint16 or uint32
 using Maps = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Candidates = nb::ndarray<const std::int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 

@@ -1,12 +1,11 @@
 // Networks: probabilities of families out of joint tables, scores of rows, leave-one-out losses of smaller networks.
-#include "bind/bind.hpp"
-#include "bind/large.hpp"
-
-#include <algorithm>
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+
+#include "bind/joint_counts.hpp"
+#include "bind/large.hpp"
 #include "core/families.hpp"
 #include "core/family_losses.hpp"
 #include "core/labels.hpp"
@@ -16,160 +15,36 @@
 namespace tb::bind {
 namespace {
 
-using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using IntTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Joint = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;   // uint32 or float64
-using Packed = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // uint8, uint16 or uint32
+using Terms = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using RealLogs = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Strengths = std::optional<Doubles>;
 
-void expect(bool fits, const char* otherwise) {
-  if (!fits) throw nb::value_error(otherwise);
-}
+// Children with their parents, of d columns.
+struct Arrows {
+  std::vector<std::int32_t> child, parent;
+  std::vector<std::int64_t> start;
 
-void check_sizes(const Sizes& sizes) {
-  for (std::size_t j = 0; j < sizes.shape(0); ++j) {
-    expect(sizes(j) >= 0 && sizes(j) < std::int64_t{1} << 31, "sizes must lie between 0 and 2**31");
-  }
-}
-
-Tables make_tables(const Sizes& sizes, const Ints& columns, const Sizes& starts) {
-  check_sizes(sizes);
-  expect(starts.shape(0) > 0 && starts(0) == 0, "starts must begin with 0");
-  for (std::size_t t = 0; t + 1 < starts.shape(0); ++t) expect(starts(t) <= starts(t + 1), "starts must not fall");
-  expect(static_cast<std::size_t>(starts(starts.shape(0) - 1)) == columns.shape(0), "starts must end with the columns");
-  return Tables(sizes.shape(0), sizes.data(), starts.shape(0) - 1, columns.data(), starts.data());
-}
-
-Families make_families(std::size_t d, std::size_t classes, const Ints& child, const Ints& parent, const Sizes& start,
-                       const std::optional<IntTable>& group) {
-  expect(start.shape(0) == child.shape(0) + 1 && start(0) == 0, "parent_start: one more than there are families");
-  for (std::size_t f = 0; f < child.shape(0); ++f) {
-    expect(child(f) >= 0 && static_cast<std::size_t>(child(f)) < d, "a child is not a column");
-    expect(start(f) <= start(f + 1), "parent_start must not fall");
-  }
-  expect(static_cast<std::size_t>(start(child.shape(0))) == parent.shape(0), "parent_start must end with the parents");
-  for (std::size_t i = 0; i < parent.shape(0); ++i) {
-    expect(parent(i) >= 0 && static_cast<std::size_t>(parent(i)) < d, "a parent is not a column");
-  }
-  if (group) {
-    expect(group->shape(0) == child.shape(0) && group->shape(1) == classes, "group must be (families, classes)");
-    for (std::size_t i = 0; i < group->size(); ++i) {
-      expect(group->data()[i] >= 0 && static_cast<std::size_t>(group->data()[i]) < classes,
-             "a group is not below the classes");
+  Arrows(std::size_t d, const Ints& children, const Ints& parents, const Sizes& starts)
+      : child(copy_of(children)), parent(copy_of(parents)), start(copy_of(starts)) {
+    expect(start.size() == child.size() + 1 && start[0] == 0, "parent_start: one more than there are families");
+    for (std::size_t f = 0; f < child.size(); ++f) {
+      expect(child[f] >= 0 && static_cast<std::size_t>(child[f]) < d, "a child is not a column");
+      expect(start[f] <= start[f + 1], "parent_start must not fall");
     }
+    expect(static_cast<std::size_t>(start.back()) == parent.size(), "parent_start must end with the parents");
+    for (const std::int32_t p : parent) expect(p >= 0 && static_cast<std::size_t>(p) < d, "a parent is not a column");
   }
-  return {child.shape(0), child.data(), parent.data(), start.data(), nullptr, group ? group->data() : nullptr};
-}
-
-// What several functions take: everything that was counted, and how it is read.
-struct Model {
-  Tables tables;
-  Counts counts;
-  Families families;
-  Smoothing smoothing;
-
-  Model(const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns, const Sizes& starts,
-        const Ints& child, const Ints& parent, const Sizes& parent_start, const Sizes& table,
-        const std::optional<IntTable>& group, const Doubles& levels, double alpha)
-      : tables(make_tables(sizes, columns, starts)),
-        families(make_families(sizes.shape(0), single.shape(0), child, parent, parent_start, group)),
-        smoothing{alpha, levels.data()} {
-    std::size_t all = 0;
-    for (std::size_t j = 0; j < sizes.shape(0); ++j) all += static_cast<std::size_t>(sizes(j));
-    expect(single.shape(0) > 0 && single.shape(1) == all, "single must be (classes, sum of sizes)");
-    expect(joint.shape(0) == single.shape(0) && joint.shape(1) == tables.cells(), "joint must be (classes, cells)");
-    expect(levels.shape(0) == sizes.shape(0), "levels: one number per column");
-    expect(alpha >= 0, "alpha must not be negative");
-    const bool whole = joint.dtype() == nb::dtype<std::uint32_t>();
-    if (!whole && joint.dtype() != nb::dtype<double>()) throw nb::type_error("joint must be uint32 or float64");
-    counts = {single.shape(0), single.data(), whole ? static_cast<const std::uint32_t*>(joint.data()) : nullptr,
-              whole ? nullptr : static_cast<const double*>(joint.data()), tables.cells()};
-    check_members(table);
-    families.table = table.data();
-  }
-
-  // table[i] must be the table of the child and the parents up to number i.
-  void check_members(const Sizes& table) const {
-    expect(table.shape(0) == static_cast<std::size_t>(families.parent_start[families.count]),
-           "table: one for each parent");
-    for (std::size_t f = 0; f < families.count; ++f) {
-      const std::int64_t first = families.parent_start[f];
-      for (std::int64_t i = first; i < families.parent_start[f + 1]; ++i) {
-        expect(table(static_cast<std::size_t>(i)) >= 0 &&
-                   static_cast<std::size_t>(table(static_cast<std::size_t>(i))) < tables.count,
-               "a family's table does not exist");
-        const auto t = static_cast<std::size_t>(table(static_cast<std::size_t>(i)));
-        expect(tables.order(t) == static_cast<std::size_t>(i - first) + 2 && has(t, families.child[f]),
-               "not the family's table");
-        for (std::int64_t e = first; e <= i; ++e) {
-          expect(has(t, families.parent[e]) && families.parent[e] != families.child[f], "not the family's table");
-          for (std::int64_t g = first; g < e; ++g)
-            expect(families.parent[g] != families.parent[e], "a parent is named twice");
-        }
-      }
-    }
-  }
-  bool has(std::size_t t, std::int32_t j) const {
-    for (std::size_t i = 0; i < tables.order(t); ++i)
-      if (tables.columns(t)[i] == j) return true;
-    return false;
+  Families view(const std::int64_t* table = nullptr, const std::int32_t* group = nullptr) const {
+    return {child.size(), child.data(), parent.data(), start.data(), table, group};
   }
 };
 
-const double* strengths_or_null(const Strengths& s, const Ints& parent) {
-  if (!s) return nullptr;
-  expect(s->shape(0) == parent.shape(0), "strengths: one for each parent");
-  for (std::size_t i = 0; i < s->shape(0); ++i) expect((*s)(i) >= 0, "strengths must not be negative");
-  return s->data();
-}
-
-Array<double, 1> py_strengths(const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns,
-                              const Sizes& starts, const Ints& child, const Ints& parent, const Sizes& parent_start,
-                              const Sizes& table, const std::optional<IntTable>& group, const Doubles& levels,
-                              double alpha, const Doubles& grid) {
-  const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
-  expect(grid.shape(0) > 0, "the grid is empty");
-  auto out = make_array<double, 1>({parent.shape(0)});
-  const nb::gil_scoped_release release;
-  family_strengths(m.counts, m.tables, m.families, m.smoothing, grid.data(), grid.shape(0), out.data());
-  return out;
-}
-
-std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(
-    const Matrix& single, const Joint& joint, const Sizes& sizes, const Ints& columns, const Sizes& starts,
-    const Ints& child, const Ints& parent, const Sizes& parent_start, const Sizes& table,
-    const std::optional<IntTable>& group, const Doubles& levels, double alpha, const Strengths& strengths) {
-  const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
-  const double* a = strengths_or_null(strengths, parent);
-  const std::vector<std::size_t> offset = family_offsets(m.tables, m.families);
-  auto out = make_large<double, 2>({offset.back(), m.counts.classes});
-  auto places = make_array<std::int64_t, 1>({offset.size()});
-  for (std::size_t f = 0; f < offset.size(); ++f) places.data()[f] = static_cast<std::int64_t>(offset[f]);
-  {
-    const nb::gil_scoped_release release;
-    family_logs(m.counts, m.tables, m.families, m.smoothing, a, offset.data(), out.data());
-  }
-  return {out, places};
-}
-
-// f(pointer of the right type)
-template <class F>
-void with_codes(const Packed& codes, F&& f) {
-  if (codes.dtype() == nb::dtype<std::uint8_t>())
-    f(static_cast<const std::uint8_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint16_t>())
-    f(static_cast<const std::uint16_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint32_t>())
-    f(static_cast<const std::uint32_t*>(codes.data()));
-  else
-    throw nb::type_error("codes must be uint8, uint16 or uint32");
-}
-
 template <class T>
-void check_codes(const T* codes, const Sizes& sizes, std::size_t n) {
-  for (std::size_t j = 0; j < sizes.shape(0); ++j) {
-    if (static_cast<std::uint64_t>(sizes.data()[j]) >= kNoCode<T>) continue;  // any code has a level
-    const T most = static_cast<T>(sizes.data()[j]);
+void check_codes(const T* codes, const std::int64_t* sizes, std::size_t d, std::size_t n) {
+  for (std::size_t j = 0; j < d; ++j) {
+    if (static_cast<std::uint64_t>(sizes[j]) >= kNoCode<T>) continue;  // any code has a level
+    const T most = static_cast<T>(sizes[j]);
     T wrong = 0;
     for (std::size_t r = 0; r < n; ++r) wrong |= static_cast<T>(codes[j * n + r] + 1) > most;  // missing becomes 0
     if (wrong) throw std::invalid_argument("a code has no level");
@@ -190,52 +65,191 @@ void check_topology(const Families& families, std::size_t d) {
   }
 }
 
-// The real columns of a network; parent, start, terms and value as in core/real_families.hpp.
-using Terms = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-RealFamilies make_reals(const Sizes& sizes, std::size_t n, const Ints& parent, const Sizes& start, const Terms& terms,
-                        const Matrix& value) {
-  RealFamilies out;
-  out.count = value.shape(0);
-  out.classes = terms.shape(2);
-  expect(start.shape(0) == out.count + 1 && start(0) == 0, "real_start: one more than there are real columns");
-  for (std::size_t f = 0; f < out.count; ++f) expect(start(f) <= start(f + 1), "real_start must not fall");
-  expect(static_cast<std::size_t>(start(out.count)) == parent.shape(0), "real_start must end with the parents");
-  for (std::size_t i = 0; i < parent.shape(0); ++i) {
-    expect(parent(i) >= 0 && static_cast<std::size_t>(parent(i)) < sizes.shape(0), "a parent is not a column");
+// The Python class _core.Families: families with the tables that they are read from, checked once.
+class PyFamilies {
+ public:
+  PyFamilies(const PyJointCounts& counts, const Ints& child, const Ints& parent, const Sizes& parent_start,
+             const Sizes& table, const std::optional<IntTable>& group)
+      : counts_(counts), arrows_(counts.columns(), child, parent, parent_start), table_(copy_of(table)) {
+    if (group) {
+      expect(group->shape(0) == child.shape(0) && group->shape(1) == counts.classes(),
+             "group must be (families, classes)");
+      group_.assign(group->data(), group->data() + group->size());
+      for (const std::int32_t g : group_)
+        expect(g >= 0 && static_cast<std::size_t>(g) < counts.classes(), "a group is not below the classes");
+    }
+    check_members();
   }
-  out.offset.assign(out.count + 1, 0);
-  for (std::size_t f = 0; f < out.count; ++f) {
-    std::size_t cells = 1;
-    for (std::int64_t i = start(f); i < start(f + 1); ++i) {
-      if (__builtin_mul_overflow(
-              cells, static_cast<std::size_t>(sizes(static_cast<std::size_t>(parent(static_cast<std::size_t>(i))))),
-              &cells)) {
-        throw std::length_error("too many cells");
+
+  const PyJointCounts& counts() const { return counts_; }
+  Families view() const { return arrows_.view(table_.data(), group_.empty() ? nullptr : group_.data()); }
+  const double* strengths_or_null(const Strengths& s) const {
+    if (!s) return nullptr;
+    expect(s->shape(0) == arrows_.parent.size(), "strengths: one for each parent");
+    for (std::size_t i = 0; i < s->shape(0); ++i) expect((*s)(i) >= 0, "strengths must not be negative");
+    return s->data();
+  }
+
+ private:
+  // table[i] must be the table of the child and the parents up to number i.
+  void check_members() const {
+    const Tables& tables = counts_.tables();
+    expect(table_.size() == arrows_.parent.size(), "table: one for each parent");
+    for (std::size_t f = 0; f < arrows_.child.size(); ++f) {
+      const auto first = static_cast<std::size_t>(arrows_.start[f]),
+                 end = static_cast<std::size_t>(arrows_.start[f + 1]);
+      for (std::size_t i = first; i < end; ++i) {
+        expect(table_[i] >= 0 && static_cast<std::size_t>(table_[i]) < tables.count, "a family's table does not exist");
+        const auto t = static_cast<std::size_t>(table_[i]);
+        expect(tables.order(t) == i - first + 2 && has(t, arrows_.child[f]), "not the family's table");
+        for (std::size_t e = first; e <= i; ++e) {
+          const std::int32_t p = arrows_.parent[e];
+          expect(has(t, p) && p != arrows_.child[f], "not the family's table");
+          for (std::size_t g = first; g < e; ++g) expect(arrows_.parent[g] != p, "a parent is named twice");
+        }
       }
     }
-    if (__builtin_add_overflow(out.offset[f], cells, &out.offset[f + 1])) throw std::length_error("too many cells");
   }
-  expect(out.offset.back() == terms.shape(0) && terms.shape(1) == 3, "terms must be (cells, 3, classes)");
-  expect(value.shape(1) == n, "values must be (real columns, rows)");
-  out.parent = parent.data();
-  out.parent_start = start.data();
-  out.terms = terms.data();
-  out.value = value.data();
-  out.rows = n;
+  bool has(std::size_t t, std::int32_t j) const {
+    const std::int32_t* column = counts_.tables().columns(t);
+    return std::find(column, column + counts_.tables().order(t), j) != column + counts_.tables().order(t);
+  }
+
+  const PyJointCounts& counts_;  // kept alive by Python
+  Arrows arrows_;
+  std::vector<std::int64_t> table_;
+  std::vector<std::int32_t> group_;
+};
+
+Array<double, 1> py_strengths(const PyFamilies& self, const Doubles& grid) {
+  expect(grid.shape(0) > 0, "the grid is empty");
+  const Families families = self.view();
+  auto out = make_array<double, 1>({static_cast<std::size_t>(families.parent_start[families.count])});
+  const nb::gil_scoped_release release;
+  family_strengths(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(), grid.data(),
+                   grid.shape(0), out.data());
   return out;
 }
+
+std::tuple<Array<double, 2>, Array<std::int64_t, 1>> py_logs(const PyFamilies& self, const Strengths& strengths) {
+  const double* a = self.strengths_or_null(strengths);
+  const Families families = self.view();
+  const std::vector<std::size_t> offset = family_offsets(self.counts().tables(), families);
+  auto out = make_large<double, 2>({offset.back(), self.counts().classes()});
+  auto places = make_array<std::int64_t, 1>({offset.size()});
+  for (std::size_t f = 0; f < offset.size(); ++f) places.data()[f] = static_cast<std::int64_t>(offset[f]);
+  {
+    const nb::gil_scoped_release release;
+    family_logs(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(), a, offset.data(),
+                out.data());
+  }
+  return {out, places};
+}
+
+Ladder::Reals make_steps(const PyFamilies& self, std::size_t n, const std::optional<Ints>& step,
+                         const std::optional<RealLogs>& logs) {
+  const std::size_t count = self.view().count;
+  Ladder::Reals out;
+  out.step.assign(count, -1);
+  if (!step) return out;
+  expect(logs && logs->shape(1) > 0, "steps of real columns need their logs");
+  expect(logs->shape(2) == n && logs->shape(3) == self.counts().classes(),
+         "logs must be (reals, parents + 1, rows, classes)");
+  out.step.assign(step->data(), step->data() + step->shape(0));
+  std::size_t discrete = 0;
+  for (const std::int32_t s : out.step) {
+    expect(s >= -1 && s < static_cast<std::int32_t>(logs->shape(0)), "a step is neither -1 nor a real column");
+    discrete += s < 0;
+  }
+  expect(discrete == count, "as many steps of -1 as there are families");
+  out.most = logs->shape(1) - 1;
+  out.log = logs->data();
+  return out;
+}
+
+Array<double, 2> py_losses(const PyFamilies& self, const Packed& codes, const Labels& y,
+                           const std::optional<Doubles>& w, const Strengths& strengths, const std::optional<Ints>& step,
+                           const std::optional<RealLogs>& logs) {
+  const double* a = self.strengths_or_null(strengths);
+  const PyJointCounts& counted = self.counts();
+  const Families families = self.view();
+  const std::size_t n = codes.shape(1);
+  const double* weights = weights_or_null(w, n);
+  expect(codes.shape(0) == counted.columns(), "codes must be (columns, rows)");
+  expect(y.shape(0) == n, "y: one per row");
+  Ladder::Reals reals = make_steps(self, n, step, logs);
+  std::size_t most = reals.most;
+  for (std::size_t f = 0; f < families.count; ++f) most = std::max(most, families.parents(f));
+  auto out = make_array<double, 2>({most + 1, reals.step.size()});
+  const nb::gil_scoped_release release;
+  for (std::size_t r = 0; r < n; ++r) {
+    check_class(y.data()[r], counted.classes());
+    if (weights) check_weight(weights[r]);
+  }
+  const Ladder ladder(counted.counts(), counted.tables(), families, counted.smoothing(), a, counted.class_weight(),
+                      std::move(reals));
+  with_codes(codes, [&](const auto* p) {
+    check_codes(p, counted.tables().size, counted.columns(), n);
+    family_losses(ladder, p, y.data(), weights, n, out.data());
+  });
+  return out;
+}
+
+// Real columns as children of d discrete ones; see core/real_families.hpp. Their values come with the rows.
+class PyReals {
+ public:
+  PyReals(const std::vector<std::int64_t>& sizes, const Ints& parent, const Sizes& start, const Terms& terms)
+      : parent_(copy_of(parent)), start_(copy_of(start)), terms_(terms) {
+    expect(!start_.empty() && start_[0] == 0, "real_start must begin with 0");
+    view_.count = start_.size() - 1;
+    view_.classes = terms.shape(2);
+    for (std::size_t f = 0; f < view_.count; ++f) expect(start_[f] <= start_[f + 1], "real_start must not fall");
+    expect(static_cast<std::size_t>(start_.back()) == parent_.size(), "real_start must end with the parents");
+    for (const std::int32_t p : parent_)
+      expect(p >= 0 && static_cast<std::size_t>(p) < sizes.size(), "a parent is not a column");
+    view_.offset.assign(view_.count + 1, 0);
+    for (std::size_t f = 0; f < view_.count; ++f) {
+      std::size_t cells = 1;
+      for (auto i = static_cast<std::size_t>(start_[f]); i < static_cast<std::size_t>(start_[f + 1]); ++i) {
+        const auto size = static_cast<std::size_t>(sizes[static_cast<std::size_t>(parent_[i])]);
+        if (__builtin_mul_overflow(cells, size, &cells)) throw std::length_error("too many cells");
+      }
+      if (__builtin_add_overflow(view_.offset[f], cells, &view_.offset[f + 1]))
+        throw std::length_error("too many cells");
+    }
+    expect(view_.offset.back() == terms.shape(0) && terms.shape(1) == 3, "terms must be (cells, 3, classes)");
+  }
+
+  std::size_t classes() const { return view_.classes; }
+  RealFamilies with(const Matrix& value, std::size_t n) const {
+    expect(value.shape(0) == view_.count && value.shape(1) == n, "values must be (real columns, rows)");
+    RealFamilies out = view_;
+    out.parent = parent_.data();
+    out.parent_start = start_.data();
+    out.terms = terms_.data();
+    out.value = value.data();
+    out.rows = n;
+    return out;
+  }
+
+ private:
+  std::vector<std::int32_t> parent_;
+  std::vector<std::int64_t> start_;
+  Terms terms_;
+  RealFamilies view_;
+};
 
 Array<double, 2> py_real_scores(const Packed& codes, const Sizes& sizes, const Ints& parent, const Sizes& start,
                                 const Terms& terms, const Matrix& value) {
   const std::size_t n = codes.shape(1), K = terms.shape(2);
   check_sizes(sizes);
   expect(codes.shape(0) == sizes.shape(0), "codes must be (columns, rows)");
-  const RealFamilies reals = make_reals(sizes, n, parent, start, terms, value);
+  const PyReals described(copy_of(sizes), parent, start, terms);
+  const RealFamilies reals = described.with(value, n);
   auto out = make_large<double, 2>({n, K});
   const nb::gil_scoped_release release;
   with_codes(codes, [&](const auto* p) {
-    check_codes(p, sizes, n);
+    check_codes(p, sizes.data(), sizes.shape(0), n);
     constexpr std::size_t span = 4096;
     parallel_for((n + span - 1) / span, [&](std::size_t s, int) {
       const std::size_t from = s * span, rows = std::min(span, n - from);
@@ -246,86 +260,50 @@ Array<double, 2> py_real_scores(const Packed& codes, const Sizes& sizes, const I
   return out;
 }
 
-Array<double, 2> py_scores(const Packed& codes, const Sizes& sizes, const Ints& child, const Ints& parent,
-                           const Sizes& parent_start, const Matrix& logs, const std::optional<Ints>& real_parent,
-                           const std::optional<Sizes>& real_start, const std::optional<Terms>& terms,
-                           const std::optional<Matrix>& value) {
-  const std::size_t d = sizes.shape(0), K = logs.shape(1), n = codes.shape(1);
-  check_sizes(sizes);
-  expect(codes.shape(0) == d, "codes must be (columns, rows)");
-  const Families families = make_families(d, K, child, parent, parent_start, std::nullopt);
-  const std::int32_t none = 0;
-  const std::int64_t zero = 0;
-  const std::vector<std::size_t> offset = family_offsets(Tables(d, sizes.data(), 0, &none, &zero), families);
-  expect(offset.back() == logs.shape(0) && K > 0, "logs must be (cells, classes)");
-  for (std::size_t f = 0; f < families.count; ++f) {
-    expect(offset[f + 1] - offset[f] < std::size_t{1} << 32, "a family has more than 2**32 cells");
+// The Python class _core.Network: the tables of a network ready to score, checked once.
+class PyNetwork {
+ public:
+  PyNetwork(const Sizes& sizes, const Ints& child, const Ints& parent, const Sizes& parent_start, const Matrix& logs,
+            const std::optional<Ints>& real_parent, const std::optional<Sizes>& real_start,
+            const std::optional<Terms>& terms)
+      : sizes_(copy_of(sizes)), arrows_(sizes.shape(0), child, parent, parent_start), logs_(logs) {
+    check_sizes(sizes);
+    const std::int32_t none = 0;
+    const std::int64_t zero = 0;
+    offset_ = family_offsets(Tables(sizes_.size(), sizes_.data(), 0, &none, &zero), arrows_.view());
+    expect(offset_.back() == logs.shape(0) && logs.shape(1) > 0, "logs must be (cells, classes)");
+    for (std::size_t f = 0; f + 1 < offset_.size(); ++f) {
+      expect(offset_[f + 1] - offset_[f] < std::size_t{1} << 32, "a family has more than 2**32 cells");
+    }
+    check_topology(arrows_.view(), sizes_.size());
+    if (!terms) return;
+    expect(real_parent && real_start, "terms of real columns need their parents");
+    reals_.emplace(sizes_, *real_parent, *real_start, *terms);
+    expect(reals_->classes() == logs.shape(1), "terms must be (cells, 3, classes)");
   }
-  check_topology(families, d);
-  RealFamilies reals;
-  if (value) {
-    expect(real_parent && real_start && terms, "values of real columns need their parents and terms");
-    reals = make_reals(sizes, n, *real_parent, *real_start, *terms, *value);
-    expect(reals.classes == K, "terms must be (cells, 3, classes)");
-  }
-  auto out = make_large<double, 2>({n, K});
-  const nb::gil_scoped_release release;
-  with_codes(codes, [&](const auto* p) {
-    check_codes(p, sizes, n);
-    network_scores(Network{d, K, sizes.data(), families, offset.data(), logs.data(), reals}, p, n, out.data());
-  });
-  return out;
-}
 
-using RealLogs = nb::ndarray<const double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
-
-Ladder::Reals make_steps(const Model& m, std::size_t n, const std::optional<Ints>& step,
-                         const std::optional<RealLogs>& logs) {
-  Ladder::Reals out;
-  out.step.assign(m.families.count, -1);
-  if (!step) return out;
-  expect(logs && logs->shape(1) > 0, "steps of real columns need their logs");
-  expect(logs->shape(2) == n && logs->shape(3) == m.counts.classes, "logs must be (reals, parents + 1, rows, classes)");
-  out.step.assign(step->data(), step->data() + step->shape(0));
-  std::size_t discrete = 0;
-  for (const std::int32_t s : out.step) {
-    expect(s >= -1 && s < static_cast<std::int32_t>(logs->shape(0)), "a step is neither -1 nor a real column");
-    discrete += s < 0;
+  Array<double, 2> scores(const Packed& codes, const std::optional<Matrix>& value) const {
+    const std::size_t d = sizes_.size(), K = logs_.shape(1), n = codes.shape(1);
+    expect(codes.shape(0) == d, "codes must be (columns, rows)");
+    expect(!value || reals_, "a network without real columns has no values of them");
+    const RealFamilies reals = value ? reals_->with(*value, n) : RealFamilies{};
+    auto out = make_large<double, 2>({n, K});
+    const nb::gil_scoped_release release;
+    with_codes(codes, [&](const auto* p) {
+      check_codes(p, sizes_.data(), d, n);
+      network_scores(Network{d, K, sizes_.data(), arrows_.view(), offset_.data(), logs_.data(), reals}, p, n,
+                     out.data());
+    });
+    return out;
   }
-  expect(discrete == m.families.count, "as many steps of -1 as there are families");
-  out.most = logs->shape(1) - 1;
-  out.log = logs->data();
-  return out;
-}
 
-Array<double, 2> py_losses(const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
-                           const Doubles& class_weight, const Matrix& single, const Joint& joint, const Sizes& sizes,
-                           const Ints& columns, const Sizes& starts, const Ints& child, const Ints& parent,
-                           const Sizes& parent_start, const Sizes& table, const std::optional<IntTable>& group,
-                           const Doubles& levels, double alpha, const Strengths& strengths,
-                           const std::optional<Ints>& step, const std::optional<RealLogs>& logs) {
-  const Model m(single, joint, sizes, columns, starts, child, parent, parent_start, table, group, levels, alpha);
-  const double* a = strengths_or_null(strengths, parent);
-  const std::size_t n = codes.shape(1);
-  const double* weights = weights_or_null(w, n);
-  expect(codes.shape(0) == sizes.shape(0), "codes must be (columns, rows)");
-  expect(y.shape(0) == n && class_weight.shape(0) == m.counts.classes, "y: one per row; class_weight: one per class");
-  Ladder::Reals reals = make_steps(m, n, step, logs);
-  std::size_t most = reals.most;
-  for (std::size_t f = 0; f < m.families.count; ++f) most = std::max(most, m.families.parents(f));
-  auto out = make_array<double, 2>({most + 1, reals.step.size()});
-  const nb::gil_scoped_release release;
-  for (std::size_t r = 0; r < n; ++r) {
-    check_class(y.data()[r], m.counts.classes);
-    if (weights) check_weight(weights[r]);
-  }
-  const Ladder ladder(m.counts, m.tables, m.families, m.smoothing, a, class_weight.data(), std::move(reals));
-  with_codes(codes, [&](const auto* p) {
-    check_codes(p, sizes, n);
-    family_losses(ladder, p, y.data(), weights, n, out.data());
-  });
-  return out;
-}
+ private:
+  std::vector<std::int64_t> sizes_;
+  Arrows arrows_;
+  Matrix logs_;
+  std::vector<std::size_t> offset_;
+  std::optional<PyReals> reals_;
+};
 
 }  // namespace
 
@@ -342,42 +320,44 @@ void bind_families(nb::module_& m) {
         }
       },
       nullptr);
-#define TB_COUNTED                                                                                      \
-  nb::arg("single").noconvert(), nb::arg("joint").noconvert(), nb::arg("sizes").noconvert(),            \
-      nb::arg("columns").noconvert(), nb::arg("starts").noconvert(), nb::arg("child").noconvert(),      \
-      nb::arg("parent").noconvert(), nb::arg("parent_start").noconvert(), nb::arg("table").noconvert(), \
-      nb::arg("group").noconvert().none(), nb::arg("levels").noconvert(), nb::arg("alpha")
-  m.def("family_strengths", &py_strengths, TB_COUNTED, nb::arg("grid").noconvert(),
-        "For each parent of each family, the back-off strength of the grid with the best leave-one-out likelihood.");
-  m.def("family_logs", &py_logs, TB_COUNTED, nb::arg("strengths").noconvert().none(),
-        "(log P(child | class, parents), offsets): the cells [parents in order][child] of one family after another, a "
-        "row\n"
-        "of classes each. With strengths each parent's estimate backs off to the one without it, else Laplace.");
-  m.def(
-      "network_scores", &py_scores, nb::arg("codes").noconvert(), nb::arg("sizes").noconvert(),
-      nb::arg("child").noconvert(), nb::arg("parent").noconvert(), nb::arg("parent_start").noconvert(),
-      nb::arg("logs").noconvert(), nb::arg("real_parent").noconvert().none() = nb::none(),
-      nb::arg("real_start").noconvert().none() = nb::none(), nb::arg("terms").noconvert().none() = nb::none(),
-      nb::arg("values").noconvert().none() = nb::none(),
-      "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. Parents\n"
-      "come before their children. Real columns: values (columns, rows), NaN missing, normal given their parents' "
-      "cell;\n"
-      "terms (cells, 3, classes): mean, sqrt(1 / (2 variance)), log of the norm.");
-  m.def("real_scores", &py_real_scores, nb::arg("codes").noconvert(), nb::arg("sizes").noconvert(),
-        nb::arg("real_parent").noconvert(), nb::arg("real_start").noconvert(), nb::arg("terms").noconvert(),
-        nb::arg("values").noconvert(),
-        "(rows, classes): the sum of the log densities of real columns, see network_scores; a value with a missing "
-        "parent\n"
+  const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
+  const auto maybe = [](const char* name) { return nb::arg(name).noconvert().none() = nb::none(); };
+  nb::class_<PyFamilies>(m, "Families", "Children with their parents, and the tables they are read from.")
+      .def(nb::init<const PyJointCounts&, const Ints&, const Ints&, const Sizes&, const Sizes&,
+                    const std::optional<IntTable>&>(),
+           nb::keep_alive<1, 2>(), nb::arg("counts"), array("child"), array("parent"), array("parent_start"),
+           array("table"), maybe("group"),
+           "table: for each parent, that of the child and the parents up to it. group (families, classes): classes "
+           "with\n"
+           "one number share their counts.")
+      .def("strengths", &py_strengths, array("grid"),
+           "For each parent of each family, the back-off strength of the grid with the best leave-one-out likelihood.")
+      .def("logs", &py_logs, array("strengths").none(),
+           "(log P(child | class, parents), offsets): the cells [parents in order][child] of one family after another, "
+           "a row\n"
+           "of classes each. With strengths each parent's estimate backs off to the one without it, else Laplace.")
+      .def("losses", &py_losses, array("codes"), array("y"), array("w").none(), array("strengths").none(),
+           maybe("step"), maybe("logs"),
+           "(most parents + 1, families): the leave-one-out log-loss of the network of the first families with at most "
+           "so\n"
+           "many parents each. With real columns step says of each column in order which of them it is (-1: the next\n"
+           "family), and logs (reals, most parents + 1, rows, classes) hold their log densities without the row.");
+  nb::class_<PyNetwork>(m, "Network", "The tables of a network, ready to score rows.")
+      .def(nb::init<const Sizes&, const Ints&, const Ints&, const Sizes&, const Matrix&, const std::optional<Ints>&,
+                    const std::optional<Sizes>&, const std::optional<Terms>&>(),
+           array("sizes"), array("child"), array("parent"), array("parent_start"), array("logs"), maybe("real_parent"),
+           maybe("real_start"), maybe("terms"),
+           "Parents come before their children; logs: as Families gives them. Real columns are normal given their "
+           "parents'\n"
+           "cell; terms (cells, 3, classes): mean, sqrt(1 / (2 variance)), log of the norm.")
+      .def("scores", &PyNetwork::scores, array("codes"), maybe("values"),
+           "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. "
+           "values: of\n"
+           "real columns, (columns, rows), NaN missing.");
+  m.def("real_scores", &py_real_scores, array("codes"), array("sizes"), array("real_parent"), array("real_start"),
+        array("terms"), array("values"),
+        "(rows, classes): the sum of the log densities of real columns, see Network; a value with a missing parent\n"
         "is left out.");
-  m.def(
-      "family_losses", &py_losses, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
-      nb::arg("w").noconvert().none(), nb::arg("class_weight").noconvert(), TB_COUNTED,
-      nb::arg("strengths").noconvert().none(), nb::arg("step").noconvert().none() = nb::none(),
-      nb::arg("logs").noconvert().none() = nb::none(),
-      "(most parents + 1, families): the leave-one-out log-loss of the network of the first families with at most so\n"
-      "many parents each. With real columns step says of each column in order which of them it is (-1: the next\n"
-      "family), and logs (reals, most parents + 1, rows, classes) hold their log densities without the row.");
-#undef TB_COUNTED
 }
 
 }  // namespace tb::bind

@@ -39,6 +39,7 @@ NB_MODULE(_core, m) {
   tb::bind::bind_row(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
+  tb::bind::bind_joint_counts(m);
   tb::bind::bind_families(m);
   tb::bind::bind_averaged(m);
   tb::bind::bind_left_out(m);

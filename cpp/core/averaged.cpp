@@ -56,6 +56,42 @@ void AveragedCounts::check() {
   }
 }
 
+void AveragedCounts::compile() {
+  constexpr std::size_t most = std::size_t{1} << 18;
+  const std::size_t sets = choose(d(), order), each = order * d();
+  if (order > d() || sets > most / each) return;
+  known.assign(sets * each, Family{});
+  seen.assign(strength ? 0 : sets, 0.0);
+  std::vector<std::int32_t> set(order);
+  std::iota(set.begin(), set.end(), 0);
+  std::size_t i = 0;
+  do {
+    std::vector<std::int32_t> ranked = set;
+    if (strength) by_rank(ranked.data(), order);
+    fill_families(ranked.data(), known.data() + i * each);
+    if (!strength) seen[i] = seen_of(set.data());
+    ++i;
+  } while (next_set(set, d()));
+}
+
+void AveragedCounts::fill_families(const std::int32_t* ranked, Family* out) const {
+  for (std::size_t l = strength ? 1 : order; l <= order; ++l) {
+    for (std::size_t k = 0; k < d(); ++k) out[(l - 1) * d() + k] = family(ranked, l, k);
+  }
+}
+
+double AveragedCounts::seen_of(const std::int32_t* set) const {
+  std::size_t cells = 1;
+  for (std::size_t i = 0; i < order; ++i) cells *= size(static_cast<std::size_t>(set[i]));
+  double sum = 0.0;
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    double here = 0.0;
+    for (std::size_t c = 0; c < classes; ++c) here += n(c, set, order, cell);
+    sum += here;
+  }
+  return sum;
+}
+
 std::size_t AveragedCounts::table(const std::int32_t* column, std::size_t m) const {
   std::size_t t = start[m], from = 0;
   for (std::size_t i = 0; i < m; ++i) {

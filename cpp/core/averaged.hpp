@@ -34,9 +34,19 @@ struct AveragedCounts {
   // Set by check():
   std::vector<std::size_t> first;  // the first level of each column; then all levels
   std::vector<std::size_t> start;  // the first table of m columns
+  // Set by compile(), if it was called and they are not too many:
+  std::vector<Family> known = {};  // (sets of parents, order, d): see AveragedCell::parents
+  std::vector<double> seen = {};   // (sets of parents), with Laplace: n(S)
 
   // Throws std::invalid_argument unless tables are all sets of 2 .. order + 1 columns, in lexicographic order.
   void check();
+  // For many calls with few rows: what depends on the set of parents alone is computed once, here.
+  void compile();
+  // The families of all children beside the first, the first two, … of these parents, (order, d); those that are not
+  // read are left as they are. ranked: the parents in the order of their ranks (with Laplace, ascending).
+  void fill_families(const std::int32_t* ranked, Family* out) const;
+  // n(S): the weight of the rows that have all these columns.
+  double seen_of(const std::int32_t* set) const;
   // Columns in the order in which they serve as parents.
   void by_rank(std::int32_t* column, std::size_t m) const;
 

@@ -13,7 +13,8 @@ AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, Removed remo
       removed_(removed),
       table_((m.all_levels() + 1) * lanes_),
       root_((m.all_levels() + 1) * lanes_),
-      family_(m.order * m.d()) {
+      family_(m.order * m.d()),
+      families_(family_.data()) {
   const std::size_t V = m.all_levels();
   for (std::size_t c = 0; c < lanes_; ++c) {
     const double* n = m.single + (c0 + (c < classes_ ? c : 0)) * V;
@@ -30,22 +31,17 @@ AveragedCell::AveragedCell(const AveragedCounts& m, std::size_t c0, Removed remo
   std::copy(root_.data(), root_.data() + length(), table_.data());
 }
 
-void AveragedCell::parents(const std::int32_t* set) {
+void AveragedCell::parents(const std::int32_t* set, std::size_t which) {
   std::copy(set, set + m_.order, set_);
   std::copy(set, set + m_.order, ranked_);
   if (m_.strength) m_.by_rank(ranked_, m_.order);
-  for (std::size_t l = m_.strength ? 1 : m_.order; l <= m_.order; ++l) {
-    for (std::size_t k = 0; k < m_.d(); ++k) family_[(l - 1) * m_.d() + k] = m_.family(ranked_, l, k);
-  }
+  const bool compiled = which != kAnySet && !m_.known.empty();
+  if (!compiled) m_.fill_families(ranked_, family_.data());
+  families_ = compiled ? m_.known.data() + which * family_.size() : family_.data();
   if (m_.strength) return;
   cells_even_ = 1.0;
-  std::size_t cells = 1;
-  for (std::size_t i = 0; i < m_.order; ++i) {
-    cells_even_ *= m_.levels[set[i]];
-    cells *= m_.size(static_cast<std::size_t>(set[i]));
-  }
-  seen_ = 0.0;
-  for (std::size_t cell = 0; cell < cells; ++cell) seen_ += total(cell);
+  for (std::size_t i = 0; i < m_.order; ++i) cells_even_ *= m_.levels[set[i]];
+  seen_ = compiled ? m_.seen[which] : m_.seen_of(set);
 }
 
 double AveragedCell::total(std::size_t cell) const {
@@ -90,9 +86,9 @@ void AveragedCell::fill(std::size_t cell) {
   const std::size_t item = m_.whole ? sizeof(std::uint32_t) : sizeof(double), cells = m_.tables.cells();
   const char* joint = static_cast<const char*>(m_.joint) + c0_ * cells * item;
   for (std::size_t l = m_.strength ? 1 : m_.order; l <= m_.order; ++l) {
-    TB_CALL(fill_cell, {joint, m_.whole, cells, classes_, lanes_, m_.d(), family_.data() + (l - 1) * m_.d(),
-                        m_.first.data(), value, l, m_.levels, m_.alpha,
-                        m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr, removed_.own, table_.data()});
+    TB_CALL(fill_cell,
+            {joint, m_.whole, cells, classes_, lanes_, m_.d(), families_ + (l - 1) * m_.d(), m_.first.data(), value, l,
+             m_.levels, m_.alpha, m_.strength ? m_.strength + (l - 1) * m_.d() : nullptr, removed_.own, table_.data()});
     if (m_.strength && l < m_.order) include_parent(l);
   }
   for (std::size_t i = 0; i < m_.order; ++i) {

@@ -45,11 +45,12 @@ struct Scaled {
 
 class AveragedCell {
  public:
+  static constexpr std::size_t kAnySet = ~std::size_t{0};
   // Classes from c0 on. removed: taken from every count before use (never below 0).
   AveragedCell(const AveragedCounts& m, std::size_t c0, Removed removed = {});
 
-  // The parents, ascending, as many as the order.
-  void parents(const std::int32_t* set);
+  // The parents, ascending, as many as the order; which of all sets in lexicographic order they are.
+  void parents(const std::int32_t* set, std::size_t which = kAnySet);
   // The table of this cell of the parents.
   void fill(std::size_t cell);
   // n(s) over all classes, nothing removed.
@@ -66,7 +67,7 @@ class AveragedCell {
   // Q(s | c), with Laplace P(c, s): without the division by P(c), see log_scale.
   const Scaled* start() const { return start_; }
   // Where the counts of child k beside all parents lie.
-  const Family& family(std::size_t k) const { return family_[(m_.order - 1) * m_.d() + k]; }
+  const Family& family(std::size_t k) const { return families_[(m_.order - 1) * m_.d() + k]; }
   // What is to be added to the logarithm of class c's scores: -log P(c) with Laplace, otherwise 0.
   double log_scale(std::size_t c) const;
 
@@ -79,6 +80,7 @@ class AveragedCell {
   AlignedArray table_, root_;
   Scaled start_[8];
   std::vector<Family> family_;  // (order, d): beside the first, the first two, ... parents
+  const Family* families_;      // the same, or what was compiled
   std::int32_t set_[kMostParents], ranked_[kMostParents];
   double cells_even_ = 1.0;  // prod N_j
   double seen_ = 0.0;        // n(S)

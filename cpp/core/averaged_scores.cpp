@@ -30,7 +30,7 @@ class ScoreBlock {
       std::vector<std::int32_t> set(m_.order);
       std::iota(set.begin(), set.end(), 0);
       for (std::size_t i = 0; m_.order <= m_.d() && (i == 0 || next_set(set, m_.d())); ++i) {
-        if (weight[i] > 0.0) add(cell, set.data(), weight[i], min_count);
+        if (weight[i] > 0.0) add(cell, set.data(), i, weight[i], min_count);
       }
       naive(cell);
       write(cell, c0, out + begin * m_.classes);
@@ -47,13 +47,13 @@ class ScoreBlock {
     std::fill(weight_.begin(), weight_.end(), 0.0);
   }
 
-  void add(AveragedCell& cell, const std::int32_t* set, double weight, double min_count) {
+  void add(AveragedCell& cell, const std::int32_t* set, std::size_t which, double weight, double min_count) {
     std::size_t cells = 1;
     for (std::size_t i = 0; i < m_.order; ++i) cells *= m_.size(static_cast<std::size_t>(set[i]));
     rows_.keys(set, m_.order);
     const auto& groups = rows_.groups(cells);
     if (groups.empty()) return;
-    cell.parents(set);
+    cell.parents(set, which);
     alignas(64) double start[16];
     for (const AveragedRows::Group& g : groups) {
       if (!(less(cell.total(g.key), removed_.all) >= min_count)) continue;

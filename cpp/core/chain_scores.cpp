@@ -4,49 +4,139 @@
 namespace tb {
 namespace {
 
-// The cells of some rows in the estimates of one chain. Where a parent is missing, the rung before it stands in.
-template <class T>
-struct Cells {
-  const Readers<T>& read;
-  std::size_t parents, bins;
-  std::vector<std::uint32_t> cell, child, last, old;
+constexpr std::size_t kWindow = 32;  // chains whose estimates are fetched before they are added, for few rows
 
-  Cells(const Chains& chains, std::size_t i, const Readers<T>& reader, const T* codes, std::size_t n, std::size_t first,
-        std::size_t rows)
-      : read(reader),
-        parents(chains.parents(i)),
-        bins(chains.bins(i)),
-        cell(rows),
-        child(rows, 0),
-        last(rows, kNoCell) {
-    if (chains.child[i] >= 0) read.step(parents, codes, n, first, child.data(), rows);
-  }
-  // each(l): cell holds where the rows are in rung l
+// The cells of some rows in the estimates of one chain after another. Where a parent is missing, the rung before it
+// stands in.
+template <class T>
+class Cells {
+ public:
+  Cells(const T* codes, std::size_t n, std::size_t first, std::size_t rows)
+      : codes_(codes), n_(n), first_(first), child_(rows), last_(rows), context_(rows), old_(rows) {}
+
+  std::size_t rows() const { return child_.size(); }
+
+  // each(l): cell holds where the rows are in rung l, for every l that it wants
   template <class Each>
-  void climb(const T* codes, std::size_t n, std::size_t first, Each&& each) {
+  void climb(const Chains& chains, std::size_t i, std::uint32_t* cell, Each&& each) {
+    const ChainViews read(chains, i);
+    const std::size_t parents = chains.parents(i), bins = chains.bins(i);
+    std::fill(child_.begin(), child_.end(), 0);
+    if (chains.child[i] >= 0) read.step(parents, codes_, n_, first_, child_.data(), rows());
+    std::fill(last_.begin(), last_.end(), kNoCell);
+    std::fill(context_.begin(), context_.end(), 0);
     std::size_t passed = 0, contexts = 1;
-    std::vector<std::uint32_t> context(cell.size(), 0);
     for (std::size_t l = 0; l <= parents; ++l) {
       if (l > 0) {
-        old = context;
-        if (read.step(l - 1, codes, n, first, context.data(), cell.size())) {
-          for (std::size_t r = 0; r < cell.size(); ++r) {
-            if (context[r] == kNoCell && old[r] != kNoCell)
-              last[r] = static_cast<std::uint32_t>(passed + old[r] * bins);
+        old_ = context_;
+        if (read.step(l - 1, codes_, n_, first_, context_.data(), rows())) {
+          for (std::size_t r = 0; r < rows(); ++r) {
+            if (context_[r] == kNoCell && old_[r] != kNoCell)
+              last_[r] = static_cast<std::uint32_t>(passed + old_[r] * bins);
           }
         }
         passed += contexts * bins;
-        contexts *= read.bins[l - 1];
+        contexts *= read.bins(l - 1);
       }
       if (!each.wants(l, parents)) continue;
-      for (std::size_t r = 0; r < cell.size(); ++r) {
+      for (std::size_t r = 0; r < rows(); ++r) {
         const std::uint32_t at =
-            context[r] == kNoCell ? last[r] : static_cast<std::uint32_t>(passed + context[r] * bins);
-        cell[r] = child[r] == kNoCell ? kNoCell : at + child[r];
+            context_[r] == kNoCell ? last_[r] : static_cast<std::uint32_t>(passed + context_[r] * bins);
+        cell[r] = child_[r] == kNoCell ? kNoCell : at + child_[r];
       }
       each(l);
     }
   }
+
+ private:
+  const T* codes_;
+  std::size_t n_, first_;
+  std::vector<std::uint32_t> child_, last_, context_, old_;
+};
+
+// Rung with all parents, and nothing is done there.
+struct Last {
+  static bool wants(std::size_t l, std::size_t k) { return l == k; }
+  void operator()(std::size_t) const {}
+};
+
+template <class Log>
+class Adder {
+ public:
+  Adder(const Chains& chains, const Log* logs, std::size_t classes, const Planes& planes, std::size_t n, double* out)
+      : chains_(chains), logs_(logs), K_(classes), planes_(planes), n_(n), out_(out) {}
+
+  template <class T>
+  void add(const T* codes, std::size_t first, std::size_t rows) const {
+    Cells<T> cells(codes, n_, first, rows);
+    const std::size_t window = rows < kFew ? kWindow : 1;
+    std::vector<std::uint32_t> cell(window * rows);
+    for (std::size_t from = 0; from < chains_.count; from += window) {
+      const std::size_t to = std::min(from + window, chains_.count);
+      for (std::size_t i = from; i < to; ++i) {
+        std::uint32_t* own = cell.data() + (i - from) * rows;
+        if (planes_.of[i] < 0) continue;
+        cells.climb(chains_, i, own, Last{});
+        if (window > 1) fetch(i, own, rows);
+      }
+      for (std::size_t i = from; i < to; ++i) {
+        std::uint32_t* own = cell.data() + (i - from) * rows;
+        if (planes_.of[i] >= 0)
+          add_rung(i, own, first, rows, static_cast<std::size_t>(planes_.of[i]), planes_.scale[i]);
+        else
+          add_steps(cells, i, own, first);
+      }
+    }
+  }
+
+ private:
+  const Log* logs(std::size_t i) const { return logs_ + chains_.rungs[i] * K_; }
+
+  void fetch(std::size_t i, const std::uint32_t* cell, std::size_t rows) const {
+    const Log* from = logs(i);
+    for (std::size_t r = 0; r < rows; ++r) {
+      if (cell[r] != kNoCell) __builtin_prefetch(from + cell[r] * K_);
+    }
+  }
+
+  void add_rung(std::size_t i, const std::uint32_t* cell, std::size_t first, std::size_t rows, std::size_t plane,
+                double scale) const {
+    const Log* from = logs(i);
+    double* to = out_ + (plane * n_ + first) * K_;
+    if constexpr (sizeof(Log) == 4) {
+      TB_CALL(add_cells, from, cell, rows, K_, scale, to);
+    } else {
+      for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t c = 0; c < K_ && cell[r] != kNoCell; ++c) to[r * K_ + c] += scale * from[cell[r] * K_ + c];
+      }
+    }
+  }
+
+  // log P_l − log P_{l−1} to the plane of each parent's column, and P_0 to the last plane
+  template <class T>
+  void add_steps(Cells<T>& cells, std::size_t i, std::uint32_t* cell, std::size_t first) const {
+    struct Steps {
+      const Adder& adder;
+      std::size_t i;
+      const std::uint32_t* cell;
+      std::size_t first, rows;
+      ChainViews read;
+      static bool wants(std::size_t, std::size_t) { return true; }
+      void operator()(std::size_t l) const {
+        const double scale = adder.planes_.scale[i];
+        adder.add_rung(i, cell, first, rows, l == 0 ? adder.planes_.count - 1 : read.column(l - 1), scale);
+        if (l < adder.chains_.parents(i)) adder.add_rung(i, cell, first, rows, read.column(l), -scale);
+      }
+    };
+    cells.climb(chains_, i, cell, Steps{*this, i, cell, first, cells.rows(), ChainViews(chains_, i)});
+  }
+
+  const Chains& chains_;
+  const Log* logs_;
+  std::size_t K_;
+  const Planes& planes_;
+  std::size_t n_;
+  double* out_;
 };
 
 }  // namespace
@@ -54,48 +144,10 @@ struct Cells {
 template <class T, class Log>
 void add_chains(const Chains& chains, const Log* logs, std::size_t classes, const T* codes, std::size_t n,
                 const Planes& planes, double* out) {
-  std::vector<Readers<T>> readers;
-  for (std::size_t i = 0; i < chains.count; ++i) readers.emplace_back(chains, i);
+  const Adder<Log> adder(chains, logs, classes, planes, n, out);
   parallel_for((n + kSpan - 1) / kSpan, [&](std::size_t block, int) {
-    const std::size_t first = block * kSpan, some = std::min(kSpan, n - first);
-    for (std::size_t i = 0; i < chains.count; ++i) {
-      Cells<T> cells(chains, i, readers[i], codes, n, first, some);
-      const auto add = [&](std::size_t plane, double scale) {
-        const Log* from = logs + chains.rungs[i] * classes;
-        double* to = out + (plane * n + first) * classes;
-        if constexpr (sizeof(Log) == 4) {
-          TB_CALL(add_cells, from, cells.cell.data(), some, classes, scale, to);
-        } else {
-          for (std::size_t r = 0; r < some; ++r) {
-            for (std::size_t c = 0; c < classes && cells.cell[r] != kNoCell; ++c)
-              to[r * classes + c] += scale * from[cells.cell[r] * classes + c];
-          }
-        }
-      };
-      struct Whole {
-        decltype(add)& to;
-        std::size_t plane;
-        double scale;
-        static bool wants(std::size_t l, std::size_t k) { return l == k; }
-        void operator()(std::size_t) const { to(plane, scale); }
-      };
-      struct Steps {  // log P_l − log P_{l−1}
-        decltype(add)& to;
-        const std::size_t* column;
-        std::size_t parents, rest;
-        double scale;
-        static bool wants(std::size_t, std::size_t) { return true; }
-        void operator()(std::size_t l) const {
-          to(l == 0 ? rest : column[l - 1], scale);
-          if (l < parents) to(column[l], -scale);
-        }
-      };
-      if (planes.of[i] >= 0)
-        cells.climb(codes, n, first, Whole{add, static_cast<std::size_t>(planes.of[i]), planes.scale[i]});
-      else
-        cells.climb(codes, n, first,
-                    Steps{add, readers[i].column.data(), cells.parents, planes.count - 1, planes.scale[i]});
-    }
+    const std::size_t first = block * kSpan;
+    adder.add(codes, first, std::min(kSpan, n - first));
   });
 }
 

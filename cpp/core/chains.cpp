@@ -136,7 +136,7 @@ class Learner {
   // The contexts of every row on every rung, its child, and what it has in the counts: nothing, if a parent is missing.
   template <class T>
   void read_rows(std::size_t i, const Rows<T>& rows) {
-    const Readers<T> read(chains_, i);
+    const ChainViews read(chains_, i);
     child_.assign(rows.n, 0);
     if (of_child_) read.step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
     context_.assign((parents_ + 1) * rows.n, 0);
@@ -250,13 +250,13 @@ Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std:
 template <class T, class Count>
 void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes, Count* counts) {
   parallel_for(chains.count, [&](std::size_t i, int) {
-    const Readers<T> read(chains, i);
+    const ChainViews read(chains, i);
     Count* to = counts + chains.counts[i] * classes;
     std::vector<std::uint32_t> cell(kSpan);
     for (std::size_t first = 0; first < rows.n; first += kSpan) {
       const std::size_t some = std::min(kSpan, rows.n - first);
       std::fill_n(cell.begin(), some, 0u);
-      for (std::size_t l = 0; l < read.reader.size(); ++l) read.step(l, rows.codes, rows.n, first, cell.data(), some);
+      for (std::size_t l = 0; l < read.count(); ++l) read.step(l, rows.codes, rows.n, first, cell.data(), some);
       const std::int32_t* y = rows.y + first;
       for (std::size_t r = 0; r < some; ++r) {
         if (cell[r] == kNoCell || y[r] < 0) continue;

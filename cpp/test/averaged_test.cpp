@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/averaged_terms.hpp"
 #include "test/check.hpp"
 
 namespace {
@@ -161,6 +162,50 @@ TEST(averaged_scores_of_higher_orders_are_those_of_single_rows) {
         averaged_scores(m, {row.data(), 2, 1}, weight.data(), 1.0, {}, one.data());
         for (std::size_t c = 0; c < s.K; ++c) CHECK(one[c] == all[r * s.K + c]);
       }
+    }
+  }
+}
+
+TEST(averaged_scores_are_the_same_when_compiled) {
+  for (const std::size_t order : {1, 2, 3}) {
+    const Sample s(40, 6, 3, order);
+    const std::vector<double> weight(choose(s.d, order), 1.0);
+    for (const bool backoff : {false, true}) {
+      AveragedCounts m = s.counts(backoff);
+      std::vector<double> plain(s.n * s.K), compiled(s.n * s.K);
+      averaged_scores(m, s.packed(), weight.data(), 1.0, {}, plain.data());
+      m.compile();
+      CHECK(m.known.size() == weight.size() * order * s.d);
+      averaged_scores(m, s.packed(), weight.data(), 1.0, {}, compiled.data());
+      CHECK(plain == compiled);
+    }
+  }
+}
+
+TEST(averaged_terms_sum_to_the_scores_of_each_network) {
+  for (const std::size_t order : {1, 2, 3}) {
+    const Sample s(1100, 5, 9, order);  // more rows than a block, more classes than lanes
+    for (const bool backoff : {false, true}) {
+      const AveragedCounts m = s.counts(backoff);
+      std::vector<std::int32_t> set(order);
+      std::iota(set.begin(), set.end(), 0);
+      std::size_t which = 0;
+      do {
+        std::vector<double> weight(choose(s.d, order), 0.0), scores(s.n * s.K), terms(s.n * s.d * s.K);
+        weight[which++] = 1.0;
+        averaged_scores(m, s.packed(), weight.data(), 0.0, {}, scores.data());
+        averaged_terms(m, s.packed(), set.data(), terms.data());
+        for (std::size_t r = 0; r < s.n; r += 13) {
+          bool here = true;
+          for (const std::int32_t j : set)
+            here = here && s.code[static_cast<std::size_t>(j) * s.n + r] != kNoCode<std::uint16_t>;
+          for (std::size_t c = 0; c < s.K; ++c) {
+            double sum = 0.0;
+            for (std::size_t k = 0; k < s.d; ++k) sum += terms[(r * s.d + k) * s.K + c];
+            CHECK_NEAR(sum, here ? scores[r * s.K + c] : 0.0, 1e-11);
+          }
+        }
+      } while (next_set(set, s.d));
     }
   }
 }

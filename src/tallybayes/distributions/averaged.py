@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Params, Stats
+from tallybayes.distributions.base import Array, Context
 from tallybayes.distributions.categorical import split
+from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals, information
 from tallybayes.distributions.family_left_out import without_lone_levels
-from tallybayes.distributions.joint import GRID, Joint, information, packed
+from tallybayes.distributions.joint import GRID, fields_of
 from tallybayes.distributions.network import draw_families, draw_real, families
 from tallybayes.distributions.reals import (
     Moments,
@@ -27,16 +28,56 @@ from tallybayes.distributions.reals import (
     terms,
     whole_of,
 )
+from tallybayes.distributions.tables import Tables
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, is_number
 
 Floats = NDArray[np.float64]
 MOST_SETS = 64  # whose cells choose the strength of back-off of real columns
 SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
+OneSet = Callable[[int, tuple[int, ...], Array, Floats], Floats]  # see _averaged
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedReals(Reals):
+    """strengths: of back-off to no parent, to one, …, None with Laplace; terms: of the real columns without parents and
+    then beside each set of them, as the kernels read them."""
+
+    strengths: list[Floats] | None
+    terms: list[Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedParams(JointParams):
+    """n: how many parents there are, 0 where no column is left to be one. W: the weight of each set of them; rank: of
+    two parents the one with the smaller rank is backed off from last; strengths: of back-off, (n, columns), None with
+    Laplace. follows: [a, b], level a (of all columns' levels) is there in every row with level b; None if nobody asks.
+    """
+
+    reals: AveragedReals | None
+    tables: Tables
+    alpha: float
+    n: int
+    W: Floats
+    rank: NDArray[np.int32]
+    strengths: Floats | None
+    follows: NDArray[np.bool_] | None
+
+    @cached_property
+    def networks(self) -> _core.Averaged:
+        """The counts as the kernels read them, checked once; there are n > 0 parents."""
+        return _core.Averaged(self.counts(self.tables, self.alpha), self.n, self.rank, self.strengths)
+
+    @cached_property
+    def naive(self) -> _core.Network:
+        """Without parents."""
+        d = len(self.sizes)
+        none = np.empty(0, dtype=np.int32), np.zeros(d + 1, dtype=np.int64)
+        return _core.Network(self.sizes, np.arange(d, dtype=np.int32), *none, self.log)
 
 
 @dataclass(frozen=True)
-class AveragedNetwork(Joint):
+class AveragedNetwork(CountedSets[AveragedParams]):
     """P(x | c) = Σ_S W_S P(x_S | c) Π_{j ∉ S} P(x_j | c, x_S) / Σ_S W_S
 
     over the sets S of n columns whose values together were met at least min_count times; naive Bayes where there is
@@ -59,63 +100,64 @@ class AveragedNetwork(Joint):
         if self.weighting not in (None, "information"):
             raise OptionError(f"weighting must be None or 'information'; got {self.weighting!r}.")
 
-    def check(self, s: Stats, context: Context) -> None:
+    def check(self, s: JointSums, context: Context) -> None:
         super().check(s, context)
         if self.n not in (1, 2, 3) or self.order != min(self.n + 1, most_together(context.d, self.reals)):
             raise ValueError(f"n = {self.n} parents do not go with sets of {self.order} columns")
         if not is_number(self.min_count) or self.min_count <= 0:
             raise ValueError("'min_count' is not a number above 0")
 
-    def estimate(self, s: Stats, context: Context) -> Params:
-        return self._estimate(s, context, {})
+    def estimate(self, s: JointSums, context: Context) -> AveragedParams:
+        return self._estimate(s, context, None)
 
-    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
+    def estimate_again(self, s: JointSums, context: Context, p: AveragedParams) -> AveragedParams:
         """The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
         stay."""
-        names = ("W", "rank", "strengths", "follows", "real_strengths")
-        return self._estimate(s, context, {key: p[key] for key in names if key in p})
+        return self._estimate(s, context, p)
 
-    def _estimate(self, s: Stats, context: Context, kept: Params) -> Params:
-        p = self.base(s, context)
-        d = len(p["sizes"])
+    def _estimate(self, s: JointSums, context: Context, kept: AveragedParams | None) -> AveragedParams:
+        base = self.base(s, context)
+        d = len(base.sizes)
         t = self.tables(d)
-        p.update(columns=t.columns, starts=t.starts, n=min(self.n, d if self.reals else d - 1))
-        if p["n"] == 0:
-            if self.reals:
-                self._estimate_reals(p, kept)
+        p = AveragedParams(
+            **{**fields_of(base), "reals": None}, tables=t, alpha=float(self.alpha),
+            n=min(self.n, d if self.reals else d - 1), W=np.ones(1), rank=np.arange(d, dtype=np.int32), strengths=None,
+            follows=None,
+        )  # fmt: skip
+        if kept is not None:
+            p = replace(p, W=kept.W, rank=kept.rank, strengths=kept.strengths, follows=kept.follows)
+        elif p.n > 0:
+            p = self._chosen(p)
+        if base.reals is None:
             return p
-        p["W"] = kept["W"] if kept else self._weights(p)
-        p["rank"], p["strengths"] = np.arange(d, dtype=np.int32), None
-        if kept:
-            p["rank"], p["strengths"] = kept["rank"], kept["strengths"]
-        elif self.smoothing == "backoff":
-            _, single = information(t, p)
-            p["rank"] = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
-            p["strengths"] = _core.averaged_strengths(
-                **_counted(p), order=p["n"], alpha=float(self.alpha), rank=p["rank"], grid=GRID
-            )
-        if self.subsumption:
-            p["follows"] = kept["follows"] if kept else self._implications(p)
-        if self.reals:
-            self._estimate_reals(p, kept)
-        return p
+        return replace(p, reals=self._reals(p, base.reals, None if kept is None else kept.reals))
 
-    def _sets(self, p: Params, n: int) -> list[tuple[int, ...]]:
+    def _chosen(self, p: AveragedParams) -> AveragedParams:
+        """The weights of the networks, the order of parents, the strengths of back-off, and what follows from what."""
+        p = replace(p, W=self._weights(p))
+        if self.smoothing == "backoff":
+            _, single = information(self.tables(len(p.sizes)), p)
+            rank = np.argsort(np.argsort(-single, kind="stable"), kind="stable").astype(np.int32)
+            p = replace(p, rank=rank)
+            p = replace(p, strengths=p.networks.strengths(GRID))
+        return replace(p, follows=self._implications(p)) if self.subsumption else p
+
+    def _sets(self, p: AveragedParams, n: int) -> list[tuple[int, ...]]:
         """The sets of n parents, each in the order in which they are backed off from."""
-        found = combinations(range(len(p["sizes"])), n) if n else ()
-        return [tuple(sorted(s, key=lambda j: int(p["rank"][j]))) for s in found]
+        found = combinations(range(len(p.sizes)), n) if n else ()
+        return [tuple(sorted(s, key=lambda j: int(p.rank[j]))) for s in found]
 
-    def _estimate_reals(self, p: Params, kept: Params) -> None:
-        """real_terms: without parents, and then of each set of them."""
-        moments, strengths = self.real_tables(p["moments"]), kept.get("real_strengths")
-        if self.smoothing == "backoff" and not kept:
-            strengths = self._real_strengths(p, moments)
-        p["real_strengths"] = strengths
-        p["real_terms"] = [_real_terms(moments.all_chain(s), strengths) for s in [(), *self._sets(p, p["n"])]]
+    def _reals(self, p: AveragedParams, plain: Reals, kept: AveragedReals | None) -> AveragedReals:
+        if kept is not None:
+            strengths = kept.strengths
+        else:
+            strengths = self._real_strengths(p, plain.tables) if self.smoothing == "backoff" else None
+        found = [_real_terms(plain.tables.all_chain(s), strengths) for s in [(), *self._sets(p, p.n)]]
+        return AveragedReals(plain.tables, plain.mean, plain.var, strengths, found)
 
-    def _real_strengths(self, p: Params, moments: RealTables) -> list[Floats]:
+    def _real_strengths(self, p: AveragedParams, moments: RealTables) -> list[Floats]:
         out: list[Floats] = []
-        for depth in range(1, p["n"] + 1):
+        for depth in range(1, p.n + 1):
             sets = self._sets(p, depth)
             some = [sets[i * len(sets) // MOST_SETS] for i in range(MOST_SETS)] if len(sets) > MOST_SETS else sets
             chains = [moments.all_chain(s) for s in some]
@@ -123,170 +165,222 @@ class AveragedNetwork(Joint):
             out.append(best_strengths([(c[-1], one_less(c, whole, out)) for c in chains], GRID))
         return out
 
-    def _weights(self, p: Params) -> Floats:
+    def _weights(self, p: AveragedParams) -> Floats:
         sets = _subsets(p)
         if self.weighting is None:
             return np.ones(len(sets))
         found = np.array([_shared_with_class(b) for b in self._blocks(p, sets)])
         return found if found.any() else np.ones(len(sets))
 
-    def _blocks(self, p: Params, sets: Sequence[tuple[int, ...]]) -> list[Array]:
+    def _blocks(self, p: AveragedParams, sets: Sequence[tuple[int, ...]]) -> list[Array]:
         """(classes, cells): the counts of each set of parents."""
-        if p["n"] == 1:
-            return split(p["single"], p["sizes"])
-        index, offsets = self.tables(len(p["sizes"])).index(), _offsets(p)
-        return [p["joint"][:, slice(*offsets[index[s]])] for s in sets]
+        if p.n == 1:
+            return split(p.single, p.sizes)
+        index, offsets = self.tables(len(p.sizes)).index(), _offsets(p)
+        return [p.joint[:, slice(*offsets[index[s]])] for s in sets]
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def scores(self, codes: Array, p: AveragedParams, values: Array | None = None) -> Array:
+        if p.follows is not None:
+            codes = without_subsumed(codes, p.sizes, p.follows)
+        return self._joint_of(codes, values, p)
+
+    def _joint_of(self, codes: Array, values: Floats | None, p: AveragedParams) -> Floats:
+        """The scores of codes without what follows from others."""
+        if values is not None and p.reals is not None:
+            return self._scores_with_reals(codes, values, p, p.reals)
+        if p.n == 0:
+            return p.naive.scores(codes)
+        return p.networks.scores(codes, p.W, float(self.min_count))
+
+    def terms(self, data: Data, p: AveragedParams, K: int) -> Floats:
+        """The log joint of an average is no sum over columns, but that of each network is. Each column has the mean of
+        its terms in all networks, weighted by their shares in the answer:
+
+            Σ_S r_S log P_S(x_j | …, c),   r_S = W_S P_S(x | c) / Σ W P(x | c)
+
+        The parents of a network share log P(x_S | c) (see averaged_terms.hpp); what the log of the mean has beyond the
+        mean of the logs is divided evenly among the columns that are there. So the order of columns does not matter.
+        """
         assert isinstance(data, Coded)
-        out, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
-        for span, codes, met in packed(data, p["sizes"], p["exist"]):
-            out[span] = self.scores(codes, p, self.real_values(data, span, len(p["sizes"])))
-            unseen |= met
-        scorer.added(out, np.flatnonzero(unseen).tolist())
+        d = len(p.sizes)
+        out = np.empty((data.n, d + self.reals, K))
+        for span, codes, _ in p.packed(data):
+            values = self.real_values(data, span, d)
+            if p.follows is not None:
+                codes = without_subsumed(codes, p.sizes, p.follows)
+            joint = self._joint_of(codes, values, p)
+            found = self._mean_terms(codes, values, p, joint)
+            there = codes != np.iinfo(codes.dtype).max
+            if values is not None:
+                there = np.concatenate([there, ~np.isnan(values)])
+            with np.errstate(invalid="ignore"):
+                rest = (joint - found.sum(axis=1)) / np.maximum(there.sum(axis=0), 1)[:, None]
+            out[span] = found + np.where(np.isfinite(rest), rest, 0.0)[:, None, :] * there.T[:, :, None]
+        return out
 
-    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:
-        if self.subsumption and p["n"]:
-            codes = without_subsumed(codes, p["sizes"], p["follows"])
-        if values is not None:
-            return self._scores_with_reals(codes, values, p)
-        if p["n"] == 0:
-            none = np.empty(0, dtype=np.int32), np.zeros(len(p["sizes"]) + 1, dtype=np.int64)
-            return _core.network_scores(codes, p["sizes"], p["child"], *none, p["log"])
-        return self._discrete_scores(codes, p, p["W"], float(self.min_count))
+    def _mean_terms(self, codes: Array, values: Floats | None, p: AveragedParams, joint: Floats) -> Floats:
+        """(rows, columns, classes): the weighted mean of the terms of all networks. Where all of them say that a row is
+        impossible in a class, their shares are their weights."""
+        total = np.zeros((codes.shape[1], len(p.sizes) + self.reals, p.K))
+        share = np.zeros((codes.shape[1], 1, p.K))
+        impossible = np.isneginf(joint)
+        for i, s, rows in self._networks_of(codes, p, float(self.min_count)):
+            own = self._terms_of(i, s, np.ascontiguousarray(codes[:, rows]), values, rows, p)
+            with np.errstate(invalid="ignore"):
+                r = np.where(impossible[rows], 0.0, own.sum(axis=1) - joint[rows])
+            r = (1.0 if i < 0 else p.W[i]) * np.exp(r)[:, None, :]
+            total[rows] += np.where(r > 0, own * r, 0.0)
+            share[rows] += r
+        return np.divide(total, share, out=total, where=share > 0)
+
+    def _terms_of(
+        self, i: int, s: tuple[int, ...], codes: Array, values: Floats | None, rows: Array, p: AveragedParams
+    ) -> Floats:
+        """(rows, columns, classes) of network i, whose parents are s; i < 0: naive Bayes."""
+        d = len(p.sizes)
+        own = self._naive_terms(codes, p) if p.n == 0 else p.networks.terms(codes, np.array(sorted(s), dtype=np.int32))
+        if values is None or p.reals is None:
+            return own
+        seen, cells = np.ascontiguousarray(values[:, rows]), len(p.reals.terms[1 + i]) // self.reals
+        out = np.concatenate([own, np.empty((len(rows), self.reals, p.K))], axis=1)
+        parent, start = np.array(s, dtype=np.int32), np.array([0, len(s)], dtype=np.int64)
+        for j in range(self.reals):
+            terms = p.reals.terms[1 + i][j * cells : (j + 1) * cells]
+            out[:, d + j] = _core.real_scores(codes, p.sizes, parent, start, terms, seen[j : j + 1])
+        return out
+
+    def _naive_terms(self, codes: Array, p: AveragedParams) -> Floats:
+        """log P(x_j | c) of each column, 0 for what is missing."""
+        out = np.zeros((codes.shape[1], len(p.sizes), p.K))
+        for j, logs in enumerate(split(p.log.T, p.sizes)):
+            here = np.flatnonzero(codes[j] != np.iinfo(codes.dtype).max)
+            out[here, j] = logs.T[codes[j][here].astype(np.intp)]
+        return out
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointSums, p: AveragedParams, context: Context
     ) -> Array:
         """A row takes itself out of the counts of its own class, and of n(s) over all classes; see averaged.hpp."""
-        if p["n"] == 0:
+        if p.n == 0:
             return super().left_out(data, y, unit, s, p, context)
         assert isinstance(data, Coded)
-        out = np.empty((data.n, p["K"]))
-        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+        out = np.empty((data.n, p.K))
+        for span, codes, _ in p.packed(data):
             codes = without_lone_levels(codes, p, unit[span], context)
-            if self.subsumption:
-                codes = without_subsumed(codes, p["sizes"], p["follows"])
-            values = self.real_values(data, span, len(p["sizes"]))
+            if p.follows is not None:
+                codes = without_subsumed(codes, p.sizes, p.follows)
+            values = self.real_values(data, span, len(p.sizes))
             for u in np.unique(unit[span]).tolist():
                 rows = np.flatnonzero(unit[span] == u)
                 some = np.ascontiguousarray(codes[:, rows])
-                if values is None:
-                    found = self._without(some, p, p["W"], float(self.min_count), y[span][rows], u)
+                if values is None or p.reals is None:
+                    found = self._without(some, p, p.W, float(self.min_count), y[span][rows], u)
                 else:
-                    found = self._without_with_reals(some, values[:, rows], p, y[span][rows], u)
+                    found = self._without_with_reals(some, values[:, rows], p, p.reals, y[span][rows], u)
                 out[span.start + rows] = found
         return out
 
     def _without(
-        self, codes: Array, p: Params, weights: Floats, min_count: float, y: NDArray[np.int32], u: float
+        self, codes: Array, p: AveragedParams, weights: Floats, min_count: float, y: NDArray[np.int32], u: float
     ) -> Array:
-        """_discrete_scores of rows of classes y without u of each."""
-        out = self._discrete_scores(codes, p, weights, min_count, 0.0, u)
-        own = self._discrete_scores(codes, p, weights, min_count, u, u)
+        """The scores of discrete columns of rows of classes y without u of each."""
+        out = p.networks.scores(codes, weights, min_count, 0.0, u)
+        own = p.networks.scores(codes, weights, min_count, u, u)
         rows = np.arange(len(y))
         out[rows, y] = own[rows, y]
         return out
 
-    def _discrete_scores(
-        self,
-        codes: Array,
-        p: Params,
-        weights: Floats,
-        min_count: float,
-        removed: float = 0.0,
-        removed_of_all: float = 0.0,
-    ) -> Array:
-        return _core.averaged_scores(
-            codes,
-            **_counted(p),
-            order=p["n"],
-            alpha=float(self.alpha),
-            strengths=p["strengths"],
-            rank=p["rank"],
-            weights=weights,
-            min_count=min_count,
-            removed=removed,
-            removed_of_all=removed_of_all,
-        )
-
-    def _scores_with_reals(self, codes: Array, values: Array, p: Params) -> Floats:
+    def _scores_with_reals(self, codes: Array, values: Floats, p: AveragedParams, reals: AveragedReals) -> Floats:
         """The network of each S by itself, and then their mean."""
-        real = self._real_scores(codes, values, p, (), p["real_terms"][0])
-        if p["n"] == 0:
+        real = self._real_scores(codes, values, p, (), reals.terms[0])
+        if p.n == 0:
             return real
 
         def one_set(i: int, s: tuple[int, ...], rows: Array, weights: Floats) -> Floats:
             only = np.ascontiguousarray(codes[:, rows])
-            found = self._discrete_scores(only, p, weights, 0.0)
+            found = p.networks.scores(only, weights, 0.0)
             if not s:
                 return np.asarray(found + real[rows])
             seen = np.ascontiguousarray(values[:, rows])
-            return np.asarray(found + self._real_scores(only, seen, p, s, p["real_terms"][1 + i]))
+            return np.asarray(found + self._real_scores(only, seen, p, s, reals.terms[1 + i]))
 
         return self._averaged(codes, p, float(self.min_count), one_set)
 
-    def _without_with_reals(self, codes: Array, values: Array, p: Params, y: NDArray[np.int32], u: float) -> Floats:
+    def _without_with_reals(
+        self, codes: Array, values: Floats, p: AveragedParams, reals: AveragedReals, y: NDArray[np.int32], u: float
+    ) -> Floats:
         """_scores_with_reals of rows of classes y without u of each."""
-        moments, unit = self.real_tables(p["moments"]), np.full(len(y), u)
+        unit = np.full(len(y), u)
 
         def one_set(i: int, s: tuple[int, ...], rows: Array, weights: Floats) -> Floats:  # noqa: ARG001
             only = np.ascontiguousarray(codes[:, rows])
             found = self._without(only, p, weights, 0.0, y[rows], u)
             for j in range(self.reals):
-                chain = [m[:, j] for m in moments.all_chain(s)]
-                a = None if p["real_strengths"] is None else [strength[j] for strength in p["real_strengths"]]
-                found += left_out_logs(chain, a, s, only, p["sizes"], values[j][rows], y[rows], unit[rows])[-1]
+                chain = [m[:, j] for m in reals.tables.all_chain(s)]
+                a = None if reals.strengths is None else [strength[j] for strength in reals.strengths]
+                found += left_out_logs(chain, a, s, only, p.sizes, values[j][rows], y[rows], unit[rows])[-1]
             return found
 
         return self._averaged(codes, p, float(self.min_count) + u, one_set)
 
-    def _averaged(self, codes: Array, p: Params, min_count: float, one_set: Any) -> Floats:
+    def _averaged(self, codes: Array, p: AveragedParams, min_count: float, one_set: OneSet) -> Floats:
         """The mean over the sets S of one_set(number of S, S in the order of back-off, rows, weights that are 1 for S
         alone); of naive Bayes, S = (), for rows with no set whose values were met at least min_count times."""
-        total, share = np.full((codes.shape[1], p["K"]), -np.inf), np.zeros((codes.shape[1], 1))
-        sets = _subsets(p)
-        weights = [b.sum(axis=0, dtype=np.float64) for b in self._blocks(p, sets)]
-        for i, (columns, s) in enumerate(zip(sets, self._sets(p, p["n"]), strict=True)):
-            if not p["W"][i] > 0:
+        total, share = np.full((codes.shape[1], p.K), -np.inf), np.zeros((codes.shape[1], 1))
+        for i, s, rows in self._networks_of(codes, p, min_count):
+            if i < 0:
+                share[rows] = 1.0
+                total[rows] = one_set(i, s, rows, np.zeros(len(p.W)))
                 continue
-            cell, here = cell_of(codes, p["sizes"], columns)
-            here &= weights[i][cell] >= min_count
-            rows = np.flatnonzero(here)
-            if len(rows):
-                one = one_set(i, s, rows, np.eye(1, len(p["W"]), i)[0]) + np.log(p["W"][i])
-                total[rows] = np.logaddexp(total[rows], one)
-                share[rows] += p["W"][i]
-        alone = np.flatnonzero(share[:, 0] == 0)
-        share[alone] = 1.0
+            one = one_set(i, s, rows, np.eye(1, len(p.W), i)[0]) + np.log(p.W[i])
+            total[rows] = np.logaddexp(total[rows], one)
+            share[rows] += p.W[i]
         total -= np.log(share)
-        if len(alone):
-            total[alone] = one_set(-1, (), alone, np.zeros(len(p["W"])))
         return total
 
-    def _real_scores(self, codes: Array, values: Array, p: Params, s: tuple[int, ...], found: Array) -> Floats:
+    def _networks_of(
+        self, codes: Array, p: AveragedParams, min_count: float
+    ) -> Iterator[tuple[int, tuple[int, ...], NDArray[np.intp]]]:
+        """The number of each set of parents, the set in the order of back-off, and the rows whose values of it were met
+        at least min_count times; last (−1, (), rows), naive Bayes, for those without any. Each only if it has rows."""
+        alone = np.ones(codes.shape[1], dtype=bool)
+        if p.n > 0:
+            sets = _subsets(p)
+            weights = [b.sum(axis=0, dtype=np.float64) for b in self._blocks(p, sets)]
+            for i, (columns, s) in enumerate(zip(sets, self._sets(p, p.n), strict=True)):
+                if not p.W[i] > 0:
+                    continue
+                cell, here = cell_of(codes, p.sizes, columns)
+                here &= weights[i][cell] >= min_count
+                if here.any():
+                    yield i, s, np.flatnonzero(here)
+                    alone &= ~here
+        if alone.any():
+            yield -1, (), np.flatnonzero(alone)
+
+    def _real_scores(self, codes: Array, values: Array, p: AveragedParams, s: tuple[int, ...], found: Array) -> Floats:
         parent = np.array(s * self.reals, dtype=np.int32)
         start = np.arange(self.reals + 1, dtype=np.int64) * len(s)
-        return _core.real_scores(codes, p["sizes"], parent, start, found, values)
+        return _core.real_scores(codes, p.sizes, parent, start, found, values)
 
-    def _implications(self, p: Params) -> NDArray[np.bool_]:
+    def _implications(self, p: AveragedParams) -> NDArray[np.bool_]:
         """[a, b]: level a (of all columns' levels) is there in every row with level b."""
-        V = int(p["sizes"].sum())
-        start = np.cumsum(p["sizes"]) - p["sizes"]
-        count = p["single"].sum(axis=0)
+        V = int(p.sizes.sum())
+        start = np.cumsum(p.sizes) - p.sizes
+        count = p.single.sum(axis=0)
         both = np.zeros((V, V))
-        offsets, index = _offsets(p), self.tables(len(p["sizes"])).index()
+        offsets, index = _offsets(p), self.tables(len(p.sizes)).index()
         for (i, j), t in ((s, t) for s, t in index.items() if len(s) == 2):
-            here = p["joint"][:, slice(*offsets[t])].sum(axis=0, dtype=np.float64)
-            block = here.reshape(int(p["sizes"][i]), int(p["sizes"][j]))
+            here = p.joint[:, slice(*offsets[t])].sum(axis=0, dtype=np.float64)
+            block = here.reshape(int(p.sizes[i]), int(p.sizes[j]))
             both[start[i] : start[i] + len(block), start[j] : start[j] + block.shape[1]] = block
         both += both.T
         return np.asarray((both == count[None, :]) & (count[None, :] >= SUBSUMED))
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        d = len(p["sizes"])
-        sets = [()] if p["n"] == 0 else _subsets(p)
-        share = np.ones(1) if p["n"] == 0 else p["W"] / p["W"].sum()
+    def sample(self, p: AveragedParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        d = len(p.sizes)
+        sets = [()] if p.n == 0 else _subsets(p)
+        share = np.ones(1) if p.n == 0 else p.W / p.W.sum()
         which = rng.choice(len(sets), size=len(y), p=share)
         out: list[Array] = [np.full(len(y), -1) for _ in range(d)] + [np.empty(len(y)) for _ in range(self.reals)]
         for s in np.unique(which).tolist():
@@ -295,32 +389,28 @@ class AveragedNetwork(Joint):
                 out[j][rows] = values
         return out
 
-    def _sample_one(self, p: Params, s: Any, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+    def _sample_one(
+        self, p: AveragedParams, s: tuple[int, ...], y: NDArray[np.int32], rng: np.random.Generator
+    ) -> list[Array]:
         """Rows of the network in which the columns s are the parents of all others."""
-        d = len(p["sizes"])
-        chain = sorted(s, key=lambda j: int(p["rank"][j])) if p["n"] else []
+        d = len(p.sizes)
+        chain = sorted(s, key=lambda j: int(p.rank[j])) if p.n else []
         parents = [tuple(chain[: chain.index(j)]) if j in chain else tuple(chain) for j in range(d)]
         f = families(parents)
         index = self.tables(d).index()
         table = np.array([index[key] for key in f.sets], dtype=np.int64)
         strengths = None
-        if p.get("strengths") is not None:
+        if p.strengths is not None:
             levels = [(level, int(j)) for j in f.child for level in range(len(parents[int(j)]))]
-            strengths = np.array([p["strengths"][level, j] for level, j in levels])
-        t = self.tables(d)
-        args = (p["single"], p["joint"], p["sizes"], t.columns, t.starts, f.child, f.parent, f.start, table, None)
-        logs, offsets = _core.family_logs(*args, p["N"], float(self.alpha), strengths)
+            strengths = np.array([p.strengths[level, j] for level, j in levels])
+        counts = p.counts(p.tables, p.alpha)
+        logs, offsets = _core.Families(counts, f.child, f.parent, f.start, table).logs(strengths)
         drawn = draw_families(f, logs, offsets, p, y, rng)
-        if self.reals:
-            moments = self.real_tables(p["moments"]).all_chain(chain)
-            mean, var = normals(moments, whole_of(moments[0]), p.get("real_strengths"))
-            drawn += [draw_real((mean[:, j], var[:, j]), p["sizes"], chain, drawn, y, rng) for j in range(self.reals)]
+        if p.reals is not None:
+            moments = p.reals.tables.all_chain(chain)
+            mean, var = normals(moments, whole_of(moments[0]), p.reals.strengths)
+            drawn += [draw_real((mean[:, j], var[:, j]), p.sizes, chain, drawn, y, rng) for j in range(self.reals)]
         return drawn
-
-
-def _counted(p: Params) -> dict[str, Any]:
-    names = ("single", "joint", "class_weight", "sizes", "columns", "starts")
-    return {**{key: p[key] for key in names}, "levels": p["N"]}
 
 
 def most_together(d: int, reals: int) -> int:
@@ -328,9 +418,9 @@ def most_together(d: int, reals: int) -> int:
     return d - reals + 1 if reals else d
 
 
-def _subsets(p: Params) -> list[tuple[int, ...]]:
+def _subsets(p: AveragedParams) -> list[tuple[int, ...]]:
     """The sets of parents, in the order of the kernels."""
-    return list(combinations(range(len(p["sizes"])), p["n"]))
+    return list(combinations(range(len(p.sizes)), p.n))
 
 
 def _real_terms(chain: Sequence[Moments], strengths: Sequence[Floats] | None) -> Floats:
@@ -339,9 +429,9 @@ def _real_terms(chain: Sequence[Moments], strengths: Sequence[Floats] | None) ->
     return np.ascontiguousarray(found.swapaxes(0, 1).reshape(-1, 3, found.shape[-1]))
 
 
-def _offsets(p: Params) -> list[tuple[int, int]]:
+def _offsets(p: AveragedParams) -> list[tuple[int, int]]:
     """Where each table's cells begin and end."""
-    cells = np.multiply.reduceat(p["sizes"][p["columns"]], p["starts"][:-1])
+    cells = np.multiply.reduceat(p.sizes[p.tables.columns], p.tables.starts[:-1])
     ends = np.cumsum(cells)
     return list(zip((ends - cells).tolist(), ends.tolist(), strict=True))
 

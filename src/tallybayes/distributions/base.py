@@ -78,6 +78,7 @@ class Distribution(ABC, Generic[S, P]):
     needs: ClassVar[Needs] = "numbers"
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
     sums: ClassVar[type[Any]] = dict  # the record that holds its sums; a file's arrays become one by `sums_of`
+    always: ClassVar[Mapping[str, Any]] = {}  # options that it had once: files name them, and they say always the same
 
     def layout(self) -> tuple[Any, ...]:
         """Two distributions of one layout have tallies that add."""

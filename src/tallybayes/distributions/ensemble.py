@@ -1,5 +1,6 @@
 """Ensemble: many small networks over one set of codes, their average, and how much each part of it is believed.
 
+An ensemble of no parts counts levels and keeps rows; from these the parts are chosen (structures/members.py).
 The tally is all sums: the counts of each column's levels, the counts of every chain (cpp/core/chains.hpp), the moments
 of the Gaussian part, and a bounded sample of rows (kept_rows.py), on which ensemble_fit.py chooses what counts alone
 cannot tell.
@@ -8,23 +9,34 @@ cannot tell.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions import ensemble_check, ensemble_fit, ensemble_network, kept_rows, normal_part
-from tallybayes.distributions.base import Array, Context, Params, Stats, Weights, expect, spread, subtract
+from tallybayes.distributions.base import Array, Context, Weights, expect, spread, subtract
 from tallybayes.distributions.categorical import split
-from tallybayes.distributions.joint import Joint, _count_single, _sum, _take, packed
-from tallybayes.encode import RAW_LIMIT, Coded, Data
+from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
+from tallybayes.distributions.joint import (
+    Joint,
+    Maps,
+    check_sizes,
+    count_levels,
+    fitting_maps,
+    minus_counts,
+    move_levels,
+    packed,
+    plus_counts,
+)
+from tallybayes.encode import Coded, Data
 
+Floats = NDArray[np.float64]
 WEIGHTING = ("features", "temperature", "none")
-Z_KEYS = ("z_n", "z_mean", "z_scatter")
 
 
 class Part(NamedTuple):
@@ -42,7 +54,7 @@ _FLOATS, _START = partial(np.zeros, 0, np.float64), partial(np.zeros, 1, np.int6
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble(Joint):
+class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     """log P(x | class) ≈ Σ over planes of weight · Σ over its chains of share · log P, and so on for the Gaussian part.
 
     view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
@@ -51,6 +63,10 @@ class Ensemble(Joint):
     weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'.
     """
 
+    smoothing: str = "backoff"
+    alpha: float = 1.0
+    method: str | None = "frequency"
+    bins: int = 10
     columns: int = 0
     view_column: Array = field(default_factory=_INTS)
     view_start: Array = field(default_factory=_START)
@@ -69,6 +85,8 @@ class Ensemble(Joint):
     weighting: str = "features"
 
     name = "ensemble"
+    sums = EnsembleSums
+    always: ClassVar[Mapping[str, Any]] = {"order": 1, "extra": (), "reals": 0, "real_extra": ()}
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays and plain values; what was made of them is made again."""
@@ -92,11 +110,6 @@ class Ensemble(Joint):
             self.columns, self.view_column, self.view_start, self.view_map, self.view_bins, self.child, self.parent,
             self.parent_start,
         )  # fmt: skip
-
-    @property
-    def chosen(self) -> bool:
-        """Has it been said what is counted?"""
-        return bool(self.parts)
 
     @property
     def networks(self) -> int:
@@ -128,148 +141,120 @@ class Ensemble(Joint):
 
     # --- adding ------------------------------------------------------------------------------------------------
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> EnsembleSums:
         assert isinstance(data, Coded)
-        single, sizes = _count_single(data, y, w, K)
-        out: Stats = {"single": single, "sizes": sizes, **kept_rows.no_rows(sizes)}
+        single, sizes = count_levels(data, y, w, K)
         tokens = kept_rows.tokens_of(data.known, sizes)
-        if self.chosen:
-            out.update(self.nothing(K, w is not None))
+        kept, (chains, normal) = kept_rows.no_rows(sizes), self.nothing(K, w is not None)
         for span, codes, _ in packed(data, sizes):
             here, part = y[span], None if w is None else w[span]
-            out = {**out, **kept_rows.joined(out, kept_rows.rows_of(codes, sizes, tokens, here, part))}
-            if self.chosen:
-                out = self.count(out, codes, here, part, K)
-        return out
+            kept = kept_rows.joined(kept, kept_rows.rows_of(codes, sizes, tokens, here, part))
+            normal = self.count(codes, here, part, chains, normal)
+        return EnsembleSums.of(single, sizes, kept, chains, normal)
 
-    def nothing(self, K: int, weights: bool) -> Stats:
-        """The counts of no rows."""
-        p = len(self.z_column)
-        return {
-            "chains": np.zeros((self.chains.cells, K), dtype=np.float64 if weights else np.uint32),
-            "z_n": np.zeros(K),
-            "z_mean": np.zeros((K, p)),
-            "z_scatter": np.zeros((K, p, p)),
-        }
+    def nothing(self, K: int, weights: bool) -> tuple[Array, normal_part.Sums]:
+        """The counts of the chains, and the sums of the Gaussian part, of no rows."""
+        chains = np.zeros((self.chains.cells, K), dtype=np.float64 if weights else np.uint32)
+        return chains, normal_part.no_sums(K, len(self.z_column))
 
-    def count(self, s: Stats, codes: Array, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        """s with these rows; its counts of chains are added to in place."""
-        self.chains.count(codes, y, w, s["chains"])
+    def count(
+        self, codes: Array, y: NDArray[np.int32], w: Weights, chains: Array, normal: normal_part.Sums
+    ) -> normal_part.Sums:
+        """Adds rows to the counts of the chains, in place; and what the Gaussian part sums of them to `normal`."""
+        self.chains.count(codes, y, w, chains)
         if not len(self.z_column):
-            return s
-        return {
-            **s,
-            **_z_stats(normal_part.add(ensemble_fit.z_sums(s), normal_part.sums(self.line.read(codes), y, w, K))),
-        }
+            return normal
+        return normal_part.add(normal, normal_part.sums(self.line.read(codes), y, w, len(normal.n)))
 
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
-        sizes = np.maximum(a["sizes"], b["sizes"])
-        x, z = self._sized(a, sizes), self._sized(b, sizes)
-        single = x["single"] + z["single"] if sign > 0 else subtract(x["single"], z["single"])
-        out: Stats = {"single": single, "sizes": sizes, **kept_rows.joined(x, z, sign)}
-        if self.chosen:
-            out["chains"] = _sum(x["chains"], z["chains"]) if sign > 0 else _take(x["chains"], z["chains"])
-            out.update(_z_stats(normal_part.add(ensemble_fit.z_sums(x), ensemble_fit.z_sums(z), sign)))
-        return out
+    def combine(self, a: EnsembleSums, b: EnsembleSums, sign: int = 1) -> EnsembleSums:
+        sizes = np.maximum(a.sizes, b.sizes)
+        x, z = self.sized(a, sizes), self.sized(b, sizes)
+        single = x.single + z.single if sign > 0 else subtract(x.single, z.single)
+        kept = kept_rows.joined(x.kept, z.kept, sign)
+        chains = plus_counts(x.chains, z.chains) if sign > 0 else minus_counts(x.chains, z.chains)
+        return EnsembleSums.of(single, sizes, kept, chains, normal_part.add(x.normal, z.normal, sign))
 
-    def scale(self, s: Stats, factor: float) -> Stats:
+    def scale(self, s: EnsembleSums, factor: float) -> EnsembleSums:
         if factor == 1:
             return s
-        keys = ("single", "chains", "z_n", "z_scatter", "row_weight")
-        return {**s, **{key: s[key] * factor for key in keys if key in s}}
+        return replace(
+            s, single=s.single * factor, row_weight=s.row_weight * factor, chains=s.chains * factor,
+            z_n=s.z_n * factor, z_scatter=s.z_scatter * factor,
+        )  # fmt: skip
 
-    def reclass(self, s: Stats, to: Sequence[int], K: int) -> Stats:
-        out = {**s, **{key: spread(s[key], to, K) for key in ("single", *Z_KEYS) if key in s}}
-        if "chains" in s:
-            out["chains"] = np.ascontiguousarray(spread(s["chains"].T, to, K).T)
-        return {**out, **kept_rows.relabelled(s, np.asarray(to, dtype=np.int32))}
+    def reclass(self, s: EnsembleSums, to: Sequence[int], K: int) -> EnsembleSums:
+        kept = kept_rows.relabelled(s.kept, np.asarray(to, dtype=np.int32))
+        chains = np.ascontiguousarray(spread(s.chains.T, to, K).T)
+        normal = normal_part.Sums(*(spread(a, to, K) for a in (s.z_n, s.z_mean, s.z_scatter)))
+        return EnsembleSums.of(spread(s.single, to, K), s.sizes, kept, chains, normal)
 
-    def _moved(self, s: Stats, sizes: NDArray[np.int64], maps: list[NDArray[np.int64] | None]) -> Stats:
-        moved = super()._moved({"single": s["single"], "sizes": s["sizes"], "joint": _no_joint(s)}, sizes, maps)
-        fit = [m if m is None or len(m) == size else None for m, size in zip(maps, s["sizes"], strict=True)]
-        return {
-            **s,
-            "single": moved["single"],
-            "sizes": moved["sizes"],
-            **kept_rows.recoded(s, sizes, fit),
-        }
+    def moved(self, s: EnsembleSums, sizes: NDArray[np.int64], maps: Maps) -> EnsembleSums:
+        maps = fitting_maps(s, maps)
+        kept = kept_rows.recoded(s.kept, sizes, maps)
+        return EnsembleSums.of(move_levels(s, sizes, maps), sizes, kept, s.chains, s.normal)
 
-    def check(self, s: Stats, context: Context) -> None:
-        own = {"chains", *Z_KEYS, *kept_rows.KEYS}
-        if not self.chosen or set(s) != {"single", "sizes", *own}:
-            raise ValueError(f"it has {sorted(s)}; expected {sorted({'single', 'sizes', *own})}")
-        d, K, sizes = context.d, context.K, s["sizes"]
-        room = np.array([RAW_LIMIT if known is None else max(1, len(known)) for known in context.levels])
-        if sizes.dtype != np.int64 or sizes.shape != (d,) or (sizes < 1).any() or (sizes > room).any():
-            raise ValueError("'sizes' is not the number of levels of each column, of those that the schema lists")
+    def check(self, s: EnsembleSums, context: Context) -> None:
+        if not self.parts:
+            raise ValueError("it has no parts")
+        check_sizes(s.sizes, context, context.d)
         if self.weighting not in WEIGHTING:
             raise ValueError(f"'weighting' is {self.weighting!r:.60}")
-        ensemble_check.choices(self, d)
-        p = len(self.z_column)
-        shapes = {"single": (K, int(sizes.sum())), "z_n": (K,), "z_mean": (K, p), "z_scatter": (K, p, p)}
-        expect({key: s[key] for key in shapes}, shapes, at_least_0=("single", "z_n"))
-        kept_rows.check(s, sizes, K)
+        ensemble_check.choices(self, context.d)
+        K, p = context.K, len(self.z_column)
+        shapes = {"single": (K, int(s.sizes.sum())), "z_n": (K,), "z_mean": (K, p), "z_scatter": (K, p, p)}
+        arrays = {"single": s.single, "z_n": s.z_n, "z_mean": s.z_mean, "z_scatter": s.z_scatter}
+        expect(arrays, shapes, at_least_0=("single", "z_n"))
+        kept_rows.check(s.kept, s.sizes, K)
         ensemble_check.sums(self, s, K)
 
     # --- reading -----------------------------------------------------------------------------------------------
 
-    def base(self, s: Stats, context: Context) -> Params:
-        return super().base({**s, "joint": _no_joint(s)}, context)
+    def estimate(self, s: EnsembleSums, context: Context) -> EnsembleParams:
+        return ensemble_fit.choose(self, s, self.levels_of(self.room_for(s, context), context))
 
-    def estimate(self, s: Stats, context: Context) -> Params:
-        return {**(p := self.base(s, context)), **ensemble_fit.choose(self, s, p)}
-
-    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
-        return {**self.base(s, context), **ensemble_fit.again(self, s, p)}
+    def estimate_again(self, s: EnsembleSums, context: Context, p: EnsembleParams) -> EnsembleParams:
+        return ensemble_fit.again(self, s, self.levels_of(self.room_for(s, context), context), p)
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
+        self, data: Data, y: NDArray[np.int32], unit: Floats, s: EnsembleSums, p: EnsembleParams, context: Context
     ) -> Array:
         assert isinstance(data, Coded)
         out = np.empty((data.n, context.K))
-        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+        for span, codes, _ in p.packed(data):
             out[span] = ensemble_fit.left_out(self, s, p, codes, y[span], unit[span])
         return out
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
-        assert isinstance(data, Coded)
-        found, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
-        for span, codes, met in packed(data, p["sizes"], p["exist"]):
-            found[span] = self.scores(codes, p)
-            unseen |= met
-        scorer.added(found, np.flatnonzero(unseen).tolist())
-
-    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:  # noqa: ARG002
+    def scores(self, codes: Array, p: EnsembleParams, values: Floats | None = None) -> Floats:  # noqa: ARG002
         one = np.zeros(len(self.plane), dtype=np.int32)
-        out = np.asarray(self.chains.terms(p["logs"], codes, 1, one, p["scale"])[0])
+        out = np.asarray(self.chains.terms(p.logs, codes, 1, one, p.scale)[0])
         if self.weighting == "features":
-            out += p["biases"]
-        if p["gaussian"] is not None:
-            out += p["weights"][-1] * p["gaussian"].logs(self.line.read(codes))
+            out += p.biases
+        if p.gaussian is not None:
+            out += p.weights[-1] * p.gaussian.logs(self.line.read(codes))
         return out
 
-    def terms(self, data: Data, p: Params, K: int) -> Array:
+    def terms(self, data: Data, p: EnsembleParams, K: int) -> Array:
         """What is the same for all rows is divided evenly among the columns."""
         assert isinstance(data, Coded)
         d = self.columns
         out = np.empty((data.n, d, K))
         where = np.where(self.child < 0, -1, self.view_column[self.child]).astype(np.int32)
-        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
-            found = np.asarray(self.chains.terms(p["logs"], codes, d + 1, where, p["scale"]))
-            rest = found[d] + p["biases"]
+        for span, codes, _ in p.packed(data):
+            found = np.asarray(self.chains.terms(p.logs, codes, d + 1, where, p.scale))
+            rest = found[d] + p.biases
             own = np.ascontiguousarray(found[:d].transpose(1, 0, 2))
-            if p["gaussian"] is not None:
-                by_column, constant = p["gaussian"].by_column(self.line, codes, d)
-                own += p["weights"][-1] * by_column
-                rest = rest + p["weights"][-1] * constant
+            if p.gaussian is not None:
+                by_column, constant = p.gaussian.by_column(self.line, codes, d)
+                own += p.weights[-1] * by_column
+                rest = rest + p.weights[-1] * constant
             out[span] = own + rest[:, None, :] / d
         return out
 
-    def outcomes(self, p: Params, j: int) -> Array | None:
-        here = p["exist"][j]
-        return np.asarray(split(p["log"].T, p["sizes"])[j].T[here])
+    def outcomes(self, p: EnsembleParams, j: int) -> Array | None:
+        here = p.exist[j]
+        return np.asarray(split(p.log.T, p.sizes)[j].T[here])
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+    def sample(self, p: EnsembleParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of the first network."""
         return ensemble_network.draw(self, p, y, rng)
 
@@ -291,11 +276,3 @@ def only(ensemble: Ensemble, chains: slice) -> Ensemble:
         z_value=np.empty(0),
         weighting="temperature",
     )
-
-
-def _z_stats(z: normal_part.Sums) -> Stats:
-    return {"z_n": z.n, "z_mean": z.mean, "z_scatter": z.scatter}
-
-
-def _no_joint(s: Stats) -> Array:
-    return np.zeros((len(s["single"]), 0), dtype=np.uint32)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Stats
-
 if TYPE_CHECKING:
     from tallybayes.distributions.ensemble import Ensemble
+    from tallybayes.distributions.ensemble_records import EnsembleSums
 
 ARRAYS = {
     "view_column": np.int32, "view_start": np.int64, "view_map": np.uint8, "view_bins": np.int32, "child": np.int32,
@@ -29,8 +28,6 @@ def choices(e: Ensemble, d: int) -> None:
         value = getattr(e, key)
         if not isinstance(value, np.ndarray) or value.dtype != kind or value.ndim != 1:
             raise ValueError(f"{key!r} is no list of {np.dtype(kind)}")
-    if e.order != 1 or e.extra or e.reals or e.real_extra:
-        raise ValueError("it counts sets of columns beside its chains")
     if e.columns != d or e.plane_of.shape != (d,) or e.plane_of.min() < 0 or e.plane_of.max() >= d:
         raise ValueError("its choices are for other columns")
     _parts(e)
@@ -102,17 +99,17 @@ def _parents(e: Ensemble, n: int) -> None:
         done = ready
 
 
-def sums(e: Ensemble, s: Stats, K: int) -> None:
+def sums(e: Ensemble, s: EnsembleSums, K: int) -> None:
     """Raises ValueError unless the counts of chains and the moments are such."""
-    chains = s["chains"]
+    chains = s.chains
     if chains.dtype not in (np.uint32, np.float64) or chains.shape != (e.chains.cells, K):
         raise ValueError(f"'chains' is {chains.dtype} of shape {chains.shape}; expected {(e.chains.cells, K)}")
     if chains.dtype == np.float64 and not ((chains >= 0) & (chains <= MOST)).all():
         raise ValueError("'chains' holds NaN, an infinity or a negative number")
-    if not _within(s["row_weight"], MOST) or not _within(s["z_n"], MOST):
+    if not _within(s.row_weight, MOST) or not _within(s.z_n, MOST):
         raise ValueError("a weight is too large")
     top = np.abs(e.z_value).max(initial=0.0) + 1
-    if not _within(s["z_mean"], 1e3 * top) or not _within(s["z_scatter"], 1e6 * top**2 * (1 + s["z_n"].sum())):
+    if not _within(s.z_mean, 1e3 * top) or not _within(s.z_scatter, 1e6 * top**2 * (1 + s.z_n.sum())):
         raise ValueError("the moments of the Gaussian part are not of its numbers")
 
 

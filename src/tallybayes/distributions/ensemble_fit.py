@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.blas import one_thread
 from tallybayes.distributions import normal_part
-from tallybayes.distributions.base import Array, Params, Stats
-from tallybayes.distributions.joint import GRID
+from tallybayes.distributions.base import Array
+from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
+from tallybayes.distributions.joint import GRID, LevelParams, fields_of
 from tallybayes.tempering import best_temperature
 
 if TYPE_CHECKING:
@@ -32,66 +34,73 @@ RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always,
 PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts have
 
 
-def choose(ensemble: Ensemble, s: Stats, base: Params) -> Params:
+def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsembleParams:
     """The parameters of a tally, with everything chosen."""
-    K, parts = base["K"], ensemble.named_parts
-    planes = sum(part.planes for part in parts)
-    m = min(s["rows"].shape[1], max(200, CELLS // ((planes + 1) * K)))
-    m = min(m, max(FEW, int(WORK / (K * planes**2)) if ensemble.weighting == "features" else 0))
-    codes, y, w = np.ascontiguousarray(s["rows"][:, :m]), s["row_label"][:m], s["row_weight"][:m]
+    K, parts = base.K, ensemble.named_parts
+    m = _judging(ensemble, s, K)
+    codes, y, w = np.ascontiguousarray(s.rows[:, :m]), s.row_label[:m], s.row_weight[:m]
     unit = np.minimum(w, 1.0)
-    judges = base["class_weight"][y] * (1 - 1e-9) > unit  # without the others there would be no such class
+    judges = base.class_weight[y] * (1 - 1e-9) > unit  # without the others there would be no such class
     weight = None if (w == 1).all() else w
     most = int(ensemble.plane.max(initial=-1)) + 1
     strengths, logs, terms = ensemble.chains.learn(
-        s["chains"], codes, y, weight, _grid(ensemble), CHOOSERS, float(ensemble.alpha), most, ensemble.plane,
+        s.chains, codes, y, weight, _grid(ensemble), CHOOSERS, float(ensemble.alpha), most, ensemble.plane,
         ensemble.share,
     )  # fmt: skip
-    p: Params = {"strengths": strengths, "logs": _logs(ensemble, s, logs), "gaussian": None, "normal": None}
-    terms = _contexts_outside(ensemble, terms, s["row_key"][:m])
-    start = np.tile(smooth_prior(base["class_weight"]), (m, 1))
+    terms = _contexts_outside(ensemble, terms, s.row_key[:m])
+    start = np.tile(smooth_prior(base.class_weight), (m, 1))
+    normal, gaussian = None, None
     if parts and parts[-1].name == "gaussian":
         hurry = ensemble.weighting != "features"
-        found = choose_normals(z_sums(s), ensemble.line.read(codes), y, unit, start, w * judges, hurry)
-        p["normal"], p["gaussian"], left = found if found is not None else (None, None, np.zeros((m, K)))
+        found = choose_normals(s.normal, ensemble.line.read(codes), y, unit, start, w * judges, hurry)
+        normal, gaussian, left = found if found is not None else (None, None, np.zeros((m, K)))
         terms = np.concatenate([terms, left[None].astype(np.float32)])
-    centre = _centres(ensemble, terms, start, y, w * judges)
-    p.update(weights=centre, biases=np.zeros(K), steps=0, ridge=0.0)
+    weights, biases, ridge, steps = _centres(ensemble, terms, start, y, w * judges), np.zeros(K), 0.0, 0
     if ensemble.weighting == "features":
-        p["ridge"], p["weights"], p["biases"], p["steps"] = _weights(terms, y, w * judges, start, centre)
-    p["scale"] = p["weights"][_weight_of(ensemble)] * ensemble.share
-    joint = start + p["biases"] + np.tensordot(p["weights"], terms, axes=1)
-    p["loss"], p["judges"] = log_loss(joint, y, w * judges), int(judges.sum())
-    return p
+        ridge, weights, biases, steps = _weights(terms, y, w * judges, start, weights)
+    joint = start + biases + np.tensordot(weights, terms, axes=1)
+    return EnsembleParams(
+        **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
+        weights=weights, biases=biases, scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps,
+        loss=log_loss(joint, y, w * judges), judges=int(judges.sum()),
+    )  # fmt: skip
 
 
-def again(ensemble: Ensemble, s: Stats, p: Params) -> Params:
+def _judging(ensemble: Ensemble, s: EnsembleSums, K: int) -> int:
+    """How many of the kept rows judge: as many as memory and patience have room for."""
+    planes = sum(part.planes for part in ensemble.named_parts)
+    m = min(len(s.row_label), max(200, CELLS // ((planes + 1) * K)))
+    return min(m, max(FEW, int(WORK / (K * planes**2)) if ensemble.weighting == "features" else 0))
+
+
+def again(ensemble: Ensemble, s: EnsembleSums, base: LevelParams, p: EnsembleParams) -> EnsembleParams:
     """The parameters of another tally, with everything that was chosen in p."""
-    nobody = (s["rows"][:, :0], s["row_label"][:0], None)
+    nobody = (np.ascontiguousarray(s.rows[:, :0]), s.row_label[:0], None)
     planes = int(ensemble.plane.max(initial=-1)) + 1
     _, logs, _ = ensemble.chains.learn(
-        s["chains"], np.ascontiguousarray(nobody[0]), *nobody[1:], _grid(ensemble), 0, float(ensemble.alpha), planes,
-        ensemble.plane, ensemble.share, p["strengths"],
+        s.chains, *nobody, _grid(ensemble), 0, float(ensemble.alpha), planes, ensemble.plane, ensemble.share,
+        p.strengths,
     )  # fmt: skip
-    kept = {
-        key: p[key] for key in ("strengths", "weights", "biases", "scale", "normal", "steps", "loss", "judges", "ridge")
-    }
-    gaussian = None if p["normal"] is None else normal_part.kept(z_sums(s), p["gaussian"], *p["normal"])
-    return {**kept, "logs": _logs(ensemble, s, logs), "gaussian": gaussian}
+    gaussian = None
+    if p.normal is not None and p.gaussian is not None:
+        gaussian = normal_part.kept(s.normal, p.gaussian, *p.normal)
+    return replace(p, **fields_of(base), logs=_logs(ensemble, s, logs), gaussian=gaussian)
 
 
-def left_out(ensemble: Ensemble, s: Stats, p: Params, codes: Array, y: Array, unit: Floats) -> Array:
+def left_out(
+    ensemble: Ensemble, s: EnsembleSums, p: EnsembleParams, codes: Array, y: NDArray[np.int32], unit: Floats
+) -> Floats:
     """(rows, classes): the score of rows that are in the tally, each without itself; what was chosen is kept."""
     one = np.zeros(len(ensemble.plane), dtype=np.int32)
     _, _, terms = ensemble.chains.learn(
-        s["chains"], codes, y, unit, _grid(ensemble), 0, float(ensemble.alpha), 1, one, p["scale"], p["strengths"]
+        s.chains, codes, y, unit, _grid(ensemble), 0, float(ensemble.alpha), 1, one, p.scale, p.strengths
     )
-    out = terms[0].astype(np.float64) + p["biases"]
-    if p["normal"] is not None:
-        lam, gam, nu = p["normal"]
-        left = normal_part.left_out(z_sums(s), ensemble.line.read(codes), y, unit, lam, gam, (nu,))
+    out = terms[0].astype(np.float64) + p.biases
+    if p.normal is not None:
+        lam, gam, nu = p.normal
+        left = normal_part.left_out(s.normal, ensemble.line.read(codes), y, unit, lam, gam, (nu,))
         assert left is not None
-        out += p["weights"][-1] * left[0]
+        out += p.weights[-1] * left[0]
     return np.asarray(out)
 
 
@@ -104,16 +113,12 @@ def _grid(ensemble: Ensemble) -> Floats:
     return GRID if ensemble.smoothing == "backoff" else NO_GRID
 
 
-def _logs(ensemble: Ensemble, s: Stats, logs: Array) -> Array:
+def _logs(ensemble: Ensemble, s: EnsembleSums, logs: Array) -> Array:
     """Laplace's estimates to the last bit, as every other network has them. A weight of 0 makes no number of log 0."""
     if ensemble.smoothing == "backoff":
         return logs
-    found = np.asarray(ensemble.chains.laplace(s["chains"], ensemble.alpha))
+    found = np.asarray(ensemble.chains.laplace(s.chains, ensemble.alpha))
     return found if ensemble.weighting == "none" else np.maximum(found, LEAST)
-
-
-def z_sums(s: Stats) -> normal_part.Sums:
-    return normal_part.Sums(s["z_n"], s["z_mean"], s["z_scatter"])
 
 
 def _weight_of(ensemble: Ensemble) -> Array:
@@ -164,7 +169,7 @@ def _weights(terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -
 
     same = None if (w[w > 0] == 1).all() else w
 
-    def fit(ridge: float, used: Array) -> Any:
+    def fit(ridge: float, used: Array) -> tuple[Floats, Floats, float, int]:
         judged = np.where(used & (w > 0), y, -1).astype(np.int32)
         return _core.weights(terms, judged, same, start, centre, np.full(len(terms), ridge), ridge)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Array, Params
-from tallybayes.distributions.joint import packed
+from tallybayes.distributions.base import Array
+from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.distributions.network import draw as draw_levels
 from tallybayes.encode import Coded
 from tallybayes.errors import OptionError
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from tallybayes.distributions.ensemble import Ensemble
 
 
-def log_density(ensemble: Ensemble, p: Params, data: Coded) -> Array:
+def log_density(ensemble: Ensemble, p: EnsembleParams, data: Coded) -> Array:
     """(rows, classes): log P of each row's bins along the network, and of its levels within them."""
     d = ensemble.columns
     scale = (np.arange(len(ensemble.plane)) < d).astype(np.float64)
     one = np.zeros(len(scale), dtype=np.int32)
     within = [_within(ensemble, p, i) for i in range(d)]
-    out = np.empty((data.n, p["K"]))
-    for span, codes, _ in packed(data, p["sizes"], p["exist"]):
-        out[span] = np.asarray(ensemble.chains.terms(p["logs"], codes, 1, one, scale)[0])
+    out = np.empty((data.n, p.K))
+    for span, codes, _ in p.packed(data):
+        out[span] = np.asarray(ensemble.chains.terms(p.logs, codes, 1, one, scale)[0])
         for j, logs in within:
             out[span] += logs[np.minimum(codes[j], len(logs) - 1)]
     return out
 
 
-def _within(ensemble: Ensemble, p: Params, i: int) -> tuple[int, Array]:
+def _within(ensemble: Ensemble, p: EnsembleParams, i: int) -> tuple[int, Array]:
     """The column of chain i, and (levels + 1, classes): log P(level | its bin, class), 0 for what is missing."""
     view = int(ensemble.child[i])
     j = int(ensemble.view_column[view])
@@ -44,22 +44,22 @@ def _within(ensemble: Ensemble, p: Params, i: int) -> tuple[int, Array]:
     return j, out
 
 
-def _levels(ensemble: Ensemble, p: Params, j: int, view: int) -> tuple[Array, Array]:
+def _levels(ensemble: Ensemble, p: EnsembleParams, j: int, view: int) -> tuple[Array, Array]:
     """(classes, levels): the counts of column j; and the bin of each level, 255 for one that came later."""
-    size, first = int(p["sizes"][j]), int(p["sizes"][:j].sum())
+    size, first = int(p.sizes[j]), int(p.sizes[:j].sum())
     of_bin = ensemble.view_map[ensemble.view_start[view] : ensemble.view_start[view + 1] - 1]
     of_bin = np.pad(of_bin, (0, max(0, size - len(of_bin))), constant_values=255)[:size]
-    return p["single"][:, first : first + size], of_bin
+    return p.single[:, first : first + size], of_bin
 
 
-def draw(ensemble: Ensemble, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Any]:
+def draw(ensemble: Ensemble, p: EnsembleParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
     """A level of each column for each row, drawn along the first network: a bin given class and parents, then one of
     its levels as the class has them."""
     d = ensemble.columns
     if not ensemble.networks:
         raise OptionError("A BayesClassifier without networks has no rows to draw: they are its first network's.")
     of_column = {int(ensemble.view_column[ensemble.child[i]]): i for i in range(d)}
-    drawn: list[Any] = [None] * d
+    drawn: list[Array] = [np.empty(0)] * d
     bins: dict[int, Array] = {}
     waiting = list(range(d))
     while waiting:
@@ -74,7 +74,13 @@ def draw(ensemble: Ensemble, p: Params, y: NDArray[np.int32], rng: np.random.Gen
 
 
 def _draw_bin(
-    ensemble: Ensemble, p: Params, i: int, parents: list[int], bins: dict[int, Array], y: Array, rng: Any
+    ensemble: Ensemble,
+    p: EnsembleParams,
+    i: int,
+    parents: list[int],
+    bins: dict[int, Array],
+    y: Array,
+    rng: np.random.Generator,
 ) -> Array:
     v = int(ensemble.view_bins[ensemble.child[i]])
     cell, cells = np.zeros(len(y), dtype=np.intp), 1
@@ -82,14 +88,16 @@ def _draw_bin(
         cell = cell * int(ensemble.view_bins[view]) + bins[view]
         cells *= int(ensemble.view_bins[view])
     end = int(ensemble.log_starts(i + 1)[-1])
-    table = p["logs"][end - cells * v : end].reshape(cells, v, -1).astype(np.float64)
+    table = p.logs[end - cells * v : end].reshape(cells, v, -1).astype(np.float64)
     return draw_levels(table, np.ones(v, dtype=bool), cell, y, rng)
 
 
-def _draw_level(ensemble: Ensemble, p: Params, j: int, view: int, bins: dict[int, Array], y: Array, rng: Any) -> Array:
+def _draw_level(
+    ensemble: Ensemble, p: EnsembleParams, j: int, view: int, bins: dict[int, Array], y: Array, rng: np.random.Generator
+) -> Array:
     """One of the levels of a bin, as the class has them; −1, missing, if the bin is that of missing values."""
     counts, of_bin = _levels(ensemble, p, j, view)
-    counts = counts + 1e-9 * p["exist"][j]
+    counts = counts + 1e-9 * p.exist[j]
     out = np.full(len(y), -1, dtype=np.int64)
     for b in range(int(ensemble.view_bins[view])):
         rows, share = np.flatnonzero(bins[view] == b), counts * (of_bin == b)

@@ -16,33 +16,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Distribution, Params, Stats
+from tallybayes.distributions.base import Array, Context, Distribution
 from tallybayes.distributions.categorical import minus, split
-from tallybayes.distributions.joint import packed
+from tallybayes.distributions.counted_sets import JointParams, JointSums
 from tallybayes.distributions.reals import left_out_logs
 from tallybayes.distributions.tables import family_sets
 from tallybayes.encode import Coded, rows_of
 from tallybayes.errors import TableError
 
 if TYPE_CHECKING:
-    from tallybayes.distributions.network import FamilyNetwork
+    from tallybayes.distributions.network import FamilyNetwork, FamilyParams
 
+Floats = NDArray[np.float64]
 ROWS = 1 << 20  # numbers of each kind that are held at a time, over rows and classes
 
 
 def left_out(
-    network: FamilyNetwork, data: Coded, y: NDArray[np.int32], unit: Array, s: Stats, p: Params, context: Context
+    network: FamilyNetwork,
+    data: Coded,
+    y: NDArray[np.int32],
+    unit: Floats,
+    s: JointSums,
+    p: FamilyParams,
+    context: Context,
 ) -> Array:
     out = np.empty((data.n, context.K))
     families = _Families(network, p)
     slim, small = _slim(network, s)
     step = max(1, ROWS // context.K)
-    for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+    for span, codes, _ in p.packed(data):
         for first in range(span.start, span.stop, step):
             some = slice(first, min(first + step, span.stop))
             given = codes[:, first - span.start : some.stop - span.start]
             here = without_lone_levels(given, p, unit[some], context)
-            values = network.real_values(data, some, len(p["sizes"]))
+            values = network.real_values(data, some, len(p.sizes))
             by_reals = families.real_scores(here, y[some], unit[some], values)
             out[some] = families.scores(here, y[some], unit[some]) + by_reals
             for i in np.flatnonzero(families.summed(here, values)).tolist():
@@ -55,26 +62,26 @@ def left_out(
     return out
 
 
-def _slim(network: FamilyNetwork, s: Stats) -> tuple[FamilyNetwork, Stats]:
+def _slim(network: FamilyNetwork, s: JointSums) -> tuple[FamilyNetwork, JointSums]:
     """The same network and tally with no more tables than its families need: less to estimate again."""
-    d = len(s["sizes"])
+    d = len(s.sizes)
     wanted = family_sets((network.parents or ((),) * d)[:d])
     if network.reals or wanted == network.extra:
         return network, s
     t = network.tables(d)
-    index, blocks = t.index(), [s["joint"][:, :0]]
+    index, blocks = t.index(), [s.joint[:, :0]]
     if wanted:
-        ends = np.cumsum(np.multiply.reduceat(s["sizes"][t.columns], t.starts[:-1]))
-        blocks = [s["joint"][:, ends[index[w]] - np.prod(s["sizes"][list(w)]) : ends[index[w]]] for w in wanted]
+        ends = np.cumsum(np.multiply.reduceat(s.sizes[t.columns], t.starts[:-1]))
+        blocks = [s.joint[:, ends[index[w]] - np.prod(s.sizes[list(w)]) : ends[index[w]]] for w in wanted]
     slim = replace(network, order=1, extra=wanted)
-    return slim, {**s, "joint": np.ascontiguousarray(np.concatenate(blocks, axis=1))}
+    return slim, replace(s, joint=np.ascontiguousarray(np.concatenate(blocks, axis=1)))
 
 
-def without_lone_levels(codes: Array, p: Params, unit: Array, context: Context) -> Array:
+def without_lone_levels(codes: Array, p: JointParams, unit: Array, context: Context) -> Array:
     """The codes, with a level that no other row has marked missing: without the row it does not exist."""
     none = np.iinfo(codes.dtype).max
     out = np.array(codes, order="C")
-    for j, count in enumerate(split(p["single"], p["sizes"]) if len(codes) else ()):
+    for j, count in enumerate(split(p.single, p.sizes) if len(codes) else ()):
         known = context.levels[j]
         total = np.append(count.sum(axis=0), 0.0)
         may_go = np.append(np.ones(count.shape[1], dtype=bool), False)
@@ -95,9 +102,9 @@ def too_many_missing(row: int, cells: float) -> TableError:
 class _Families:
     """The tables of a network, and how a row is looked up in them."""
 
-    def __init__(self, network: FamilyNetwork, p: Params) -> None:
+    def __init__(self, network: FamilyNetwork, p: FamilyParams) -> None:
         self.network, self.p = network, p
-        self.d, self.K = len(p["sizes"]), p["K"]
+        self.d, self.K = len(p.sizes), p.K
         self.parents = [tuple(own) for own in (network.parents or ((),) * (self.d + network.reals))]
         self.known: dict[tuple[int, int], Array] = {}
 
@@ -107,7 +114,7 @@ class _Families:
         if values is not None:
             there = np.concatenate([there, ~np.isnan(values)])
         needed = there.copy()
-        order = [*range(self.d, len(there)), *self.p["child"].tolist()[::-1]]  # children before parents
+        order = [*range(self.d, len(there)), *self.p.child.tolist()[::-1]]  # children before parents
         for j in order:
             for i in self.parents[j]:
                 needed[i] |= needed[j]
@@ -123,7 +130,7 @@ class _Families:
     def scores(self, codes: Array, y: NDArray[np.int32], unit: Array) -> Array:
         """(rows, classes) of the discrete columns, for rows in which nothing has to be summed over."""
         out = np.zeros((codes.shape[1], self.K))
-        for f, j in enumerate(self.p["child"].tolist()):
+        for f, j in enumerate(self.p.child.tolist()):
             here = np.flatnonzero(codes[j] != np.iinfo(codes.dtype).max)
             share = self.shares(f, j, codes[:, here], y[here], unit[here])
             with np.errstate(divide="ignore"):
@@ -133,33 +140,33 @@ class _Families:
     def real_scores(self, codes: Array, y: NDArray[np.int32], unit: Array, values: Array | None) -> Array:
         """(rows, classes) of the real columns."""
         out = np.zeros((codes.shape[1], self.K))
-        if values is not None:
-            moments = self.network.real_tables(self.p["moments"])
+        reals = self.p.reals
+        if values is not None and reals is not None:
             for j, own in enumerate(self.network.real_parents(self.d)):
-                group, a = self.network.class_groups(self.d + j, self.K), self.p["real_strengths"][j]
-                chain = moments.chain(j, own, group)
-                out += left_out_logs(chain, a, own, codes, self.p["sizes"], values[j], y, unit, group)[-1]
+                group, a = self.network.class_groups(self.d + j, self.K), reals.strengths[j]
+                chain = reals.tables.chain(j, own, group)
+                out += left_out_logs(chain, a, own, codes, self.p.sizes, values[j], y, unit, group)[-1]
         return out
 
     def summed_score(self, code: Array, y: int, unit: float, row: int) -> Array:
         """(classes,) of the discrete columns of one row, with what is missing summed out."""
         p, none = self.p, np.iinfo(code.dtype).max
-        logs = p["logs"].copy()
-        for f, j in enumerate(p["child"].tolist()):
+        logs = p.logs.copy()
+        for f, j in enumerate(p.child.tolist()):
             own = self.parents[j]
             known = next((m for m, i in enumerate(own) if code[i] == none), len(own))
-            if code[j] == none or (p["strengths"] is None and known < len(own)):  # the row is not in this table
+            if code[j] == none or (p.strengths is None and known < len(own)):  # the row is not in this table
                 continue
             mine = np.flatnonzero(self.group(j) == self.group(j)[y])
             at = tuple(code[list(own[:known])].tolist())
             share = self.part(f, j, at, int(code[j]), int(mine[0]), unit)
-            table = logs[p["offsets"][f] : p["offsets"][f + 1]]
-            part = table.reshape(*p["sizes"][list(own)].tolist(), -1, self.K)[at]
+            table = logs[p.offsets[f] : p.offsets[f + 1]]
+            part = table.reshape(*p.sizes[list(own)].tolist(), -1, self.K)[at]
             with np.errstate(divide="ignore"):
-                part[..., mine] = np.where(p["exist"][j], np.log(share), -np.inf)[..., None]
-        network = (p["sizes"], p["child"], p["parent"], p["parent_start"], logs)
+                part[..., mine] = np.where(p.exist[j], np.log(share), -np.inf)[..., None]
+        network = _core.Network(p.sizes, p.child, p.parent, p.parent_start, logs)
         try:
-            return np.asarray(_core.network_scores(np.ascontiguousarray(code[:, None]), *network)[0])
+            return np.asarray(network.scores(np.ascontiguousarray(code[:, None]))[0])
         except _core.TooManyMissing as e:
             raise too_many_missing(row, e.args[1]) from None
 
@@ -167,21 +174,26 @@ class _Families:
         """P(v | class k, parents) of every level v of column j without a row of class k with the value x, whose first
         parents are `at`; the others take all their values: (values of the others …, levels of j)."""
         own, p = self.parents[j], self.p
-        N, alpha = max(float(p["N"][j]), 1.0), float(self.network.alpha)
-        share: Any = np.full(int(p["sizes"][j]), 1.0 / N)
+        N, alpha = max(float(p.N[j]), 1.0), float(self.network.alpha)
+        share: Any = np.full(int(p.sizes[j]), 1.0 / N)
         for depth in range(len(own) + 1):
-            if p["strengths"] is None and depth < len(own):
+            if p.strengths is None and depth < len(own):
                 continue
             n = self.level(j, depth)[(k, *at[:depth])].copy()
             if depth <= len(at):
                 n[x] = max(n[x] - unit, 0.0) if n[x] - unit > 1e-9 * n[x] else 0.0
             total = n.sum(axis=-1, keepdims=True)
-            back = depth > 0 and p["strengths"] is not None
-            a = p["strengths"][p["parent_start"][f] + depth - 1] if back else alpha * N
+            back = depth > 0 and p.strengths is not None
+            a = self.strength(f, depth) if back else alpha * N
             base = share if depth <= len(at) or not back else share[..., None, :]
             base = np.broadcast_to(base if back else 1.0 / N, n.shape)
             share = np.divide(n + a * base, total + a, out=base.copy(), where=np.broadcast_to(total + a > 0, n.shape))
         return np.asarray(share)
+
+    def strength(self, f: int, depth: int) -> float:
+        """Of the back-off from so many parents of family f."""
+        assert self.p.strengths is not None
+        return float(self.p.strengths[self.p.parent_start[f] + depth - 1])
 
     def level(self, j: int, depth: int) -> Array:
         """(classes, values of the first parents …, levels of j): counts, of classes that share them summed."""
@@ -200,15 +212,15 @@ class _Families:
         own, p = self.parents[j], self.p
         group = self.group(j)
         less = np.where(group[y][:, None] == group, unit[:, None], 0.0)
-        N, alpha = max(float(p["N"][j]), 1.0), float(self.network.alpha)
+        N, alpha = max(float(p.N[j]), 1.0), float(self.network.alpha)
         share: Any = 1.0 / N
         for depth in range(len(own) + 1):
-            if p["strengths"] is None and depth < len(own):  # Laplace's correction does not look at fewer parents
+            if p.strengths is None and depth < len(own):  # Laplace's correction does not look at fewer parents
                 continue
             n, total = self.counts(j, own[:depth], codes)
             n, total = minus(n, less), minus(total, less)
-            back = depth > 0 and p["strengths"] is not None
-            a = p["strengths"][p["parent_start"][f] + depth - 1] if back else alpha * N
+            back = depth > 0 and p.strengths is not None
+            a = self.strength(f, depth) if back else alpha * N
             base = share if back else 1.0 / N
             share = np.divide(n + a * base, total + a, out=np.broadcast_to(base, n.shape).copy(), where=total + a > 0)
         return np.asarray(share)
@@ -217,7 +229,7 @@ class _Families:
         """(rows, classes): how many rows have the same x_j and parents, and how many the same parents."""
         columns, block = sorted((j, *parents)), self.block(j, parents)
         total = block.sum(axis=1 + columns.index(j))
-        index = [np.minimum(codes[i], self.p["sizes"][i] - 1).astype(np.intp) for i in columns]
+        index = [np.minimum(codes[i], self.p.sizes[i] - 1).astype(np.intp) for i in columns]
         beside = [index[columns.index(i)] for i in columns if i != j]
         n = block[(slice(None), *index)].T
         return n, total[(slice(None), *beside)].T if beside else np.broadcast_to(total, n.shape)
@@ -227,12 +239,12 @@ class _Families:
         p, columns = self.p, sorted((j, *parents))
         if parents:
             t = self.network.tables(self.d)
-            ends = np.cumsum(np.multiply.reduceat(p["sizes"][t.columns], t.starts[:-1]))
+            ends = np.cumsum(np.multiply.reduceat(p.sizes[t.columns], t.starts[:-1]))
             end = ends[t.index()[tuple(columns)]]
-            found = p["joint"][:, end - int(np.prod(p["sizes"][columns])) : end]
+            found = p.joint[:, end - int(np.prod(p.sizes[columns])) : end]
         else:
-            found = split(p["single"], p["sizes"])[j]
-        found = found.astype(np.float64).reshape(self.K, *p["sizes"][columns].tolist())
+            found = split(p.single, p.sizes)[j]
+        found = found.astype(np.float64).reshape(self.K, *p.sizes[columns].tolist())
         group = self.group(j)
         if len(np.unique(group)) == self.K:
             return np.asarray(found)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions import terms
 from tallybayes.distributions.base import Distribution, P, S
-from tallybayes.distributions.joint import Joint
+from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.distributions.means import LOG_2PI
 from tallybayes.encode import Codes, Data, Numbers
 
@@ -38,7 +38,7 @@ def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) ->
             value[j] = _exact(outcomes, log_prior)
         elif normal is not None:
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
-        elif isinstance(d, Joint):
+        elif isinstance(d, CountedSets):
             rows = _rows(d, p, len(log_prior)) if rows is None else rows
             value[j], error[j] = _mean(d.alone(cast("Any", p), j, rows[j]), log_prior)
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,28 +19,33 @@ from numpy.typing import NDArray
 from tallybayes.schema import Levels
 
 Array = NDArray[Any]
-Stats = dict[str, Array]
+Codes = np.dtype[np.uint8] | np.dtype[np.uint16] | np.dtype[np.uint32]
 
 KEEP = 8000
-KEYS = ("rows", "row_label", "row_weight", "row_key")
 
 
-def code_type(sizes: Array) -> Any:
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """rows: (columns, rows), codes of levels, all bits set for what is missing; key: the hashes, ascending."""
+
+    rows: Array
+    label: NDArray[np.int32]
+    weight: NDArray[np.float64]
+    key: NDArray[np.uint64]
+
+
+def code_type(sizes: Array) -> Codes:
     """The smallest type with a code to spare for what is missing."""
     top = int(sizes.max(initial=0))
-    return np.uint8 if top <= 255 else np.uint16 if top <= 65535 else np.uint32
+    return np.dtype(np.uint8) if top <= 255 else np.dtype(np.uint16) if top <= 65535 else np.dtype(np.uint32)
 
 
-def no_rows(sizes: Array) -> Stats:
-    return {
-        "rows": np.zeros((len(sizes), 0), dtype=code_type(sizes)),
-        "row_label": np.zeros(0, dtype=np.int32),
-        "row_weight": np.zeros(0),
-        "row_key": np.zeros(0, dtype=np.uint64),
-    }
+def no_rows(sizes: Array) -> KeptRows:
+    none = np.zeros((len(sizes), 0), dtype=code_type(sizes))
+    return KeptRows(none, np.zeros(0, dtype=np.int32), np.zeros(0), np.zeros(0, dtype=np.uint64))
 
 
-def rows_of(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Array, w: Array | None) -> Stats:
+def rows_of(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Array, w: Array | None) -> KeptRows:
     """The sample of packed codes (columns, rows); rows without a class or a weight are in none."""
     at = np.flatnonzero(y >= 0 if w is None else (y >= 0) & (w > 0))
     key = hashes(codes, tokens)[at]
@@ -49,61 +55,53 @@ def rows_of(codes: Array, sizes: Array, tokens: list[NDArray[np.uint64]], y: Arr
             at, key = at[key <= different[KEEP - 1]], key[key <= different[KEEP - 1]]
     rows = retyped(codes[:, at], code_type(sizes))
     weight = np.ones(len(at)) if w is None else w[at]
-    return merged({"rows": rows, "row_label": y[at], "row_weight": weight, "row_key": key})
+    return merged(KeptRows(rows, y[at], weight, key))
 
 
-def merged(s: Stats) -> Stats:
+def merged(s: KeptRows) -> KeptRows:
     """Equal rows as one, by hash and class; those whose weights cancel are gone; no more than KEEP."""
-    order = np.lexsort((s["row_label"], s["row_key"]))
-    key, label = s["row_key"][order], s["row_label"][order]
+    order = np.lexsort((s.label, s.key))
+    key, label = s.key[order], s.label[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (key[1:] != key[:-1]) | (label[1:] != label[:-1])
-    own, place = s["row_weight"][order], np.cumsum(new) - 1
-    weight, met = (np.bincount(place, weights=w, minlength=0) for w in (own, np.abs(own)))
+    own, place = s.weight[order], np.cumsum(new) - 1
+    weight, met = np.bincount(place, weights=own), np.bincount(place, weights=np.abs(own))
     left = np.flatnonzero(weight > 1e-9 * met)[:KEEP]
-    return {**picked(s, order[new][left]), "row_weight": weight[left]}
+    return replace(picked(s, order[new][left]), weight=weight[left].astype(np.float64, copy=False))
 
 
-def joined(a: Stats, b: Stats, sign: int = 1) -> Stats:
+def joined(a: KeptRows, b: KeptRows, sign: int = 1) -> KeptRows:
     """The sample of a's and b's rows together, or of a's without b's."""
-    kind = np.promote_types(a["rows"].dtype, b["rows"].dtype)
-    return merged(
-        {
-            "rows": np.concatenate([retyped(a["rows"], kind), retyped(b["rows"], kind)], axis=1),
-            "row_label": np.concatenate([a["row_label"], b["row_label"]]),
-            "row_weight": np.concatenate([a["row_weight"], sign * b["row_weight"]]),
-            "row_key": np.concatenate([a["row_key"], b["row_key"]]),
-        }
-    )
+    kind = np.promote_types(a.rows.dtype, b.rows.dtype)
+    rows = np.concatenate([retyped(a.rows, kind), retyped(b.rows, kind)], axis=1)
+    weight = np.concatenate([a.weight, sign * b.weight])
+    return merged(KeptRows(rows, np.concatenate([a.label, b.label]), weight, np.concatenate([a.key, b.key])))
 
 
-def picked(s: Stats, which: Array) -> Stats:
-    return {
-        "rows": np.ascontiguousarray(s["rows"][:, which]),
-        **{key: s[key][which] for key in ("row_label", "row_weight", "row_key")},
-    }
+def picked(s: KeptRows, which: Array) -> KeptRows:
+    return KeptRows(np.ascontiguousarray(s.rows[:, which]), s.label[which], s.weight[which], s.key[which])
 
 
-def relabelled(s: Stats, to: Array) -> Stats:
+def relabelled(s: KeptRows, to: Array) -> KeptRows:
     """Class c is class to[c] now, or is gone."""
-    label = to[s["row_label"]].astype(np.int32)
-    return merged(picked({**s, "row_label": label}, np.flatnonzero(label >= 0)))
+    label = to[s.label].astype(np.int32)
+    return merged(picked(replace(s, label=label), np.flatnonzero(label >= 0)))
 
 
-def recoded(s: Stats, sizes: Array, maps: list[NDArray[np.int64] | None]) -> Stats:
+def recoded(s: KeptRows, sizes: Array, maps: Sequence[NDArray[np.int64] | None]) -> KeptRows:
     """Level v of column j is level maps[j][v] now; its label, and so the hash, is the same."""
     kind = code_type(sizes)
-    rows = retyped(s["rows"], kind)
+    rows = retyped(s.rows, kind)
     for j, m in enumerate(maps):
         if m is not None:
             here = rows[j] != np.iinfo(kind).max
             rows[j, here] = m[rows[j, here].astype(np.intp)]
-    return {**{key: s[key] for key in KEYS}, "rows": rows}
+    return replace(s, rows=rows)
 
 
-def check(s: Stats, sizes: Array, K: int) -> None:
+def check(s: KeptRows, sizes: Array, K: int) -> None:
     """Raises ValueError if these are not kept rows: they come from a file."""
-    rows, label, weight, key = (s[name] for name in KEYS)
+    rows, label, weight, key = s.rows, s.label, s.weight, s.key
     m = len(label)
     if rows.dtype.kind != "u" or rows.dtype.itemsize > 4 or rows.shape != (len(sizes), m) or m > KEEP:
         raise ValueError("'rows' are not codes of the columns")
@@ -117,7 +115,7 @@ def check(s: Stats, sizes: Array, K: int) -> None:
         raise ValueError("'row_key' are not the hashes of the rows in ascending order")
 
 
-def retyped(rows: Array, kind: Any) -> Array:
+def retyped(rows: Array, kind: np.dtype[Any]) -> Array:
     """A copy in another type: what is missing has all bits set in each."""
     out: Array = rows.astype(kind)
     out[rows == np.iinfo(rows.dtype).max] = np.iinfo(kind).max

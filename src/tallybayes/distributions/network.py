@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,54 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.distributions import family_left_out
-from tallybayes.distributions.base import Array, Context, Params, Stats
-from tallybayes.distributions.joint import GRID, Joint, packed
-from tallybayes.distributions.reals import chain_strengths, each_once, left_out_logs, normals, terms, whole_of
+from tallybayes.distributions.base import Array, Context
+from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals
+from tallybayes.distributions.joint import GRID, fields_of
+from tallybayes.distributions.reals import Normal, chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError
 
+Floats = NDArray[np.float64]
 FACTORS = 1 << 22  # densities of real columns that are held at a time
 
 
+@dataclass(frozen=True, eq=False)
+class FamilyReals(Reals):
+    """parent, start: the parents of each real column, as the kernels read them; normals: mean and variance (cells,
+    classes) of each; strengths: of back-off, a list for each (None: each cell speaks for itself); terms: of all, as the
+    kernels read them."""
+
+    parent: NDArray[np.int32]
+    start: NDArray[np.int64]
+    normals: list[Normal]
+    strengths: list[list[Floats] | None]
+    terms: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyParams(JointParams):
+    """child, parent, parent_start: the families, parents before children; strengths: of back-off, None with Laplace.
+
+    logs: (cells, classes), log P(child | class, parents) of one family after another, from offsets on.
+    """
+
+    reals: FamilyReals | None
+    child: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    parent_start: NDArray[np.int64]
+    strengths: Floats | None
+    logs: Floats
+    offsets: NDArray[np.int64]
+
+    @cached_property
+    def network(self) -> _core.Network:
+        """The tables as the kernels read them, checked once."""
+        reals = () if self.reals is None else (self.reals.parent, self.reals.start, self.reals.terms)
+        return _core.Network(self.sizes, self.child, self.parent, self.parent_start, self.logs, *reals)
+
+
 @dataclass(frozen=True)
-class FamilyNetwork(Joint):
+class FamilyNetwork(CountedSets[FamilyParams]):
     """log P(x | c) = Σ_j log P(x_j | c, parents of j); missing values are summed out exactly.
 
     P(x_j | c, parents) of a real column is a normal density, whose mean and variance are those of the cell with
@@ -39,9 +77,20 @@ class FamilyNetwork(Joint):
 
     name = "network"
 
-    def check(self, s: Stats, context: Context) -> None:
+    def check(self, s: JointSums, context: Context) -> None:
         super().check(s, context)
-        every, K = context.d, context.K
+        self._check_parents(context.d)
+        if any(not 0 <= j < context.d for j in self.blind):
+            raise ValueError("'blind' does not name columns")
+        every, classes = context.d, set(range(context.K))
+        groups = self.groups
+        if groups is not None and (
+            len(groups) != every or any(len(g) != context.K or not set(g) <= classes for g in groups)
+        ):
+            raise ValueError("'groups' are not groups of the classes, for each column")
+
+    def _check_parents(self, every: int) -> None:
+        """Raises ValueError unless the parents of each column are discrete ones, and counted with it."""
         d = every - self.reals
         if self.parents and (len(self.parents) != every or any(not 0 <= i < d for own in self.parents for i in own)):
             raise ValueError("'parents' are not columns, one list for each")
@@ -56,22 +105,15 @@ class FamilyNetwork(Joint):
         ]
         if self.reals and not set(chains) <= pairs:
             raise ValueError("the parents of a real column are not among the sets that are counted")
-        if any(not 0 <= j < every for j in self.blind):
-            raise ValueError("'blind' does not name columns")
-        groups = self.groups
-        if groups is not None and (
-            len(groups) != every or any(len(g) != K or not set(g) <= set(range(K)) for g in groups)
-        ):
-            raise ValueError("'groups' are not groups of the classes, for each column")
 
-    def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
+    def penalty(self, s: JointSums, p: FamilyParams) -> float:  # noqa: ARG002
         """Dirichlet: α Σ log P over the cells of every family; back-off has no such form."""
         if self.alpha == 0 or self.smoothing != "laplace":
             return 0.0
         total = 0.0
-        for f, j in enumerate(p["child"].tolist()):
-            block = p["logs"][p["offsets"][f] : p["offsets"][f + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
-            total += float(block[:, p["exist"][j]].sum())
+        for f, j in enumerate(p.child.tolist()):
+            block = p.logs[p.offsets[f] : p.offsets[f + 1]].reshape(-1, int(p.sizes[j]), p.K)
+            total += float(block[:, p.exist[j]].sum())
         return self.alpha * total
 
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
@@ -81,177 +123,172 @@ class FamilyNetwork(Joint):
     def real_parents(self, d: int) -> tuple[tuple[int, ...], ...]:
         return self.parents[d:] or ((),) * self.reals
 
-    def estimate(self, s: Stats, context: Context) -> Params:
+    def estimate(self, s: JointSums, context: Context) -> FamilyParams:
         return self._estimate(s, context, None)
 
-    def estimate_again(self, s: Stats, context: Context, p: Params) -> Params:
+    def estimate_again(self, s: JointSums, context: Context, p: FamilyParams) -> FamilyParams:
         """The strengths of back-off stay."""
         return self._estimate(s, context, p)
 
-    def _estimate(self, s: Stats, context: Context, kept: Params | None) -> Params:
-        p = self.base(s, context)
-        d = len(p["sizes"])
-        f = self.families(d)
-        p.update(child=f.child, parent=f.parent, parent_start=f.start)
-        counted = self._counted(p, f)
-        if self.reals:
-            self._estimate_reals(p, kept)
+    def _estimate(self, s: JointSums, context: Context, kept: FamilyParams | None) -> FamilyParams:
+        base = self.base(s, context)
+        f = self.families(len(base.sizes))
+        counted = self._counted(base, f)
+        reals = None if base.reals is None else self._reals(base, base.reals, None if kept is None else kept.reals)
         if kept is not None:
-            p["strengths"] = kept["strengths"]
+            strengths = kept.strengths
         else:
-            p["strengths"] = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
-        p["logs"], p["offsets"] = _core.family_logs(**counted, strengths=p["strengths"])
-        for i, j in enumerate(
-            p["child"].tolist()
-        ):  # a level that is gone has no share when missing values are summed out
-            here = p["exist"][j]
+            strengths = counted.strengths(GRID) if self.smoothing == "backoff" else None
+        logs, offsets = counted.logs(strengths)
+        for i, j in enumerate(f.child.tolist()):  # a level that is gone has no share when missing values are summed out
+            here = base.exist[j]
             if here.any() and not here.all():
-                p["logs"][p["offsets"][i] : p["offsets"][i + 1]].reshape(-1, len(here), p["K"])[:, ~here] = -np.inf
-        return p
+                logs[offsets[i] : offsets[i + 1]].reshape(-1, len(here), base.K)[:, ~here] = -np.inf
+        known = {**fields_of(base), "reals": reals}
+        return FamilyParams(
+            **known, child=f.child, parent=f.parent, parent_start=f.start, strengths=strengths, logs=logs,
+            offsets=offsets,
+        )  # fmt: skip
 
-    def _estimate_reals(self, p: Params, kept: Params | None) -> None:
-        d = len(p["sizes"])
+    def _reals(self, base: JointParams, plain: Reals, kept: FamilyReals | None) -> FamilyReals:
+        d = len(base.sizes)
         parents = self.real_parents(d)
-        p["real_parent"] = np.array([i for own in parents for i in own], dtype=np.int32)
-        p["real_start"] = np.cumsum([0, *map(len, parents)]).astype(np.int64)
-        p["normals"], p["real_strengths"] = [], []
-        moments = self.real_tables(p["moments"])
+        each, strengths = list[Normal](), list[list[Floats] | None]()
+        mean, var = plain.mean.copy(), plain.var.copy()
         for j, own in enumerate(parents):
-            group = self.class_groups(d + j, p["K"])
-            chain = moments.chain(j, own, group)
+            group = self.class_groups(d + j, base.K)
+            chain = plain.tables.chain(j, own, group)
             once = chain if group is None else [each_once(m, group) for m in chain]
             whole = whole_of(once[0])
             if kept is not None:
-                a = kept["real_strengths"][j]
+                a = kept.strengths[j]
             else:
                 a = chain_strengths(once, whole, GRID) if self.smoothing == "backoff" else None
-            p["normals"].append(normals(chain, whole, a))
-            p["real_strengths"].append(a)
-            p["plain_mean"][j], p["plain_var"][j] = (v[0] for v in normals(chain[:1], whole, None))
-        p["terms"] = np.concatenate([terms(found) for found in p["normals"]])
+            each.append(normals(chain, whole, a))
+            strengths.append(a)
+            mean[j], var[j] = (v[0] for v in normals(chain[:1], whole, None))
+        parent = np.array([i for own in parents for i in own], dtype=np.int32)
+        start = np.cumsum([0, *map(len, parents)]).astype(np.int64)
+        found = np.concatenate([terms(normal) for normal in each])
+        return FamilyReals(plain.tables, mean, var, parent, start, each, strengths, found)
 
     def class_groups(self, j: int, K: int) -> Sequence[int] | None:
         """Classes with one number share the counts of column j of the group; None: each has its own."""
         return [0] * K if j in self.blind else None if self.groups is None else self.groups[j]
 
-    def _counted(self, p: Params, f: Families) -> dict[str, Any]:
-        t = self.tables(len(p["sizes"]))
+    def _counted(self, p: JointParams, f: Families) -> _core.Families:
+        t = self.tables(len(p.sizes))
         index = t.index() if f.sets else {}
         group = None
         if self.groups is not None or self.blind:
-            group = np.tile(np.arange(p["K"], dtype=np.int32), (len(p["sizes"]), 1))
+            group = np.tile(np.arange(p.K, dtype=np.int32), (len(p.sizes), 1))
             if self.groups is not None:
                 group[:] = np.reshape(self.groups[: len(group)], group.shape)
             group[[j for j in self.blind if j < len(group)]] = 0
             group = group[f.child]
-        return {
-            **{key: p[key] for key in ("single", "joint", "sizes")},
-            "columns": t.columns,
-            "starts": t.starts,
-            "child": f.child,
-            "parent": f.parent,
-            "parent_start": f.start,
-            "table": np.array([index[s] for s in f.sets], dtype=np.int64),
-            "group": group,
-            "levels": p["N"],
-            "alpha": float(self.alpha),
-        }
+        table = np.array([index[s] for s in f.sets], dtype=np.int64)
+        return _core.Families(p.counts(t, self.alpha), f.child, f.parent, f.start, table, group)
 
-    def losses(self, p: Params, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Array | None) -> Array:
+    def losses(
+        self, p: JointParams, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Floats | None
+    ) -> Floats:
         """(most parents + 1, columns): the leave-one-out log-loss of the first columns in the given order (parents
         before children) with at most so many parents each."""
-        d = len(p["sizes"])
+        d = len(p.sizes)
         f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
-        strengths = _core.family_strengths(**counted, grid=GRID) if self.smoothing == "backoff" else None
+        strengths = counted.strengths(GRID) if self.smoothing == "backoff" else None
         step = np.array([-1 if j < d else j - d for j in order], dtype=np.int32) if self.reals else None
         total: Any = 0.0
-        for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+        for span, codes, _ in p.packed(data):
             for some, here, logs in self._left_out(p, data, codes, span, y, w):
                 part = None if w is None else w[some]
-                rows = (here, y[some], part, p["class_weight"])
-                total = total + _core.family_losses(*rows, **counted, strengths=strengths, step=step, logs=logs)
+                total = total + counted.losses(here, y[some], part, strengths, step, logs)
         return np.asarray(total)
 
     def _left_out(
-        self, p: Params, data: Coded, codes: Array, span: slice, y: NDArray[np.int32], w: Array | None
-    ) -> Iterator[tuple[slice, Array, Array | None]]:
+        self, p: JointParams, data: Coded, codes: Array, span: slice, y: NDArray[np.int32], w: Floats | None
+    ) -> Iterator[tuple[slice, Array, Floats | None]]:
         """Parts of a span of rows, their codes, and what the real columns say there (real columns, most parents + 1,
         rows, classes), each row judged without itself."""
-        if not self.reals:
+        if p.reals is None:
             yield span, codes, None
             return
-        d = len(p["sizes"])
+        d = len(p.sizes)
         parents = self.real_parents(d)
         most = max(map(len, parents))
-        moments = self.real_tables(p["moments"])
-        chains = [moments.chain(j, own) for j, own in enumerate(parents)]
-        a: list[Any] = [None] * self.reals
+        chains = [p.reals.tables.chain(j, own) for j, own in enumerate(parents)]
+        a: list[list[Floats] | None] = [None] * self.reals
         if self.smoothing == "backoff":
             a = [chain_strengths(c, whole_of(c[0]), GRID) for c in chains]
-        step = max(1, FACTORS // (self.reals * (most + 1) * p["K"]))
+        step = max(1, FACTORS // (self.reals * (most + 1) * p.K))
         for first in range(span.start, span.stop, step):
             some = slice(first, min(first + step, span.stop))
             here = np.ascontiguousarray(codes[:, some.start - span.start : some.stop - span.start])
             values = self.real_values(data, some, d)
             assert values is not None
             unit = np.ones(values.shape[1]) if w is None else np.minimum(w[some], 1.0)
-            out = np.empty((self.reals, most + 1, len(unit), p["K"]))
+            out = np.empty((self.reals, most + 1, len(unit), p.K))
             for j, own in enumerate(parents):
-                found = left_out_logs(chains[j], a[j], own, here, p["sizes"], values[j], y[some], unit)
+                found = left_out_logs(chains[j], a[j], own, here, p.sizes, values[j], y[some], unit)
                 out[j, : len(found)], out[j, len(found) :] = found, found[-1]
             yield some, here, out
 
     def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: Stats, p: Params, context: Context
-    ) -> Array:
+        self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointSums, p: FamilyParams, context: Context
+    ) -> Floats:
         assert isinstance(data, Coded)
         return family_left_out.left_out(self, data, y, unit, s, p, context)
 
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
+    def score(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
         assert isinstance(data, Coded)
-        naive = not len(p["parent"]) and not self.reals and not self.blind and self.groups is None
+        naive = not len(p.parent) and not self.reals and not self.blind and self.groups is None
         if len(data.parts) == 1 and naive:  # naive Bayes, bit for bit
             codes, _ = data.parts[0]
-            scorer.discrete(codes.columns, p["sizes"], p["log"], None, codes.raw)
+            scorer.discrete(codes.columns, p.sizes, p.log, None, codes.raw)
             return
-        found, unseen = np.empty((data.n, p["K"])), np.zeros(len(p["sizes"]), dtype=bool)
-        for span, packed_codes, met in packed(data, p["sizes"], p["exist"]):
+        found, unseen = np.empty((data.n, p.K)), np.zeros(len(p.sizes), dtype=bool)
+        for span, packed_codes, met in p.packed(data):
             try:
-                found[span] = self.scores(packed_codes, p, self.real_values(data, span, len(p["sizes"])))
+                found[span] = self.scores(packed_codes, p, self.real_values(data, span, len(p.sizes)))
             except _core.TooManyMissing as e:
                 row, cells = e.args
                 raise family_left_out.too_many_missing(span.start + row, cells) from None
             unseen |= met
         scorer.added(found, np.flatnonzero(unseen).tolist())
 
-    def scores(self, codes: Array, p: Params, values: Array | None = None) -> Array:
-        network = (p["sizes"], p["child"], p["parent"], p["parent_start"], p["logs"])
-        if values is None:
-            return _core.network_scores(codes, *network)
-        return _core.network_scores(codes, *network, p["real_parent"], p["real_start"], p["terms"], values)
+    def scores(self, codes: Array, p: FamilyParams, values: Floats | None = None) -> Floats:
+        return p.network.scores(codes, values)
 
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
-        if j >= len(p["sizes"]) or (self.groups is None and j not in self.blind):
+    def terms(self, data: Data, p: FamilyParams, K: int) -> Floats:  # noqa: ARG002
+        """log P(x_j | the columns before it, class), parents before children: where no value is missing this is
+        log P(x_j | parents, class) of each family."""
+        assert isinstance(data, Coded)
+        d = len(p.sizes)
+        return self.chain_terms(data, p, [*p.child.tolist(), *range(d, d + self.reals)])
+
+    def describe(self, p: FamilyParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
+        if j >= len(p.sizes) or (self.groups is None and j not in self.blind):
             return super().describe(p, j, k, labels)
-        here = np.flatnonzero(p["exist"][j]).tolist()  # a column that does not tell all classes apart
+        here = np.flatnonzero(p.exist[j]).tolist()  # a column that does not tell all classes apart
         marginal = np.exp(np.asarray(self.outcomes(p, j))[:, k])
         return {str(labels[v]): float(x) for v, x in zip(here, marginal, strict=True)}
 
-    def n_parameters(self, p: Params, context: Context) -> int:
+    def n_parameters(self, p: FamilyParams, context: Context) -> int:
         """Those of a column for each combination of its parents, and each group of classes that it tells apart."""
         K, d = context.K, context.d
         groups = [K] * d if self.groups is None else [len(set(g)) for g in self.groups]
         groups = [1 if j in self.blind else n for j, n in enumerate(groups)]
-        free = [max(int(np.sum(e)) - 1, 0) for e in p["exist"]] + [2] * self.reals  # mean and variance
-        some = [max(int(np.sum(e)), 1) for e in p["exist"]]
+        free = [max(int(np.sum(e)) - 1, 0) for e in p.exist] + [2] * self.reals  # mean and variance
+        some = [max(int(np.sum(e)), 1) for e in p.exist]
         parents = self.parents or ((),) * d
         return sum(groups[j] * free[j] * math.prod(some[i] for i in own) for j, own in enumerate(parents))
 
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        drawn = draw_families(self.families(len(p["sizes"])), p["logs"], p["offsets"], p, y, rng)
-        for j, own in enumerate(self.real_parents(len(p["sizes"])) if self.reals else ()):
-            drawn.append(draw_real(p["normals"][j], p["sizes"], own, drawn, y, rng))
+    def sample(self, p: FamilyParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        drawn = draw_families(self.families(len(p.sizes)), p.logs, p.offsets, p, y, rng)
+        if p.reals is not None:
+            for normal, own in zip(p.reals.normals, self.real_parents(len(p.sizes)), strict=True):
+                drawn.append(draw_real(normal, p.sizes, own, drawn, y, rng))
         return drawn
 
 
@@ -275,14 +312,14 @@ def families(parents: Sequence[Sequence[int]], order: Sequence[int] | None = Non
 
 
 def draw_families(
-    f: Families, logs: Array, offsets: Array, p: Params, y: Array, rng: np.random.Generator
+    f: Families, logs: Array, offsets: Array, p: JointParams, y: Array, rng: np.random.Generator
 ) -> list[Array]:
     """A level of each discrete column for each row, parents first."""
-    drawn: list[Array] = [np.empty(0)] * len(p["sizes"])
+    drawn: list[Array] = [np.empty(0)] * len(p.sizes)
     for i, j in enumerate(f.child.tolist()):
-        table = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p["sizes"][j]), p["K"])
-        cell = drawn_cell(f.parent[f.start[i] : f.start[i + 1]].tolist(), p["sizes"], drawn, len(y))
-        drawn[j] = draw(table, p["exist"][j], cell, y, rng)
+        table = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p.sizes[j]), p.K)
+        cell = drawn_cell(f.parent[f.start[i] : f.start[i + 1]].tolist(), p.sizes, drawn, len(y))
+        drawn[j] = draw(table, p.exist[j], cell, y, rng)
     return drawn
 
 
@@ -311,7 +348,12 @@ def topological(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 def draw_real(
-    normal: tuple[Array, Array], sizes: Array, parents: Sequence[int], drawn: Sequence[Array], y: Array, rng: Any
+    normal: Normal,
+    sizes: Array,
+    parents: Sequence[int],
+    drawn: Sequence[Array],
+    y: Array,
+    rng: np.random.Generator,
 ) -> Array:
     """A number for each row, given the levels drawn for its parents."""
     cell = drawn_cell(parents, sizes, drawn, len(y))

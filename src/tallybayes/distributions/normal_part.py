@@ -29,6 +29,7 @@ FREEDOM = (10.0, np.inf)  # ν of Student's t; the normal distribution has infin
 JUDGES = 1000  # rows that choose λ, γ and ν
 ANSWERS = 150_000  # … times classes, for 200 rows at least
 BLOCK = 1 << 18  # numbers at a time
+FEW = 256  # rows
 CHOICES = (  # of λ and γ, the first of them for those in a hurry
     (1.0, 0.1), (0.5, 0.1), (0.3, 0.5), (0.1, 0.1), (0.1, 0.0), (0.02, 0.2),
     (1.0, 0.0), (1.0, 0.5), (0.5, 0.0), (0.02, 0.02), (0.1, 0.9),
@@ -46,6 +47,9 @@ class Scale:
 
     def read(self, codes: Array) -> Floats:
         """(rows, dimensions) of packed codes."""
+        if codes.shape[1] <= FEW:  # all dimensions at once: a loop over them takes longer than few rows
+            at = np.minimum(codes[self.column], np.diff(self.start)[:, None] - 1)
+            return np.ascontiguousarray(self.value[self.start[:-1, None] + at].T)
         out = np.empty((codes.shape[1], len(self.column)))
         for i, j in enumerate(self.column.tolist()):
             own = self.value[self.start[i] : self.start[i + 1]]
@@ -70,6 +74,11 @@ class Sums:
     n: Floats
     mean: Floats
     scatter: Floats
+
+
+def no_sums(K: int, p: int) -> Sums:
+    """Of no rows."""
+    return Sums(np.zeros(K), np.zeros((K, p)), np.zeros((K, p, p)))
 
 
 def sums(z: Floats, y: Array, w: Floats | None, K: int) -> Sums:

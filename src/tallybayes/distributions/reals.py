@@ -6,7 +6,7 @@ cell of some sets of discrete columns. A real column is never a parent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -17,12 +17,11 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Stats, Weights
+from tallybayes.distributions.base import Array, Weights
 from tallybayes.encode import Numbers
 
 Floats = NDArray[np.float64]
 Sets = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # (parents, ascending; the real columns beside them)
-KEYS = ("n", "mean", "m2")
 FLOOR = 1e-9  # of a column's variance: what NaiveBayes adds to every variance
 ENOUGH = 2 - 1e-9  # weight of a cell that has a variance of its own
 
@@ -34,6 +33,9 @@ class Moments:
     n: Floats
     mean: Floats
     m2: Floats
+
+    def __iter__(self) -> Iterator[Floats]:
+        return iter((self.n, self.mean, self.m2))
 
     def __getitem__(self, at: Any) -> Moments:
         return Moments(self.n[at], self.mean[at], self.m2[at])
@@ -106,7 +108,7 @@ def moment_cells(sets: Sets, sizes: NDArray[np.int64]) -> list[int]:
 
 def count_moments(
     sets: Sets, numbers: Numbers, codes: Array, sizes: NDArray[np.int64], y: NDArray[np.int32], w: Weights, K: int
-) -> Stats:
+) -> Moments:
     """The moments of all sets, (classes, cells · real columns) one after another. codes: (discrete columns, rows)."""
     blocks = []
     for s, reals in sets:
@@ -117,9 +119,12 @@ def count_moments(
         columns = numbers.columns if len(reals) == numbers.d else numbers.columns.select(list(reals))
         n, mean, _, m2 = _core.moments(columns, key, w, K * cells)
         blocks.append([a.reshape(K, -1) for a in (n, mean, m2)])
-    if not blocks:
-        return {key: np.empty((K, 0)) for key in KEYS}
-    return {key: np.concatenate(parts, axis=1) for key, parts in zip(KEYS, zip(*blocks, strict=True), strict=True)}
+    return beside([Moments(*block) for block in blocks]) if blocks else Moments(*(np.empty((K, 0)) for _ in range(3)))
+
+
+def beside(blocks: Sequence[Moments]) -> Moments:
+    """Moments (classes, cells) one after another."""
+    return Moments(*(np.concatenate(parts, axis=1) for parts in zip(*map(tuple, blocks), strict=True)))
 
 
 def cell_of(
@@ -135,29 +140,29 @@ def cell_of(
 
 
 def move_moments(
-    sets: Sets, s: Stats, old: NDArray[np.int64], new: NDArray[np.int64], maps: Sequence[NDArray[np.int64] | None]
-) -> Stats:
+    sets: Sets, m: Moments, old: NDArray[np.int64], new: NDArray[np.int64], maps: Sequence[NDArray[np.int64] | None]
+) -> Moments:
     """The same moments where columns have other levels. maps: of each column, old level → new; None: as it was."""
-    K = s["n"].shape[0]
+    K = m.n.shape[0]
     before, after = np.cumsum([0, *moment_cells(sets, old)]), np.cumsum([0, *moment_cells(sets, new)])
-    out = {key: np.zeros((K, int(after[-1]))) for key in KEYS}
+    out = Moments(*(np.zeros((K, int(after[-1]))) for _ in range(3)))
     for t, (parents, reals) in enumerate(sets):
         place = [np.arange(old[i]) if (to := maps[i]) is None else to for i in parents]
         at = np.ix_(np.arange(K), *place, np.arange(len(reals)))
-        for key in KEYS:
-            block = out[key][:, after[t] : after[t + 1]].reshape(K, *new[list(parents)], len(reals))
-            block[at] = s[key][:, before[t] : before[t + 1]].reshape(K, *old[list(parents)], len(reals))
-            out[key][:, after[t] : after[t + 1]] = block.reshape(K, int(after[t + 1] - after[t]))
+        for source, target in zip(m, out, strict=True):
+            block = target[:, after[t] : after[t + 1]].reshape(K, *new[list(parents)], len(reals))
+            block[at] = source[:, before[t] : before[t + 1]].reshape(K, *old[list(parents)], len(reals))
+            target[:, after[t] : after[t + 1]] = block.reshape(K, int(after[t + 1] - after[t]))
     return out
 
 
 class RealTables:
     """The moments of a tally, found by real column and parents."""
 
-    def __init__(self, sets: Sets, s: Stats, sizes: NDArray[np.int64]) -> None:
+    def __init__(self, sets: Sets, moments: Moments, sizes: NDArray[np.int64]) -> None:
         ends = np.cumsum([0, *moment_cells(sets, sizes)])
         self._at = {(own, j): (t, i) for t, (own, reals) in enumerate(sets) for i, j in enumerate(reals)}
-        self._sets, self._s, self._sizes, self._ends = sets, s, sizes, ends
+        self._sets, self._moments, self._sizes, self._ends = sets, moments, sizes, ends
 
     def __contains__(self, key: tuple[tuple[int, ...], int]) -> bool:
         return key in self._at
@@ -176,14 +181,14 @@ class RealTables:
 
     def _read(self, t: int, parents: Sequence[int]) -> Moments:
         own, reals = self._sets[t]
-        K, shape = self._s["n"].shape[0], self._sizes[list(own)].tolist()
+        K, shape = self._moments.n.shape[0], self._sizes[list(own)].tolist()
         axes = [1 + own.index(p) for p in parents]
 
-        def read(key: str) -> Floats:
-            block = self._s[key][:, self._ends[t] : self._ends[t + 1]].reshape(K, *shape, len(reals))
+        def read(a: Floats) -> Floats:
+            block = a[:, self._ends[t] : self._ends[t + 1]].reshape(K, *shape, len(reals))
             return block.transpose(*axes, -1, 0).reshape(-1, len(reals), K)
 
-        return Moments(*(read(key) for key in KEYS))
+        return Moments(*map(read, self._moments))
 
     def chain(self, j: int, parents: Sequence[int], group: Sequence[int] | None = None) -> list[Moments]:
         """The levels without parents, with the first, with the first two, … group: classes that share their moments."""

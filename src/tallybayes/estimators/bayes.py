@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tallybayes.distributions.ensemble import WEIGHTING, Ensemble, only
 from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.ensemble_network import log_density
+from tallybayes.distributions.ensemble_records import EnsembleSums
 from tallybayes.distributions.joint import packed
-from tallybayes.distributions.kept_rows import KEYS, tokens_of
+from tallybayes.distributions.kept_rows import no_rows, tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier
@@ -22,7 +23,7 @@ from tallybayes.plan import Term, same_shape
 from tallybayes.rows import Rows
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Graph, shown
-from tallybayes.structures.members import Columns, Recipe, choose
+from tallybayes.structures.members import CodedRows, Columns, Recipe, choose
 from tallybayes.structures.said import describe
 
 Floats = NDArray[np.float64]
@@ -191,7 +192,7 @@ class BayesClassifier(TallyClassifier):
     # --- learning ----------------------------------------------------------------------------------------------
 
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
-        ensemble = Ensemble(order=1, method="frequency", bins=LEVELS, **self._options())
+        ensemble = Ensemble(columns=schema.d, method="frequency", bins=LEVELS, **self._options())
         return (Term(ensemble, tuple(range(schema.d))),)
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
@@ -204,20 +205,20 @@ class BayesClassifier(TallyClassifier):
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         (term,), y, w = fitted.terms, rows.classes_of_rows, rows.w
         ensemble, data, s = term.distribution, rows.of(term), term.sums
-        sizes = s["sizes"]
         assert isinstance(data, Coded)
         assert isinstance(ensemble, Ensemble)
 
-        def batches() -> Any:
-            for span, codes, _ in packed(data, sizes):
+        def batches() -> Iterator[CodedRows]:
+            for span, codes, _ in packed(data, s.sizes):
                 yield codes, y[span], None if w is None else w[span]
 
         columns = _columns(s, fitted.weight, data, np.array([j in fitted.schema.cuts for j in term.columns]))
-        chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s, self._seed()))
-        stats = {**s, **chosen.nothing(fitted.K, w is not None)}
+        chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s.kept, self._seed()))
+        chains, normal = chosen.nothing(fitted.K, w is not None)
         for codes, labels, weights in batches():
-            stats = chosen.count(stats, codes, labels, weights, fitted.K)
-        return replace(fitted, terms=(Term(chosen, term.columns, stats),))
+            normal = chosen.count(codes, labels, weights, chains, normal)
+        sums = EnsembleSums.of(s.single, s.sizes, s.kept, chains, normal)
+        return replace(fitted, terms=(Term(chosen, term.columns, sums),))
 
     def _at_once(self, fitted: Fitted) -> bool:
         """After more rows of the same kind strengths and weights are chosen again at the next question: that takes
@@ -230,10 +231,9 @@ class BayesClassifier(TallyClassifier):
         fitted = self.fitted_
         twin, ensemble, s = self.copy(), self._ensemble(), fitted.terms[0].sums
         K = len(self.classes_)
-        rows = {key: s[key][..., :0] for key in KEYS}
-        sums = ensemble.nothing(K, s["chains"].dtype == np.float64)
-        stats = {**s, "single": np.zeros_like(s["single"]), **rows, **sums}
-        twin._hold(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=stats),)))
+        nothing = ensemble.nothing(K, s.chains.dtype == np.float64)
+        sums = EnsembleSums.of(np.zeros_like(s.single), s.sizes, no_rows(s.sizes), *nothing)
+        twin._hold(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=sums),)))
         return twin
 
     def merge(self, other: TallyClassifier) -> Self:
@@ -258,7 +258,7 @@ class BayesClassifier(TallyClassifier):
     @property
     def weights_(self) -> dict[str, Any]:
         self._require_attribute("weights_")
-        ensemble, found = self._ensemble(), self._parameters().terms[0].params["weights"]
+        ensemble, found = self._ensemble(), self._parameters().terms[0].params.weights
         out: dict[str, Any] = {}
         for part in ensemble.named_parts:
             own = found[part.first : part.first + part.planes]
@@ -282,11 +282,12 @@ class BayesClassifier(TallyClassifier):
         chains = slice(int(i) * d, (int(i) + 1) * d)
         cells = ensemble.count_starts(chains.stop)
         own = only(ensemble, chains)
-        stats = {**s, "chains": s["chains"][cells[chains.start] : cells[chains.stop]]}
-        stats.update({key: value for key, value in own.nothing(len(self.classes_), False).items() if key != "chains"})
+        _, normal = own.nothing(len(self.classes_), False)
+        counts = s.chains[cells[chains.start] : cells[chains.stop]]
+        sums = EnsembleSums.of(s.single, s.sizes, s.kept, counts, normal)
         twin = self.copy()
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
-        twin._keep(replace(fitted, terms=(Term(own, term.columns, stats),), log_prior=None))
+        twin._keep(replace(fitted, terms=(Term(own, term.columns, sums),), log_prior=None))
         return twin
 
     @property
@@ -319,14 +320,14 @@ class BayesClassifier(TallyClassifier):
         return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
 
 
-def _columns(s: Any, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
+def _columns(s: EnsembleSums, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
     """What the tally tells of the columns; levels of categories go by their tokens."""
-    sizes, first = s["sizes"], np.concatenate([[0], np.cumsum(s["sizes"])[:-1]])
+    sizes, first = s.sizes, np.concatenate([[0], np.cumsum(s.sizes)[:-1]])
     order = tuple(
         np.arange(n) if is_ordered else np.argsort(own[:n], kind="stable")
         for own, n, is_ordered in zip(tokens_of(data.known, sizes), sizes.tolist(), ordered, strict=True)
     )
-    single = s["single"][:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
+    single = s.single[:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
     met = np.add.reduceat(single.sum(axis=0), first)
     missing = met < weight.sum() * (1 - 1e-9)
     return Columns(np.ascontiguousarray(single), sizes, ordered, missing, weight, order)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, 
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
 from tallybayes.schema import Schema
-from tallybayes.structures.graph import Parents, parents_of, read_edges
+from tallybayes.structures.graph import Edge, Parents, parents_of, read_edges
 from tallybayes.target import check_weights
 
 Array = NDArray[Any]
@@ -108,22 +108,22 @@ class BayesNetwork(NetworkClassifier):
         )
         return (Term(network, columns),)
 
-    def _arrows(self, names: list[str]) -> tuple[list[Any], list[Any], dict[str, tuple[str, ...]]]:
+    def _arrows(self, names: list[str]) -> tuple[list[Edge], list[Edge], dict[Hashable, tuple[str, ...]]]:
         """Arrows among columns, arrows among targets, and the targets that each column names."""
         targets = () if self._outputs is None else self._outputs.names
         both = sorted(set(targets) & set(names))
         if both:
             raise OptionError(f"{both[0]!r} is a target and a column. Take it out of X, or out of targets.")
-        among: list[Any] = []
-        of_targets: list[Any] = []
-        named: dict[str, tuple[str, ...]] = {}
+        among: list[Edge] = []
+        of_targets: list[Edge] = []
+        named: dict[Hashable, tuple[str, ...]] = {}
         for a, b in read_edges(self.graph):
             if a in targets and b in targets:
                 of_targets.append((a, b))
             elif b in targets:
                 raise OptionError(f"The arrow {a!r} -> {b!r} points from a column to a target. Turn it round.")
             elif a in targets:
-                named[b] = (*named.get(b, ()), a)
+                named[b] = (*named.get(b, ()), str(a))
             else:
                 among.append((a, b))
         return among, of_targets, named
@@ -307,7 +307,7 @@ def _check_real(parents: Parents, inner: int, names: list[str]) -> None:
 
 
 def check_targets(targets: Any) -> tuple[str, ...]:
-    names = (targets,) if isinstance(targets, str) else tuple(targets)
-    if not names or len(set(names)) < len(names):
-        raise OptionError(f"targets must be one or more different names; got {targets!r}.")
+    names = (targets,) if isinstance(targets, str) else tuple(targets) if isinstance(targets, Iterable) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise OptionError(f"targets must be one or more different names; got {targets!r:.80}.")
     return names

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.reals import Sets, family_real_sets
-from tallybayes.distributions.records import changed
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError
 from tallybayes.estimators.network import LearnedNetwork, codes_of, network_of
@@ -97,13 +96,7 @@ class KDB(LearnedNetwork):
                     f"The network that is best now needs combinations of {int(self.k) + 1} columns that were not "
                     "counted: only those of the network chosen before were. Fit again on the rows."
                 )
-            data, y, w = codes_of(rows, term), rows.classes_of_rows, rows.w
-            sizes, K = stats["sizes"], fitted.K
-            more = {"joint": replace(network, order=1).count_joint(data, sizes, y, w, K)}
-            if network.real_extra:
-                more.update(network.count_reals(network.real_extra, data, sizes, y, w, K))
-            both = {key: np.concatenate([stats[key], new], axis=1) for key, new in more.items()}
-            stats = changed(stats, both)
+            stats = network.count_more(stats, codes_of(rows, term), rows.classes_of_rows, rows.w, fitted.K)
         else:
             network = replace(network, extra=pairs.extra, real_extra=pairs.real_extra)
         found = replace(term, distribution=network, sums=stats)

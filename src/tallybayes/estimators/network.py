@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Params
-from tallybayes.distributions.joint import GRID, packed
+from tallybayes.distributions.counted_sets import JointParams
+from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import CUT, Coded
 from tallybayes.errors import LabelError, OptionError
@@ -264,20 +264,18 @@ def superparent_losses(fitted: Fitted, rows: Rows) -> Floats:
     p = pairs.base(term.sums, fitted.context(term))
     if pairs.reals:
         return np.array([_one_loss(pairs, p, j, d, (data, y, w)) for j in range(d - pairs.reals)])
-    t = pairs.tables(d)
-    counted = (p["single"], p["joint"], p["class_weight"], p["sizes"], t.columns, t.starts, p["N"])
-    strengths = None
+    counts, rank = p.counts(pairs.tables(d), pairs.alpha), np.arange(d, dtype=np.int32)
+    spodes = _core.Averaged(counts, 1, rank, None)
     if pairs.smoothing == "backoff":
-        rank = np.arange(d, dtype=np.int32)
-        strengths = _core.averaged_strengths(*counted, 1, float(pairs.alpha), rank, GRID)
+        spodes = _core.Averaged(counts, 1, rank, spodes.strengths(GRID))
     losses = np.zeros(d)
-    for span, codes, _ in packed(data, p["sizes"], p["exist"]):
+    for span, codes, _ in p.packed(data):
         part = None if w is None else w[span]
-        losses += _core.spode_losses(codes, y[span], part, *counted, float(pairs.alpha), strengths)
+        losses += spodes.spode_losses(codes, y[span], part)
     return losses
 
 
-def _one_loss(pairs: FamilyNetwork, p: Params, parent: int, d: int, rows: Labelled) -> float:
+def _one_loss(pairs: FamilyNetwork, p: JointParams, parent: int, d: int, rows: Labelled) -> float:
     spode = replace(pairs, parents=one_parent(d, parent))
     losses = spode.losses(p, [parent, *(j for j in range(d) if j != parent)], *rows)
     return float(losses[-1, -1])

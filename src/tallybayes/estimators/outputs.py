@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import LabelError, OptionError, listing
 from tallybayes.labels import positions, read_labels
-from tallybayes.structures.graph import parents_of
+from tallybayes.structures.graph import Edge, parents_of
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ class Outputs:
         if self.K != K:
             raise ValueError(f"its targets have {self.K} combinations of labels, and it has {K} classes")
 
-    def codes(self, columns: Sequence[Any], n: int) -> NDArray[np.int64]:
+    def codes(self, columns: Sequence[Array], n: int) -> NDArray[np.int64]:
         """The class of each row, from one column of labels per target."""
         each = []
         for name, known, column in zip(self.names, self.labels, columns, strict=True):
@@ -75,7 +75,7 @@ class Outputs:
             out.append(tuple(joint.tolist()))
         return tuple(out)
 
-    def prior(self, weight: Floats, arrows: Sequence[tuple[str, str]], alpha: float) -> Floats:
+    def prior(self, weight: Floats, arrows: Sequence[Edge], alpha: float) -> Floats:
         """P(y₁, …, y_m): as counted, or Π_t P(y_t | parents of t) with Laplace's correction where arrows are given."""
         if not arrows:
             return np.asarray(weight / weight.sum())
@@ -110,29 +110,36 @@ class Outputs:
         return self.names.index(name)
 
 
-def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Any], int]:
+def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Array], int]:
     """One column of labels per target: from a frame (by name), a dict of columns, or rows."""
     if isinstance(Y, Mapping):
-        absent = [t for t in targets if t not in Y]
-        if absent:
-            raise LabelError(f"y has no column {absent[0]!r}. Targets: {listing(list(targets))}.")
-        columns = [np.atleast_1d(np.asarray(Y[t])) for t in targets]
-        for name, column in zip(targets, columns, strict=True):
-            if len(column) != len(columns[0]):
-                raise LabelError(
-                    f"Target {targets[0]!r} has {len(columns[0])} labels and {name!r} has {len(column)}: one for each "
-                    "row of X is needed."
-                )
-        return columns, len(columns[0])
+        return _from_mapping(Y, targets)
     if isinstance(Y, list | tuple) and len(Y) and all(isinstance(row, Mapping) for row in Y):
-        return read_columns({t: [row.get(t) for row in Y] for t in targets}, targets)
+        return _from_mapping({t: [row.get(t) for row in Y] for t in targets}, targets)
     frame = nw.from_native(Y, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         absent = [t for t in targets if t not in frame.columns]
         if absent:
             raise LabelError(f"y has no column {absent[0]!r}; its columns are {listing(frame.columns)}.")
         return [frame[t].to_numpy() for t in targets], len(frame)
-    rows = np.asarray(Y, dtype=None if isinstance(Y, np.ndarray) else object)
+    return _from_rows(np.asarray(Y, dtype=None if isinstance(Y, np.ndarray) else object), targets)
+
+
+def _from_mapping(Y: Mapping[str, Any], targets: Sequence[str]) -> tuple[list[Array], int]:
+    absent = [t for t in targets if t not in Y]
+    if absent:
+        raise LabelError(f"y has no column {absent[0]!r}. Targets: {listing(list(targets))}.")
+    columns = [np.atleast_1d(np.asarray(Y[t])) for t in targets]
+    for name, column in zip(targets, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise LabelError(
+                f"Target {targets[0]!r} has {len(columns[0])} labels and {name!r} has {len(column)}: one for each "
+                "row of X is needed."
+            )
+    return columns, len(columns[0])
+
+
+def _from_rows(rows: Array, targets: Sequence[str]) -> tuple[list[Array], int]:
     if len(targets) == 1 and rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2 or rows.shape[1] != len(targets):
@@ -143,7 +150,7 @@ def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Any], int]:
     return [rows[:, t] for t in range(len(targets))], len(rows)
 
 
-def find_outputs(targets: Any, columns: Sequence[Any], n: int, classes: Any = None) -> Outputs:
+def find_outputs(targets: Sequence[str], columns: Sequence[Array], n: int, classes: Any = None) -> Outputs:
     """The labels of each target: those met, or those declared."""
     if isinstance(classes, Mapping) and set(classes) == set(targets):
         classes = [classes[t] for t in targets]
@@ -162,8 +169,8 @@ def find_outputs(targets: Any, columns: Sequence[Any], n: int, classes: Any = No
     return found
 
 
-def counted_prior(outputs: Outputs, arrows: Sequence[tuple[str, str]], alpha: float) -> Any:
-    """What `priors` is for several outputs: read from the classes' weights."""
+def counted_prior(outputs: Outputs, arrows: Sequence[Edge], alpha: float) -> Callable[[Floats], Floats]:
+    """What `priors` is for several outputs: read from the weights of the classes."""
 
     def prior(weight: Floats) -> Floats:
         return outputs.prior(weight, arrows, alpha)

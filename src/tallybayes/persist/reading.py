@@ -136,6 +136,10 @@ class Reader:
             )
         allowed = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
         found = {key: self.value(v, f"{name}: {key}") for key, v in mapping(options, name).items()}
+        for key in sorted(set(cls.always) & set(found)):
+            v = found.pop(key)
+            if v != cls.always[key] or type(v) is not type(cls.always[key]):
+                raise ModelFileError(f"The option {key!r} of the distribution {name!r} cannot be {v!r:.60}.")
         if not set(found) <= allowed:
             raise ModelFileError(f"The distribution {name!r} has no option {min(set(found) - allowed)!r:.60}.")
         hints = _hints(cls)

@@ -128,10 +128,8 @@ class Writer:
                     f"{where} has the distribution {type(d).__name__}, which is not known by its name {d.name!r}: put "
                     "@register above the class, here and wherever the file is loaded."
                 )
-            options = {
-                f.name: self.value(getattr(d, f.name), f"{where}: {f.name}", depth + 1)
-                for f in dataclasses.fields(d)  # type: ignore[arg-type]
-            }
+            held = {f.name: getattr(d, f.name) for f in dataclasses.fields(d)}  # type: ignore[arg-type]
+            options = {key: self.value(v, f"{where}: {key}", depth + 1) for key, v in {**d.always, **held}.items()}
             self.distributions.append({"name": d.name, "options": options})
             self._places[id(d)] = len(self.distributions) - 1
         return self._places[id(d)]

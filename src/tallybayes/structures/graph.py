@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tallybayes.errors import OptionError
 
 Parents = tuple[tuple[int, ...], ...]
+Edge = tuple[Hashable, Hashable]  # names of columns: parent, child
 
 
 @dataclass(frozen=True)
@@ -63,30 +67,21 @@ def _quoted(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def read_edges(graph: Any) -> list[tuple[str, str]]:
+def read_edges(graph: object) -> list[Edge]:
     """(parent, child) of every arrow of a dict {child: parents}, a networkx.DiGraph, pairs, or "a -> b, c -> b"."""
     if graph is None:
         return []
     if isinstance(graph, str):
         return _read_text(graph)
     if isinstance(graph, Mapping):
-        out: list[tuple[str, str]] = []
-        for child, parents in graph.items():
-            some = [parents] if isinstance(parents, str) or not isinstance(parents, Iterable) else list(parents)
-            out += [(p, child) for p in some]
-        return out
+        return [(parent, child) for child, parents in graph.items() for parent in _each(parents)]
     if isinstance(graph, list | tuple | set) and graph and all(isinstance(e, str) for e in graph):
         return _read_text(",".join(graph))
     if hasattr(graph, "is_directed") and not graph.is_directed():
         raise OptionError("The graph has no directions. Give a networkx.DiGraph: arrows go from parent to child.")
-    edges = graph.edges if hasattr(graph, "edges") else graph
-    if callable(edges):
-        edges = edges()
+    edges = getattr(graph, "edges", graph)
     try:
-        pairs = [tuple(e) for e in edges]
-        if any(len(e) < 2 or any(not isinstance(more, Mapping) for more in e[2:]) for e in pairs):
-            raise TypeError
-        return [(e[0], e[1]) for e in pairs]
+        return _read_pairs(edges() if callable(edges) else edges)
     except (TypeError, IndexError, KeyError):
         raise OptionError(
             "graph must be a dict {column: its parents}, a networkx.DiGraph, pairs (parent, child), or text such as "
@@ -94,8 +89,21 @@ def read_edges(graph: Any) -> list[tuple[str, str]]:
         ) from None
 
 
-def _read_text(text: str) -> list[tuple[str, str]]:
-    out = []
+def _each(parents: object) -> list[Hashable]:
+    """One name, or some of them."""
+    return [parents] if isinstance(parents, str) or not isinstance(parents, Iterable) else list(parents)
+
+
+def _read_pairs(edges: Any) -> list[Edge]:
+    """Pairs, each with as many dicts after it as there may be; TypeError if they are none."""
+    pairs = [tuple(e) for e in edges]
+    if any(len(e) < 2 or any(not isinstance(more, Mapping) for more in e[2:]) for e in pairs):
+        raise TypeError
+    return [(e[0], e[1]) for e in pairs]
+
+
+def _read_text(text: str) -> list[Edge]:
+    out: list[Edge] = []
     for part in re.split(r"[,;\n]", text):
         if not part.strip():
             continue
@@ -106,7 +114,7 @@ def _read_text(text: str) -> list[tuple[str, str]]:
     return out
 
 
-def parents_of(edges: Sequence[tuple[Any, Any]], position: Any, names: Sequence[str]) -> Parents:
+def parents_of(edges: Sequence[Edge], position: Callable[[Any], int], names: Sequence[str]) -> Parents:
     """The parents of each column, in the order in which the arrows name them. position: name → number, or an error."""
     parents: list[list[int]] = [[] for _ in names]
     for a, b in edges:
@@ -145,7 +153,7 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
     return []
 
 
-def shown(parents: Parents, names: Sequence[str], between: Any, target: str = "class") -> Graph:
+def shown(parents: Parents, names: Sequence[str], between: NDArray[np.float64] | None, target: str = "class") -> Graph:
     """The graph of chosen parents. between: I(x_i; x_j | y) as a matrix, None if it is not known. A column may be
     called as the target is: then the target gets an underscore."""
     while target in names:

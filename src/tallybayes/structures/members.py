@@ -14,12 +14,14 @@ from tallybayes import _core
 from tallybayes.distributions.ensemble import Part
 from tallybayes.distributions.ensemble_fit import grows
 from tallybayes.distributions.joint import GRID
+from tallybayes.distributions.kept_rows import KeptRows
 from tallybayes.distributions.tables import Tables
 from tallybayes.errors import OptionError
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-Batches = Callable[[], Iterator[tuple[Array, NDArray[np.int32], Floats | None]]]  # codes, classes, weights
+CodedRows = tuple[Array, NDArray[np.int32], Floats | None]  # codes, classes, weights
+Batches = Callable[[], Iterator[CodedRows]]
 
 NONE = 255
 PAIR_CELLS = 1 << 25  # counts of pairs of columns
@@ -143,61 +145,85 @@ class Chains:
         }
 
 
-def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: dict[str, Array], seed: int) -> dict[str, Any]:
+def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble. kept: its sample of rows."""
-    rng = np.random.default_rng(seed)
-    chains, parts = Chains(columns), list[Part]()
-    known = information(columns, batches, seed)
-    plane_of = planes(known.with_class)
-    width = int(plane_of.max()) + 1
-    apart = recipe.weighting == "features"  # a part's two halves have weights of their own
-    together = recipe.informed + recipe.even
-    limit = cells_of_one(columns, recipe)
-    all_columns = np.arange(columns.d)
-    for half, (count, noise, mdl) in enumerate(((recipe.informed, 1.0, 0.5), (recipe.even, 10.0, 0.0))):
-        if not count:
-            continue
-        if apart or not parts:
-            name = "even networks" if half and apart else "networks"
-            parts.append(Part(name, width * len(parts), width, 0.5 if apart and recipe.even else 1.0))
-        maps, bins = draw(columns, count, recipe.bins, mdl, seed + half)
-        for e in range(count):
-            own = chains.view(all_columns, maps[e], bins[e])
-            parents, useful = super_parents(known, recipe.parents, noise, rng)
-            useful &= fitting(parents, useful, bins[e] + columns.missing, columns.K, limit)
-            parent = own[parents[np.nonzero(useful)[1]]]
-            share = 1 / (count if apart else together)
-            chains.chain(own, parent, useful.sum(axis=1), parts[-1].first + plane_of, share)
-    if recipe.naive:
-        maps, bins = draw(columns, recipe.naive, recipe.naive_bins, 0.5, seed + 2)
-        parts.append(Part("naive", _end(parts), width, 0.0 if parts else 1.0))
-        for e in range(recipe.naive):
-            own = chains.view(all_columns, maps[e], bins[e])
-            chains.chain(own, own[:0], np.zeros(columns.d), parts[-1].first + plane_of, 1 / recipe.naive)
-    grown = contexts(columns, known.able, recipe, kept, seed) if recipe.contexts else []
-    if grown:
-        parts.append(Part("contexts", _end(parts), 1, 1.0))
-        for e, splits in enumerate(grown):
-            place, levels, size = zip(*splits, strict=True) if splits else ((), (NO_MAP,), ())
-            own = chains.view(np.array(place, dtype=np.int64), np.concatenate(levels), np.array(size, dtype=np.int64))
-            chains.chain(np.array([-1]), own, np.array([len(own)]), np.array([parts[-1].first + e]), 1 / len(grown))
-    line = numbers(columns) if recipe.gaussian else {"z_column": ()}
-    fields = chains.arrays()
+    draft = Draft(columns, recipe, information(columns, batches, seed), seed)
+    draft.add_networks()
+    draft.add_naive()
+    draft.add_contexts(kept)
+    line = numbers(columns) if recipe.gaussian else {"z_column": np.empty(0, dtype=np.int32)}
+    fields = draft.chains.arrays()
     if 0 < len(line["z_column"]) <= DIMENSIONS:
-        parts.append(Part("gaussian", _end(parts), 1, 1.0))
+        draft.add_part("gaussian", 1, 1.0)
         fields.update(line)
-    if not parts:
+    if not draft.parts:
         raise OptionError(
             "Nothing is left to count. Contexts found no column that tells the classes apart; a Gaussian part is of 1 "
             f"to {DIMENSIONS} numbers and frequent categories, and there are {len(line['z_column'])}. Let 'networks' "
             "or 'naive' be among the parts."
         )
-    plain = tuple(tuple(part) for part in parts)
-    return {**fields, "parts": plain, "plane_of": plane_of, "weighting": recipe.weighting}
+    plain = tuple(tuple(part) for part in draft.parts)
+    return {**fields, "parts": plain, "plane_of": draft.plane_of, "weighting": recipe.weighting}
 
 
-def _end(parts: list[Part]) -> int:
-    return parts[-1].first + parts[-1].planes if parts else 0
+class Draft:
+    """Parts and their chains, one part after another."""
+
+    def __init__(self, columns: Columns, recipe: Recipe, known: Information, seed: int) -> None:
+        self.columns, self.recipe, self.known, self.seed = columns, recipe, known, seed
+        self.chains, self.parts = Chains(columns), list[Part]()
+        self.plane_of = planes(known.with_class)
+        self.width = int(self.plane_of.max()) + 1
+        self.all_columns = np.arange(columns.d)
+
+    def add_part(self, name: str, planes: int, centre: float) -> Part:
+        first = self.parts[-1].first + self.parts[-1].planes if self.parts else 0
+        self.parts.append(Part(name, first, planes, centre))
+        return self.parts[-1]
+
+    def add_networks(self) -> None:
+        """Informed and even ones: two parts where each part has weights of its own, else one."""
+        recipe, rng = self.recipe, np.random.default_rng(self.seed)
+        apart = recipe.weighting == "features"
+        for half, (count, noise, mdl) in enumerate(((recipe.informed, 1.0, 0.5), (recipe.even, 10.0, 0.0))):
+            if not count:
+                continue
+            if apart or not self.parts:
+                name = "even networks" if half and apart else "networks"
+                self.add_part(name, self.width, 0.5 if apart and recipe.even else 1.0)
+            maps, bins = draw(self.columns, count, recipe.bins, mdl, self.seed + half)
+            share = 1 / (count if apart else recipe.informed + recipe.even)
+            for e in range(count):
+                self._add_network(maps[e], bins[e], noise, share, rng)
+
+    def _add_network(self, levels: Array, bins: Array, noise: float, share: float, rng: np.random.Generator) -> None:
+        columns = self.columns
+        own = self.chains.view(self.all_columns, levels, bins)
+        parents, useful = super_parents(self.known, self.recipe.parents, noise, rng)
+        useful &= fitting(parents, useful, bins + columns.missing, columns.K, cells_of_one(columns, self.recipe))
+        parent = own[parents[np.nonzero(useful)[1]]]
+        self.chains.chain(own, parent, useful.sum(axis=1), self.parts[-1].first + self.plane_of, share)
+
+    def add_naive(self) -> None:
+        count = self.recipe.naive
+        if not count:
+            return
+        maps, bins = draw(self.columns, count, self.recipe.naive_bins, 0.5, self.seed + 2)
+        part = self.add_part("naive", self.width, 0.0 if self.parts else 1.0)
+        for e in range(count):
+            own = self.chains.view(self.all_columns, maps[e], bins[e])
+            self.chains.chain(own, own[:0], np.zeros(self.columns.d), part.first + self.plane_of, 1 / count)
+
+    def add_contexts(self, kept: KeptRows) -> None:
+        grown = contexts(self.columns, self.known.able, self.recipe, kept, self.seed) if self.recipe.contexts else []
+        if not grown:
+            return
+        part = self.add_part("contexts", 1, 1.0)
+        for e, splits in enumerate(grown):
+            place, levels, size = zip(*splits, strict=True) if splits else ((), (NO_MAP,), ())
+            at, bins = np.array(place, dtype=np.int64), np.array(size, dtype=np.int64)
+            own = self.chains.view(at, np.concatenate(levels), bins)
+            self.chains.chain(np.array([-1]), own, np.array([len(own)]), np.array([part.first + e]), 1 / len(grown))
 
 
 def cells_of_one(columns: Columns, recipe: Recipe) -> int:
@@ -313,7 +339,7 @@ def _with_class(c: Floats) -> float:
 
 
 def contexts(
-    columns: Columns, able: Array, recipe: Recipe, kept: dict[str, Array], seed: int
+    columns: Columns, able: Array, recipe: Recipe, kept: KeptRows, seed: int
 ) -> list[list[tuple[int, Array, int]]]:
     """The splits of each context, (column, map, bins): greedy, each grown on half of the kept rows."""
     some = columns.of(able) if len(able) < columns.d else columns
@@ -324,8 +350,7 @@ def contexts(
         0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries)
     )
     width = int(some.sizes.max()) + 1
-    codes, label, weight = (kept[key] for key in ("rows", "row_label", "row_weight"))
-    plain = bool((weight == 1).all())
+    plain = bool((kept.weight == 1).all())
 
     def grow(e: int) -> list[tuple[int, Array, int]]:
         used, candidates = np.unique(tried[e], return_inverse=True)
@@ -336,8 +361,8 @@ def contexts(
             table[i, : len(levels)] = levels
             if some.missing[j]:
                 table[i, len(levels) :] = bins[version, j]
-        half = grows(kept["row_key"], e)
-        rows = (np.ascontiguousarray(codes[:, half]), label[half], None if plain else weight[half])
+        half = grows(kept.key, e)
+        rows = (np.ascontiguousarray(kept.rows[:, half]), kept.label[half], None if plain else kept.weight[half])
         count = (bins[versions, place] + some.missing[place]).astype(np.int32)
         found = _core.grow_contexts(
             *rows, columns.K, able[place].astype(np.int32), table, count,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallybayes.distributions.base import Params
 from tallybayes.distributions.ensemble import Ensemble
+from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.fitted import Fitted
 from tallybayes.schema import Schema
 
@@ -27,12 +27,12 @@ def describe(fitted: Fitted) -> str:
         + (f", {contexts} contexts" if contexts else "")
         + (", naive Bayes on finer cuts" if naive else "")
         + (f", a Gaussian discriminant of {len(ensemble.z_column)} dimensions" if len(ensemble.z_column) else "")
-        + f": {s['chains'].size:,} counts, {s['z_mean'].size + s['z_scatter'].size:,} sums.",
-        f"Chosen by leave-one-out on {p['judges']:,} kept rows (log-loss {p['loss']:.4f} with the choices): "
-        f"{len(p['strengths']):,} strengths of back-off" + _numbers(ensemble, p) + ".",
+        + f": {s.chains.size:,} counts, {s.z_mean.size + s.z_scatter.size:,} sums.",
+        f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f} with the choices): "
+        f"{len(p.strengths):,} strengths of back-off" + _numbers(ensemble, p) + ".",
     ]
-    if p["normal"] is not None:
-        lam, gam, nu = p["normal"]
+    if p.normal is not None:
+        lam, gam, nu = p.normal
         lines.append(
             f"Gaussian part: {lam:g} of the shared covariance, {gam:g} of the diagonal, "
             + ("normal tails." if np.isinf(nu) else f"tails of Student's t with {nu:g} degrees of freedom.")
@@ -41,20 +41,20 @@ def describe(fitted: Fitted) -> str:
     return "\n".join(lines)
 
 
-def _numbers(ensemble: Ensemble, p: Params) -> str:
+def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
     if ensemble.weighting == "none":
         return ""
     if ensemble.weighting == "temperature":
         return ", a temperature for each part"
-    return f", {len(p['weights'])} weights (ridge {p['ridge']:.3g}, {p['steps']} steps), {p['K']} biases"
+    return f", {len(p.weights)} weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases"
 
 
-def _table(ensemble: Ensemble, p: Params, schema: Schema) -> list[str]:
+def _table(ensemble: Ensemble, p: EnsembleParams, schema: Schema) -> list[str]:
     """The weights, a column of the table in each line: those that are believed most first."""
     parts = ensemble.named_parts
     each = [part for part in parts if part.name not in ("contexts", "gaussian")]
     whole = [part for part in parts if part not in each]
-    found = {part.name: p["weights"][part.first : part.first + part.planes] for part in parts}
+    found = {part.name: p.weights[part.first : part.first + part.planes] for part in parts}
     lines = []
     if each:
         own = np.stack([found[part.name][ensemble.plane_of] for part in each], axis=1)

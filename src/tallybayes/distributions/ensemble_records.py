@@ -1,0 +1,67 @@
+"""What an ensemble sums, and what it reads from its sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.distributions import normal_part
+from tallybayes.distributions.base import Array
+from tallybayes.distributions.joint import LevelParams, LevelSums
+from tallybayes.distributions.kept_rows import KeptRows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleSums(LevelSums):
+    """row…: a KeptRows; chains: (cells, classes), the counts of all chains; z_…: the sums of the Gaussian part.
+
+    An ensemble of no parts has them too: of no cell, and of no dimension.
+    """
+
+    rows: Array
+    row_label: NDArray[np.int32]
+    row_weight: Floats
+    row_key: NDArray[np.uint64]
+    chains: Array
+    z_n: Floats
+    z_mean: Floats
+    z_scatter: Floats
+
+    @classmethod
+    def of(
+        cls, single: Floats, sizes: NDArray[np.int64], kept: KeptRows, chains: Array, normal: normal_part.Sums
+    ) -> EnsembleSums:
+        rows = (kept.rows, kept.label, kept.weight, kept.key)
+        return cls(single, sizes, *rows, chains, normal.n, normal.mean, normal.scatter)
+
+    @property
+    def kept(self) -> KeptRows:
+        return KeptRows(self.rows, self.row_label, self.row_weight, self.row_key)
+
+    @property
+    def normal(self) -> normal_part.Sums:
+        return normal_part.Sums(self.z_n, self.z_mean, self.z_scatter)
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleParams(LevelParams):
+    """strengths: of back-off, of all rungs; logs: (rungs, classes). normal: λ, γ and ν of the Gaussian part; gaussian:
+    its densities, None where a covariance has no inverse. weights: of the planes; biases: of the classes; scale: what
+    the term of each chain is multiplied by. ridge, steps: how the weights were found; loss: the leave-one-out log-loss
+    of so many kept rows, the judges."""
+
+    strengths: Floats
+    logs: Array
+    normal: tuple[float, float, float] | None
+    gaussian: normal_part.Normals | None
+    weights: Floats
+    biases: Floats
+    scale: Floats
+    ridge: float
+    steps: int
+    loss: float
+    judges: int
