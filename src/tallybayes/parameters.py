@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.distributions.base import Context, Params
 from tallybayes.errors import OptionError
 from tallybayes.plan import Group, named
@@ -50,14 +51,14 @@ def log_prior(tally: Tally, priors: Any) -> NDArray[np.float64]:
     """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  as given, or as a function reads it."""
     K = tally.K
     if priors is None:
-        found = tally.weight / tally.weight.sum()
-    elif callable(priors):
+        return _core.log_prior(tally.weight, 0.0)
+    if callable(priors):
         found = priors(tally)
     elif isinstance(priors, str):
         if priors == "uniform":
             found = np.full(K, 1.0 / K)
         elif priors == "laplace":
-            found = (tally.weight + 1.0) / (tally.weight.sum() + K)
+            return _core.log_prior(tally.weight, 1.0)
         else:
             raise OptionError(f"priors must be None, 'uniform', 'laplace' or one number per class; got {priors!r}.")
     else:

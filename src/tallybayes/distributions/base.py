@@ -68,6 +68,15 @@ class Context:
         return len(self.levels)
 
 
+@dataclass(frozen=True)
+class RowColumn:
+    """A column of rows that come one at a time: its place in the schema, its kind, and where it is cut, if it is."""
+
+    place: int
+    kind: str
+    points: NDArray[np.float64] | None = None
+
+
 class Distribution(ABC, Generic[S, P]):
     """One kind of factor P(x_j | class), for a group of columns; S: the type of its sums, P: of its parameters."""
 
@@ -188,6 +197,11 @@ class Distribution(ABC, Generic[S, P]):
     def outcomes(self, p: P, j: int) -> Array | None:  # noqa: ARG002
         """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
         return None
+
+    def row_door(self, columns: Sequence[RowColumn], s: S, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        """What learns and scores these columns of one dict at a time in compiled code, to the bit as `add`, `combine`,
+        `estimate` and `score` do; or a sentence that says why there is none."""
+        return f"the distribution {self.name!r} has no compiled form for one row"
 
 
 def expect(s: Any, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:

@@ -14,13 +14,15 @@ from tallybayes.distributions.base import (
     Context,
     Distribution,
     Params,
+    RowColumn,
     Stats,
     Weights,
     dense_scores,
     expect,
 )
 from tallybayes.distributions.by_column import left_out_by_column
-from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column, weighted
+from tallybayes.distributions.categorical import Categorical, check_alpha, check_per_column, per_column, weighted
+from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
@@ -35,6 +37,9 @@ class Bernoulli(Categorical):
     def _existing(self, s: Stats, context: Context) -> tuple[list[Array], Array]:
         exist, N = super()._existing(s, context)
         return exist, np.full(len(N), 3.0 if self.other else 2.0)
+
+    def _counts_levels(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,7 @@ class Threshold(Distribution):
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        down = np.log(np.maximum(s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha), np.finfo(float).tiny))
-        empty = s["no"] + s["yes"] + 2.0 * np.asarray(self.alpha) == 0
-        with np.errstate(divide="ignore"):
-            no, yes = (np.where(empty, -np.log(2.0), np.log(s[key] + self.alpha) - down) for key in ("no", "yes"))
+        no, yes = _core.threshold_estimate(s["no"], s["yes"], per_column(self.alpha, s["no"].shape[1]))
         return {"no": no, "yes": yes}
 
     def penalty(self, s: Stats, p: Params) -> float:  # noqa: ARG002
@@ -124,3 +126,9 @@ class Threshold(Distribution):
 
     def outcomes(self, p: Params, j: int) -> Array:
         return np.stack([p["no"][:, j], p["yes"][:, j]])
+
+    def row_door(self, columns: Sequence[RowColumn], s: Stats, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        a, places = arrays_of(s), [c.place for c in columns]
+        return _core.ThresholdDoor(
+            places, a["no"], a["yes"], per_column(self.alpha, len(columns)), float(self.threshold)
+        )

@@ -16,6 +16,7 @@ from tallybayes.distributions.base import (
     Distribution,
     Needs,
     Params,
+    RowColumn,
     Stats,
     Weights,
     expect,
@@ -23,6 +24,7 @@ from tallybayes.distributions.base import (
     spread,
     subtract,
 )
+from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import RAW_LIMIT, Codes, Data
 from tallybayes.errors import OptionError
 
@@ -135,12 +137,12 @@ class Categorical(Distribution):
             s = {"count": resize(s, room), "sizes": room}
             exist = [np.pad(e, (0, int(r) - len(e)), constant_values=True) for e, r in zip(exist, room, strict=True)]
         sizes = s["sizes"]
-        n = np.stack([part.sum(axis=1) for part in split(s["count"], sizes)], axis=1)
-        down = n + self.alpha * N  # (K, d)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_down = np.where(down > 0, np.log(down), 0.0)
-            table = np.log(s["count"] + self.alpha) - np.repeat(log_down, sizes, axis=1)
-            rest = np.where(down > 0, np.log(self.alpha) - log_down, -np.log(np.maximum(N, 1)))
+        down = _core.level_totals(s["count"], sizes) + self.alpha * N  # (K, d)
+        log_down = np.where(down > 0, _core.logs(down), 0.0)
+        with np.errstate(invalid="ignore"):
+            table = _core.logs(s["count"] + self.alpha) - np.repeat(log_down, sizes, axis=1)
+            even = -_core.logs(np.maximum(N, 1.0))
+            rest = np.where(down > 0, _core.logs(np.array(float(self.alpha))) - log_down, even)
         # nothing counted and nothing added: every level is as likely as any other
         table = np.where(np.repeat(down > 0, sizes, axis=1), table, np.repeat(rest, sizes, axis=1))
         gone = ~np.concatenate(exist)
@@ -257,6 +259,27 @@ class Categorical(Distribution):
         levels: Array = self.column(p, j)["log"][np.asarray(p["exist"][j], dtype=bool)]
         return np.concatenate([levels, p["other"][j : j + 1]]) if self.other else levels
 
+    def row_door(self, columns: Sequence[RowColumn], s: Stats, context: Context) -> _core.DoorPart | str:
+        """A label met for the first time is one more level only where nothing else says how many there are."""
+        codes, grows, truths = {}, [], []
+        for c, known, size in zip(columns, context.levels, arrays_of(s)["sizes"].tolist(), strict=True):
+            codes[c.place] = {v: i for i, v in enumerate(range(size))} if known is None else known.index()
+            grows.append(known is not None and c.kind != "binary" and self._counts_levels())
+            truths.append(known is not None and {False, True} <= {known.labels[i] for i in known.declared})
+        count, exist, number = self._levels_of_rows(s, context)
+        return _core.LevelsDoor(codes, count, exist, number, float(self.alpha), self.other, grows, truths)
+
+    def _counts_levels(self) -> bool:
+        """N_j is the number of levels that exist, and no other number."""
+        return not self.contiguous and self.min_categories is None
+
+    def _levels_of_rows(self, s: Stats, context: Context) -> tuple[list[Array], list[Array], list[float]]:
+        """Of each column: the counts, which levels have a place (see `estimate`), and N_j."""
+        a = arrays_of(s)
+        p = arrays_of(self.estimate(s, context))
+        count = [np.ascontiguousarray(part) for part in split(a["count"], a["sizes"])]
+        return count, [np.asarray(e, dtype=bool) for e in p["exist"]], p["N"].tolist()
+
 
 @dataclass(frozen=True)
 class Binned(Categorical):
@@ -279,6 +302,14 @@ class Binned(Categorical):
         if not isinstance(self.bins, int) or self.bins < 1:
             raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
 
+    def row_door(self, columns: Sequence[RowColumn], s: Stats, context: Context) -> _core.DoorPart | str:
+        points = [c.points for c in columns if c.points is not None]
+        if len(points) < len(columns):
+            return f"the distribution {self.name!r} has columns that are not cut"
+        count, exist, number = self._levels_of_rows(s, context)
+        places = [c.place for c in columns]
+        return _core.CutsDoor(places, points, count, exist, number, float(self.alpha), self.other)
+
 
 def minus(a: Array, b: Array) -> Array:
     """a − b of counts, and 0 where it is less than nothing, or dust."""
@@ -295,6 +326,11 @@ def check_alpha(alpha: Any, least: float = 0.0) -> None:
 def check_per_column(alpha: Any, d: int) -> None:
     if np.shape(alpha) not in ((), (d,)):
         raise ValueError(f"alpha has the shape {np.shape(alpha)} for {d} columns")
+
+
+def per_column(alpha: float | Sequence[float], d: int) -> NDArray[np.float64]:
+    """alpha as one number per column."""
+    return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (d,)).copy()
 
 
 def weighted(alpha: float | Sequence[float], log: Array) -> float:

@@ -16,12 +16,14 @@ from tallybayes.distributions.base import (
     Context,
     Distribution,
     Params,
+    RowColumn,
     Stats,
     Weights,
     expect,
 )
 from tallybayes.distributions.by_column import left_out_by_column
-from tallybayes.distributions.categorical import check_alpha, check_per_column, weighted
+from tallybayes.distributions.categorical import check_alpha, check_per_column, per_column, weighted
+from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Data, Numbers, Sparse
 
 ENTRIES = 1 << 20  # counts that are left out at a time, times the classes
@@ -107,6 +109,10 @@ class Multinomial(Distribution):
         with np.errstate(divide="ignore"):
             return np.stack([share, np.log1p(-np.minimum(np.exp(share), 1.0))])
 
+    def row_door(self, columns: Sequence[RowColumn], s: Stats, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        places = [c.place for c in columns]
+        return _core.MultinomialDoor(places, arrays_of(s)["sum"], per_column(self.alpha, len(columns)))
+
 
 @dataclass(frozen=True)
 class Complement(Multinomial):
@@ -188,14 +194,8 @@ class Poisson(Distribution):
         return np.asarray(s["n"].any(axis=0))
 
     def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        n, total = s["n"], s["sum"]
-        overall = total.sum(axis=0) / np.maximum(n.sum(axis=0), np.finfo(float).tiny)
-        down = n + self.alpha
-        rate = np.where(down > 0, (total + self.alpha * overall) / np.where(down > 0, down, 1.0), overall)
-        silent = overall == 0
-        with np.errstate(divide="ignore"):
-            weight = np.where(silent, 0.0, np.log(rate))
-        return {"rate": rate, "weight": weight, "bias": np.where(silent, 0.0, -rate)}
+        rate, weight, bias = _core.poisson_estimate(s["n"], s["sum"], per_column(self.alpha, s["n"].shape[1]))
+        return {"rate": rate, "weight": weight, "bias": bias}
 
     def penalty(self, s: Stats, p: Params) -> float:
         """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
@@ -230,6 +230,10 @@ class Poisson(Distribution):
 
     def column(self, p: Params, j: int) -> Params:
         return _one(p, j)
+
+    def row_door(self, columns: Sequence[RowColumn], s: Stats, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        a, places = arrays_of(s), [c.place for c in columns]
+        return _core.PoissonDoor(places, a["n"], a["sum"], per_column(self.alpha, len(columns)))
 
 
 @dataclass(frozen=True)
@@ -293,11 +297,7 @@ def _shares(p: Params) -> Array:
 
 def _log_shares(a: Array) -> Array:
     """log of each row's shares, in the place of a; a row of zeros is shared evenly."""
-    total = a.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        np.log(a, out=a)
-        a -= np.log(total)
-    a[total[:, 0] == 0] = -np.log(a.shape[1])
+    _core.log_shares(a)
     return a
 
 

@@ -16,6 +16,7 @@ from tallybayes.distributions.base import (
     Context,
     Distribution,
     Params,
+    RowColumn,
     Stats,
     Weights,
     dense_scores,
@@ -25,6 +26,7 @@ from tallybayes.distributions.base import (
 )
 from tallybayes.distributions.by_column import left_out_by_column
 from tallybayes.distributions.means import combine_means, low_of, shape_of_low
+from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
 
@@ -126,3 +128,9 @@ class Gaussian(Distribution):
     def column(self, p: Params, j: int) -> Params:
         mean, low, var = (np.ascontiguousarray(p[key][:, j : j + 1]) for key in ("mean", "low", "var"))
         return {"mean": mean, "low": low, "var": var, "terms": _core.gaussian_terms(mean, var, low)}
+
+    def row_door(self, columns: Sequence[RowColumn], s: Stats, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        a = arrays_of(s)
+        low = a.get("low", np.zeros_like(a["mean"]))
+        places, smoothing = [c.place for c in columns], float(self.var_smoothing)
+        return _core.GaussianDoor(places, a["n"], a["mean"], low, a["m2"], self.ddof, self.shared, smoothing)

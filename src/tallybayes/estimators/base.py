@@ -22,7 +22,7 @@ from tallybayes.estimators.evidence import Explains
 from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import OTHER, check_weights, drop_weightless, warn_ambiguous, warn_unseen
 from tallybayes.estimators.linear import LinearForms
-from tallybayes.estimators.one_row import OneRow
+from tallybayes.estimators.one_row import OneRow, Settled, settle
 from tallybayes.estimators.priors import Priors
 from tallybayes.estimators.tempers import Tempers, choose
 from tallybayes.labels import positions, read_labels, recode, union
@@ -50,9 +50,9 @@ class TallyClassifier(
 
     classes_: Array
     n_features_in_: int
-    schema_: Schema
+    schema_ = Settled[Schema]()
     _groups: tuple[Group, ...]
-    _tally: Tally
+    _tally = Settled[Tally]()
     _closed: bool  # classes were declared: another label is an error
     _unseen = "ignore"
     _can_be_other = True  # unseen='other' is a choice
@@ -237,8 +237,7 @@ class TallyClassifier(
         return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
 
     def copy(self) -> Self:
-        """A model that can go its own way. Only a row door changes a tally in place; it is closed first."""
-        self._door = None
+        """A model that can go its own way."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__getstate__())
         return twin
@@ -248,6 +247,7 @@ class TallyClassifier(
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays and plain values: the row door is opened again when needed."""
+        settle(self)
         return {**super().__getstate__(), "_door": None}
 
     def decay(self, factor: float) -> Self:
