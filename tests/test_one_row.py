@@ -323,6 +323,17 @@ def test_a_truth_among_numbers_is_declared_by_the_careful_way() -> None:
     same_state(one.learn_one({"a": True}, 1), table.partial_fit([{"a": True}], [1]))
 
 
+@pytest.mark.parametrize("value", [True, np.bool_(True), 1, np.int64(1), 1.0])
+def test_a_truth_of_every_type(value: Any) -> None:
+    start = tb.NaiveBayes().fit([{"a": True}, {"a": False}], [0, 1])
+    one, table = start.copy(), start.copy()
+    assert one.one_row == "compiled"
+    assert one._door.proba({"a": value}) is not None
+    same(one, table, {"a": value})
+    assert one._door.learn({"a": value}, 1, 1.0)
+    same_state(one, table.partial_fit([{"a": value}], [1]))
+
+
 def test_codes_have_labels_once_a_dict_was_learned() -> None:
     X, y = np.array([[0, 1], [1, 2], [1, 0]]), [0, 1, 1]
     one, table = tb.CategoricalNB().fit(X, y), tb.CategoricalNB().fit(X, y)

@@ -23,6 +23,7 @@ struct LevelReader {
   bool other;   // asked for a label never met: an answer, not a warning
   bool grows;   // may learn new labels
   bool truths;  // its type lists False and True
+  nb::object numpy_bool;
   std::vector<nb::object> added;
   PyObject* fresh = nullptr;  // of the row at hand
 
@@ -40,7 +41,7 @@ struct LevelReader {
     *slot = kNoCode;
     fresh = nullptr;
     if (!value || value == Py_None) return true;
-    if (PyBool_Check(value)) {
+    if (PyBool_Check(value) || reinterpret_cast<PyObject*>(Py_TYPE(value)) == numpy_bool.ptr()) {
       if (!truths) return false;
     } else if (PyFloat_Check(value)) {
       if (std::isnan(PyFloat_AsDouble(value))) return true;
@@ -216,10 +217,11 @@ struct LevelsDoor : DoorPart {
              const std::vector<double>& number, double alpha, bool other, const Flags& grows, const Flags& truths)
       : core(count.empty() ? 0 : count[0].shape(0), level_columns(count, exist, number, grows), alpha, other) {
     expect(levels.size() == count.size() && truths.size() == count.size());
+    const nb::object numpy_bool = nb::module_::import_("numpy").attr("bool_");
     for (const auto& [column, codes] : levels) {
       const std::size_t i = columns.size();
       columns.push_back(nb::cast<std::size_t>(column));
-      readers_.push_back({nb::cast<nb::dict>(codes), &core.codes[i], other, grows[i], truths[i], {}});
+      readers_.push_back({nb::cast<nb::dict>(codes), &core.codes[i], other, grows[i], truths[i], numpy_bool, {}});
     }
   }
   RowTerm& term() override { return core; }
