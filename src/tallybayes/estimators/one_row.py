@@ -54,6 +54,7 @@ class OneRow:
         --------
         one_row : whether a row takes microseconds, and if not, why.
         """
+        me: Any = self
         door = self.__dict__.get("_door")
         if (
             type(door) is OpenDoor
@@ -63,10 +64,11 @@ class OneRow:
             and door.learn(row, y, sample_weight)
         ):
             self._model = None  # read again when it is next asked for
+            if "loo_log_proba_" in self.__dict__:  # it was of other rows
+                me._drop_left_out()
             return self
-        me: Any = self
         me.partial_fit(_one(row), [y], sample_weight=[sample_weight])
-        me._drop_left_out()  # rows that come through the door would leave it as it is
+        me._drop_left_out()  # a first row that chose a temperature
         self._door = open_door(me)
         return self
 
