@@ -65,6 +65,18 @@ def dicts(n: int, d: int, K: int) -> list[tuple[dict[str, float], str]]:
     return [(dict(zip(names, row, strict=True)), f"class {c}") for row, c in zip(X.tolist(), y, strict=True)]
 
 
+def mixed_dicts(n: int) -> list[tuple[dict[str, Any], str]]:
+    """The same with 7 numbers, 7 words and 6 truths in each row, of two classes."""
+    rng = np.random.default_rng(0)
+    names = [f"{kind}{j}" for kind, count in (("number", 7), ("word", 7), ("truth", 6)) for j in range(count)]
+    numbers, words, truths = rng.normal(size=(n, 7)), rng.integers(0, 9, (n, 7)), rng.random((n, 6)) < 0.4
+    rows = [
+        dict(zip(names, [*a, *(f"word {v}" for v in b), *c], strict=True))
+        for a, b, c in zip(numbers.tolist(), words.tolist(), truths.tolist(), strict=True)
+    ]
+    return [(row, f"class {c}") for row, c in zip(rows, rng.integers(0, 2, n).tolist(), strict=True)]
+
+
 def frame(library: str, X: Array, *, categorical: bool) -> Any:
     """Codes as a table of strings such as "level 3", or of categorical columns with those levels."""
     import pyarrow as pa

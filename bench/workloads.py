@@ -239,6 +239,39 @@ def predict_then_learn(_: int) -> Case:
     return stream_case(lambda model, row, y: (model.predict_proba_one(row), model.learn_one(row, y)))
 
 
+@workload("one mixed dict: learn_one", seconds=2e-6, learns=True, asks=False)
+@workload("one mixed dict: predict_proba_one", seconds=2e-6, learns=False, asks=True)
+@workload("one mixed dict: predict, then learn", learns=True, asks=True)
+def mixed_dict(_: int, learns: bool, asks: bool) -> Case:
+    rows = data.mixed_dicts(150)
+    model = tb.NaiveBayes().fit([row for row, _ in rows], [y for _, y in rows])
+
+    def each() -> None:
+        for row, y in rows:
+            if asks:
+                model.predict_proba_one(row)
+            if learns:
+                model.learn_one(row, y)
+
+    each()
+    return Case("7 numbers, 7 words, 6 truths, 2 classes", each, per=len(rows))
+
+
+@workload("one dict: learn_one, a level never met", seconds=2e-5)
+def new_levels(_: int) -> Case:
+    """A copy of the model each time, or it would grow with the number of calls; its door is opened first."""
+    known, new = ([{"word": f"{what} {i}"} for i in range(n)] for what, n in (("old", 50_000), ("new", 20_000)))
+    start = tb.NaiveBayes().fit(known, [i % 2 for i in range(len(known))])
+
+    def learn() -> None:
+        model = start.copy()
+        model.predict_proba_one(known[0])
+        for row in new:
+            model.learn_one(row, 1)
+
+    return Case("50,000 levels, then 20,000 more", learn, per=len(new))
+
+
 # Cuts and kernel densities
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
+from tallybayes import _core
+from tallybayes.distributions import Bernoulli, Categorical, Gaussian, Multinomial, Poisson, Threshold
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import TallybayesError, UnseenCategoryWarning
 
@@ -82,9 +85,28 @@ def rows_of(data: Any, seed: int, count: int, labels: str = "uvw") -> list[tuple
 
 
 def same(one: Any, table: Any, row: dict[str, Any]) -> None:
-    truth = dict(zip(table.classes_.tolist(), table.predict_proba([row or {"a": None}])[0].tolist(), strict=True))
-    assert one.predict_proba_one(row) == pytest.approx(truth, rel=1e-9, abs=1e-15)
-    assert truth[one.predict_one(row)] == pytest.approx(max(truth.values()))
+    """To the bit."""
+    truth = dict(
+        zip(
+            table.classes_.tolist(),
+            table.predict_proba([row or {table.schema_.name(0): None}])[0].tolist(),
+            strict=True,
+        )
+    )
+    assert one.predict_proba_one(row) == truth
+    assert truth[one.predict_one(row)] == max(truth.values())
+
+
+def same_state(one: Any, table: Any) -> None:
+    """All that was learned, to the bit."""
+    assert one.schema_ == table.schema_
+    assert one.class_count_.tobytes() == table.class_count_.tobytes()
+    for a, b in zip([t.sums for t in one.fitted_.terms], [t.sums for t in table.fitted_.terms], strict=True):
+        mine, theirs = arrays_of(a), arrays_of(b)
+        assert mine.keys() == theirs.keys()
+        for key in mine:
+            assert mine[key].shape == theirs[key].shape
+            assert mine[key].tobytes() == theirs[key].tobytes(), key
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -102,8 +124,234 @@ def test_a_stream_is_a_table(name: str, seed: int) -> None:
             for probe, _, _ in rows_of(data, seed + 1, 2):
                 same(one, table, probe)
         same(one, table, {})
-    np.testing.assert_allclose(one.class_count_, table.class_count_)
-    assert one.schema_.levels == table.schema_.levels
+    same_state(one, table)
+
+
+# --- any mix of columns ------------------------------------------------------------------------------------------
+
+# what a column holds, and the distribution that looks after it; None: by its kind
+COLUMNS: dict[str, tuple[Any, Any]] = {
+    "real": (lambda rng: float(rng.normal()), None),
+    "far away": (lambda rng: 1e9 + float(rng.normal()), None),
+    "real, shared": (lambda rng: float(rng.normal()), Gaussian(ddof=1, shared=True, var_smoothing=0.01)),
+    "word": (lambda rng: str(rng.choice(list("abcdefgh"))), None),
+    "word, other": (lambda rng: str(rng.choice(list("xyz"))), Categorical(alpha=0.3, other=True)),
+    "word, alpha 0": (lambda rng: str(rng.choice(list("mn"))), Categorical(alpha=0.0)),
+    "truth": (lambda rng: bool(rng.random() < 0.3), None),
+    "truth, other": (lambda rng: bool(rng.random() < 0.3), Bernoulli(alpha=2.0, other=True)),
+    "truth as number": (lambda rng: bool(rng.random() < 0.3), Gaussian()),
+    "truth as level": (lambda rng: bool(rng.random() < 0.3), Categorical()),
+    "count": (lambda rng: int(rng.poisson(3.0)), Poisson(alpha=0.5)),
+    "words of a text": (lambda rng: int(rng.poisson(1.0)), Multinomial(alpha=0.1)),
+    "above": (lambda rng: float(rng.normal()), Threshold(alpha=0.7, threshold=0.2)),
+    "cut": (lambda rng: float(rng.normal()), "frequency"),
+}
+mixes = st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=9)
+
+
+def mix_of(kinds: list[str], rng: Any, count: int) -> tuple[Any, list[tuple[dict[str, Any], Any, float]]]:
+    """A model of columns of these kinds, and rows with holes for it."""
+    chosen = {f"{kind} {i}": COLUMNS[kind][1] for i, kind in enumerate(kinds)}
+    model = tb.NaiveBayes({name: d for name, d in chosen.items() if d is not None}, alpha=float(rng.choice([0.5, 1.0])))
+    rows = []
+    for i in range(count):
+        row = {name: COLUMNS[kind][0](rng) for name, kind in zip(chosen, kinds, strict=True)}
+        hole = rng.random(len(row)) if i else np.ones(len(row))
+        for name, h in zip(chosen, hole.tolist(), strict=True):
+            if h < 0.1:
+                row[name] = None
+            elif h < 0.15:
+                row[name] = NAN
+            elif h < 0.2:
+                del row[name]
+        rows.append((row, int(rng.integers(0, 3)), float(rng.choice([1.0, 1.0, 0.3, 2.5]))))
+    return model, rows
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.AmbiguousColumnWarning")
+@settings(max_examples=60)
+@given(kinds=mixes, seed=st.integers(0, 10_000), priors=st.sampled_from([None, "laplace", "uniform"]))
+def test_any_mix_of_columns_is_compiled_and_equals_the_table(kinds: list[str], seed: int, priors: Any) -> None:
+    model, stream = mix_of(kinds, np.random.default_rng(seed), 40)
+    model.set_params(priors=priors)
+    start = stream[:12]
+    model.partial_fit([r for r, _, _ in start], [y for _, y, _ in start], sample_weight=[w for *_, w in start])
+    one, table = model.copy(), model.copy()
+    assert one.one_row == "compiled"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenCategoryWarning)
+        for i, (row, y, w) in enumerate(stream[12:]):
+            one.learn_one(row, y, sample_weight=w)
+            table.partial_fit([row], [y], sample_weight=[w])
+            if i % 5 == 0:
+                same(one, table, stream[i][0])
+        same_state(one, table)
+        assert list(one.predict_proba_one(stream[0][0]).values()) == one.predict_proba([stream[0][0]])[0].tolist()
+
+
+def test_many_columns_and_classes() -> None:
+    """More columns than a tile of the kernels, more classes than a vector."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {f"x{j}": float(v) for j, v in enumerate(x)} | {"w": str(i % 9)}
+        for i, x in enumerate(rng.normal(size=(80, 61)))
+    ]
+    y = rng.integers(0, 19, 80).tolist()
+    model = tb.NaiveBayes().fit(rows, y)
+    table = model.copy()
+    assert model.one_row == "compiled"
+    for row, label in zip(rows[:20], y, strict=False):
+        same(model, table, row)
+        model.learn_one(row, label)
+        table.partial_fit([row], [label])
+    same_state(model, table)
+
+
+OPEN = [
+    (lambda: tb.GaussianNB(), real),
+    (lambda: tb.PoissonNB(), codes),
+    (lambda: tb.MultinomialNB(), codes),
+    (lambda: tb.BernoulliNB(), codes),
+    (lambda: tb.CategoricalNB(), codes),
+    (lambda: tb.CategoricalNB(min_categories=9), codes),
+    (lambda: tb.NaiveBayes(), everything),
+    (lambda: tb.NaiveBayes(unseen="other"), everything),
+    (lambda: tb.NaiveBayes(distributions="mdl"), everything),
+    (lambda: tb.NaiveBayes(distributions={"b": Categorical(alpha=3.0)}), words),
+]
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.AmbiguousColumnWarning")
+@pytest.mark.parametrize(("make", "data"), OPEN, ids=lambda v: "" if v.__name__ == "<lambda>" else v.__name__)
+def test_what_is_compiled(make: Any, data: Any) -> None:
+    model, rng = make(), np.random.default_rng(1)
+    rows, y = [data(rng) for _ in range(30)], rng.integers(0, 2, 30).tolist()
+    model.fit(rows, y)
+    table = model.copy()
+    assert model.one_row == "compiled"
+    for row, label in zip(rows, y, strict=True):
+        assert model._held.door.learn(row, label, 1.0)
+        table.partial_fit([row], [label])
+        assert model._held.door.proba(row) is not None
+        same(model, table, row)
+    same_state(model, table)
+
+
+class Wide(Gaussian):
+    """Counts as its base does, and reads the counts in another way."""
+
+    name = "wide"
+
+    def estimate(self, s: Any, context: Any) -> Any:
+        p = super().estimate(s, context)
+        return replace(p, terms=_core.gaussian_terms(p.mean, p.var * 4, p.low))
+
+
+CLOSED = [
+    (lambda: tb.KernelNB(), "column 'a': the distribution 'kernel' has no compiled form for one row"),
+    (lambda: tb.NaiveBayes({"b": "kernel"}), "column 'b': the distribution 'kernel' has no compiled form for one row"),
+    (lambda: tb.NaiveBayes({"b": Wide()}), "column 'b': the distribution 'wide' has no compiled form for one row"),
+    (lambda: tb.ComplementNB(), "column 'a': the distribution 'complement' has no compiled form for one row"),
+    (
+        lambda: tb.GaussianNB(tempered=True),
+        "learn_one is compiled; the temperature of a tempered model needs predict_proba",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "why"), CLOSED)
+def test_what_is_not_compiled_says_why(make: Any, why: str) -> None:
+    model, rng = make(), np.random.default_rng(2)
+    rows, y = [{"a": abs(v), "b": abs(w)} for v, w in rng.normal(size=(40, 2)).tolist()], [0, 1] * 20
+    with pytest.raises(AttributeError, match="not fitted"):
+        _ = model.one_row
+    model.fit(rows, y)
+    table = model.copy()
+    assert model.one_row.startswith(why)
+    model.learn_one(rows[0], 1)
+    table.partial_fit(rows[:1], [1])
+    same(model, table, rows[3])
+    same_state(model, table)
+
+
+def test_a_model_without_rows_has_no_door() -> None:
+    model = tb.GaussianNB().partial_fit([{"a": 1.0}], [0], classes=[0, 1]).forget([{"a": 1.0}], [0])
+    assert model.one_row == "the model has no rows"
+    assert model.learn_one({"a": 1.0}, 1).one_row == "compiled"
+
+
+def test_new_levels_are_appended_without_moving_the_old_ones() -> None:
+    start = [{"w": "a", "x": 1.0}, {"w": "b", "x": 2.0}]
+    model = tb.NaiveBayes().fit(start, [0, 1])
+    assert model.one_row == "compiled"
+    door = model._held.door
+    part = next(p for p in door.parts if isinstance(p, _core.LevelsDoor))
+    words = [f"word {i}" for i in range(5000)]
+    for i, word in enumerate(words):
+        assert door.learn({"w": word, "x": float(i)}, i % 2, 1.0)
+    assert part.moves <= 12  # each time there is twice the room
+    assert model._held.door is door
+    assert model.schema_.levels[0].labels == ("a", "b", *words)
+    table = tb.NaiveBayes().fit([*start, *({"w": w, "x": float(i)} for i, w in enumerate(words))], [0, 1] * 2501)
+    assert model.fitted_.terms[0].sums["count"].tolist() == table.fitted_.terms[0].sums["count"].tolist()
+    assert model._held.door is door  # reading what was learned does not close it
+    model.learn_one({"w": 7, "x": 0.0}, 1)
+    assert model.schema_.levels[0].labels[-1] == 7
+    assert model._held.door is door
+
+
+def test_what_was_learned_is_there_for_every_reader(tmp_path: Any) -> None:
+    rows, y = [{"a": 1.0, "b": "x"}, {"a": 3.0, "b": "y"}, {"a": 2.0, "b": "x"}], [0, 1, 1]
+    model = tb.NaiveBayes().fit(rows, y)
+    model.predict_proba_one(rows[0])
+    truth = model.copy().partial_fit([{"a": 9.0, "b": "new"}], [1])
+    assert model._held.door.learn({"a": 9.0, "b": "new"}, 1, 1.0)
+    model._model = None
+    for twin in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), sum([model])):
+        same_state(twin, truth)
+    tb.save(model, tmp_path / "model.tally")
+    same_state(tb.load(tmp_path / "model.tally"), truth)
+    assert str(model.schema_) == str(truth.schema_)
+    assert model.merge(truth).class_count_.tolist() == [2.0, 6.0]
+
+
+def test_a_truth_among_numbers_is_declared_by_the_careful_way() -> None:
+    """True equals 1, but its type lists two levels, and a number's does not."""
+    start = tb.NaiveBayes(schema={"a": "categorical"}).fit([{"a": 1}, {"a": 5}], [0, 1])
+    assert start.one_row == "compiled"
+    one, table = start.copy(), start.copy()
+    assert one.one_row == "compiled"
+    same_state(one.learn_one({"a": True}, 1), table.partial_fit([{"a": True}], [1]))
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(True), 1, np.int64(1), 1.0])
+def test_a_truth_of_every_type(value: Any) -> None:
+    start = tb.NaiveBayes().fit([{"a": True}, {"a": False}], [0, 1])
+    one, table = start.copy(), start.copy()
+    assert one.one_row == "compiled"
+    assert one._held.door.proba({"a": value}) is not None
+    same(one, table, {"a": value})
+    assert one._held.door.learn({"a": value}, 1, 1.0)
+    same_state(one, table.partial_fit([{"a": value}], [1]))
+
+
+def test_codes_have_labels_once_a_dict_was_learned() -> None:
+    X, y = np.array([[0, 1], [1, 2], [1, 0]]), [0, 1, 1]
+    one, table = tb.CategoricalNB().fit(X, y), tb.CategoricalNB().fit(X, y)
+    assert one.one_row == "compiled"
+    same_state(one.learn_one({"x0": 1, "x1": 2}, 0), table.partial_fit([{"x0": 1, "x1": 2}], [0]))
+
+
+@pytest.mark.parametrize("value", ["never met", 3, 2**60, 2.5, True, np.int64(4), np.str_("never met"), b"never met"])
+def test_a_level_never_met_of_every_type(value: Any) -> None:
+    for unseen in ("ignore", "other"):
+        start = tb.NaiveBayes(unseen=unseen).fit([{"b": "x"}, {"b": "x"}, {"b": "y"}], [0, 0, 1])
+        one, table = start.copy(), start.copy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenCategoryWarning)
+            same(one, table, {"b": value})
+            same_state(one.learn_one({"b": value}, 1), table.partial_fit([{"b": value}], [1]))
+            same(one, table, {"b": value})
 
 
 GIVEN = [None, "uniform", "laplace", [0.2, 0.5, 0.3], {"w": 0.3, "u": 0.2, "v": 0.5}, [0.0, 0.5, 0.5]]

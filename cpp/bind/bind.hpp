@@ -71,6 +71,7 @@ void bind_cuts(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_levels(nb::module_& m);
 void bind_row(nb::module_& m);
+void bind_estimates(nb::module_& m);
 void bind_objects(nb::module_& m);
 void bind_arrow(nb::module_& m);
 void bind_discriminant(nb::module_& m);

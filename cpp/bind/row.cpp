@@ -1,166 +1,323 @@
-// One row at a time: a dict is read straight into the tally, or scored straight from it.
-// A fast path only: whatever is unusual (a new class, a new level, a key never met, a value of the wrong type) is
-// answered with "not done", and the caller takes the careful way through a table.
-#include <nanobind/stl/optional.h>
+// One row at a time: a dict becomes numbers and codes, and the terms of core/row_model.hpp do the rest.
+// A fast path only: whatever is unusual (a new class, a key never met, a value of the wrong type) is answered with "not
+// done", and the caller takes the careful way through a table.
+#include "core/row_model.hpp"
+
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
 
 #include "bind/bind.hpp"
-#include "core/estimates.hpp"
-#include "core/exact_sum.hpp"
 
 namespace tb::bind {
 namespace {
 
-using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+void expect(bool fits) {
+  if (!fits) throw nb::value_error("the parts of a row door do not fit together");
+}
 
+// Labels to codes, and the labels that were met for the first time.
+struct LevelReader {
+  nb::dict codes;
+  std::int64_t* slot;
+  bool other;   // asked for a label never met: an answer, not a warning
+  bool grows;   // may learn new labels
+  bool truths;  // its type lists False and True
+  nb::object numpy_bool;
+  std::vector<nb::object> added;
+  PyObject* fresh = nullptr;  // of the row at hand
+
+  // A label that any table takes for what it is.
+  static bool plain(PyObject* value) {
+    if (PyUnicode_CheckExact(value)) return true;
+    if (!PyLong_CheckExact(value)) return false;
+    int beyond = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &beyond);
+    return beyond == 0 && number > -(1LL << 53) && number < (1LL << 53);
+  }
+
+  // False: the careful way.
+  bool read(PyObject* value, bool learning) {
+    *slot = kNoCode;
+    fresh = nullptr;
+    if (!value || value == Py_None) return true;
+    if (PyBool_Check(value) || reinterpret_cast<PyObject*>(Py_TYPE(value)) == numpy_bool.ptr()) {
+      if (!truths) return false;
+    } else if (PyFloat_Check(value)) {
+      if (std::isnan(PyFloat_AsDouble(value))) return true;
+    } else if (!PyUnicode_Check(value) && !PyIndex_Check(value)) {
+      return false;
+    }
+    if (PyObject* code = PyDict_GetItemWithError(codes.ptr(), value)) {
+      *slot = PyLong_AsLongLong(code);
+      return true;
+    }
+    if (PyErr_Occurred() || !plain(value)) {
+      PyErr_Clear();
+      return false;
+    }
+    if (learning && grows) {
+      *slot = static_cast<std::int64_t>(PyDict_Size(codes.ptr()));
+      fresh = value;
+      return true;
+    }
+    *slot = kOtherCode;
+    return !learning && other;
+  }
+
+  void keep_fresh() {
+    if (!fresh) return;
+    nb::object label = nb::borrow(fresh);
+    codes[label] = *slot;
+    added.push_back(std::move(label));
+    fresh = nullptr;
+  }
+};
+
+bool read_number(PyObject* value, double& x) {
+  x = NAN;
+  if (!value || value == Py_None) return true;
+  if (!PyFloat_Check(value) && !PyLong_Check(value)) return false;
+  x = PyFloat_AsDouble(value);
+  if (x == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return false;
+  }
+  return !std::isinf(x);
+}
+
+// Where the value of a column of the row goes: one of the two is null.
 struct Place {
-  PyObject* name;        // borrowed from names_
-  PyObject* levels;      // label -> code, borrowed; null for a real column
-  std::size_t at;        // real: column of the moments; discrete: offset of its levels
-  std::size_t discrete;  // number of the discrete column
+  double* number = nullptr;
+  LevelReader* level = nullptr;
+};
+
+// What a distribution knows of its columns: the base of all doors of this module.
+struct DoorPart {
+  virtual ~DoorPart() = default;
+  virtual RowTerm& term() = 0;
+  virtual std::size_t classes() const = 0;
+  virtual Place place(std::size_t i) = 0;
+  std::vector<std::size_t> columns;  // positions in the row
+};
+
+using Columns1 = std::vector<std::size_t>;
+
+nb::object array_of(const std::vector<double>& from, std::size_t K) {
+  const std::size_t d = K ? from.size() / K : 0;
+  auto out = make_array<double, 2>({K, d});
+  std::copy(from.begin(), from.end(), out.data());
+  return nb::cast(out);
+}
+
+void expect_shape(const Matrix& a, const Columns1& columns, const Matrix& like) {
+  expect(a.shape(1) == columns.size() && a.shape(0) == like.shape(0));
+}
+
+template <class Term>
+struct NumbersDoor : DoorPart {
+  template <class... A>
+  explicit NumbersDoor(Columns1 which, A&&... arguments) : core(std::forward<A>(arguments)...) {
+    columns = std::move(which);
+  }
+  RowTerm& term() override { return core; }
+  std::size_t classes() const override { return core.classes(); }
+  Place place(std::size_t i) override { return {&core.numbers[i], nullptr}; }
+  Term core;
+};
+
+struct GaussianDoor : NumbersDoor<GaussianRow> {
+  GaussianDoor(Columns1 which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof,
+               bool shared, double smoothing)
+      : NumbersDoor(which, (check(which, n, mean, low, m2), n.shape(0)), which.size(),
+                    GaussianSums{n.data(), mean.data(), low.data(), m2.data()},
+                    GaussianOptions{ddof, shared, smoothing}) {}
+  static void check(const Columns1& which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2) {
+    for (const Matrix* a : {&n, &mean, &low, &m2}) expect_shape(*a, which, n);
+  }
+  nb::dict sums() const {
+    nb::dict out;
+    out["n"] = array_of(core.n, core.classes()), out["mean"] = array_of(core.mean, core.classes());
+    out["low"] = array_of(core.low, core.classes()), out["m2"] = array_of(core.m2, core.classes());
+    return out;
+  }
+};
+
+struct PoissonDoor : NumbersDoor<PoissonRow> {
+  PoissonDoor(Columns1 which, const Matrix& n, const Matrix& sum, const Doubles& alpha)
+      : NumbersDoor(which, (check(which, n, sum, alpha), n.shape(0)), which.size(), n.data(), sum.data(),
+                    alpha.data()) {}
+  static void check(const Columns1& which, const Matrix& n, const Matrix& sum, const Doubles& alpha) {
+    expect_shape(n, which, n), expect_shape(sum, which, n);
+    expect(alpha.shape(0) == which.size());
+  }
+  nb::dict sums() const {
+    nb::dict out;
+    out["n"] = array_of(core.n, core.classes()), out["sum"] = array_of(core.sum, core.classes());
+    return out;
+  }
+};
+
+struct MultinomialDoor : NumbersDoor<MultinomialRow> {
+  MultinomialDoor(Columns1 which, const Matrix& sum, const Doubles& alpha)
+      : NumbersDoor(which, (check(which, sum, alpha), sum.shape(0)), which.size(), sum.data(), alpha.data()) {}
+  static void check(const Columns1& which, const Matrix& sum, const Doubles& alpha) {
+    expect_shape(sum, which, sum);
+    expect(alpha.shape(0) == which.size());
+  }
+  nb::dict sums() const {
+    nb::dict out;
+    out["sum"] = array_of(core.sum, core.classes());
+    return out;
+  }
+};
+
+struct ThresholdDoor : NumbersDoor<ThresholdRow> {
+  ThresholdDoor(Columns1 which, const Matrix& no, const Matrix& yes, const Doubles& alpha, double threshold)
+      : NumbersDoor(which, (PoissonDoor::check(which, no, yes, alpha), no.shape(0)), which.size(), no.data(),
+                    yes.data(), alpha.data(), threshold) {}
+  nb::dict sums() const {
+    nb::dict out;
+    out["no"] = array_of(core.no, core.classes()), out["yes"] = array_of(core.yes, core.classes());
+    return out;
+  }
+};
+
+using Flags = std::vector<bool>;
+using Exist = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// count: (classes, levels) of each column; exist: which levels there are, met or not.
+std::vector<LevelColumn> level_columns(const std::vector<Matrix>& count, const std::vector<Exist>& exist,
+                                       const std::vector<double>& number, const Flags& grows) {
+  const std::size_t d = count.size();
+  expect(d > 0 && exist.size() == d && number.size() == d && grows.size() == d);
+  std::vector<LevelColumn> out;
+  out.reserve(d);
+  for (std::size_t j = 0; j < d; ++j) {
+    expect(count[j].shape(0) == count[0].shape(0) && exist[j].shape(0) >= count[j].shape(1));
+    out.push_back({LevelTree(count[j].shape(0), count[j].shape(1), count[j].data(), count[j].shape(1)),
+                   {exist[j].data(), exist[j].data() + exist[j].shape(0)},
+                   number[j],
+                   grows[j]});
+  }
+  return out;
+}
+
+nb::dict sums_of(const LevelsRow& levels) {
+  auto count = make_array<double, 2>({levels.classes(), levels.levels()});
+  auto sizes = make_array<std::int64_t, 1>({levels.columns().size()});
+  levels.write(count.data(), sizes.data());
+  nb::dict out;
+  out["count"] = count, out["sizes"] = sizes;
+  return out;
+}
+
+struct LevelsDoor : DoorPart {
+  LevelsDoor(const nb::dict& levels, const std::vector<Matrix>& count, const std::vector<Exist>& exist,
+             const std::vector<double>& number, double alpha, bool other, const Flags& grows, const Flags& truths)
+      : core(count.empty() ? 0 : count[0].shape(0), level_columns(count, exist, number, grows), alpha, other) {
+    expect(levels.size() == count.size() && truths.size() == count.size());
+    const nb::object numpy_bool = nb::module_::import_("numpy").attr("bool_");
+    for (const auto& [column, codes] : levels) {
+      const std::size_t i = columns.size();
+      columns.push_back(nb::cast<std::size_t>(column));
+      readers_.push_back({nb::cast<nb::dict>(codes), &core.codes[i], other, grows[i], truths[i], numpy_bool, {}});
+    }
+  }
+  RowTerm& term() override { return core; }
+  std::size_t classes() const override { return core.classes(); }
+  Place place(std::size_t i) override { return {nullptr, &readers_[i]}; }
+  nb::dict sums() const { return sums_of(core); }
+  // column -> the labels learned since the door was opened, in their order
+  nb::dict added() const {
+    nb::dict out;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      nb::list labels;
+      for (const nb::object& label : readers_[i].added) labels.append(label);
+      out[nb::int_(columns[i])] = labels;
+    }
+    return out;
+  }
+  std::size_t moves() const { return core.moves(); }
+  LevelsRow core;
+
+ private:
+  std::vector<LevelReader> readers_;
+};
+
+struct CutsDoor : NumbersDoor<CutsRow> {
+  CutsDoor(Columns1 which, const std::vector<Doubles>& points, const std::vector<Matrix>& count,
+           const std::vector<Exist>& exist, const std::vector<double>& number, double alpha, bool other)
+      : NumbersDoor(which,
+                    (expect(points.size() == which.size() && count.size() == which.size() && !count.empty()),
+                     count[0].shape(0)),
+                    copied(points), level_columns(count, exist, number, Flags(count.size(), false)), alpha, other) {}
+  static std::vector<std::vector<double>> copied(const std::vector<Doubles>& points) {
+    std::vector<std::vector<double>> out;
+    for (const Doubles& p : points) out.emplace_back(p.data(), p.data() + p.shape(0));
+    return out;
+  }
+  nb::dict sums() const { return sums_of(core.levels); }
 };
 
 class RowDoor {
  public:
-  RowDoor(nb::list names, nb::list levels, nb::dict classes, Vector weight, Table n, Table mean, Table low, Table m2,
-          Table count, Sizes sizes, std::vector<double> levels_counted, int ddof, bool shared, double smoothing,
-          double alpha, nb::object log_prior, bool laplace)
-      : names_(names),
-        levels_(levels),
-        classes_(classes),
-        weight_(weight),
-        n_(n),
-        mean_(mean),
-        low_(low),
-        m2_(m2),
-        count_(count),
-        N_(std::move(levels_counted)),
-        options_{ddof, shared, smoothing},
-        alpha_(alpha),
-        laplace_(laplace) {
-    const std::size_t K = weight.shape(0), d = nb::len(names);
-    if (nb::len(levels) != d || nb::len(classes) != K || n.shape(0) != K || mean.shape(0) != K || low.shape(0) != K ||
-        m2.shape(0) != K || count.shape(0) != K || mean.shape(1) != n.shape(1) || low.shape(1) != n.shape(1) ||
-        m2.shape(1) != n.shape(1))
-      throw nb::value_error("the parts of a row door do not fit together");
-    std::size_t real = 0, discrete = 0, offset = 0;
-    for (std::size_t j = 0; j < d; ++j) {
-      nb::handle lv = levels[j];
-      Place p{names[j].ptr(), nullptr, real, 0};
-      if (lv.is_none()) {
-        ++real;
-      } else {
-        if (discrete >= sizes.shape(0)) throw nb::value_error("more discrete columns than sizes");
-        p = {names[j].ptr(), lv.ptr(), offset, discrete};
-        offset += static_cast<std::size_t>(sizes.data()[discrete++]);
+  RowDoor(const nb::list& names, nb::dict classes, const Doubles& weight, const nb::object& prior, nb::list parts)
+      : classes_(std::move(classes)),
+        parts_(std::move(parts)),
+        places_(nb::len(names)),
+        model_({weight.data(), weight.data() + weight.shape(0)}, prior_of(prior, weight.shape(0)), terms_of(parts_)) {
+    const std::size_t K = weight.shape(0);
+    expect(nb::len(classes_) == K);
+    for (nb::handle name : names) names_.push_back(nb::borrow(name));
+    for (nb::handle item : parts_) {
+      auto& part = nb::cast<DoorPart&>(item);
+      expect(part.classes() == K);
+      for (std::size_t i = 0; i < part.columns.size(); ++i) {
+        expect(part.columns[i] < places_.size());
+        places_[part.columns[i]] = part.place(i);
       }
-      places_.push_back(p);
     }
-    if (real != n.shape(1) || offset != count.shape(1) || N_.size() != discrete)
-      throw nb::value_error("the parts of a row door do not fit together");
-    if (!log_prior.is_none()) {
-      const auto given = nb::cast<Doubles>(log_prior, false);
-      if (given.shape(0) != K) throw nb::value_error("one prior per class");
-      fixed_prior_.assign(given.data(), given.data() + K);
+    for (const Place& p : places_) {
+      expect(p.number || p.level);
+      if (p.level) levels_.push_back(p.level);
     }
-    for (const auto& item : classes) labels_.push_back(item.first.ptr());
-    D_ = discrete;
-    total_.assign(K * D_, 0.0);
-    for (std::size_t j = 0; j < d; ++j)
-      if (places_[j].levels)
-        for (std::size_t c = 0; c < K; ++c)
-          for (std::size_t v = 0; v < static_cast<std::size_t>(sizes.data()[places_[j].discrete]); ++v)
-            total_[c * D_ + places_[j].discrete] += count_.data()[c * count_.shape(1) + places_[j].at + v];
-    x_.resize(d);
-    code_.resize(d);
-    mean_hat_.resize(K * n.shape(1));
-    low_hat_.resize(K * n.shape(1));
-    scale_.resize(K * n.shape(1));
-    constant_.resize(K * n.shape(1));
-    epsilon_.resize(n.shape(1));
-    score_.resize(K);
+    for (const auto& [label, code] : classes_) {
+      expect(nb::cast<std::size_t>(code) == labels_.size());
+      labels_.push_back(label.ptr());
+    }
   }
 
   bool learn(const nb::dict& row, nb::handle label, double w) {
     PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
     if (!found) return careful();
-    if (!read(row)) return false;
+    if (!read(row, true)) return false;
     const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
-    const std::size_t dg = n_.shape(1), L = count_.shape(1), K = weight_.shape(0);
-    for (std::size_t j = 0; j < places_.size(); ++j) {
-      if (!places_[j].levels &&
-          x_[j] == x_[j]) {  // a sum of squares beyond double: the careful way refuses it in words
-        const std::size_t i = c * dg + places_[j].at;
-        const double delta = n_.data()[i] > 0 ? x_[j] - mean_.data()[i] : 0.0;
-        if (!std::isfinite(m2_.data()[i] + delta * delta * (n_.data()[i] + w))) return false;
-      }
-      if (!places_[j].levels || code_[j] < 0)
-        continue;  // a level counted for the first time changes N: the careful way
-      double before = 0;
-      for (std::size_t k = 0; k < K; ++k)
-        before += count_.data()[k * L + places_[j].at + static_cast<std::size_t>(code_[j])];
-      if (before <= 0) return false;
-    }
-    for (std::size_t j = 0; j < places_.size(); ++j) {
-      const Place& p = places_[j];
-      if (p.levels) {
-        if (code_[j] < 0) continue;
-        count_.data()[c * L + p.at + static_cast<std::size_t>(code_[j])] += w;
-        total_[c * D_ + p.discrete] += w;
-      } else if (x_[j] == x_[j]) {
-        const std::size_t i = c * dg + p.at;
-        const double n = n_.data()[i] + w;
-        const double delta = (x_[j] - mean_.data()[i]) - low_.data()[i];
-        if (n_.data()[i] == 0) {
-          mean_.data()[i] = x_[j], low_.data()[i] = 0.0;
-        } else {
-          const Pair mean = exact_sum(mean_.data()[i], low_.data()[i] + delta * (w / n));
-          mean_.data()[i] = mean.high, low_.data()[i] = mean.low;
-          m2_.data()[i] += delta * delta * (n_.data()[i] * (w / n));
-        }
-        n_.data()[i] = n;
-      }
-    }
-    weight_.data()[c] += w;
-    stale_ = true;
+    if (!model_.takes(c, w)) return false;
+    for (LevelReader* level : levels_) level->keep_fresh();
+    model_.learn(c, w);
+    ++learned_;
     return true;
   }
 
   // {label: probability}, or None for the careful way.
   nb::object proba(const nb::dict& row) {
-    if (!read(row)) return nb::none();
-    const std::size_t K = weight_.shape(0), dg = n_.shape(1), L = count_.shape(1);
-    if (stale_) refresh();
-    double most = -INFINITY;
-    for (std::size_t c = 0; c < K; ++c) {
-      double s = prior_[c];
-      for (std::size_t j = 0; j < places_.size(); ++j) {
-        const Place& p = places_[j];
-        if (p.levels) {
-          if (code_[j] < 0) continue;
-          s += log_share(count_.data()[c * L + p.at + static_cast<std::size_t>(code_[j])], total_[c * D_ + p.discrete],
-                         alpha_, N_[p.discrete]);
-        } else if (x_[j] == x_[j]) {
-          const std::size_t i = c * dg + p.at;
-          const double t = ((x_[j] - mean_hat_[i]) - low_hat_[i]) * scale_[i];
-          s += constant_[i] - t * t;
-        }
-      }
-      score_[c] = s;
-      most = std::fmax(most, s);
-    }
-    if (!(most > -INFINITY)) return nb::none();
-    double sum = 0;
-    for (std::size_t c = 0; c < K; ++c) sum += score_[c] = std::exp(score_[c] - most);
+    const double* found = read(row, false) ? model_.proba() : nullptr;
+    if (!found) return nb::none();
     nb::dict out;
-    for (std::size_t c = 0; c < K; ++c) {
-      PyObject* p = PyFloat_FromDouble(score_[c] / sum);
+    for (std::size_t c = 0; c < labels_.size(); ++c) {
+      PyObject* p = PyFloat_FromDouble(found[c]);
       if (!p || PyDict_SetItem(out.ptr(), labels_[c], p) < 0) nb::raise_python_error();
       Py_DECREF(p);
     }
+    return out;
+  }
+
+  std::size_t learned() const { return learned_; }
+
+  Array<double, 1> weight() const {
+    auto out = make_array<double, 1>({model_.weight().size()});
+    std::copy(model_.weight().begin(), model_.weight().end(), out.data());
     return out;
   }
 
@@ -171,100 +328,91 @@ class RowDoor {
     return false;
   }
 
-  bool read(const nb::dict& row) {
+  static RowPrior prior_of(const nb::object& prior, std::size_t K) {
+    if (nb::isinstance<nb::float_>(prior)) return {{}, nb::cast<double>(prior)};
+    const auto given = nb::cast<Doubles>(prior, false);
+    expect(given.shape(0) == K);
+    return {{given.data(), given.data() + K}, 0.0};
+  }
+
+  static std::vector<RowTerm*> terms_of(const nb::list& parts) {
+    std::vector<RowTerm*> out;
+    for (nb::handle part : parts) out.push_back(&nb::cast<DoorPart&>(part).term());
+    return out;
+  }
+
+  bool read(const nb::dict& row, bool learning) {
     std::size_t met = 0;
     for (std::size_t j = 0; j < places_.size(); ++j) {
+      PyObject* value = PyDict_GetItemWithError(row.ptr(), names_[j].ptr());
+      if (!value && PyErr_Occurred()) return careful();
+      met += value != nullptr;
       const Place& p = places_[j];
-      x_[j] = NAN;
-      code_[j] = -1;
-      PyObject* value = PyDict_GetItemWithError(row.ptr(), p.name);
-      if (!value) {
-        if (PyErr_Occurred()) return careful();
-        continue;
-      }
-      ++met;
-      if (value == Py_None) continue;
-      if (p.levels) {
-        PyObject* code = PyDict_GetItemWithError(p.levels, value);
-        if (!code) return careful();
-        code_[j] = PyLong_AsLong(code);
-      } else {
-        if (!PyFloat_Check(value) && !PyLong_Check(value)) return false;
-        x_[j] = PyFloat_AsDouble(value);
-        if (x_[j] == -1.0 && PyErr_Occurred()) return careful();
-        if (std::isinf(x_[j])) return false;
-      }
+      if (p.level ? !p.level->read(value, learning) : !read_number(value, *p.number)) return false;
     }
     return met == static_cast<std::size_t>(PyDict_Size(row.ptr()));
   }
 
-  void refresh() {
-    const std::size_t K = weight_.shape(0), dg = n_.shape(1);
-    gaussian_estimate(K, dg, {n_.data(), mean_.data(), low_.data(), m2_.data()}, options_,
-                      {mean_hat_.data(), low_hat_.data(), scale_.data(), epsilon_.data()});
-    for (std::size_t i = 0; i < K * dg; ++i) {
-      const double var = scale_[i];
-      scale_[i] = var > 0 ? std::sqrt(0.5 / var) : 0.0;
-      constant_[i] = var > 0 ? -0.5 * std::log(6.283185307179586 * var) : 0.0;
-    }
-    prior_ = fixed_prior_;
-    if (prior_.empty()) {
-      double total = 0;
-      for (std::size_t c = 0; c < K; ++c) total += weight_.data()[c] + (laplace_ ? 1.0 : 0.0);
-      for (std::size_t c = 0; c < K; ++c)
-        prior_.push_back(std::log((weight_.data()[c] + (laplace_ ? 1.0 : 0.0)) / total));
-    }
-    stale_ = false;
-  }
-
-  nb::list names_, levels_;
+  std::vector<nb::object> names_;
   nb::dict classes_;
-  Vector weight_;
-  Table n_, mean_, low_, m2_, count_;
-  std::vector<double> N_;
-  GaussianOptions options_;
-  double alpha_;
-  bool laplace_;
+  nb::list parts_;  // kept alive
   std::vector<Place> places_;
-  std::vector<PyObject*> labels_;
-  std::vector<double> fixed_prior_, prior_;
-  std::size_t D_ = 0;
-  std::vector<double> total_, x_, mean_hat_, low_hat_, scale_, constant_, epsilon_, score_;
-  std::vector<long> code_;
-  bool stale_ = true;
+  std::vector<LevelReader*> levels_;
+  std::vector<PyObject*> labels_;  // borrowed from classes_
+  RowModel model_;
+  std::size_t learned_ = 0;
 };
 
 }  // namespace
 
 void bind_row(nb::module_& m) {
-  nb::class_<RowDoor>(m, "RowDoor", "Learns and scores one dict at a time, in the arrays of a tally.")
-      .def(nb::init<nb::list, nb::list, nb::dict, Vector, Table, Table, Table, Table, Table, Sizes, std::vector<double>,
-                    int, bool, double, double, nb::object, bool>(),
-           nb::arg("names"), nb::arg("levels"), nb::arg("classes"), nb::arg("weight").noconvert(),
-           nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(), nb::arg("m2").noconvert(),
-           nb::arg("count").noconvert(), nb::arg("sizes").noconvert(), nb::arg("levels_counted"), nb::arg("ddof"),
-           nb::arg("shared"), nb::arg("smoothing"), nb::arg("alpha"), nb::arg("log_prior").none(), nb::arg("laplace"))
-      .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
-      .def("proba", &RowDoor::proba, nb::arg("row"));
+  nb::class_<DoorPart>(m, "DoorPart", "What one distribution knows of a row: its columns, and sums of its own.");
 
-  m.def(
-      "gaussian_estimate",
-      [](const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof, bool shared,
-         double smoothing) {
-        const std::size_t K = n.shape(0), d = n.shape(1);
-        for (const Matrix* m : {&mean, &low, &m2})
-          if (m->shape(0) != K || m->shape(1) != d) throw nb::value_error("n, mean, low and m2 differ in shape");
-        auto mu = make_array<double, 2>({K, d});
-        auto rest = make_array<double, 2>({K, d});
-        auto var = make_array<double, 2>({K, d});
-        auto epsilon = make_array<double, 1>({d});
-        gaussian_estimate(K, d, {n.data(), mean.data(), low.data(), m2.data()}, {ddof, shared, smoothing},
-                          {mu.data(), rest.data(), var.data(), epsilon.data()});
-        return nb::make_tuple(mu, rest, var, epsilon);
-      },
-      nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(), nb::arg("m2").noconvert(),
-      nb::arg("ddof"), nb::arg("shared"), nb::arg("smoothing"),
-      "Means (mean and low), variances and what smoothing added, from a tally of moments.");
+  nb::class_<GaussianDoor, DoorPart>(m, "GaussianDoor")
+      .def(nb::init<Columns1, const Matrix&, const Matrix&, const Matrix&, const Matrix&, int, bool, double>(),
+           nb::arg("columns"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
+           nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"))
+      .def("sums", &GaussianDoor::sums);
+
+  nb::class_<PoissonDoor, DoorPart>(m, "PoissonDoor")
+      .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&>(), nb::arg("columns"),
+           nb::arg("n").noconvert(), nb::arg("sum").noconvert(), nb::arg("alpha").noconvert())
+      .def("sums", &PoissonDoor::sums);
+
+  nb::class_<MultinomialDoor, DoorPart>(m, "MultinomialDoor")
+      .def(nb::init<Columns1, const Matrix&, const Doubles&>(), nb::arg("columns"), nb::arg("sum").noconvert(),
+           nb::arg("alpha").noconvert())
+      .def("sums", &MultinomialDoor::sums);
+
+  nb::class_<ThresholdDoor, DoorPart>(m, "ThresholdDoor")
+      .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&, double>(), nb::arg("columns"),
+           nb::arg("no").noconvert(), nb::arg("yes").noconvert(), nb::arg("alpha").noconvert(), nb::arg("threshold"))
+      .def("sums", &ThresholdDoor::sums);
+
+  nb::class_<LevelsDoor, DoorPart>(m, "LevelsDoor", "levels: column -> {label: code}; it becomes the door's own.")
+      .def(nb::init<const nb::dict&, const std::vector<Matrix>&, const std::vector<Exist>&, const std::vector<double>&,
+                    double, bool, const Flags&, const Flags&>(),
+           nb::arg("levels"), nb::arg("count"), nb::arg("exist"), nb::arg("number"), nb::arg("alpha"), nb::arg("other"),
+           nb::arg("grows"), nb::arg("truths"))
+      .def("sums", &LevelsDoor::sums)
+      .def("added", &LevelsDoor::added)
+      .def_prop_ro("moves", &LevelsDoor::moves, "How often counts were moved to make room for more levels.");
+
+  nb::class_<CutsDoor, DoorPart>(m, "CutsDoor")
+      .def(nb::init<Columns1, const std::vector<Doubles>&, const std::vector<Matrix>&, const std::vector<Exist>&,
+                    const std::vector<double>&, double, bool>(),
+           nb::arg("columns"), nb::arg("points"), nb::arg("count"), nb::arg("exist"), nb::arg("number"),
+           nb::arg("alpha"), nb::arg("other"))
+      .def("sums", &CutsDoor::sums);
+
+  nb::class_<RowDoor>(m, "RowDoor",
+                      "Learns and scores one dict at a time. prior: what is added to each class weight, or log priors.")
+      .def(nb::init<const nb::list&, nb::dict, const Doubles&, const nb::object&, nb::list>(), nb::arg("names"),
+           nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"))
+      .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
+      .def("proba", &RowDoor::proba, nb::arg("row"))
+      .def("weight", &RowDoor::weight)
+      .def_prop_ro("learned", &RowDoor::learned, "Rows learned since the door was opened.");
 }
 
 }  // namespace tb::bind

@@ -1,9 +1,14 @@
 #include "core/estimates.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <numbers>
+#include <vector>
 
 #include "core/exact_sum.hpp"
+#include "kernels/logs.hpp"
 
 namespace tb {
 
@@ -44,10 +49,89 @@ void gaussian_estimate(std::size_t K, std::size_t d, const GaussianSums& s, cons
   }
 }
 
-double log_share(double count, double total, double alpha, double levels) {
-  const double down = total + alpha * levels;
-  if (down <= 0) return -std::log(std::max(levels, 1.0));
-  return std::log(count + alpha) - std::log(down);
+void log_prior(const double* weight, std::size_t K, double added, double* out) {
+  const double total = tree_sum(weight, K) + static_cast<double>(K) * added;
+  for (std::size_t c = 0; c < K; ++c) out[c] = (weight[c] + added) / total;
+  TB_CALL(logs, out, K, out);
+}
+
+double tree_sum(const double* x, std::size_t n) {
+  if (n == 0) return 0.0;
+  if (n == 1) return x[0];
+  if (n == 2) return x[0] + x[1];
+  const std::size_t half = std::bit_ceil(n) / 2;
+  return tree_sum(x, half) + tree_sum(x + half, n - half);
+}
+
+bool LevelSizes::fill(std::size_t levels) const {
+  for (std::size_t j = 0; j < d; ++j) {
+    if (size[j] < 0 || static_cast<std::size_t>(size[j]) > levels) return false;
+    levels -= static_cast<std::size_t>(size[j]);
+  }
+  return levels == 0;
+}
+
+void level_totals(std::size_t K, const LevelSizes& columns, const double* count, double* out) {
+  for (std::size_t c = 0; c < K; ++c) {
+    for (std::size_t j = 0; j < columns.d; ++j) {
+      const auto size = static_cast<std::size_t>(columns.size[j]);
+      *out++ = tree_sum(count, size);
+      count += size;
+    }
+  }
+}
+
+void threshold_estimate(std::size_t K, std::size_t d, const double* no, const double* yes, const double* alpha,
+                        double* log_no, double* log_yes) {
+  std::vector<double> down(d), log_down(d);
+  for (std::size_t first = 0; first < K * d; first += d) {
+    for (std::size_t j = 0; j < d; ++j) {
+      const std::size_t i = first + j;
+      down[j] = (no[i] + yes[i]) + 2.0 * alpha[j];
+      log_no[i] = no[i] + alpha[j];
+      log_yes[i] = yes[i] + alpha[j];
+    }
+    TB_CALL(logs, down.data(), d, log_down.data());
+    TB_CALL(logs, log_no + first, d, log_no + first);
+    TB_CALL(logs, log_yes + first, d, log_yes + first);
+    for (std::size_t j = 0; j < d; ++j) {
+      const std::size_t i = first + j;
+      const bool some = down[j] > 0;  // else nothing was counted and nothing is added: either is as likely
+      log_no[i] = some ? log_no[i] - log_down[j] : -std::numbers::ln2;
+      log_yes[i] = some ? log_yes[i] - log_down[j] : -std::numbers::ln2;
+    }
+  }
+}
+
+void poisson_estimate(std::size_t K, std::size_t d, const double* n, const double* sum, const double* alpha,
+                      const PoissonEstimate& out) {
+  std::vector<double> overall(d, 0.0), rows(d, 0.0);
+  for (std::size_t i = 0; i < K * d; ++i) overall[i % d] += sum[i], rows[i % d] += n[i];
+  for (std::size_t j = 0; j < d; ++j) overall[j] /= std::max(rows[j], std::numeric_limits<double>::min());
+  for (std::size_t i = 0; i < K * d; ++i) {
+    const double mean = overall[i % d], a = alpha[i % d], down = n[i] + a;
+    out.rate[i] = down > 0 ? (sum[i] + a * mean) / down : mean;
+  }
+  TB_CALL(logs, out.rate, K * d, out.weight);
+  for (std::size_t i = 0; i < K * d; ++i) {
+    const bool silent = overall[i % d] == 0;  // a column of zeros says nothing
+    if (silent) out.weight[i] = 0.0;
+    out.bias[i] = silent ? 0.0 : -out.rate[i];
+  }
+}
+
+void log_shares(std::size_t K, std::size_t d, double* a) {
+  for (std::size_t c = 0; c < K; ++c, a += d) {
+    const double total = tree_sum(a, d);
+    if (total == 0) {
+      std::fill_n(a, d, -std::log(static_cast<double>(d)));
+      continue;
+    }
+    double log_total;
+    TB_CALL(logs, &total, 1, &log_total);
+    TB_CALL(logs, a, d, a);
+    for (std::size_t j = 0; j < d; ++j) a[j] -= log_total;
+  }
 }
 
 }  // namespace tb

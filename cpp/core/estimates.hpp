@@ -1,6 +1,7 @@
 // Tally → parameters: the formulas that the table door and the one-row door share.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace tb {
 
@@ -32,8 +33,40 @@ struct GaussianEstimate {
 void gaussian_estimate(std::size_t K, std::size_t d, const GaussianSums& s, const GaussianOptions& o,
                        const GaussianEstimate& out);
 
-// log of (count + alpha) / (total + alpha * levels); a class with nothing counted and nothing added finds every level
-// equally likely.
-double log_share(double count, double total, double alpha, double levels);
+// log P(class): (weight + added) / (their sum), for K classes.
+void log_prior(const double* weight, std::size_t K, double added, double* out);
+
+// x[0] + ... + x[n - 1] by a tree: neighbours are added, then neighbours of these sums. Zeros at the end change no bit,
+// and a tree that is kept (see level_tree.hpp) follows a change of one number without adding the others again.
+double tree_sum(const double* x, std::size_t n);
+
+// How many levels each of d columns has; their counts stand side by side.
+struct LevelSizes {
+  std::size_t d;
+  const std::int64_t* size;
+  bool fill(std::size_t levels) const;  // none is negative, and there are so many levels in all
+};
+
+// out (K, d): tree_sum of the counts of each column; count (K, levels).
+void level_totals(std::size_t K, const LevelSizes& columns, const double* count, double* out);
+
+// no, yes: sums of rows at most, or above a threshold, (K, d); alpha (d). log P(no | class), log P(yes | class), (K,
+// d).
+void threshold_estimate(std::size_t K, std::size_t d, const double* no, const double* yes, const double* alpha,
+                        double* log_no, double* log_yes);
+
+struct PoissonEstimate {
+  double* rate;  // (K, d)
+  double* weight;
+  double* bias;
+};
+
+// n and sum: of rows and of their counts, (K, d); alpha (d). rate = (sum + alpha * overall) / (n + alpha), overall: the
+// mean of all classes. A row of counts x has the log-likelihood x * weight + bias, up to what all classes share.
+void poisson_estimate(std::size_t K, std::size_t d, const double* n, const double* sum, const double* alpha,
+                      const PoissonEstimate& out);
+
+// log of each row's shares, in the place of a (K, d); a row of zeros is shared evenly.
+void log_shares(std::size_t K, std::size_t d, double* a);
 
 }  // namespace tb

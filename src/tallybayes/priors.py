@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.errors import OptionError
 
 Array = NDArray[Any]
@@ -91,14 +92,14 @@ def log_prior(weight: Floats, classes: Array, priors: Any) -> Floats:
     """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  as given, or as a function reads n_k."""
     K = len(classes)
     if priors is None:
-        found = weight / weight.sum()
-    elif callable(priors):
+        return _core.log_prior(weight, 0.0)
+    if callable(priors):
         found = priors(weight)
     elif isinstance(priors, str):
         if priors == "uniform":
             found = np.ones(K) / K
         elif priors == "laplace":
-            found = (weight + 1.0) / (weight.sum() + K)
+            return _core.log_prior(weight, 1.0)
         else:
             raise OptionError(f"priors must be None, 'uniform', 'laplace' or one number per class; got {priors!r}.")
     else:

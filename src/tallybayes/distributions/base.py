@@ -70,6 +70,15 @@ class Context:
         return len(self.levels)
 
 
+@dataclass(frozen=True)
+class RowColumn:
+    """A column of rows that come one at a time: its place in the schema, its kind, and where it is cut, if it is."""
+
+    place: int
+    kind: str
+    points: NDArray[np.float64] | None = None
+
+
 class Distribution(ABC, Generic[S, P]):
     """One kind of factor P(x_j | class), for a group of columns; S: the type of its sums, P: of its parameters."""
 
@@ -201,6 +210,11 @@ class Distribution(ABC, Generic[S, P]):
         0 where the estimate is maximum likelihood (or no maximum at all). The likelihood plus this is what EM climbs.
         """
         return 0.0
+
+    def row_door(self, columns: Sequence[RowColumn], s: S, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        """What learns and scores these columns of one dict at a time in compiled code, to the bit as `add`, `combine`,
+        `estimate` and `score` do; or a sentence that says why there is none."""
+        return f"the distribution {self.name!r} has no compiled form for one row"
 
     # --- how it answers ----------------------------------------------------------------------------------------
 

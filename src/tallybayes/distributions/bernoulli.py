@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Features, Weights, dense_scores, expect
+from tallybayes.distributions.base import Array, Context, Features, RowColumn, Weights, dense_scores, expect
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import (
     Categorical,
     CategoricalSums,
     check_alpha,
     check_per_column,
+    per_column,
     repeated_alpha,
     weighted,
 )
@@ -35,6 +36,9 @@ class Bernoulli(Categorical):
     def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
         exist, N = super()._existing(s, context)
         return exist, np.full(len(N), 3.0 if self.other else 2.0)
+
+    def _counts_levels(self) -> bool:
+        return False
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,7 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: ThresholdSums, context: Context) -> ThresholdParams:  # noqa: ARG002
-        down = np.log(np.maximum(s.no + s.yes + 2.0 * np.asarray(self.alpha), np.finfo(float).tiny))
-        empty = s.no + s.yes + 2.0 * np.asarray(self.alpha) == 0
-        with np.errstate(divide="ignore"):
-            no, yes = (np.where(empty, -np.log(2.0), np.log(a + self.alpha) - down) for a in (s.no, s.yes))
+        no, yes = _core.threshold_estimate(s.no, s.yes, per_column(self.alpha, s.no.shape[1]))
         return ThresholdParams(no, yes)
 
     def penalty(self, s: ThresholdSums, p: ThresholdParams) -> float:  # noqa: ARG002
@@ -150,3 +151,7 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
 
     def n_parameters(self, p: ThresholdParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d
+
+    def row_door(self, columns: Sequence[RowColumn], s: ThresholdSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        alpha = per_column(self.alpha, len(columns))
+        return _core.ThresholdDoor([c.place for c in columns], s.no, s.yes, alpha, float(self.threshold))

@@ -16,6 +16,7 @@ from tallybayes.distributions.base import (
     Distribution,
     Features,
     Needs,
+    RowColumn,
     Weights,
     expect,
     met_codes,
@@ -156,12 +157,12 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             s = CategoricalSums(resize(s, room), room)
             exist = [np.pad(e, (0, int(r) - len(e)), constant_values=True) for e, r in zip(exist, room, strict=True)]
         sizes = s.sizes
-        n = np.stack([part.sum(axis=1) for part in split(s.count, sizes)], axis=1)
-        down = n + self.alpha * N  # (K, d)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_down = np.where(down > 0, np.log(down), 0.0)
-            table = np.log(s.count + self.alpha) - np.repeat(log_down, sizes, axis=1)
-            rest = np.where(down > 0, np.log(self.alpha) - log_down, -np.log(np.maximum(N, 1)))
+        down = _core.level_totals(s.count, sizes) + self.alpha * N  # (K, d)
+        log_down = np.where(down > 0, _core.logs(down), 0.0)
+        with np.errstate(invalid="ignore"):
+            table = _core.logs(s.count + self.alpha) - np.repeat(log_down, sizes, axis=1)
+            even = -_core.logs(np.maximum(N, 1.0))
+            rest = np.where(down > 0, _core.logs(np.array(float(self.alpha))) - log_down, even)
         # nothing counted and nothing added: every level is as likely as any other
         table = np.where(np.repeat(down > 0, sizes, axis=1), table, np.repeat(rest, sizes, axis=1))
         gone = ~np.concatenate(exist)
@@ -302,6 +303,26 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         data, schema = super().encode(table, schema, columns, grow, sizes)
         return data, _filled(schema, columns) if grow and self.contiguous else schema
 
+    def row_door(self, columns: Sequence[RowColumn], s: CategoricalSums, context: Context) -> _core.DoorPart | str:
+        """A label met for the first time is one more level only where nothing else says how many there are."""
+        codes, grows, truths = {}, [], []
+        for c, known, size in zip(columns, context.levels, s.sizes.tolist(), strict=True):
+            codes[c.place] = {v: i for i, v in enumerate(range(size))} if known is None else known.index()
+            grows.append(known is not None and c.kind != "binary" and self._counts_levels())
+            truths.append(known is not None and {False, True} <= {known.labels[i] for i in known.declared})
+        count, exist, number = self._levels_of_rows(s, context)
+        return _core.LevelsDoor(codes, count, exist, number, float(self.alpha), self.other, grows, truths)
+
+    def _counts_levels(self) -> bool:
+        """N_j is the number of levels that exist, and no other number."""
+        return not self.contiguous and self.min_categories is None
+
+    def _levels_of_rows(self, s: CategoricalSums, context: Context) -> tuple[list[Array], list[Array], list[float]]:
+        """Of each column: the counts, which levels have a place (see `estimate`), and N_j."""
+        p = self.estimate(s, context)
+        count = [np.ascontiguousarray(part) for part in split(s.count, s.sizes)]
+        return count, [np.asarray(e, dtype=bool) for e in p.exist], p.N.tolist()
+
 
 @dataclass(frozen=True)
 class Binned(Categorical):
@@ -329,6 +350,14 @@ class Binned(Categorical):
     ) -> Schema:
         return encode.learn_cuts(table, schema, columns, self.method, self.bins, y, w, K)
 
+    def row_door(self, columns: Sequence[RowColumn], s: CategoricalSums, context: Context) -> _core.DoorPart | str:
+        points = [c.points for c in columns if c.points is not None]
+        if len(points) < len(columns):
+            return f"the distribution {self.name!r} has columns that are not cut"
+        count, exist, number = self._levels_of_rows(s, context)
+        places = [c.place for c in columns]
+        return _core.CutsDoor(places, points, count, exist, number, float(self.alpha), self.other)
+
 
 def free_levels(exist: Sequence[Array]) -> int:
     """How many probabilities of levels are free: those of the levels of a column sum to 1."""
@@ -355,6 +384,11 @@ def check_per_column(alpha: float | Sequence[float], d: int) -> None:
 def repeated_alpha(alpha: float | Sequence[float], rows: int) -> Any:
     """For columns that stand there so many times each; a number for all stays one."""
     return np.repeat(np.asarray(alpha), rows) if np.ndim(alpha) else alpha
+
+
+def per_column(alpha: float | Sequence[float], d: int) -> NDArray[np.float64]:
+    """alpha as one number per column."""
+    return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (d,)).copy()
 
 
 def weighted(alpha: float | Sequence[float], log: Array) -> float:

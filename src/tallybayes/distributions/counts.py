@@ -12,9 +12,9 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import DUST, Array, Context, Distribution, Features, Weights, expect
+from tallybayes.distributions.base import DUST, Array, Context, Distribution, Features, RowColumn, Weights, expect
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.categorical import check_alpha, check_per_column, repeated_alpha, weighted
+from tallybayes.distributions.categorical import check_alpha, check_per_column, per_column, repeated_alpha, weighted
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
 
@@ -171,6 +171,9 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
     def n_parameters(self, p: MultinomialParams, context: Context) -> int:  # noqa: ARG002
         return context.K * (context.d - 1)
 
+    def row_door(self, columns: Sequence[RowColumn], s: MultinomialSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        return _core.MultinomialDoor([c.place for c in columns], s.sum, per_column(self.alpha, len(columns)))
+
 
 @dataclass(frozen=True)
 class Complement(Multinomial):
@@ -266,14 +269,8 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
         return np.asarray(s.n.any(axis=0))
 
     def estimate(self, s: PoissonSums, context: Context) -> PoissonParams:  # noqa: ARG002
-        n, total = s.n, s.sum
-        overall = total.sum(axis=0) / np.maximum(n.sum(axis=0), np.finfo(float).tiny)
-        down = n + self.alpha
-        rate = np.where(down > 0, (total + self.alpha * overall) / np.where(down > 0, down, 1.0), overall)
-        silent = overall == 0
-        with np.errstate(divide="ignore"):
-            weight = np.where(silent, 0.0, np.log(rate))
-        return PoissonParams(weight, np.where(silent, 0.0, -rate), rate)
+        rate, weight, bias = _core.poisson_estimate(s.n, s.sum, per_column(self.alpha, s.n.shape[1]))
+        return PoissonParams(weight, bias, rate)
 
     def penalty(self, s: PoissonSums, p: PoissonParams) -> float:
         """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
@@ -316,6 +313,9 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
 
     def n_parameters(self, p: PoissonParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d
+
+    def row_door(self, columns: Sequence[RowColumn], s: PoissonSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        return _core.PoissonDoor([c.place for c in columns], s.n, s.sum, per_column(self.alpha, len(columns)))
 
 
 @dataclass(frozen=True)
@@ -375,11 +375,7 @@ def _one(a: Array, j: int) -> Array:
 
 def _log_shares(a: Array) -> Array:
     """log of each row's shares, in the place of a; a row of zeros is shared evenly."""
-    total = a.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        np.log(a, out=a)
-        a -= np.log(total)
-    a[total[:, 0] == 0] = -np.log(a.shape[1])
+    _core.log_shares(a)
     return a
 
 

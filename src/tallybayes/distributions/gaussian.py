@@ -15,6 +15,7 @@ from tallybayes.distributions.base import (
     Array,
     Context,
     Features,
+    RowColumn,
     Weights,
     dense_scores,
     dense_sum,
@@ -174,6 +175,10 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
 
     def n_parameters(self, p: GaussianParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d + (1 if self.one_variance else context.K) * context.d
+
+    def row_door(self, columns: Sequence[RowColumn], s: GaussianSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+        places, smoothing = [c.place for c in columns], float(self.var_smoothing)
+        return _core.GaussianDoor(places, s.n, s.mean, s.low, s.m2, self.ddof, self.shared, smoothing)
 
 
 def quadratic_form(A: Array, mean: Array, constant: Array) -> tuple[Array, Array, Array]:

@@ -15,6 +15,7 @@ from tallybayes.estimators.contract import BaseEstimator, not_fitted
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
 from tallybayes.predictor import Manner, Predictor
+from tallybayes.row_door import RowDoor
 from tallybayes.schema import Kind, Schema
 
 Array = NDArray[Any]
@@ -29,7 +30,14 @@ class Held:
     def __init__(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         self.fitted, self.estimated = fitted, estimated
         self.predictor: Predictor | None = None
-        self.door: Any = None
+        self.door: RowDoor | str | None = None  # a text: why there is none; None: not tried yet
+
+    def settle(self) -> None:
+        """Takes over the rows that came through the door, which stays open."""
+        if isinstance(self.door, RowDoor):
+            fitted = self.door.catch_up(self.fitted)
+            if fitted is not self.fitted:
+                self.fitted, self.estimated, self.predictor = fitted, None, None
 
 
 class Model(BaseEstimator):  # type: ignore[misc]
@@ -88,6 +96,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def fitted_(self) -> Fitted:
         """The model as data: schema, classes, and the sums of each term. What files hold and machines send."""
         self._require_fit()
+        self._held.settle()
         return self._held.fitted
 
     @property
@@ -95,6 +104,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """The model made for answering, with its parameters (``predictor_.fitted``): compiled once, never saved."""
         self._require_fit()
         held, manner = self._held, self._manner()
+        held.settle()
         if held.predictor is None:
             held.estimated = held.estimated or self._estimated(held.fitted)
             held.predictor = Predictor(held.estimated, self._start(held.estimated.prior), manner)
@@ -181,7 +191,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """Arrays and plain values: what is compiled is compiled again when needed."""
         state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
         if "_held" in state:
-            self._held.door = None  # it writes into the sums, which the two now share
             state["_held"] = Held(self.fitted_, self._held.estimated)
         return state
 

@@ -1,24 +1,24 @@
-"""One row at a time, as a dict: the door for streams and services.
+"""One row at a time, as a dict: for streams and services.
 
-The usual row costs about a microsecond: it is read straight into (or scored straight from) the arrays of the tally.
-Whatever is unusual (a new class, a new level, a wrong type) takes the careful way through a table of one row.
+The usual row costs about a microsecond (row_door.py); whatever is unusual takes the careful way through a table of one
+row, with the same answer to the bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _core
-from tallybayes.distributions import Bernoulli, Categorical, Gaussian
 from tallybayes.errors import TableError
 from tallybayes.estimators.model import Model
+from tallybayes.row_door import RowDoor, open_door
 
 Floats = NDArray[np.float64]
+COMPILED = "compiled"
+MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow
 
 
 class OneRow(Model):
@@ -31,31 +31,61 @@ class OneRow(Model):
         def predict_proba(self, X: Any, priors: Any = None) -> Floats: ...
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
-        """Learns one row given as a dict. A key left out is a missing value. The first row may start the model."""
-        held = self.__dict__.get("_held")
-        door = None if held is None else held.door
-        if (
-            held is not None
-            and door is not None
-            and y is not None
-            and 0 < sample_weight < 1e300
-            and type(row) is dict
-            and door.learn(row, y, sample_weight)
-        ):
-            held.estimated = held.predictor = None  # read again when it is next asked for
-            return self
-        self.partial_fit(_one(row), [y], sample_weight=[sample_weight])
-        self._drop_left_out()  # rows that come through the door would leave it as it is
-        self._held.door = open_door(self)
+        """Learn one row given as a dict: the same, to the bit, as partial_fit of a table of this row.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            A key left out is a missing value. The first row may start the model.
+        y : label
+            A class that was not met before is added, unless the classes were declared.
+        sample_weight : float, default=1.0
+            How many times the row counts.
+
+        Returns
+        -------
+        self : estimator
+
+        See Also
+        --------
+        one_row : whether a row takes microseconds, and if not, why.
+        """
+        with self._learning():
+            held = self.__dict__.get("_held")
+            if (
+                held is not None
+                and type(held.door) is RowDoor
+                and y is not None
+                and 0 < sample_weight <= MOST_WEIGHT
+                and type(row) is dict
+                and held.door.learn(row, y, sample_weight)
+            ):
+                if "loo_log_proba_" in self.__dict__:  # it was of other rows
+                    self._drop_left_out()
+                return self
+            self.partial_fit(_one(row), [y], sample_weight=[sample_weight])
+            self._drop_left_out()  # a first row that chose a temperature
+            self._open()
         return self
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        """{label: P(label | row)} for one row given as a dict."""
+        """Tell P(label | row) of one row given as a dict: the same, to the bit, as predict_proba of a table of it.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            A key left out is a missing value.
+
+        Returns
+        -------
+        dict from label to probability
+            In the order of ``classes_``.
+        """
         self._require_fit()
-        door, untempered = self._held.door, "temperature_" not in self.__dict__
-        if door is None and untempered:  # it scores without a temperature
-            door = self._held.door = open_door(self)
-        if door is not None and untempered and type(row) is dict:
+        door = self._held.door
+        if door is None:
+            door = self._open()
+        if type(door) is RowDoor and type(row) is dict and "temperature_" not in self.__dict__:
             found: Any = door.proba(row)
             if found is not None:
                 answer: dict[Any, float] = found
@@ -63,63 +93,52 @@ class OneRow(Model):
         return dict(zip(self.classes_.tolist(), self.predict_proba(_one(row))[0].tolist(), strict=True))
 
     def predict_one(self, row: Mapping[str, Any]) -> Any:
-        """The most probable label of one row given as a dict."""
+        """Tell the most probable label of one row given as a dict.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            A key left out is a missing value.
+
+        Returns
+        -------
+        label
+        """
         found = self.predict_proba_one(row)
         return max(found, key=found.__getitem__)
+
+    @property
+    def one_row(self) -> str:
+        """'compiled' if learn_one and predict_proba_one take microseconds; else why they go through a table of one row.
+
+        Either way the answers are the same.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> rows = [{"age": 31.0, "member": True}, {"age": 45.0, "member": False}]
+        >>> NaiveBayes().fit(rows, ["no", "yes"]).one_row
+        'compiled'
+        >>> NaiveBayes(distributions="kernel").fit(rows, ["no", "yes"]).one_row
+        "column 'age': the distribution 'kernel' has no compiled form for one row"
+        """
+        self._require_attribute("one_row")
+        door = self._held.door or self._open()
+        if isinstance(door, str):
+            return door
+        if "temperature_" in self.__dict__:
+            return "learn_one is compiled; the temperature of a tempered model needs predict_proba"
+        return COMPILED
+
+    def _open(self) -> RowDoor | str:
+        """The door for the model as it is now, or why there is none."""
+        if not self.fitted_.weight.sum() > 0:
+            return "the model has no rows"
+        found = self._held.door = open_door(self._parameters(), self._prior())
+        return found
 
 
 def _one(row: Any) -> list[Mapping[str, Any]]:
     if not isinstance(row, Mapping):
         raise TableError(f"Expected one row as a dict from column to value; got {type(row).__name__}.")
     return [row]
-
-
-def open_door(model: Model) -> _core.RowDoor | None:
-    """A door into the model's sums, if all its columns are Gaussian or categorical; the arrays become its own."""
-    fitted = model.fitted_
-    kinds: list[Any] = [type(t.distribution) for t in fitted.terms]
-    if not set(kinds) <= {Gaussian, Categorical, Bernoulli} or kinds.count(Gaussian) > 1 or len(kinds) > 2:
-        return None
-    if len(kinds) == 2 and Gaussian not in kinds:
-        return None
-    terms = tuple(replace(t, sums={key: value.copy() for key, value in t.sums.items()}) for t in fitted.terms)
-    fitted = model._held.fitted = replace(fitted, weight=fitted.weight.copy(), terms=terms)
-    K, schema = fitted.K, fitted.schema
-    options, moments = Gaussian(), {key: np.empty((K, 0)) for key in ("n", "mean", "low", "m2")}
-    counts: Any = {"count": np.empty((K, 0)), "sizes": np.empty(0, dtype=np.int64)}
-    levels: list[dict[Any, int] | None] = [None] * schema.d
-    number: list[float] = []
-    alpha = 0.0
-    for term in terms:
-        d, s = term.distribution, term.sums
-        if isinstance(d, Gaussian):
-            options, moments = d, s
-        elif isinstance(d, Categorical):
-            if d.other:
-                return None
-            alpha, counts = float(d.alpha), s
-            number = d.levels_counted(s, fitted.context(term)).tolist()
-            for j, size in zip(term.columns, s["sizes"].tolist(), strict=True):
-                labels = schema.levels[j].labels[:size] if j in schema.levels else range(size)
-                levels[j] = {label: code for code, label in enumerate(labels)}
-    prior = model._prior()
-    counted = prior is None or (isinstance(prior, str) and prior == "laplace")
-    return _core.RowDoor(
-        [schema.name(j) for j in range(schema.d)],
-        levels,
-        {label: c for c, label in enumerate(model.classes_.tolist())},
-        fitted.weight,
-        moments["n"],
-        moments["mean"],
-        moments["low"],
-        moments["m2"],
-        counts["count"],
-        counts["sizes"],
-        number,
-        options.ddof,
-        options.shared,
-        float(options.var_smoothing),
-        alpha,
-        None if counted else model._parameters().log_prior,
-        counted and prior is not None,
-    )

@@ -1,0 +1,121 @@
+// One row at a time, against sums made in the plain way: any number of classes, levels and holes.
+#include "core/row_model.hpp"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "core/parts.hpp"
+#include "core/scorer.hpp"
+#include "kernels/logs.hpp"
+#include "test/check.hpp"
+
+using namespace tb;
+
+TEST(logs_do_not_depend_on_their_place) {
+  std::vector<double> x{0.0, 1.0, 0.5, 1e-310, 1e300, 3.0, 7.25, std::numeric_limits<double>::infinity(), 2.0};
+  std::vector<double> all(x.size());
+  TB_CALL(logs, x.data(), x.size(), all.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double alone;
+    TB_CALL(logs, &x[i], 1, &alone);
+    CHECK(alone == all[i]);
+    CHECK(std::isinf(alone) ? alone == std::log(x[i]) : std::abs(alone - std::log(x[i])) <= 1e-15 * std::abs(alone));
+  }
+}
+
+TEST(a_tree_of_levels_follows_every_change) {
+  std::mt19937 random(3);
+  for (const std::size_t K : {1, 3}) {
+    for (const std::size_t size : {0, 1, 2, 5, 8}) {
+      std::vector<std::vector<double>> count(K, std::vector<double>(size));
+      std::vector<double> flat;
+      for (auto& row : count) {
+        for (double& n : row) n = static_cast<double>(random() % 100) * 0.1;
+        flat.insert(flat.end(), row.begin(), row.end());
+      }
+      LevelTree tree(K, size, flat.data(), size);
+      for (int step = 0; step < 200; ++step) {
+        const std::size_t level = random() % (tree.size() + 2), c = random() % K;
+        const double w = static_cast<double>(1 + random() % 30) * 0.1;
+        for (auto& row : count) row.resize(std::max(row.size(), level + 1));
+        count[c][level] += w;
+        tree.add(level, c, w);
+        CHECK(tree.size() == count[0].size());
+        for (std::size_t k = 0; k < K; ++k) {
+          CHECK(tree.totals()[k] == tree_sum(count[k].data(), count[k].size()));
+          CHECK(tree.counts(level)[k] == count[k][level]);
+        }
+      }
+      CHECK(tree.moves() <= 9);  // 2^8 levels
+      std::vector<double> out(K * tree.size());
+      tree.write(out.data(), tree.size());
+      for (std::size_t k = 0; k < K; ++k) {
+        for (std::size_t v = 0; v < tree.size(); ++v) CHECK(out[k * tree.size() + v] == count[k][v]);
+      }
+    }
+  }
+}
+
+TEST(a_row_is_scored_as_a_table_of_one_row) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  for (const std::size_t K : {1, 2, 9}) {
+    for (const std::size_t d : {1, 3, 30}) {
+      std::vector<double> zero(K * d, 0.0), weight(K, 0.0);
+      GaussianRow gaussian(K, d, {zero.data(), zero.data(), zero.data(), zero.data()}, {});
+      std::vector<LevelColumn> columns;
+      columns.push_back({LevelTree(K, 0, nullptr, 0), {}, 0.0, true});
+      LevelsRow levels(K, std::move(columns), 0.5, false);
+      RowModel model(weight, {{}, 1.0}, {&gaussian, &levels});
+      for (std::size_t i = 0; i < 60; ++i) {
+        for (double& x : gaussian.numbers) x = random() % 5 ? normal(random) : NAN;
+        levels.codes[0] = static_cast<std::int64_t>(random() % 4) - 1;
+        CHECK(model.takes(i % K, 1.0));
+        model.learn(i % K, 1.0);
+        const double* found = model.proba();
+        CHECK(found != nullptr);
+        double sum = 0;
+        for (std::size_t c = 0; c < K; ++c) sum += found[c];
+        CHECK_NEAR(sum, 1.0, 1e-12);
+      }
+      // the same row once more, through the parts of a table
+      levels.codes[0] = kNoCode;
+      const double* found = model.proba();
+      std::vector<double> mean(K * d), low(K * d), var(K * d), epsilon(d), terms(4 * K * d), prior(K), answer(K);
+      gaussian_estimate(K, d, {gaussian.n.data(), gaussian.mean.data(), gaussian.low.data(), gaussian.m2.data()}, {},
+                        {mean.data(), low.data(), var.data(), epsilon.data()});
+      gaussian_terms(mean.data(), low.data(), var.data(), K, d, terms.data());
+      log_prior(model.weight().data(), K, 1.0, prior.data());
+      std::vector<Column> column(d);
+      for (std::size_t j = 0; j < d; ++j) {
+        column[j] = {reinterpret_cast<const char*>(&gaussian.numbers[j]), 8, Dtype::f64};
+      }
+      Scorer scorer(1, K, prior.data(), false);
+      scorer.add(gaussian_part({1, d, column.data(), false}, terms.data(), K));
+      scorer.proba(answer.data());
+      for (std::size_t c = 0; c < K; ++c) CHECK(found[c] == answer[c]);
+    }
+  }
+}
+
+TEST(what_a_row_cannot_say_is_left_to_tables) {
+  const std::vector<double> zero(2, 0.0);
+  GaussianRow gaussian(2, 1, {zero.data(), zero.data(), zero.data(), zero.data()}, {});
+  gaussian.numbers[0] = 1e200;
+  CHECK(!gaussian.takes(0, 1.0));
+  PoissonRow poisson(2, 1, zero.data(), zero.data(), std::vector<double>{1.0}.data());
+  poisson.numbers[0] = -1.0;
+  CHECK(!poisson.takes(0, 1.0));
+  RowModel counts({1.0, 1.0}, {}, {&poisson});
+  CHECK(counts.proba() == nullptr);
+  std::vector<LevelColumn> columns;
+  columns.push_back({LevelTree(2, 0, nullptr, 0), {0}, 2.0, false});
+  LevelsRow levels(2, std::move(columns), 1.0, false);
+  RowModel model({1.0, 1.0}, {}, {&levels});
+  levels.codes[0] = 0;  // there is a place for it, but it was never met, and the number of levels is fixed
+  CHECK(!levels.takes(0, 1.0) && model.proba() != nullptr);
+  levels.codes[0] = kOtherCode;
+  CHECK(model.proba() == nullptr);
+}

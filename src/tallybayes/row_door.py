@@ -1,0 +1,88 @@
+"""One row at a time, in compiled code: a door into a fitted model, made of the doors of its distributions.
+
+The door has sums of its own: what it learns becomes a Fitted when somebody asks for one. Whatever is unusual (a new
+class, a wrong type, a label that calls for a warning) it does not take, and the careful way through a table of one row
+gives the same answer to the bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tallybayes import _core
+from tallybayes.distributions.base import Context, Distribution, RowColumn
+from tallybayes.distributions.records import changed
+from tallybayes.fitted import Fitted
+from tallybayes.schema import Levels, Schema
+
+BEHIND = ("add", "combine", "estimate", "score")  # what a door does in their place
+
+
+class RowDoor:
+    """A compiled door and its parts, one for each term; what they have learned that the model has not."""
+
+    __slots__ = ("core", "learn", "parts", "proba", "schema", "settled")
+
+    def __init__(self, core: _core.RowDoor, parts: Sequence[Any], schema: Schema) -> None:
+        self.core, self.parts, self.schema = core, parts, schema
+        self.learn, self.proba = core.learn, core.proba
+        self.settled = 0  # rows that the model knows of
+
+    def catch_up(self, fitted: Fitted) -> Fitted:
+        """The model with all rows that came through the door; itself if none did since it was last asked."""
+        if self.settled == self.core.learned:
+            return fitted
+        self.settled = self.core.learned
+        terms = tuple(
+            replace(term, sums=changed(term.sums, self.parts[i].sums()), params=None)
+            for i, term in enumerate(fitted.terms)
+        )
+        return replace(fitted, schema=self._grown(), weight=self.core.weight(), terms=terms, log_prior=None)
+
+    def _grown(self) -> Schema:
+        """The schema with the labels learned since; a column of bare codes has labels as soon as it has met a dict."""
+        levels = {}
+        for part in self.parts:
+            if isinstance(part, _core.LevelsDoor):
+                sizes = part.sums()["sizes"].tolist()
+                for (j, new), size in zip(part.added().items(), sizes, strict=True):
+                    old = self.schema.levels.get(j, Levels(tuple(range(size))))
+                    levels[j] = old.extend(new) if new else old
+        return self.schema.with_levels(levels)
+
+
+def open_door(fitted: Fitted, priors: Any) -> RowDoor | str:
+    """A door for the model as it is, or why there is none. fitted: with parameters; priors: as for its estimate."""
+    schema = fitted.schema
+    parts: list[Any] = []
+    for term in fitted.terms:
+        points = {j: schema.cuts[j].points for j in term.columns if j in schema.cuts}
+        columns = [RowColumn(j, schema.kinds[j], points.get(j)) for j in term.columns]
+        part = _part_of(term.distribution, columns, term.sums, fitted.context(term))
+        if isinstance(part, str):
+            return f"column {schema.name(term.columns[0])!r}: {part}"
+        parts.append(part)
+    if callable(priors):
+        return "its prior is a function of all that was counted"
+    names = [schema.name(j) for j in range(schema.d)]
+    classes = {label: c for c, label in enumerate(fitted.classes.tolist())}
+    return RowDoor(_core.RowDoor(names, classes, fitted.weight, _prior_of(fitted, priors), parts), parts, schema)
+
+
+def _part_of(d: Distribution, columns: Sequence[RowColumn], s: Any, context: Context) -> _core.DoorPart | str:
+    """The distribution's door; a subclass that counts or scores in its own way does not inherit that of another."""
+    home = {
+        name: next(i for i, c in enumerate(type(d).__mro__) if name in c.__dict__) for name in ("row_door", *BEHIND)
+    }
+    if any(home[name] < home["row_door"] for name in BEHIND):
+        return Distribution.row_door(d, columns, s, context)
+    return d.row_door(columns, s, context)
+
+
+def _prior_of(fitted: Fitted, priors: Any) -> Any:
+    """What is added to the weight of each class, or log priors that do not follow the rows."""
+    if priors is None:
+        return 0.0
+    return 1.0 if isinstance(priors, str) and priors == "laplace" else fitted.prior
