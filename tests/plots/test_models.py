@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import norm, poisson
 from sklearn.datasets import load_iris
 
@@ -14,6 +16,7 @@ import tallybayes as tb
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.plots import ClassDensityDisplay, EvidenceDisplay, NomogramDisplay, SigmoidDisplay
+from tallybayes.plots.evidence import chance
 from tallybayes.plots.scales import stretches
 from tests.estimators import ESTIMATORS, labels
 
@@ -192,6 +195,58 @@ def test_bars_are_the_explanation_and_add_up() -> None:
     np.testing.assert_allclose(bars[:-1].sum(), bars[-1])
     assert [t.get_text() for t in ax.get_yticklabels()][-2:] == ["5 others", "log-odds"]
     assert "no against yes" in ax.get_title(loc="left")
+
+
+LONG = ["ripe, as far as the " + "W" * 40 + " can tell", "not ripe, as far as the " + "M" * 40 + " can tell"]
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("side_by_side", [1, 3])
+def test_the_title_stays_in_its_place_and_keeps_the_probability(layout: Any, side_by_side: int) -> None:
+    model = tb.NaiveBayes().fit(rows, np.where(np.array(ripe) == "yes", *LONG))
+    figure = Figure(figsize=(5 * side_by_side, 4), layout=layout)
+    for ax in np.ravel(figure.subplots(1, side_by_side)):
+        EvidenceDisplay.from_estimator(model, rows, row=0, ax=ax)
+    figure.draw_without_rendering()
+    places = [t.get_window_extent() for ax in figure.axes for t in [ax.title, ax._left_title] if t.get_text()]
+    assert len(places) == side_by_side
+    assert all(a.x1 <= b.x0 for a, b in pairwise(places))
+    assert places[-1].x1 <= figure.bbox.x1
+    said = figure.axes[0].get_title(loc="left")
+    assert said.startswith("P = 99.8%: ripe")
+    assert "against not ripe" in said
+
+
+def test_what_rounds_to_one_is_not_said_to_be_certain() -> None:
+    assert [chance(p) for p in (0.5, 1e-5, 1 - 1e-5, 1.0)] == ["50.0%", "1e-05", "1 − 1e-05", "almost 1"]
+
+
+def test_a_row_may_be_a_row_of_a_frame() -> None:
+    frame = pd.DataFrame(rows)
+    model = tb.NaiveBayes().fit(frame, ripe)
+    by_place = EvidenceDisplay.from_estimator(model, frame, row=5)
+    expected = np.diff(model.predict_joint_log_proba(frame[5:6])[0])[0]
+    for row in (frame.iloc[5], dict(rows[5])):
+        given = EvidenceDisplay.from_estimator(model, row=row)
+        np.testing.assert_allclose(given.evidence, by_place.evidence)
+        assert given.values == by_place.values
+        assert NomogramDisplay.from_estimator(model, frame, row=row).total == pytest.approx(expected)
+    gone = frame.iloc[5].copy()
+    gone["texture"] = pd.NA
+    named = {name: value for name, value in rows[5].items() if name != "texture"}
+    one, other = (NomogramDisplay.from_estimator(model, frame, row=r).total for r in (gone, named))
+    assert one == pytest.approx(other)
+
+
+def test_a_row_that_shares_no_name_with_the_model_goes_by_position() -> None:
+    model = tb.GaussianNB().fit(X, y)
+    expected = NomogramDisplay.from_estimator(model, X, row={f"x{j}": X[60, j] for j in range(4)}).total
+    for row in (pd.Series(X[60]), pd.Series(X[60], index=list("abcd"))):
+        assert NomogramDisplay.from_estimator(model, X, row=row).total == pytest.approx(expected)
+    with pytest.raises(OptionError, match="no column 'c'"):
+        NomogramDisplay.from_estimator(model, X, row=pd.Series(X[60, :3], index=list("cde")))
+    with pytest.raises(OptionError, match="Give X"):
+        EvidenceDisplay.from_estimator(model)
 
 
 def test_impossible_values_end_beyond_the_longest_bar() -> None:

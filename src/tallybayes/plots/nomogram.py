@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.evidence import chance
 from tallybayes.plots.scales import Scale, make_scales, stretches
-from tallybayes.plots.tables import Columns, Floats, container_of, feature_names, pick, pick_pair, require_ours
+from tallybayes.plots.tables import Columns, Floats, container_of, feature_names, pick_pair, read_row, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,10 +65,8 @@ class NomogramDisplay(Display):
         if not isinstance(most, int | np.integer) or most < 1:
             raise OptionError(f"most must be a whole number of at least 1; got {most!r}.")
         k, l = pick_pair(estimator, pair)  # noqa: E741
-        if not isinstance(row, Mapping | None):
-            raise OptionError(f"row must be a dict from column to value; got {type(row).__name__}.")
         names = feature_names(estimator, None)
-        marked = {pick(names, name): value for name, value in (row or {}).items()}
+        marked = {} if row is None else read_row(row, names)
         scales, start = make_scales(estimator, k, l, None if X is None else Columns(X).called(names), marked)
         order = np.argsort([-s.reach for s in scales], kind="stable").tolist()
         labels = estimator.classes_.tolist()
