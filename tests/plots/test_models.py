@@ -17,6 +17,7 @@ from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.plots import ClassDensityDisplay, EvidenceDisplay, NomogramDisplay, SigmoidDisplay
 from tallybayes.plots.evidence import chance
+from tallybayes.plots.pen import spread
 from tallybayes.plots.scales import stretches
 from tests.estimators import ESTIMATORS, labels
 
@@ -303,6 +304,42 @@ def test_scales_are_log_ratios_strongest_first() -> None:
     assert reach == sorted(reach, reverse=True)
     assert made.total is None
     assert NomogramDisplay.from_estimator(MELONS, rows, most=2).hidden == 6
+
+
+def crowd(levels: int) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": rng.choice([f"town {i}" for i in range(levels)], 1000), "n": rng.normal(size=1000)})
+    return frame, rng.integers(0, 2, 1000)
+
+
+def test_levels_that_lie_close_all_have_their_names_apart() -> None:
+    frame, target = crowd(14)
+    ax = NomogramDisplay.from_estimator(tb.NaiveBayes().fit(frame, target), frame).ax_
+    ax.figure.draw_without_rendering()
+    names = [t for t in ax.texts if t.get_text().startswith("town ")]
+    assert {t.get_text() for t in names} == {f"town {i}" for i in range(14)}
+    boxes = [t.get_window_extent() for t in names]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert not any("not named" in t.get_text() for t in ax.texts)
+
+
+def test_levels_for_which_there_is_no_room_are_counted_and_that_of_the_row_is_named() -> None:
+    frame, target = crowd(90)
+    model = tb.NaiveBayes().fit(frame, target)
+    scale = next(s for s in NomogramDisplay.from_estimator(model, frame).scales if s.levels)
+    middle = scale.values[np.argmin(np.abs(scale.points))]  # would be the first to go
+    ax = NomogramDisplay.from_estimator(model, frame, row={"town": middle}).ax_
+    names = [t.get_text() for t in ax.texts if t.get_text().startswith("town ")]
+    assert middle in names
+    assert f"{90 - len(names)} of 90 levels not named" in [t.get_text() for t in ax.texts]
+    assert 10 < len(names) < 90
+
+
+def test_spread_moves_no_further_than_needed() -> None:
+    np.testing.assert_allclose(spread(np.array([0.0, 5.0]), np.array([2.0, 2.0]), -9, 9), [0, 5])
+    np.testing.assert_allclose(spread(np.array([0.0, 0.0, 0.0]), np.array([2.0, 2.0, 2.0]), -9, 9), [-2, 0, 2])
+    np.testing.assert_allclose(spread(np.array([9.0, 9.0]), np.array([2.0, 2.0]), -9, 9), [6, 8])
+    assert spread(np.empty(0), np.empty(0), 0, 1) == []
 
 
 def test_missing_values_add_nothing() -> None:
