@@ -104,6 +104,30 @@ def test_many_levels_are_summed_up() -> None:
     np.testing.assert_allclose(panel.observed.sum(axis=1), 1.0)
 
 
+def test_many_intervals_are_joined_and_their_probability_kept() -> None:
+    rng = np.random.default_rng(0)
+    target = rng.integers(0, 2, 2000)
+    table = pd.DataFrame({f"c{j}": rng.normal(size=2000) + target for j in range(8)})
+    model = tb.BayesClassifier().fit(table, target)
+    made = ClassDensityDisplay.from_estimator(model, table, target)
+    (panel, *_) = made.panels
+    assert panel.joined == len(model.describe("c0")[0]) > 100
+    assert 10 < len(panel.values) <= 24
+    wide = np.diff(panel.edges)
+    np.testing.assert_allclose((panel.density * wide).sum(axis=1), 1.0)
+    np.testing.assert_allclose((panel.observed * wide).sum(axis=1), 1.0)
+    inner = panel.edges[5]  # what the model says below an edge that was kept
+    cuts = model.schema_.cuts[0].points
+    below = sum(list(model.describe("c0")[1].values())[: np.searchsorted(cuts, inner) + 1])
+    np.testing.assert_allclose((panel.density * wide)[1, :5].sum(), below)
+    said = [t.get_text() for ax in made.plot().axes_ for t in ax.texts]
+    assert f"{panel.joined} intervals, joined into {len(panel.values)}" in said
+    assert "6 of 8 columns; features=[…] chooses others" in said
+    chosen = ClassDensityDisplay.from_estimator(model, features=["c7"])
+    assert chosen.hidden == 0
+    assert not any("columns" in t.get_text() for t in chosen.ax_.texts)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_has_densities(name: str) -> None:
     make, data = ESTIMATORS[name]
