@@ -35,6 +35,8 @@ PICTURES: dict[str, Callable[..., Display]] = {
     "shift": lambda **k: plots.BoundaryShiftDisplay.from_estimator(
         LDA, X, Y, features=PAIR, grid=20, priors={"few setosa": [0.01, 0.495, 0.495]}, **k
     ),
+    "contours": lambda **k: plots.DensityContourDisplay.from_estimator(LDA, X, Y, features=PAIR, grid=20, **k),
+    "surface": lambda **k: plots.DensitySurfaceDisplay.from_estimator(LDA, X, Y, features=PAIR, grid=20, **k),
     "density": lambda **k: plots.ClassDensityDisplay.from_estimator(NB, X, Y, features=PAIR, **k),
     "sigmoid": lambda **k: plots.SigmoidDisplay.from_estimator(LDA, X, Y, **k),
     "evidence": lambda **k: plots.EvidenceDisplay.from_estimator(NB, X, **k),
@@ -100,6 +102,8 @@ def test_not_fitted_and_not_a_model(name: str) -> None:
     source = {
         "boundary": lambda m: plots.DecisionBoundaryDisplay.from_estimator(m, X, Y, features=PAIR),
         "shift": lambda m: plots.BoundaryShiftDisplay.from_estimator(m, X, Y, features=PAIR, priors={"a": [1, 0, 0]}),
+        "contours": lambda m: plots.DensityContourDisplay.from_estimator(m, X, Y, features=PAIR),
+        "surface": lambda m: plots.DensitySurfaceDisplay.from_estimator(m, X, Y, features=PAIR),
         "density": lambda m: plots.ClassDensityDisplay.from_estimator(m, X, Y),
         "sigmoid": lambda m: plots.SigmoidDisplay.from_estimator(m, X, Y),
         "evidence": lambda m: plots.EvidenceDisplay.from_estimator(m, X),
@@ -137,7 +141,7 @@ def test_importing_the_library_does_not_import_matplotlib() -> None:
 
 
 @pytest.mark.parametrize("layout", [None, "constrained"])
-@pytest.mark.parametrize(("name", "wide"), [("boundary", 12), ("boundary", 27), ("sigmoid", 12), ("calibration", 12)])
+@pytest.mark.parametrize(("name", "wide"), [("boundary", 12), ("boundary", 27), ("contours", 12), ("calibration", 12)])
 def test_a_legend_keeps_clear_of_the_neighbours(name: str, wide: float, layout: Any) -> None:
     figure = Figure(figsize=(wide, 4), layout=layout)
     for ax in figure.subplots(1, 3):

@@ -280,7 +280,7 @@ class NetworkDisplay(Display):
             number.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
             half = np.array(number.get_window_extent().size) / 2 + 2
             foreign = [line for other, line in pixels.items() if other != edge]
-            spots = [_along(*points[-2:], t) for t in ALONG]
+            spots = [_along(points[-2], points[-1], t) for t in ALONG]
             costs = [_hidden(ax.transData.transform(spot), half, taken, foreign) for spot in spots]
             number.set_position(spots[int(np.argmin(costs))])
             taken.append(ax.transData.transform(number.get_position()))

@@ -107,14 +107,19 @@ def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: Any = 
     full, under = _whole_place(ax), space_below(ax) + 4 / 72
     box = ax.legend(handles, labels, bbox_to_anchor=(1.01, 1.0), **look)
     size, room = box.get_window_extent(), ax.get_window_extent()
-    if size.width <= BESIDE * room.width:
-        _give_up(ax, full, right=size.width + 0.03 * room.width)
-    else:
+    wide, tall = size.width / room.width, 0.0
+    if wide > BESIDE:
         look |= {"columnspacing": 1.2, "bbox_to_anchor": (0.0, 0.0), "bbox_transform": _below(ax, under)}
         for across in range(min(len(labels), MOST_ACROSS), 0, -1):
             box = ax.legend(handles, labels, ncols=across, **look)
             if box.get_window_extent().width <= room.width:
                 break
+        tall = box.get_window_extent().height / room.height
+    if wide <= BESIDE or wide < tall:  # below it would cost even more
+        look |= {"bbox_to_anchor": (1.01, 1.0), "bbox_transform": ax.transAxes}
+        box = ax.legend(handles, labels, **look)
+        _give_up(ax, full, right=size.width + 0.03 * room.width)
+    else:
         _give_up(ax, full, below=box.get_window_extent().height + 4 / 72 * ax.figure.dpi)
     box._legend_box.align = "left"  # type: ignore[attr-defined]
     return box
@@ -123,7 +128,8 @@ def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: Any = 
 def note(ax: Axes, words: str) -> Any:
     """What the picture leaves out, in small letters below all that the axes have."""
     look: dict[str, Any] = {"fontsize": "x-small", "color": FAINT, "ha": "right", "va": "top"}
-    return ax.text(1.0, 0.0, words, transform=_below(ax, space_below(ax) + 3 / 72), **look)
+    place = _below(ax, space_below(ax) + 3 / 72)
+    return ax.annotate(words, (1.0, 0.0), xycoords=place, annotation_clip=False, **look)
 
 
 def space_below(ax: Axes) -> float:
