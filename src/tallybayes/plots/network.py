@@ -25,7 +25,7 @@ MOST_COLUMNS, MOST_ARROWS = 30, 60  # shown unless more are asked for
 NOTHING = 1e-9  # a weight of less, beside the strongest (or 1), is rounding: no dependence
 LARGEST = (16.0, 14.0)  # inches of a figure of its own; deeper graphs are drawn smaller
 SPACING = 1.25  # of the lines of a name
-ALONG = (0.62, 0.5, 0.75, 0.38, 0.28)  # where on its last curve the number of an arrow may stand, best first
+ALONG = (0.62, 0.5, 0.75, 0.38, 0.28)  # where on a curve of its arrow a number may stand, best first
 
 
 class NetworkDisplay(Display):
@@ -280,7 +280,8 @@ class NetworkDisplay(Display):
             number.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
             half = np.array(number.get_window_extent().size) / 2 + 2
             foreign = [line for other, line in pixels.items() if other != edge]
-            spots = [_along(points[-2], points[-1], t) for t in ALONG]
+            foreign.append(pixels[edge][-4:])  # its own head
+            spots = [_along(a, b, t) for a, b in reversed(list(pairwise(points))) for t in ALONG]
             costs = [_hidden(ax.transData.transform(spot), half, taken, foreign) for spot in spots]
             number.set_position(spots[int(np.argmin(costs))])
             taken.append(ax.transData.transform(number.get_position()))
