@@ -176,12 +176,23 @@ def curves(first: list[float], second: list[float]) -> tb.LearningCurves:
     return tb.LearningCurves(("a", "b"), np.array([10, 100, 1000]), a, a, (1, None))
 
 
+def test_a_curve_that_led_from_the_start_is_not_said_to_overtake() -> None:
+    assert "b overtakes at about 316 rows" in curves([0.2, 0.2, 0.2], [0.3, 0.3, 0.1]).text()
+    back = curves([0.2, 0.2, 0.2], [0.1, 0.3, 0.1]).text()
+    assert "b falls behind in between, and is ahead again from about 316 rows" in back
+    for always in ([0.1, 0.1, 0.1], [0.1, 0.2, 0.1], [0.2, 0.1, 0.1], [0.1, 0.3, 0.3], [0.1, 0.1, 0.2]):
+        assert "overtakes" not in curves([0.2, 0.2, 0.2], always).text()
+    assert "overtakes" not in back
+
+
 def test_crossing_by_hand() -> None:
     assert curves([0.2, 0.2, 0.2], [0.3, 0.3, 0.1]).crossing() == pytest.approx(100 * 10**0.5)
     assert curves([0.2, 0.2, 0.2], [0.3, 0.2, 0.1]).crossing() == pytest.approx(100)
     assert curves([0.2, 0.2, 0.2], [0.1, 0.3, 0.1]).crossing("log_loss") == pytest.approx(100 * 10**0.5)
     assert curves([0.2, 0.2, 0.2], [0.3, 0.1, 0.3]).crossing() is None  # not for good
     assert curves([0.2, 0.2, 0.2], [0.1, 0.1, 0.1]).crossing() is None  # ahead from the start
+    assert curves([0.2, 0.2, 0.2], [0.1, 0.2, 0.1]).crossing() is None  # never behind, once level
+    assert curves([0.2, 0.2, 0.2], [0.2, 0.1, 0.1]).crossing() is None
     one = curves([0.2, 0.2, 0.2], [0.3, 0.3, 0.1])
     np.testing.assert_allclose(one.standard_error(), 0.01)
     np.testing.assert_allclose(one.lead()[1], 0, atol=1e-12)  # the two go up and down together

@@ -35,6 +35,8 @@ PICTURES: dict[str, Callable[..., Display]] = {
     "shift": lambda **k: plots.BoundaryShiftDisplay.from_estimator(
         LDA, X, Y, features=PAIR, grid=20, priors={"few setosa": [0.01, 0.495, 0.495]}, **k
     ),
+    "contours": lambda **k: plots.DensityContourDisplay.from_estimator(LDA, X, Y, features=PAIR, grid=20, **k),
+    "surface": lambda **k: plots.DensitySurfaceDisplay.from_estimator(LDA, X, Y, features=PAIR, grid=20, **k),
     "density": lambda **k: plots.ClassDensityDisplay.from_estimator(NB, X, Y, features=PAIR, **k),
     "sigmoid": lambda **k: plots.SigmoidDisplay.from_estimator(LDA, X, Y, **k),
     "evidence": lambda **k: plots.EvidenceDisplay.from_estimator(NB, X, **k),
@@ -100,6 +102,8 @@ def test_not_fitted_and_not_a_model(name: str) -> None:
     source = {
         "boundary": lambda m: plots.DecisionBoundaryDisplay.from_estimator(m, X, Y, features=PAIR),
         "shift": lambda m: plots.BoundaryShiftDisplay.from_estimator(m, X, Y, features=PAIR, priors={"a": [1, 0, 0]}),
+        "contours": lambda m: plots.DensityContourDisplay.from_estimator(m, X, Y, features=PAIR),
+        "surface": lambda m: plots.DensitySurfaceDisplay.from_estimator(m, X, Y, features=PAIR),
         "density": lambda m: plots.ClassDensityDisplay.from_estimator(m, X, Y),
         "sigmoid": lambda m: plots.SigmoidDisplay.from_estimator(m, X, Y),
         "evidence": lambda m: plots.EvidenceDisplay.from_estimator(m, X),
@@ -131,6 +135,37 @@ def test_importing_the_library_does_not_import_matplotlib() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": ":".join(sys.path)}
     )
     assert out.stdout.strip() == "False"
+
+
+# --- legends -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize(("name", "wide"), [("boundary", 12), ("boundary", 27), ("contours", 12), ("calibration", 12)])
+def test_a_legend_keeps_clear_of_the_neighbours(name: str, wide: float, layout: Any) -> None:
+    figure = Figure(figsize=(wide, 4), layout=layout)
+    for ax in figure.subplots(1, 3):
+        PICTURES[name](ax=ax)
+    figure.draw_without_rendering()
+    legends = [ax.get_legend().get_window_extent() for ax in figure.axes]
+    for i, box in enumerate(legends):
+        assert box.x0 >= -1
+        assert box.x1 <= figure.bbox.x1 + 1
+        assert box.y0 >= -1
+        # without a layout, labels of the neighbours may reach anywhere: that is the caller's
+        others = [ax.get_tightbbox() if layout else ax.bbox for j, ax in enumerate(figure.axes) if j != i]
+        assert not any(box.overlaps(other) for other in others)
+        assert not box.overlaps(figure.axes[i].get_window_extent())
+
+
+def test_axes_that_are_drawn_on_again_keep_their_size() -> None:
+    ax = Figure(figsize=(5, 4)).add_subplot()
+    sizes = []
+    for _ in range(2):
+        PICTURES["boundary"](ax=ax)
+        sizes.append(ax.get_position().bounds)
+        ax.clear()
+    assert sizes[0] == sizes[1]
 
 
 # --- names ---------------------------------------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import norm, poisson
 from sklearn.datasets import load_iris
 
@@ -14,6 +16,8 @@ import tallybayes as tb
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.plots import ClassDensityDisplay, EvidenceDisplay, NomogramDisplay, SigmoidDisplay
+from tallybayes.plots.evidence import chance
+from tallybayes.plots.pen import spread
 from tallybayes.plots.scales import stretches
 from tests.estimators import ESTIMATORS, labels
 
@@ -98,6 +102,30 @@ def test_many_levels_are_summed_up() -> None:
     assert panel.values[-1] == "(29 others)"
     np.testing.assert_allclose(panel.density.sum(axis=1), 1.0)
     np.testing.assert_allclose(panel.observed.sum(axis=1), 1.0)
+
+
+def test_many_intervals_are_joined_and_their_probability_kept() -> None:
+    rng = np.random.default_rng(0)
+    target = rng.integers(0, 2, 2000)
+    table = pd.DataFrame({f"c{j}": rng.normal(size=2000) + target for j in range(8)})
+    model = tb.BayesClassifier().fit(table, target)
+    made = ClassDensityDisplay.from_estimator(model, table, target)
+    (panel, *_) = made.panels
+    assert panel.joined == len(model.describe("c0")[0]) > 100
+    assert 10 < len(panel.values) <= 24
+    wide = np.diff(panel.edges)
+    np.testing.assert_allclose((panel.density * wide).sum(axis=1), 1.0)
+    np.testing.assert_allclose((panel.observed * wide).sum(axis=1), 1.0)
+    inner = panel.edges[5]  # what the model says below an edge that was kept
+    cuts = model.schema_.cuts[0].points
+    below = sum(list(model.describe("c0")[1].values())[: np.searchsorted(cuts, inner) + 1])
+    np.testing.assert_allclose((panel.density * wide)[1, :5].sum(), below)
+    said = [t.get_text() for ax in made.plot().axes_ for t in ax.texts]
+    assert f"{panel.joined} intervals, joined into {len(panel.values)}" in said
+    assert "6 of 8 columns; features=[…] chooses others" in said
+    chosen = ClassDensityDisplay.from_estimator(model, features=["c7"])
+    assert chosen.hidden == 0
+    assert not any("columns" in t.get_text() for t in chosen.ax_.texts)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -194,6 +222,58 @@ def test_bars_are_the_explanation_and_add_up() -> None:
     assert "no against yes" in ax.get_title(loc="left")
 
 
+LONG = ["ripe, as far as the " + "W" * 40 + " can tell", "not ripe, as far as the " + "M" * 40 + " can tell"]
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("side_by_side", [1, 3])
+def test_the_title_stays_in_its_place_and_keeps_the_probability(layout: Any, side_by_side: int) -> None:
+    model = tb.NaiveBayes().fit(rows, np.where(np.array(ripe) == "yes", *LONG))
+    figure = Figure(figsize=(5 * side_by_side, 4), layout=layout)
+    for ax in np.ravel(figure.subplots(1, side_by_side)):
+        EvidenceDisplay.from_estimator(model, rows, row=0, ax=ax)
+    figure.draw_without_rendering()
+    places = [t.get_window_extent() for ax in figure.axes for t in [ax.title, ax._left_title] if t.get_text()]
+    assert len(places) == side_by_side
+    assert all(a.x1 <= b.x0 for a, b in pairwise(places))
+    assert places[-1].x1 <= figure.bbox.x1
+    said = figure.axes[0].get_title(loc="left")
+    assert said.startswith("P = 99.8%: ripe")
+    assert "against not ripe" in said
+
+
+def test_what_rounds_to_one_is_not_said_to_be_certain() -> None:
+    assert [chance(p) for p in (0.5, 1e-5, 1 - 1e-5, 1.0)] == ["50.0%", "1e-05", "1 − 1e-05", "almost 1"]
+
+
+def test_a_row_may_be_a_row_of_a_frame() -> None:
+    frame = pd.DataFrame(rows)
+    model = tb.NaiveBayes().fit(frame, ripe)
+    by_place = EvidenceDisplay.from_estimator(model, frame, row=5)
+    expected = np.diff(model.predict_joint_log_proba(frame[5:6])[0])[0]
+    for row in (frame.iloc[5], dict(rows[5])):
+        given = EvidenceDisplay.from_estimator(model, row=row)
+        np.testing.assert_allclose(given.evidence, by_place.evidence)
+        assert given.values == by_place.values
+        assert NomogramDisplay.from_estimator(model, frame, row=row).total == pytest.approx(expected)
+    gone = frame.iloc[5].copy()
+    gone["texture"] = pd.NA
+    named = {name: value for name, value in rows[5].items() if name != "texture"}
+    one, other = (NomogramDisplay.from_estimator(model, frame, row=r).total for r in (gone, named))
+    assert one == pytest.approx(other)
+
+
+def test_a_row_that_shares_no_name_with_the_model_goes_by_position() -> None:
+    model = tb.GaussianNB().fit(X, y)
+    expected = NomogramDisplay.from_estimator(model, X, row={f"x{j}": X[60, j] for j in range(4)}).total
+    for row in (pd.Series(X[60]), pd.Series(X[60], index=list("abcd"))):
+        assert NomogramDisplay.from_estimator(model, X, row=row).total == pytest.approx(expected)
+    with pytest.raises(OptionError, match="no column 'c'"):
+        NomogramDisplay.from_estimator(model, X, row=pd.Series(X[60, :3], index=list("cde")))
+    with pytest.raises(OptionError, match="Give X"):
+        EvidenceDisplay.from_estimator(model)
+
+
 def test_impossible_values_end_beyond_the_longest_bar() -> None:
     model = tb.NaiveBayes(alpha=0).fit([{"a": "x", "b": "u"}, {"a": "z", "b": "v"}, {"a": "z", "b": "u"}], [0, 1, 1])
     made = EvidenceDisplay.from_estimator(model, [{"a": "x", "b": "u"}])
@@ -248,6 +328,42 @@ def test_scales_are_log_ratios_strongest_first() -> None:
     assert reach == sorted(reach, reverse=True)
     assert made.total is None
     assert NomogramDisplay.from_estimator(MELONS, rows, most=2).hidden == 6
+
+
+def crowd(levels: int) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": rng.choice([f"town {i}" for i in range(levels)], 1000), "n": rng.normal(size=1000)})
+    return frame, rng.integers(0, 2, 1000)
+
+
+def test_levels_that_lie_close_all_have_their_names_apart() -> None:
+    frame, target = crowd(14)
+    ax = NomogramDisplay.from_estimator(tb.NaiveBayes().fit(frame, target), frame).ax_
+    ax.figure.draw_without_rendering()
+    names = [t for t in ax.texts if t.get_text().startswith("town ")]
+    assert {t.get_text() for t in names} == {f"town {i}" for i in range(14)}
+    boxes = [t.get_window_extent() for t in names]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert not any("not named" in t.get_text() for t in ax.texts)
+
+
+def test_levels_for_which_there_is_no_room_are_counted_and_that_of_the_row_is_named() -> None:
+    frame, target = crowd(90)
+    model = tb.NaiveBayes().fit(frame, target)
+    scale = next(s for s in NomogramDisplay.from_estimator(model, frame).scales if s.levels)
+    middle = scale.values[np.argmin(np.abs(scale.points))]  # would be the first to go
+    ax = NomogramDisplay.from_estimator(model, frame, row={"town": middle}).ax_
+    names = [t.get_text() for t in ax.texts if t.get_text().startswith("town ")]
+    assert middle in names
+    assert f"{90 - len(names)} of 90 levels not named" in [t.get_text() for t in ax.texts]
+    assert 10 < len(names) < 90
+
+
+def test_spread_moves_no_further_than_needed() -> None:
+    np.testing.assert_allclose(spread(np.array([0.0, 5.0]), np.array([2.0, 2.0]), -9, 9), [0, 5])
+    np.testing.assert_allclose(spread(np.array([0.0, 0.0, 0.0]), np.array([2.0, 2.0, 2.0]), -9, 9), [-2, 0, 2])
+    np.testing.assert_allclose(spread(np.array([9.0, 9.0]), np.array([2.0, 2.0]), -9, 9), [6, 8])
+    assert spread(np.empty(0), np.empty(0), 0, 1) == []
 
 
 def test_missing_values_add_nothing() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 import tallybayes as tb
@@ -16,6 +17,7 @@ from tallybayes.datasets import load_watermelon
 from tallybayes.errors import OptionError
 from tallybayes.plots import NetworkDisplay
 from tallybayes.plots.layout import crossings, place
+from tallybayes.plots.network import BOX
 
 
 @st.composite
@@ -92,6 +94,94 @@ def test_arrows_are_as_thick_as_the_weights() -> None:
     assert {"0.1", "0.8"} <= {t.get_text() for t in ax.texts}
 
 
+def tree(d: int) -> tuple[dict[str, list[str]], dict[tuple[str, str], float]]:
+    """Column i under column i // 2, the weaker the later."""
+    parents = {
+        f"the column with the number {i}": [f"the column with the number {i // 2}"] if i else [] for i in range(d)
+    }
+    return parents, {(above[0], child): 1 / i for i, (child, above) in enumerate(parents.items()) if above}
+
+
+def test_of_a_large_graph_the_strongest_arrows_are_drawn_and_the_rest_is_told() -> None:
+    parents, weights = tree(100)
+    made = NetworkDisplay.from_graph(parents, weights=weights)
+    names = list(parents)
+    assert list(made.shown) == names[:30]
+    assert made.left_out == "70 of 100 columns and 70 of 99 arrows not shown: the weakest"
+    assert made.left_out in {t.get_text() for t in made.ax_.texts}
+    wide, tall = made.figure_.get_size_inches()
+    assert wide <= 16
+    assert tall <= 14
+    assert len(made.frame("dict")["parent"]) == 99  # the numbers are all there
+    few = NetworkDisplay.from_graph(parents, weights=weights, max_edges=3)
+    assert list(few.shown) == names[:4]
+    assert sum(map(len, few.shown.values())) == 3
+    everything = NetworkDisplay.from_graph(parents, weights=weights, max_columns=100, max_edges=100)
+    assert everything.shown == parents
+    assert everything.left_out == ""
+
+
+def test_a_column_whose_arrows_are_left_out_does_not_seem_to_stand_alone() -> None:
+    graph = {"alone": [], "a": [], "b": ["a"], "c": [], "d": ["c"]}
+    made = NetworkDisplay.from_graph(graph, weights={("a", "b"): 1.0, ("c", "d"): 2.0}, max_edges=1)
+    assert made.shown == {"alone": [], "c": [], "d": ["c"]}
+    naive = NetworkDisplay.from_graph({f"x{i}": [] for i in range(40)})
+    assert naive.left_out == "10 of 40 columns not shown"
+
+
+def test_arrows_of_no_weight_are_not_drawn() -> None:
+    weights = {("a", "b"): 2.1e-16, ("a", "c"): 0.57, ("b", "c"): 0.0}
+    made = NetworkDisplay.from_graph({"a": [], "b": ["a"], "c": ["a", "b"]}, weights=weights)
+    assert list(made.layout.stops) == [("a", "c")]
+    assert made.left_out == "2 arrows of weight 0 not drawn"
+    assert {t.get_text() for t in made.ax_.texts} == {"class", "a", "b", "c", "0.57", made.left_out}
+    weak = NetworkDisplay.from_graph({"a": [], "b": ["a"]}, weights={("a", "b"): 4.2e-5})
+    assert "<0.001" in {t.get_text() for t in weak.ax_.texts}
+
+
+def test_numbers_lie_on_white_above_all_lines_and_apart() -> None:
+    names = [f"v{i}" for i in range(9)]
+    graph = {name: names[max(i - 4, 0) : i] for i, name in enumerate(names)}
+    weights = {(p, c): 0.1 + 0.01 * i for i, (p, c) in enumerate((p, c) for c in names for p in graph[c])}
+    ax = NetworkDisplay.from_graph(graph, weights=weights).ax_
+    ax.figure.draw_without_rendering()
+    numbers = [t for t in ax.texts if t.get_text().startswith("0.")]
+    arrows = [p for p in ax.patches if isinstance(p, FancyArrowPatch)]
+    assert len(numbers) == len(weights)
+    for t in numbers:
+        paper = t.get_bbox_patch()
+        assert paper is not None
+        assert paper.get_facecolor() == (1.0, 1.0, 1.0, 1.0)
+        assert t.get_zorder() > max(a.get_zorder() for a in arrows)
+    boxes = [t.get_window_extent() for t in numbers]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+@pytest.mark.parametrize("wide", [5, 14])
+def test_names_of_two_lines_fit_into_their_boxes_and_do_not_touch(wide: float) -> None:
+    names = [f"{letter * 12} {letter.lower() * 12}" for letter in "WMQABC"]
+    figure = Figure(figsize=(wide, 3), layout="constrained")
+    ax = NetworkDisplay.from_graph({name: [] for name in names}, ax=figure.add_subplot()).ax_
+    figure.draw_without_rendering()
+    for t in ax.texts:
+        x, y = t.get_position()
+        box = ax.transData.transform([(x - BOX[0] / 2, y + BOX[1] / 2), (x + BOX[0] / 2, y - BOX[1] / 2)])
+        here = t.get_window_extent()
+        assert here.x0 >= box[0, 0]
+        assert here.x1 <= box[1, 0]
+        assert here.height <= abs(box[1, 1] - box[0, 1])
+        assert t._linespacing >= 1.2
+
+
+def test_lines_that_pass_a_row_stay_inside_the_picture() -> None:
+    names = [f"v{i}" for i in range(12)]
+    made = NetworkDisplay.from_graph({name: names[:i] for i, name in enumerate(names)}, max_edges=100)
+    low, high = made.ax_.get_xlim()
+    passing = [x for stops in made.layout.stops.values() for x, _ in stops]
+    assert low < min(passing)
+    assert max(passing) < high
+
+
 @pytest.mark.parametrize(
     ("graph", "options", "says"),
     [
@@ -103,6 +193,8 @@ def test_arrows_are_as_thick_as_the_weights() -> None:
         ({"a": ["a"]}, {}, "cycle"),
         ({"a": [], "b": ["a"]}, {"weights": {("b", "a"): 1.0}}, "no edge"),
         ({"a": [], "b": ["a"]}, {"weights": {("a", "b"): float("nan")}}, "finite"),
+        ({"a": []}, {"max_columns": 0}, "max_columns"),
+        ({"a": []}, {"max_edges": 2.5}, "max_edges"),
     ],
 )
 def test_bad_graphs(graph: Any, options: dict[str, Any], says: str) -> None:

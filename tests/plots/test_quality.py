@@ -102,3 +102,9 @@ def test_where_one_overtakes_there_is_a_line() -> None:
     np.testing.assert_allclose(ax.lines[2].get_xdata(), at)
     assert any(f"{at:.0f} rows" in t.get_text() for t in ax.texts)
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["first (3 parameters)", "second"]
+
+
+def test_a_curve_that_led_before_is_ahead_again() -> None:
+    a = np.array([[0.2, 0.2, 0.2], [0.1, 0.3, 0.1]])[:, :, None]
+    curves = tb.LearningCurves(("first", "second"), np.array([10, 100, 1000]), a, a, (None, None))
+    assert [t.get_text() for t in LearningCurvesDisplay(curves).ax_.texts] == ["second\nahead again from ≈ 316 rows"]

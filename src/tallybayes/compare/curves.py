@@ -59,13 +59,23 @@ class LearningCurves:
         return np.asarray(gain.mean(axis=1)), _standard_error(gain)
 
     def crossing(self, measure: str = "error") -> float | None:
-        """From how many rows on the second is better; None if it does not overtake: never, or ahead at every size.
+        """From how many rows on the second is better for good.
 
         Between two sizes the lead is taken as linear in the logarithm of the size.
+
+        Parameters
+        ----------
+        measure : {'error', 'log_loss'}, default='error'
+            What is compared.
+
+        Returns
+        -------
+        float or None
+            None if it is not better with all rows, or was behind at no size: then there is nothing to overtake.
         """
         lead, _ = self.lead(measure)
         ahead = np.flatnonzero(lead >= 0)
-        if not len(ahead) or ahead[-1] == len(lead) - 1:
+        if not (lead > 0).any() or ahead[-1] == len(lead) - 1:
             return None
         i = int(ahead[-1])
         part = lead[i] / (lead[i] - lead[i + 1])
@@ -100,7 +110,11 @@ class LearningCurves:
             "" if abs(v) > 2 * s else " (within noise)" for v, s in zip(lead[[0, -1]], spread[[0, -1]], strict=True)
         ]
         at = self.crossing(measure)
-        tail = "" if at is None else f"; {self.names[1]} overtakes at about {at:.0f} rows"
+        tail = ""
+        if at is not None and lead[0] < 0:
+            tail = f"; {self.names[1]} falls behind in between, and is ahead again from about {at:.0f} rows"
+        elif at is not None:
+            tail = f"; {self.names[1]} overtakes at about {at:.0f} rows"
         head = measure.replace("_", "-").capitalize()
         few, many = self.sizes[[0, -1]]
         return f"{head}: with {few} rows {best[0]} is better{sure[0]}, with {many} {best[1]}{sure[1]}{tail}."

@@ -6,6 +6,7 @@ and `.ax_` are matplotlib's, `.frame()` gives the numbers behind the picture. In
 
 from tallybayes.plots.boundary import DecisionBoundaryDisplay
 from tallybayes.plots.calibration import CalibrationDisplay
+from tallybayes.plots.contours import DensityContourDisplay
 from tallybayes.plots.curves import LearningCurvesDisplay
 from tallybayes.plots.density import ClassDensityDisplay
 from tallybayes.plots.evidence import EvidenceDisplay
@@ -13,12 +14,15 @@ from tallybayes.plots.network import NetworkDisplay
 from tallybayes.plots.nomogram import NomogramDisplay
 from tallybayes.plots.shift import BoundaryShiftDisplay
 from tallybayes.plots.sigmoid import SigmoidDisplay
+from tallybayes.plots.surface import DensitySurfaceDisplay
 
 __all__ = [
     "BoundaryShiftDisplay",
     "CalibrationDisplay",
     "ClassDensityDisplay",
     "DecisionBoundaryDisplay",
+    "DensityContourDisplay",
+    "DensitySurfaceDisplay",
     "EvidenceDisplay",
     "LearningCurvesDisplay",
     "NetworkDisplay",

@@ -26,7 +26,24 @@ class DecisionBoundaryDisplay(Display):
     """Which class wins where in the plane of two columns, and how surely.
 
     Colour and name say which class wins; the paler, the less sure. Solid: the boundary. Dotted: where the winner has
-    75 % and 95 %. Dashed ellipses (Gaussian columns): two standard deviations of P(x | class).
+    75 % and 95 %. Dashed ellipses (Gaussian columns): two standard deviations of P(x | class). Made by
+    `from_estimator`.
+
+    Parameters
+    ----------
+    plane : Plane
+        log P(class | the two columns) on a grid, and some rows.
+    gaussians : tuple of (means, covariances), default=None
+        Of the two columns in each class, shapes (n_classes, 2) and (n_classes, 2, 2), where they are Gaussian.
+
+    Attributes
+    ----------
+    plane, gaussians
+        As given.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -60,11 +77,28 @@ class DecisionBoundaryDisplay(Display):
     ) -> Self:
         """The posterior of a fitted classifier over two of its columns.
 
-        X, y: rows to show; X also sets the range. Without X, a model of tallybayes shows where its own samples lie.
-        features: two columns by name or position; needed if the model has more than two.
-        grid: points along each numeric column.
-        rest: 'marginal' leaves the other columns out, exactly (models of tallybayes); 'typical' fixes them at their
-        means and most frequent levels.
+        Parameters
+        ----------
+        estimator : fitted classifier with predict_proba
+            A model of tallybayes, or any other.
+        X : table, default=None
+            Rows to show; they also set the range. Without them, a model of tallybayes shows where its samples lie.
+        y : array of shape (n_rows,), default=None
+            Their classes.
+        features : two columns by name or position, default=None
+            Needed if the model has more than two.
+        grid : int, default=200
+            Points along each numeric column.
+        rest : {'marginal', 'typical'}, default='marginal'
+            What the other columns are: left out, exactly (models of tallybayes), or fixed at their means and most
+            frequent levels.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        DecisionBoundaryDisplay
+            The numbers, and the picture when it is asked for.
         """
         plane = make_plane(estimator, X, y, features, grid, rest)
         gaussians = None
@@ -83,7 +117,26 @@ class DecisionBoundaryDisplay(Display):
         ellipses: bool = True,
         legend: bool = True,
     ) -> Self:
-        """Draws into ax, or into a new figure; each layer can be left away."""
+        """Draws the regions; each layer over them can be left away.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; by default into a figure of its own.
+        points : bool, default=True
+            Whether the rows are shown.
+        contours : bool, default=True
+            Whether dotted lines show where the winner has 75 % and 95 %.
+        ellipses : bool, default=True
+            Whether Gaussian columns show two standard deviations of each class.
+        legend : bool, default=True
+            Whether there is a legend.
+
+        Returns
+        -------
+        DecisionBoundaryDisplay
+            Itself, drawn.
+        """
         return self._draw_on(
             ax, partial(self._draw, points=points, contours=contours, ellipses=ellipses, legend=legend)
         )

@@ -43,7 +43,23 @@ class CalibrationDisplay(Display):
     Of two classes, p is the probability of the second (or of `label`). Of more, it is that of the class that the model
     answers, and true means that the answer was right; with `label`, that of one class. Vertical lines: 95 % intervals.
     Below: how many rows were told such a p, on a logarithmic scale. Any classifier of scikit-learn can take part; the
-    arithmetic is that of sklearn.calibration.calibration_curve.
+    arithmetic is that of sklearn.calibration.calibration_curve. Made by `from_estimator`.
+
+    Parameters
+    ----------
+    curves : dict of {str: Curve}
+        By the name of a model: bin by bin what was said, how often it came true, and of how many rows.
+    what : str
+        The class whose probability is looked at, or 'the answer'.
+
+    Attributes
+    ----------
+    curves, what
+        As given.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -75,10 +91,29 @@ class CalibrationDisplay(Display):
         strategy: str = "uniform",
         ax: Axes | None = None,
     ) -> Self:
-        """estimator: a fitted classifier, or a dict {name: classifier}. Take rows that were not learned.
+        """The curves of one or several fitted classifiers.
 
-        label: the class whose probability is looked at. n_bins, strategy: as in calibration_curve; 'quantile' gives
-        every bin as many rows.
+        Parameters
+        ----------
+        estimator : fitted classifier with predict_proba, or dict of {name: classifier}
+            One model, or several side by side.
+        X : table
+            Rows that were not learned.
+        y : array of shape (n_rows,)
+            Their classes.
+        label : class label, default=None
+            The class whose probability is looked at. By default the second of two; of more, the answer.
+        n_bins : int, default=10
+            As in calibration_curve.
+        strategy : {'uniform', 'quantile'}, default='uniform'
+            'quantile' gives every bin as many rows.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        CalibrationDisplay
+            The numbers, and the picture when it is asked for.
         """
         models = dict(estimator) if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
         if not models:

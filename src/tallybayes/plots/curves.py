@@ -20,7 +20,26 @@ NAMES = {"error": "error on new rows", "log_loss": "log-loss on new rows"}
 class LearningCurvesDisplay(Display):
     """Error or log-loss on held-out rows against the number of rows learned, for a pair of classifiers.
 
-    Shaded: two standard errors to each side. The dashed line: from where on the second is better for good.
+    Shaded: two standard errors to each side. The dashed line: from where on the second, which was behind, is better
+    for good. Made by `from_estimator`, or from the curves that `learning_curves` gave.
+
+    Parameters
+    ----------
+    curves : LearningCurves
+        What `learning_curves` gave.
+    measure : {'error', 'log_loss'}, default='error'
+        What is shown.
+
+    Attributes
+    ----------
+    curves : LearningCurves
+        As given.
+    measure : str
+        As given.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -46,8 +65,28 @@ class LearningCurvesDisplay(Display):
     def from_estimator(
         cls, pair: Any, X: Any, y: Any, *, measure: str = "error", ax: Axes | None = None, **options: Any
     ) -> Self:
-        """pair: a classifier of this library, beside its twin; or two classifiers. options: those of learning_curves
-        (sizes, repeats, test_size, random_state)."""
+        """Learns the curves of a pair, which takes a fit for each size and repeat.
+
+        Parameters
+        ----------
+        pair : classifier of tallybayes, or two classifiers
+            One is shown beside its logistic twin; two beside each other. They need not be fitted.
+        X : table
+            The rows to learn from and to hold out.
+        y : array of shape (n_rows,)
+            Their classes.
+        measure : {'error', 'log_loss'}, default='error'
+            What is shown.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+        **options
+            Those of `learning_curves`: sizes, repeats, test_size, random_state.
+
+        Returns
+        -------
+        LearningCurvesDisplay
+            The curves, and the picture when it is asked for.
+        """
         if measure not in NAMES:
             raise OptionError(f"measure must be 'error' or 'log_loss'; got {measure!r}.")
         made = cls(learning_curves(pair, X, y, **options), measure)
@@ -78,8 +117,9 @@ class LearningCurvesDisplay(Display):
         if crossing is not None:
             ax.axvline(crossing, color=style.FAINT, linewidth=1, linestyle=(0, (4, 2)), zorder=0)
             right = crossing**2 > float(sizes[0]) * float(sizes[-1])
+            again = " again" if self.curves.lead(self.measure)[0][0] < 0 else ""
             ax.annotate(
-                f"{text.shorten(self.curves.names[1], 22)}\nahead from ≈ {crossing:.0f} rows",
+                f"{text.shorten(self.curves.names[1], 22)}\nahead{again} from ≈ {crossing:.0f} rows",
                 (crossing, 1),
                 (-5 if right else 5, -3),
                 xycoords=("data", "axes fraction"),

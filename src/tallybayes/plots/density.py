@@ -23,7 +23,31 @@ class ClassDensityDisplay(Display):
     """P(x_j | class) for each column: a curve for numbers, bars for whole numbers, levels and intervals.
 
     Up to four classes lie over each other. More have a line each, where every curve is scaled to the same height; and
-    levels become a table of percentages. With X and y, what the rows say is drawn behind in grey or in outline.
+    levels become a table of percentages. With X and y, what the rows say is drawn behind in grey or in outline. More
+    than 24 intervals of a column are joined into 24; that, and columns that are not shown, is said in the picture.
+    Made by `from_estimator`.
+
+    Parameters
+    ----------
+    panels : list of Panel
+        One for each column: values, and the density of each class at them.
+    classes : array of shape (n_classes,)
+        The class labels.
+    columns : int, default=None
+        How many columns the model has; by default those of the panels.
+
+    Attributes
+    ----------
+    panels, classes
+        As given.
+    shown, hidden : int
+        How many columns are shown, and how many are not.
+    axes_ : list of matplotlib Axes
+        Of each panel, once it is drawn.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for: the whole, which the panels divide among them.
 
     Examples
     --------
@@ -36,17 +60,37 @@ class ClassDensityDisplay(Display):
     [['no', 'clear', 0.25], ['no', 'slightly blurry', 0.417], ['no', 'blurry', 0.333]]
     """
 
-    def __init__(self, panels: list[Panel], classes: Array) -> None:
+    def __init__(self, panels: list[Panel], classes: Array, *, columns: int | None = None) -> None:
         self.panels = panels
         self.classes = classes
+        self.shown = sum(len(p.values) if p.kind == "shares" else 1 for p in panels)
+        self.hidden = 0 if columns is None else max(columns - self.shown, 0)
         self.axes_: list[Any] = []
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, features: Any = None, ax: Axes | None = None
     ) -> Self:
-        """X, y: rows to compare the model with; both or neither. features: columns by name or position; by default the
-        first six."""
+        """The densities of a fitted model, column by column.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of tallybayes
+            The model that is shown.
+        X : table, default=None
+            Rows to compare it with; together with y, or not at all.
+        y : array of shape (n_rows,), default=None
+            Their classes.
+        features : str, int, or list of them, default=None
+            Columns by name or position; by default the first six.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        ClassDensityDisplay
+            The numbers, and the picture when it is asked for.
+        """
         require_ours(estimator, "ClassDensityDisplay")
         if (X is None) != (y is None):
             raise OptionError("Give both X and y, or neither.")
@@ -62,7 +106,8 @@ class ClassDensityDisplay(Display):
         if not chosen:
             raise OptionError("features is empty. Name at least one column.")
         codes = None if table is None else class_codes(y, table.n, estimator.classes_)
-        made = cls(make_panels(estimator, table, codes, chosen), estimator.classes_)
+        panels = make_panels(estimator, table, codes, chosen)
+        made = cls(panels, estimator.classes_, columns=len(names) if features is None else None)
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
@@ -121,8 +166,13 @@ class ClassDensityDisplay(Display):
             )
             draw(place, panel, self.classes, i % columns == 0)
             place.set_title(text.wrap(panel.name, 34, 2), fontsize="medium")
+            if panel.joined:
+                style.note(place, f"{panel.joined} intervals, joined into {len(panel.values)}")
         if not self._many:
             self._draw_legend(self.axes_[min(columns, len(self.panels)) - 1])
+        if self.hidden:
+            note = f"{self.shown} of {self.shown + self.hidden} columns; features=[…] chooses others"
+            style.note(self.axes_[-1], note)
         return self.axes_
 
     def _draw_legend(self, ax: Axes) -> None:

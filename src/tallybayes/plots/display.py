@@ -22,14 +22,35 @@ class Display(ABC):
 
     Without `ax`, the picture has a figure of its own that pyplot does not know: nothing is left open, and no setting
     of matplotlib is changed. A notebook shows the object as it is.
+
+    Attributes
+    ----------
+    container : str
+        What kind of frame `frame` gives: that of the table that the model was fitted on.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
     """
 
     _size: tuple[float, float] = (6.4, 4.4)
     container: str = "numpy"  # what kind of frame frame() gives
+    _projection: str | None = None  # of the axes of a figure of its own
     _drawn: tuple[Figure | SubFigure, Axes] | None = None
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draws into ax, or into a new figure."""
+        """Draws the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; by default into a figure of its own.
+
+        Returns
+        -------
+        Display
+            Itself, drawn.
+        """
         return self._draw_on(ax, self._draw)
 
     def _draw_on(self, ax: Axes | None, draw: Callable[[Axes], list[Any]]) -> Self:
@@ -38,7 +59,7 @@ class Display(ABC):
         from matplotlib.figure import Figure
 
         if ax is None:
-            ax = Figure(figsize=self._size, layout="constrained").add_subplot()
+            ax = Figure(figsize=self._size, layout="constrained").add_subplot(projection=self._projection)
         elif not isinstance(ax, Axes):
             raise OptionError(f"ax must be a matplotlib Axes or None; got {type(ax).__name__}.")
         more = draw(ax)
@@ -48,12 +69,24 @@ class Display(ABC):
 
     @property
     def ax_(self) -> Axes:
-        """The axes; drawn now if that has not been done."""
+        """The axes; drawn now if that has not been done.
+
+        Returns
+        -------
+        matplotlib Axes
+            Those given, or those of its own figure.
+        """
         return self._ensure()[1]
 
     @property
     def figure_(self) -> Any:
-        """The figure; drawn now if that has not been done. `figure_.savefig("file.png")` writes it."""
+        """The figure; drawn now if that has not been done. `figure_.savefig("file.png")` writes it.
+
+        Returns
+        -------
+        matplotlib Figure
+            That of the axes given, or its own.
+        """
         return self._ensure()[0]
 
     def _ensure(self) -> tuple[Figure | SubFigure, Axes]:
@@ -63,8 +96,19 @@ class Display(ABC):
         return self._drawn
 
     def frame(self, backend: str | None = None) -> Any:
-        """The numbers of the picture, as the kind of data frame that the model was fitted on; a dict of arrays if it
-        was none. backend: 'pandas', 'polars', 'pyarrow' or 'dict'."""
+        """The numbers of the picture.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow', 'dict'}, default=None
+            What to give them as; by default the kind of data frame that the model was fitted on, and a dict of arrays
+            if it was none.
+
+        Returns
+        -------
+        data frame or dict of arrays
+            One row for each number or point in the picture.
+        """
         return build_frame(self._columns(), self.container, backend)
 
     @abstractmethod

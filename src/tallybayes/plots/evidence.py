@@ -11,7 +11,7 @@ from tallybayes.errors import OptionError
 from tallybayes.explain import PRIOR, Explanation
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import container_of, require_ours
+from tallybayes.plots.tables import container_of, feature_names, is_row, read_row, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,36 @@ class EvidenceDisplay(Display):
     """The contributions of one row, strongest first: to the right they speak for the class, to the left against it.
 
     Bars are in nats: they add up, from the prior to the log-odds at the bottom. The numbers at the bars are the factors
-    on the odds: ×3 makes the class three times as likely against the other side, ÷3 three times less.
+    on the odds: ×3 makes the class three times as likely against the other side, ÷3 three times less. Made by
+    `from_estimator` or `from_explanation`.
+
+    Parameters
+    ----------
+    names : list of str
+        The columns.
+    values : list of str
+        The value of each column in the row, as text; "?" where it is missing.
+    evidence : array of shape (n_columns,)
+        What each column adds to the log-odds, in nats.
+    prior : float
+        What the log-odds start from.
+    total : float
+        The log-odds.
+    labels : tuple of (label, label)
+        The class that the evidence is for, and what it is against.
+    probability : float
+        P(class | row).
+
+    Attributes
+    ----------
+    names, values, evidence, prior, total, labels, probability
+        As given.
+    title : str
+        The two sides and the probability, on one line. In the picture it takes as many lines as it needs.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -36,56 +65,137 @@ class EvidenceDisplay(Display):
     >>> numbers = picture.frame()["contribution"]
     >>> bool(np.isclose(numbers[:-1].sum(), numbers[-1]))
     True
+    >>> picture.title
+    'yes against no: P = 99.8%'
     """
 
     def __init__(
-        self, names: list[str], values: list[str], evidence: Any, prior: float, total: float, title: str
+        self,
+        names: list[str],
+        values: list[str],
+        evidence: Any,
+        prior: float,
+        total: float,
+        labels: tuple[Any, Any],
+        probability: float,
     ) -> None:
         self.names = names
         self.values = values
         self.evidence = evidence
         self.prior = prior
         self.total = total
-        self.title = title
+        self.labels = labels
+        self.probability = probability
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, row: int = 0, label: Any = None, against: Any = None, ax: Axes | None = None
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        row: Any = 0,
+        label: Any = None,
+        against: Any = None,
+        ax: Axes | None = None,
     ) -> Self:
-        """The evidence of row `row` of X for the class `label` (by default its most probable) against the rest, or
-        against one other class."""
+        """The evidence of one row, for a class and against the rest or one other class.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of tallybayes
+            The model that is asked.
+        X : table, default=None
+            The rows that `row` counts in. Not needed where `row` is a row itself.
+        row : int, dict or pandas Series, default=0
+            The position of a row in X, or the row: a dict from column to value, or a row of a data frame
+            (`frame.iloc[3]`).
+        label : class label, default=None
+            The class that the evidence is for; by default the most probable one of the row.
+        against : class label, default=None
+            The class that it is compared with; by default all others.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        EvidenceDisplay
+            The numbers, and the picture when it is asked for.
+        """
         require_ours(estimator, "EvidenceDisplay")
+        if is_row(row):
+            X, row = [read_row(row, feature_names(estimator, None))], 0
+        elif X is None:
+            raise OptionError("Give X and the position of a row in it, or row= as a dict or a pandas Series.")
         made = cls.from_explanation(estimator.explain(X, against=against), row=row, label=label)
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
     @classmethod
     def from_explanation(cls, explanation: Explanation, *, row: int = 0, label: Any = None) -> Self:
-        """One row of what `explain` gave."""
+        """One row of what `explain` gave.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            What `model.explain(X)` gave back.
+        row : int, default=0
+            The position of the row.
+        label : class label, default=None
+            The class that the evidence is for; by default the most probable one of the row.
+
+        Returns
+        -------
+        EvidenceDisplay
+            The numbers, and the picture when it is asked for.
+        """
         i = explanation._row(row)
         k = explanation._class(i, label)
         labels = explanation.classes.tolist()
         rival = (
             explanation.rival if explanation.rival is not None else labels[1 - k] if len(labels) == 2 else "the rest"
         )
-        who = text.distinct([labels[k], rival], 26)
         made = cls(
             list(explanation.names),
             [_shown(explanation.table.values(j)[i]) for j in range(len(explanation.names))],
             explanation.values[i, :, k],
             float(explanation.prior[i, k]),
             float(explanation.log_odds[i, k]),
-            f"{who[0]} against {who[1]}: P = {chance(float(explanation.probability[i, k]))}",
+            (labels[k], rival),
+            float(explanation.probability[i, k]),
         )
         made.container = explanation.table.container
         return made
+
+    @property
+    def title(self) -> str:
+        """The two sides and the probability, on one line.
+
+        Returns
+        -------
+        str
+            Such as 'yes against no: P = 99.8%'.
+        """
+        return f"{text.clean(self.labels[0])} against {text.clean(self.labels[1])}: P = {chance(self.probability)}"
 
     @property
     def _size(self) -> tuple[float, float]:  # type: ignore[override]
         return 7.2, 1.4 + 0.36 * (min(len(self.names), 10) + 3)
 
     def plot(self, ax: Axes | None = None, *, most: int = 10) -> Self:
-        """Draws into ax, or into a new figure. most: columns shown by themselves; the others share one bar."""
+        """Draws the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; by default into a figure of its own.
+        most : int, default=10
+            How many columns have a bar of their own; the others share one.
+
+        Returns
+        -------
+        EvidenceDisplay
+            Itself, drawn.
+        """
         if not isinstance(most, int | np.integer) or most < 1:
             raise OptionError(f"most must be a whole number of at least 1; got {most!r}.")
         return self._draw_on(ax, partial(self._draw, most=most))
@@ -142,14 +252,36 @@ class EvidenceDisplay(Display):
         ax.set_yticks(at, labels)
         ax.set_ylim(at[-1] + 0.55, -0.6)
         low, high = min(float(bars.min()), 0.0), max(float(bars.max()), 0.0)
-        room = 0.16 * (high - low)
+        inches = ax.get_window_extent().width / ax.figure.dpi
+        room = max(0.16, 0.75 / inches) * (high - low)  # for the numbers at the ends, however narrow the axes
         ax.set_xlim(low - room if low < 0 else -0.02 * high, high + room if high > 0 else -0.02 * low)
         style.tidy(ax, "x")
         ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel("against  ←  evidence (nats)  →  for")
-        ax.set_title(self.title, fontsize="medium", loc="left")
+        self._draw_title(ax)
         return []
+
+    def _draw_title(self, ax: Axes) -> None:
+        """On one line if that has room, else the probability first and each side on its own line, elided to fit."""
+        room = _room(ax)
+        title = ax.set_title(text.plain(self.title), fontsize="medium", loc="left")
+        for most in range(60, 5, -2):
+            if title.get_window_extent().width <= room:
+                break
+            one, other = text.distinct(self.labels, most)
+            title.set_text(f"P = {chance(self.probability)}: {one}\nagainst {other}")
+
+
+def _room(ax: Axes) -> float:
+    """Pixels that a title has: the width of the axes, or what a layout engine will leave beside the labels."""
+    spec = ax.get_subplotspec()
+    if ax.figure.get_layout_engine() is None or spec is None:
+        return float(ax.get_window_extent().width)
+    grid = spec.get_gridspec()
+    share = len(spec.colspan) / grid.ncols
+    labels = max((t.get_window_extent().width for t in ax.get_yticklabels()), default=0.0)
+    return float(ax.figure.bbox.width * share - labels - 0.25 * ax.figure.dpi)
 
 
 def _name(feature: str, value: str) -> str:
@@ -177,5 +309,7 @@ def _factor(evidence: float) -> str:
 
 
 def chance(p: float) -> str:
-    """Close to 0 and 1 the digits that count are shown."""
-    return f"{p:.1%}" if 0.001 <= p <= 0.999 else f"{p:.2g}" if p < 0.5 else f"1 − {1 - p:.1g}"
+    """Close to 0 and 1 the digits that count are shown; what rounds to 1 is said to be close, not certain."""
+    if 0.001 <= p <= 0.999:
+        return f"{p:.1%}"
+    return f"{p:.2g}" if p < 0.5 else f"1 − {1 - p:.1g}" if p < 1 else "almost 1"

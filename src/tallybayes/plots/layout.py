@@ -26,8 +26,9 @@ class Layout:
 
     @property
     def width(self) -> float:
-        """From the middle to the outermost side of a node."""
-        return 0.5 + max(abs(x) for x, _ in self.nodes.values())
+        """From the middle to the outermost side of a node, or to the outermost line that passes a row."""
+        nodes = 0.5 + max(abs(x) for x, _ in self.nodes.values())
+        return max([nodes, *(NARROW / 2 + abs(x) for stops in self.stops.values() for x, _ in stops)])
 
     @property
     def rows(self) -> float:

@@ -21,13 +21,48 @@ if TYPE_CHECKING:
 
 WIDEST = 6  # nodes side by side
 BOX = (0.88, 0.52)  # of a node, where 1 is the distance to the next
+MOST_COLUMNS, MOST_ARROWS = 30, 60  # shown unless more are asked for
+NOTHING = 1e-9  # a weight of less, beside the strongest (or 1), is rounding: no dependence
+LARGEST = (16.0, 14.0)  # inches of a figure of its own; deeper graphs are drawn smaller
+SPACING = 1.25  # of the lines of a name
+ALONG = (0.62, 0.5, 0.75, 0.38, 0.28)  # where on a curve of its arrow a number may stand, best first
 
 
 class NetworkDisplay(Display):
     """The class on top, and below it every column under the columns that it depends on.
 
     Thin grey lines: the class, on which all columns depend. Arrows: dependence between columns; with weights (such as
-    the mutual information given the class), the thicker the stronger, and the number stands beside it.
+    the mutual information given the class), the thicker the stronger, and the number stands on it. Arrows of weight 0
+    are not drawn. Of a large graph the strongest arrows are drawn; what is left out is said below the picture. Made by
+    `from_estimator` or `from_graph`.
+
+    Parameters
+    ----------
+    parents : dict of {str: list of str}
+        The columns that each column depends on.
+    weights : dict of {(str, str): float}
+        The weight of an arrow, by (parent, column). Arrows without one are drawn as strong as any.
+    target : str or None
+        The name of the class; None leaves it away.
+    max_columns : int, default=30
+        How many columns are drawn.
+    max_edges : int, default=60
+        How many arrows are drawn.
+
+    Attributes
+    ----------
+    parents, weights, target
+        As given: the whole graph, which is also what `frame` gives.
+    shown : dict of {str: list of str}
+        The part of the graph that is drawn.
+    layout : Layout
+        Where its nodes and lines go.
+    left_out : str
+        What is not drawn, in words; empty if all is.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -36,13 +71,28 @@ class NetworkDisplay(Display):
     ...     weights={("root", "sound"): 0.31, ("root", "color"): 0.12})
     >>> picture.frame("pandas").values.tolist()
     [['root', 'sound', 0.31], ['root', 'color', 0.12]]
+    >>> NetworkDisplay.from_graph(picture.parents, weights=picture.weights, max_edges=1).left_out
+    '1 of 3 columns and 1 of 2 arrows not shown: the weakest'
     """
 
-    def __init__(self, parents: Parents, weights: Mapping[tuple[str, str], float], target: str | None) -> None:
+    def __init__(
+        self,
+        parents: Parents,
+        weights: Mapping[tuple[str, str], float],
+        target: str | None,
+        *,
+        max_columns: int = MOST_COLUMNS,
+        max_edges: int = MOST_ARROWS,
+    ) -> None:
+        for name, value, least in (("max_columns", max_columns, 1), ("max_edges", max_edges, 0)):
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+                raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}.")
         self.parents = parents
         self.weights = weights
         self.target = target
-        self.layout: Layout = place(parents, WIDEST)
+        place(parents, WIDEST)  # says where a cycle is, also in what is not drawn
+        self.shown, self.left_out = _strongest(parents, weights, int(max_columns), int(max_edges))
+        self.layout: Layout = place(self.shown, WIDEST)
 
     @classmethod
     def from_graph(
@@ -51,10 +101,32 @@ class NetworkDisplay(Display):
         *,
         weights: Mapping[tuple[Any, Any], float] | None = None,
         target: str | None = "class",
+        max_columns: int = MOST_COLUMNS,
+        max_edges: int = MOST_ARROWS,
         ax: Axes | None = None,
     ) -> Self:
-        """parents: {column: the columns it depends on}. weights: {(parent, column): a number}. target: the name of the
-        class, drawn above all columns; None leaves it away."""
+        """A graph that is given.
+
+        Parameters
+        ----------
+        parents : dict
+            {column: the columns it depends on}. Columns that are only parents need no entry.
+        weights : dict, default=None
+            {(parent, column): a number}, for all arrows, some or none.
+        target : str or None, default='class'
+            The name of the class, drawn above all columns; None leaves it away.
+        max_columns : int, default=30
+            How many columns are drawn: those at the strongest arrows.
+        max_edges : int, default=60
+            How many arrows are drawn: the strongest.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        NetworkDisplay
+            The graph, and the picture when it is asked for.
+        """
         if not isinstance(parents, Mapping) or not parents:
             raise OptionError(f"parents must be a dict from column to the columns it depends on; got {parents!r}.")
         made: dict[str, list[str]] = {}
@@ -73,23 +145,51 @@ class NetworkDisplay(Display):
             raise OptionError(f"weights has a pair that is no edge of the graph: {surplus[0]!r}.")
         if not np.isfinite(list(found.values())).all():
             raise OptionError("weights must be finite numbers.")
-        display = cls(made, found, target)
+        display = cls(made, found, target, max_columns=max_columns, max_edges=max_edges)
         return display if ax is None else display.plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, target: str | None = "class", ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        target: str | None = "class",
+        max_columns: int = MOST_COLUMNS,
+        max_edges: int = MOST_ARROWS,
+        ax: Axes | None = None,
+    ) -> Self:
         """The graph_ of a fitted network, weighted by mutual information given the class; for a naive model, the class
-        above every column."""
+        above every column.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of tallybayes
+            A network with a `graph_`, or a naive model.
+        target : str or None, default='class'
+            The name of the class, drawn above all columns; None leaves it away.
+        max_columns : int, default=30
+            How many columns are drawn: those at the strongest arrows.
+        max_edges : int, default=60
+            How many arrows are drawn: the strongest.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        NetworkDisplay
+            The graph, and the picture when it is asked for.
+        """
         require_ours(estimator, "NetworkDisplay.from_estimator")
         parents, weights = _graph_of(estimator)
-        made = cls.from_graph(parents, weights=weights, target=target)
+        made = cls.from_graph(parents, weights=weights, target=target, max_columns=max_columns, max_edges=max_edges)
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
     @property
     def _size(self) -> tuple[float, float]:  # type: ignore[override]
         rows = self.layout.rows + (self.target is not None)
-        return max(3.1 * self.layout.width + 0.4, 3.0), max(1.2 * rows, 1.5)
+        wide, tall = max(3.1 * self.layout.width + 0.4, 3.0), max(1.2 * rows, 1.5)
+        return min(wide, LARGEST[0]), min(tall, LARGEST[1])
 
     def _columns(self) -> dict[str, Any]:
         edges = [(p, child) for child, above in self.parents.items() for p in above]
@@ -107,20 +207,26 @@ class NetworkDisplay(Display):
         ax.set_axis_off()
         ax.set_xlim(-wide, wide)
         ax.set_ylim(self.layout.rows - 0.6, top - 0.4)
-        inches = ax.get_window_extent().width / ax.figure.dpi / (2 * wide)
-        size = float(np.clip(inches * BOX[0] * 72 / (15 * 0.62), 4, 10))
         nodes = self.layout.nodes
-        for name, (x, y) in zip(text.distinct(list(nodes), 15, 2), nodes.values(), strict=True):
-            _box(ax, x, y, name, size, False)
-        if self.target is not None:
-            _box(ax, 0.0, top, text.wrap(self.target, 15, 2), size, True)
+        names = dict(zip(nodes, text.distinct(list(nodes), 15, 2), strict=True))
+        target = None if self.target is None else text.wrap(self.target, 15, 2)
+        size = _letters(ax, [*names.values(), *([] if target is None else [target])])
+        for node, (x, y) in nodes.items():
+            _box(ax, x, y, names[node], size, False)
+        if target is not None:
+            _box(ax, 0.0, top, target, size, True)
             for x, y in nodes.values():
                 ax.plot([0, x], [top, y], color=style.GRID, linewidth=1.1, zorder=0)
         starts, ends = self._doors()
+        ways: dict[tuple[str, str], list[tuple[float, float]]] = {}
         for edge, stops in self.layout.stops.items():
             # upright beside the nodes of a row that it passes; sideways only between rows
             passed = [(x, y + side * BOX[1] / 2) for x, y in stops for side in (-1, 1)]
-            self._draw_edge(ax, edge, [starts[edge], *passed, ends[edge]], size)
+            ways[edge] = [starts[edge], *passed, ends[edge]]
+            self._draw_arrow(ax, edge, ways[edge])
+        self._draw_numbers(ax, ways, max(size - 1.5, 4))
+        if self.left_out:
+            style.note(ax, self.left_out)
         return []
 
     def _doors(self) -> tuple[dict[Any, Any], dict[Any, Any]]:
@@ -136,7 +242,7 @@ class NetworkDisplay(Display):
                     out[e] = (x + (i - (len(edges) - 1) / 2) * step, row + y)
         return starts, ends
 
-    def _draw_edge(self, ax: Axes, edge: tuple[str, str], points: list[tuple[float, float]], size: float) -> None:
+    def _draw_arrow(self, ax: Axes, edge: tuple[str, str], points: list[tuple[float, float]]) -> None:
         """A line that leaves and arrives upright, through its stops."""
         from matplotlib.patches import FancyArrowPatch
         from matplotlib.path import Path
@@ -160,13 +266,93 @@ class NetworkDisplay(Display):
             zorder=2,
         )
         ax.add_patch(line)
-        if weight is not None:
-            (x0, y0), (x1, y1) = points[-2:]
-            t = 0.75  # along the last curve: near the child, where edges lie apart
-            x = x0 * (1 - t) ** 2 * (1 + 2 * t) + x1 * t**2 * (3 - 2 * t)
-            y = y0 * (1 - t) ** 3 + 1.5 * (y0 + y1) * t * (1 - t) + y1 * t**3
-            look: dict[str, Any] = {"fontsize": max(size - 1.5, 4), "color": style.INK, "path_effects": style.halo(3)}
-            ax.text(x, y, f"{weight:.2g}", ha="center", va="center", zorder=4, **look)
+
+    def _draw_numbers(self, ax: Axes, ways: Mapping[Any, list[tuple[float, float]]], size: float) -> None:
+        """Each on its own arrow, on white, where it hides the least of other arrows and no other number."""
+        lines = {edge: np.concatenate([_curve(*part) for part in pairwise(points)]) for edge, points in ways.items()}
+        pixels = {edge: ax.transData.transform(line) for edge, line in lines.items()}
+        taken: list[Any] = []
+        for edge, points in ways.items():
+            weight = self.weights.get(edge)
+            if weight is None:
+                continue
+            number = ax.text(0, 0, _number(weight), ha="center", va="center", fontsize=size, color=style.INK, zorder=4)
+            number.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+            half = np.array(number.get_window_extent().size) / 2 + 2
+            foreign = [line for other, line in pixels.items() if other != edge]
+            foreign.append(pixels[edge][-4:])  # its own head
+            spots = [_along(a, b, t) for a, b in reversed(list(pairwise(points))) for t in ALONG]
+            costs = [_hidden(ax.transData.transform(spot), half, taken, foreign) for spot in spots]
+            number.set_position(spots[int(np.argmin(costs))])
+            taken.append(ax.transData.transform(number.get_position()))
+
+
+def _along(start: tuple[float, float], end: tuple[float, float], t: float) -> tuple[float, float]:
+    """A point of the curve from start to end, t of the way."""
+    (x0, y0), (x1, y1) = start, end
+    x = x0 * (1 - t) ** 2 * (1 + 2 * t) + x1 * t**2 * (3 - 2 * t)
+    return x, y0 * (1 - t) ** 3 + 1.5 * (y0 + y1) * t * (1 - t) + y1 * t**3
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> Any:
+    return np.array([_along(start, end, t) for t in np.linspace(0, 1, 25)])
+
+
+def _hidden(at: Any, half: Any, taken: list[Any], lines: list[Any]) -> float:
+    """How much a number there would hide: points of other lines; a number that is there already counts most."""
+    numbers = sum(bool((np.abs(at - other) < 2 * half).all()) for other in taken)
+    return 1000 * numbers + sum(int((np.abs(line - at) < half).all(axis=1).sum()) for line in lines)
+
+
+def _number(weight: float) -> str:
+    """Two digits, and no powers of ten for what is next to nothing."""
+    return f"{weight:.2g}" if abs(weight) >= 0.0005 else "<0.001" if weight > 0 else ">−0.001"
+
+
+def _strongest(
+    parents: Parents, weights: Mapping[tuple[str, str], float], columns: int, arrows: int
+) -> tuple[dict[str, list[str]], str]:
+    """The part of a graph to draw, and in words what is left out. A column of which arrows are left out is drawn only
+    at an arrow of its own: alone it would seem to depend on nothing."""
+    edges = [(p, child) for child, above in parents.items() for p in above]
+    size = {edge: abs(weights.get(edge, np.inf)) for edge in edges}
+    least = NOTHING * max([1.0, *(s for s in size.values() if np.isfinite(s))])
+    real = sorted((e for e in edges if size[e] > least), key=lambda e: -size[e])
+    kept: list[tuple[str, str]] = []
+    shown: set[str] = set()
+    for edge in real:
+        if len(kept) < arrows and len(shown | {*edge}) <= columns:
+            kept.append(edge)
+            shown |= {*edge}
+    bound = {node for edge in real for node in edge}
+    for name in parents:  # those that depend on the class alone
+        if name not in bound and len(shown) < columns:
+            shown.add(name)
+    if not shown:  # no arrow may be drawn, or one needs two columns
+        shown = set(list(parents)[:columns])
+    part = {name: [p for p in above if (p, name) in set(kept)] for name, above in parents.items() if name in shown}
+    return part, _left_out(len(parents) - len(shown), len(parents), len(real) - len(kept), len(edges), len(real))
+
+
+def _left_out(columns: int, d: int, arrows: int, edges: int, real: int) -> str:
+    weak = [f"{columns} of {d} columns"] * bool(columns) + [f"{arrows} of {edges} arrows"] * bool(arrows)
+    said = [f"{' and '.join(weak)} not shown" + (": the weakest" if arrows else "")] if weak else []
+    if edges > real:
+        said.append(f"{edges - real} arrow{'s' * (edges - real > 1)} of weight 0 not drawn")
+    return "; ".join(said)
+
+
+def _letters(ax: Axes, names: list[str]) -> float:
+    """The size of letters with which every name fits into its box."""
+    box = ax.transData.transform([BOX, (0.0, 0.0)])
+    room = np.abs(box[0] - box[1]) * [0.94, 0.86]
+    size = 10.0
+    for name in names:
+        probe = ax.text(0, 0, name, fontsize=10.0, linespacing=SPACING)
+        wide, tall = probe.get_window_extent().size
+        probe.remove()
+        size = min(size, 10.0 * room[0] / wide, 10.0 * room[1] / tall)
+    return max(size, 3.0)
 
 
 def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> Any:
@@ -192,7 +378,7 @@ def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> 
         fontsize=size,
         color="white" if target else style.INK,
         zorder=5,
-        linespacing=1.0,
+        linespacing=SPACING,
     )
     return box
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,14 +11,17 @@ from tallybayes.errors import OptionError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.evidence import chance
+from tallybayes.plots.pen import Pen, fitting, letter_width
 from tallybayes.plots.scales import Scale, make_scales, stretches
-from tallybayes.plots.tables import Columns, Floats, container_of, feature_names, pick, pick_pair, require_ours
+from tallybayes.plots.tables import Columns, Floats, container_of, feature_names, pick_pair, read_row, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FARTHEST = 8.0  # log-odds on the scale of the sum: 99.97 %
 MOST_TURNS = 6
+WIDE = 9.0  # inches
+CROWDED = 1.7  # the height of a scale whose names are moved apart, where 1 is that of others
 LONGEST = 10.0  # nats shown on one scale: ×22,000; a value beyond is drawn at the end, with an arrow
 CHANCES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
@@ -31,6 +33,32 @@ class NomogramDisplay(Display):
     values of a row, and the prior; the two scales at the bottom turn the sum into a probability. Two parallel lines
     belong to a column whose evidence turns back: a Gaussian with its own variance in each class does. Columns that
     are not shown, or missing in a row, add 0: they are left out; with a shared covariance, they are at their mean.
+    Names of levels that lie close are moved apart; if there is no room for all, the scale says how many have none.
+    Made by `from_estimator`.
+
+    Parameters
+    ----------
+    scales : list of Scale
+        One for each column: its values, and what each adds to the log-odds.
+    start : float
+        The log-odds that they are added to.
+    labels : tuple of (label, label)
+        The class for, and the class against.
+    marked : bool, default=False
+        Whether the scales carry the values of a row.
+    hidden : int, default=0
+        How many columns are not shown.
+
+    Attributes
+    ----------
+    scales, start, labels, marked, hidden
+        As given.
+    total : float or None
+        The log-odds of the marked row, from the columns shown; None without a row.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -57,19 +85,35 @@ class NomogramDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any = None, *, pair: Any = None, row: Any = None, most: int = 10, ax: Axes | None = None
     ) -> Self:
-        """X: rows that say over which range numbers are shown; without it the model's own samples do.
+        """The nomogram of a model whose evidence adds up column by column.
 
-        pair: (k, l), the class for and the one against. By default the second class against the first; of more than
-        two, the two with most rows. row: one row as a dict, marked in the picture. most: columns shown.
+        Parameters
+        ----------
+        estimator : fitted classifier of tallybayes
+            A naive Bayes of any kind, or a Gaussian discriminant with a shared covariance.
+        X : table, default=None
+            Rows that say over which range numbers are shown; without it the model's own samples do.
+        pair : tuple of (label, label), default=None
+            The class for, and the one against. By default the second class against the first; of more than two, the two
+            with most rows.
+        row : dict or pandas Series, default=None
+            One row, marked in the picture: a dict from column to value, or a row of a data frame (`frame.iloc[3]`).
+        most : int, default=10
+            How many columns are shown: those that can say most.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        NomogramDisplay
+            The numbers, and the picture when it is asked for.
         """
         require_ours(estimator, "NomogramDisplay")
         if not isinstance(most, int | np.integer) or most < 1:
             raise OptionError(f"most must be a whole number of at least 1; got {most!r}.")
         k, l = pick_pair(estimator, pair)  # noqa: E741
-        if not isinstance(row, Mapping | None):
-            raise OptionError(f"row must be a dict from column to value; got {type(row).__name__}.")
         names = feature_names(estimator, None)
-        marked = {pick(names, name): value for name, value in (row or {}).items()}
+        marked = {} if row is None else read_row(row, names)
         scales, start = make_scales(estimator, k, l, None if X is None else Columns(X).called(names), marked)
         order = np.argsort([-s.reach for s in scales], kind="stable").tolist()
         labels = estimator.classes_.tolist()
@@ -80,12 +124,19 @@ class NomogramDisplay(Display):
 
     @property
     def total(self) -> float | None:
-        """The log-odds of the marked row, from the columns shown."""
+        """The log-odds of the marked row, from the columns shown.
+
+        Returns
+        -------
+        float or None
+            None where no row is marked.
+        """
         return self.start + sum(s.mark for s in self.scales) if self.marked else None
 
     @property
     def _size(self) -> tuple[float, float]:  # type: ignore[override]
-        return 9.0, 1.9 + 0.62 * len(self.scales)
+        letter = letter_width(*self._limits(), 0.775 * WIDE)
+        return WIDE, 1.9 + 0.62 * sum(self._tall(s, letter) for s in self.scales)
 
     def _columns(self) -> dict[str, Any]:
         mixed = len({s.levels for s in self.scales}) > 1
@@ -99,15 +150,17 @@ class NomogramDisplay(Display):
 
     def _draw(self, ax: Axes) -> list[Any]:
         low, high = self._limits()
-        bottom = len(self.scales) + 0.3
+        pen = Pen(ax, low, high)
+        tall = np.array([self._tall(s, pen.letter) for s in self.scales])
+        at = np.cumsum(tall) - tall / 2 - 0.5
+        bottom = float(tall.sum()) + 0.3
         ax.set_axis_off()
         ax.set_ylim(bottom + 1.8, -1.5)
-        pen = _Pen(ax, low, high)
         pen.ruler(-0.75, _ticks(low, high), "evidence (nats)")
         ax.plot([0, 0], [-0.75, bottom - 0.7], color=style.GRID, linewidth=1.2, zorder=0)
-        for i, scale in enumerate(self.scales):
-            pen.name(i, text.wrap(scale.name, 24, 2))
-            (_draw_levels if scale.levels else _draw_numbers)(pen, i, scale)
+        for y, scale in zip(at.tolist(), self.scales, strict=True):
+            pen.name(y, text.wrap(scale.name, 24, 2))
+            (_draw_levels if scale.levels else _draw_numbers)(pen, y, scale)
         ax.plot([low, high], [bottom - 0.6] * 2, color=style.GRID, linewidth=1)
         self._draw_sum(pen, bottom)
         if self.hidden:
@@ -116,11 +169,15 @@ class NomogramDisplay(Display):
         pen.write_names()
         return []
 
+    def _tall(self, scale: Scale, letter: float) -> float:
+        """Names that are moved apart need more room above and below."""
+        return CROWDED if _crowded(scale, letter, *self._limits()) else 1.0
+
     def _limits(self) -> tuple[float, float]:
         ends = [p for s in self.scales for p in s.points if np.isfinite(p)] or [0.0]
         return max(min(*ends, -0.2), -LONGEST), min(max(*ends, 0.2), LONGEST)
 
-    def _draw_sum(self, pen: _Pen, y: float) -> None:
+    def _draw_sum(self, pen: Pen, y: float) -> None:
         """The log-odds, on a scale of their own, and the probability below."""
         low, high = -FARTHEST, FARTHEST
 
@@ -155,14 +212,32 @@ class NomogramDisplay(Display):
             )
 
 
-def _draw_levels(pen: _Pen, y: float, scale: Scale) -> None:
+def _draw_levels(pen: Pen, y: float, scale: Scale) -> None:
     pen.line(y, scale.points)
-    pen.labels(y, scale.points, text.distinct([str(v) for v in scale.values], 16), sides=(-1, 1))
+    names = _names(scale)
+    if _crowded(scale, pen.letter, pen.low, pen.high):
+        chosen = next((i for i, v in enumerate(scale.values) if str(v) == str(scale.value)), None)
+        unnamed = pen.all_labels(y, scale.points, names, chosen)
+    else:
+        pen.labels(y, scale.points, names, sides=(-1, 1))
+        unnamed = int((~pen.seen(scale.points)).sum())
+    if unnamed:
+        pen.aside(y, f"{unnamed} of {len(names)} levels not named")
     if scale.value is not None:
         pen.mark(y, scale.mark)
 
 
-def _draw_numbers(pen: _Pen, y: float, scale: Scale) -> None:
+def _names(scale: Scale) -> list[str]:
+    return text.distinct([str(v) for v in scale.values], 16)
+
+
+def _crowded(scale: Scale, letter: float, low: float, high: float) -> bool:
+    """Are there levels so close that their names need to be moved apart?"""
+    inside = int(((scale.points >= low - 1e-9) & (scale.points <= high + 1e-9)).sum())
+    return scale.levels and len(fitting(scale.points, _names(scale), (-1, 1), letter, low, high)) < inside
+
+
+def _draw_numbers(pen: Pen, y: float, scale: Scale) -> None:
     """Where the evidence turns back, the scale goes on below: rising and falling stretches lie apart."""
     parts = stretches(scale.points)
     if len(parts) > MOST_TURNS:
@@ -183,79 +258,6 @@ def _draw_numbers(pen: _Pen, y: float, scale: Scale) -> None:
         if value is not None and (value <= high or last):
             pen.mark(at, scale.mark)
             value = None  # marked once
-
-
-class _Pen:
-    """Draws scales: lines, ticks, and labels that keep out of each other's way."""
-
-    def __init__(self, ax: Axes, low: float, high: float) -> None:
-        self.ax, self.low, self.high = ax, low, high
-        inches = ax.get_window_extent().width / ax.figure.dpi
-        self.letter = (high - low) * 0.085 / max(inches, 1.0)  # the width of a small letter, in nats
-        self.ends = [low, high]  # how far the labels reach
-        self.names: list[tuple[float, str]] = []
-
-    def name(self, y: float, name: str) -> None:
-        """Written at the end, when it is known how far to the left the labels reach."""
-        self.names.append((y, name))
-
-    def write_names(self) -> None:
-        left = self.ends[0] - self.letter
-        for y, name in self.names:
-            self.ax.text(left, y, name, ha="right", va="center", color=style.INK)
-        self.ax.set_xlim(left, self.ends[1] + self.letter)
-
-    def ruler(self, y: float, ticks: list[float], name: str) -> None:
-        self.name(y, name)
-        self.line(y, np.array([self.low, self.high]))
-        self.labels(y, np.array(ticks), [f"{t:g}" for t in ticks], sides=(-1,))
-
-    def line(self, y: float, points: Any) -> None:
-        finite = np.clip(np.asarray(points, dtype=float), self.low, self.high)
-        self.ax.plot(
-            [finite.min(), finite.max()], [y, y], color=style.INK, linewidth=1.3, solid_capstyle="round", zorder=2
-        )
-        for beyond, at, shape in (
-            (np.min(points) < self.low - 1e-9, self.low, "<"),
-            (np.max(points) > self.high + 1e-9, self.high, ">"),
-        ):
-            if beyond:
-                self.ax.plot([at], [y], shape, color=style.INK, markersize=6, zorder=2)
-
-    def join(self, y: float, at: float) -> None:
-        """Where a scale turns back."""
-        x = float(np.clip(at, self.low, self.high))
-        self.ax.plot([x, x], [y - 0.13, y + 0.13], color=style.INK, linewidth=1.3, zorder=2)
-
-    def labels(self, y: float, points: Floats, names: list[str], sides: tuple[int, ...]) -> None:
-        """A tick for each; its name above, else below, else (where neither has room) left away."""
-        taken: dict[int, list[tuple[float, float]]] = {side: [] for side in sides}
-        for i in np.argsort(-np.abs(points), kind="stable"):  # the ends first: they matter most
-            if not self.low - 1e-9 <= points[i] <= self.high + 1e-9:
-                continue
-            x = float(points[i])
-            half = text.width(names[i]) * self.letter / 2 + 0.4 * self.letter
-            side = next((s for s in sides if all(x + half < a or x - half > b for a, b in taken[s])), None)
-            up = -1 if side is None else side
-            self.ax.plot([x, x], [y, y + up * 0.09], color=style.INK, linewidth=1, zorder=2)
-            if side is not None:
-                taken[side].append((x - half, x + half))
-                self.ends = [min(self.ends[0], x - half), max(self.ends[1], x + half)]
-                self.ax.annotate(
-                    names[i],
-                    (x, y),
-                    (0, -5 * side),
-                    textcoords="offset points",
-                    ha="center",
-                    va="bottom" if side < 0 else "top",
-                    fontsize="small",
-                    color=style.INK,
-                )
-
-    def mark(self, y: float, at: float) -> None:
-        if np.isfinite(at):
-            x = float(np.clip(at, self.low, self.high))
-            self.ax.plot([x], [y], "o", color=style.COLOURS[6], markeredgecolor=style.INK, markersize=9, zorder=5)
 
 
 def _ticks(low: float, high: float, most: int = 9) -> list[float]:

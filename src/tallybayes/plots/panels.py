@@ -7,7 +7,7 @@ without the prior.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from tallybayes.predictor import Predictor
 
 MOST_LEVELS = 12  # more are summed into one bar
 MOST_COUNTS = 60  # whole numbers shown one by one
+MOST_BINS = 24  # steps shown; finer intervals are joined
 POINTS = 241
 MOMENTS = {"mean", "variance"}
 Kind = Literal["curve", "whole", "levels", "bins", "shares"]
@@ -34,6 +35,7 @@ class Panel:
     edges: Floats | None = None
     observed: Floats | None = None
     bars: Floats | None = None  # the edges of the observed histogram, where the model has a curve
+    joined: int = 0  # how many intervals of the model these are, where neighbours were joined
 
     @property
     def of_levels(self) -> bool:
@@ -91,8 +93,7 @@ def _panel(model: Any, name: str, j: int, d: Distribution, column: Array) -> Pan
     if cut:
         cuts = model.schema_.cuts[j]
         edges = np.concatenate([[min(cuts.low, low)], cuts.points, [max(cuts.high, high)]])
-        share = np.array([list(found[c].values()) for c in labels])
-        return Panel(name, "bins", (edges[1:] + edges[:-1]) / 2, share / np.maximum(np.diff(edges), 1e-300), edges)
+        return _few_bins(name, edges, np.array([list(found[c].values()) for c in labels]))
     whole = isinstance(d, Poisson) and high - low <= MOST_COUNTS
     if whole:
         values = np.arange(np.floor(low), np.ceil(high) + 1)
@@ -124,6 +125,18 @@ def _few_levels(panel: Panel) -> Panel:
     values = np.append(panel.values[keep], f"({len(rest)} others)").astype(object)
     density = np.column_stack([panel.density[:, keep], panel.density[:, rest].sum(axis=1)])
     return Panel(panel.name, "levels", values, density)
+
+
+def _few_bins(name: str, edges: Floats, share: Floats) -> Panel:
+    """Steps of the density; neighbours are joined until few enough are left, each with about as much of the rows."""
+    m = share.shape[1]
+    if m > MOST_BINS:
+        mass = share.mean(axis=0)
+        part = np.floor(MOST_BINS * (np.cumsum(mass) - mass / 2) / mass.sum())
+        first = np.flatnonzero(np.diff(part, prepend=-1.0))
+        edges, share = edges[[*first, -1]], np.add.reduceat(share, first, axis=1)
+    density = share / np.maximum(np.diff(edges), 1e-300)
+    return Panel(name, "bins", (edges[1:] + edges[:-1]) / 2, density, edges, joined=m if m > MOST_BINS else 0)
 
 
 def _observe(panel: Panel, column: Array, codes: Array, K: int) -> Panel:
@@ -171,4 +184,4 @@ def _as_level(v: Any) -> str:
 
 
 def _with(panel: Panel, observed: Floats, bars: Floats | None = None) -> Panel:
-    return Panel(panel.name, panel.kind, panel.values, panel.density, panel.edges, observed, bars)
+    return replace(panel, observed=observed, bars=bars)

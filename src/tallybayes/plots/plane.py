@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 1000  # rows shown; more would hide the regions
 FEW_COUNTS = 60  # a column of counts with at most this range is shown count by count
+PAD = 0.08  # of the range of the rows, on each side
 LOWEST = -600.0  # log-probabilities are cut here, so that contours see no −∞
 
 
@@ -91,7 +92,8 @@ class Plane:
         return {self.x.name: self.x.values[u.ravel()].tolist(), self.y.name: self.y.values[v.ravel()].tolist()}
 
 
-def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str) -> Plane:
+def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str, pad: float = PAD) -> Plane:
+    """pad: how much wider than the rows it is on each side, as a part of their range."""
     classes = classes_of(model)
     if rest not in ("marginal", "typical"):
         raise OptionError(f"rest must be 'marginal' or 'typical'; got {rest!r}.")
@@ -111,8 +113,8 @@ def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str) 
         shown = Columns(model.sample(2000, random_state=0)[0])
     assert shown is not None
     columns = [shown.column(pick(shown.names, name)) for name in (first, second)]
-    axes = [_axis(model, name, column, grid) for name, column in zip((first, second), columns, strict=True)]
-    rows = _grid_rows(model, axes, names, shown, rest)
+    axes = [_axis(model, name, column, grid, pad) for name, column in zip((first, second), columns, strict=True)]
+    rows = grid_rows(model, axes, names, shown, rest)
     log_p = _log_posterior(model, rows).reshape(len(axes[1].values), len(axes[0].values), len(classes))
     points, codes = np.empty((0, 2)), np.empty(0, dtype=np.int64)
     if table is not None:
@@ -139,7 +141,7 @@ def _level(v: Any) -> str:
     return str(_whole([v])[0])
 
 
-def _axis(model: Any, name: str, column: Array, grid: int) -> Axis:
+def _axis(model: Any, name: str, column: Array, grid: int, part: float) -> Axis:
     kind = model.schema_.kinds[model.schema_.position(name)] if is_ours(model) else None
     if kind in ("categorical", "binary") or column.dtype == object:
         known = model.schema_.levels.get(model.schema_.position(name)) if is_ours(model) else None
@@ -156,7 +158,7 @@ def _axis(model: Any, name: str, column: Array, grid: int) -> Axis:
         return Axis(
             name, np.unique(np.round(np.linspace(low, high, int(min(high - low + 1, max(grid, FEW_COUNTS)))))), False
         )
-    pad = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
+    pad = part * (high - low) or max(abs(high), 1.0) * 0.1
     return Axis(name, np.linspace(low - pad, high + pad, grid), False)
 
 
@@ -171,7 +173,7 @@ def _objects(values: list[Any]) -> Array:
     return out
 
 
-def _grid_rows(model: Any, axes: list[Axis], names: list[str], shown: Columns, rest: str) -> Any:
+def grid_rows(model: Any, axes: list[Axis], names: list[str], shown: Columns | None, rest: str) -> Any:
     """A table with a row for each point of the grid, x running fastest."""
     u, v = np.meshgrid(np.arange(len(axes[0].values)), np.arange(len(axes[1].values)))
     columns: dict[str, list[Any]] = {
@@ -185,9 +187,11 @@ def _grid_rows(model: Any, axes: list[Axis], names: list[str], shown: Columns, r
             "and most frequent levels."
         )
     if rest == "typical":
+        assert shown is not None
         columns |= {name: [_typical(shown.column(name))] * u.size for name in others}
     if is_ours(model):
         return rows_of(columns)
+    assert shown is not None  # others are asked for X before
     ordered = {name: columns[name] for name in names}
     container: Any = shown.table.container
     if container in ("pandas", "polars", "pyarrow"):

@@ -48,7 +48,7 @@ def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, An
     schema = model.schema_
     shown = X if X is not None else Columns(model.sample(1000, random_state=0)[0])
     names = [schema.name(j) for j in range(schema.d)]
-    given = [None if row.get(name) is None or row[name] != row[name] else row[name] for name in names]
+    given = [row.get(name) for name in names]
     fitted = model.predictor_.fitted
     block = fitted.terms[0].distribution
     linear = isinstance(block, GaussianBlock) and block.shared

@@ -27,7 +27,23 @@ class BoundaryShiftDisplay(Display):
     """The boundaries of one model under several class priors, or several losses, laid over each other.
 
     Nothing is fitted again. A prior P' enters as P'(k | x) ∝ P(k | x) P'(k) / P(k); a loss λ as the answer with the
-    least risk R(a | x) = Σ_k λ[a, k] P(k | x).
+    least risk R(a | x) = Σ_k λ[a, k] P(k | x). Made by `from_estimator`.
+
+    Parameters
+    ----------
+    plane : Plane
+        log P(class | the two columns) on a grid, and some rows.
+    scenarios : dict of {str: (scores, answers)}
+        By name: scores of shape (len(y), len(x), n_answers), of which the highest wins, and the answers they are for.
+
+    Attributes
+    ----------
+    plane, scenarios
+        As given; the first scenario is 'as fitted'.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -62,10 +78,35 @@ class BoundaryShiftDisplay(Display):
         rest: str = "marginal",
         ax: Axes | None = None,
     ) -> Self:
-        """priors: {name: one number per class, or a dict by label}.
+        """The boundaries of a fitted classifier under priors, or under losses.
 
-        losses: {name: a loss as BayesDecision takes it}: a matrix λ[answer, truth] in the order of classes_, or a dict
-        {(answer, truth): loss} where ... stands for all that are not named. Else as in DecisionBoundaryDisplay.
+        Parameters
+        ----------
+        estimator : fitted classifier with predict_proba
+            A model of tallybayes; for losses, any other too.
+        X : table, default=None
+            Rows to show; they also set the range. Without them, a model of tallybayes shows where its samples lie.
+        y : array of shape (n_rows,), default=None
+            Their classes.
+        priors : dict, default=None
+            {name: one number per class, or a dict by label}.
+        losses : dict, default=None
+            {name: a loss as BayesDecision takes it}: a matrix λ[answer, truth] in the order of classes_, or a dict
+            {(answer, truth): loss} where ... stands for all that are not named. Either priors or losses are given.
+        features : two columns by name or position, default=None
+            Needed if the model has more than two.
+        grid : int, default=200
+            Points along each numeric column.
+        rest : {'marginal', 'typical'}, default='marginal'
+            What the other columns are: left out, exactly (models of tallybayes), or fixed at their means and most
+            frequent levels.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        BoundaryShiftDisplay
+            The numbers, and the picture when it is asked for.
         """
         if (priors is None) == (losses is None):
             raise OptionError("Give either priors={name: prior, …} or losses={name: loss, …}.")
@@ -86,7 +127,20 @@ class BoundaryShiftDisplay(Display):
         return made if ax is None else made.plot(ax)
 
     def plot(self, ax: Axes | None = None, *, points: bool = True) -> Self:
-        """Draws into ax, or into a new figure."""
+        """Draws the boundaries over the regions of the model as fitted.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; by default into a figure of its own.
+        points : bool, default=True
+            Whether the rows are shown.
+
+        Returns
+        -------
+        BoundaryShiftDisplay
+            Itself, drawn.
+        """
         return self._draw_on(ax, partial(self._draw, points=points))
 
     def _columns(self) -> dict[str, Any]:

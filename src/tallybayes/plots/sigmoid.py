@@ -23,7 +23,27 @@ class SigmoidDisplay(Display):
 
     a and b are those of `boundary(k, l)`, so the model needs linear boundaries. The rows of class k lie along the
     top, those of class l along the bottom: where they overlap, no line separates them. Rows of other classes are
-    left out.
+    left out. Made by `from_estimator`.
+
+    Parameters
+    ----------
+    score : array of shape (n_rows,)
+        The linear score t of each row of the two classes.
+    codes : array of shape (n_rows,)
+        1 for a row of the class that the curve is for, else 0.
+    labels : tuple of (label, label)
+        The class that the curve is for, and the one against it.
+    positions : tuple of (int, int)
+        Where they stand in classes_.
+
+    Attributes
+    ----------
+    score, codes, labels, positions
+        As given.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
 
     Examples
     --------
@@ -48,8 +68,27 @@ class SigmoidDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, pair: Any = None, ax: Axes | None = None) -> Self:
-        """pair: (k, l), the class the curve is for and the one against it. By default the second class against the
-        first; of more than two, the two with most rows."""
+        """The score of the rows of two classes.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of tallybayes
+            A model with linear boundaries.
+        X : table
+            Rows to show.
+        y : array of shape (n_rows,)
+            Their classes.
+        pair : tuple of (label, label), default=None
+            (k, l), the class that the curve is for and the one against it. By default the second class against the
+            first; of more than two, the two with most rows.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        SigmoidDisplay
+            The numbers, and the picture when it is asked for.
+        """
         require_ours(estimator, "SigmoidDisplay")
         k, l = pick_pair(estimator, pair)  # noqa: E741
         labels = estimator.classes_.tolist()

@@ -139,3 +139,29 @@ def class_codes(y: Any, n: int, classes: Array) -> Array:
 def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Columns as rows: a column left out is missing, and a model of tallybayes leaves its factor out."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def is_row(row: Any) -> bool:
+    """Is it one row by itself: a dict, or a row of a pandas frame?"""
+    return isinstance(row, Mapping) or (hasattr(row, "to_dict") and getattr(row, "ndim", None) == 1)
+
+
+def read_row(row: Any, names: list[str]) -> dict[str, Any]:
+    """One row as a dict from column to value, without what is missing. A column may be named by its position; a row
+    that shares no name with the model is read by position, as predict does."""
+    if not is_row(row):
+        raise OptionError(
+            f"row must be a dict from column to value, or a row of a pandas frame; got {type(row).__name__}."
+        )
+    found: dict[Any, Any] = dict(row) if isinstance(row, Mapping) else row.to_dict()
+    if not isinstance(row, Mapping) and len(found) == len(names) and not set(found) & {*names, *range(len(names))}:
+        found = dict(zip(names, found.values(), strict=True))
+    return {pick(names, name): value for name, value in found.items() if not _is_missing(value)}
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, or pandas' NA, which is no bool."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True

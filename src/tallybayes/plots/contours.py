@@ -1,0 +1,188 @@
+"""The density of each class over two columns: concentric contours over the rows, with the decision boundary."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from tallybayes.errors import OptionError
+from tallybayes.plots import style
+from tallybayes.plots.boundary import draw_regions, name_regions
+from tallybayes.plots.display import Display
+from tallybayes.plots.joint import Densities, heights, make_densities
+from tallybayes.plots.plane import draw_boundary, draw_points, label_axes
+from tallybayes.plots.tables import Floats, container_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+class DensityContourDisplay(Display):
+    """The contours of p(x, y | class) of each class in the plane of two numeric columns, and where the answer changes.
+
+    Each contour is the edge of the smallest region that holds a share of its class: by default 10, 30, 50, 70 and 90 %,
+    from the inside out. Those of Gaussians are ellipses. Colour and dashes say the class. Solid: the decision boundary,
+    over the winner's pale colour. Contours that do not close leave the picture. Made by `from_estimator`.
+
+    Parameters
+    ----------
+    densities : Densities
+        log p(x, y | class) on a grid over the plane, and the prior.
+    shares : tuple of float, default=(0.1, 0.3, 0.5, 0.7, 0.9)
+        How much of a class lies inside each contour.
+
+    Attributes
+    ----------
+    densities, shares
+        As given.
+    levels : array of shape (n_classes, n_shares)
+        The density on each contour; 0 where the region is larger than the picture.
+    figure_ : matplotlib Figure
+        Drawn when first asked for.
+    ax_ : matplotlib Axes
+        Drawn when first asked for.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import QuadraticDiscriminantAnalysis
+    >>> from tallybayes.plots import DensityContourDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = QuadraticDiscriminantAnalysis().fit(X, y)
+    >>> picture = DensityContourDisplay.from_estimator(model, X, y, features=(2, 3), grid=40)
+    >>> list(picture.frame()), picture.levels.shape
+    (['x2', 'x3', 'answer', 'p(0)', 'p(1)', 'p(2)'], (3, 5))
+    """
+
+    _size = (7.4, 4.8)
+
+    def __init__(self, densities: Densities, shares: tuple[float, ...] = SHARES) -> None:
+        self.densities = densities
+        self.shares = shares
+        density, area = densities.density, densities.area
+        self.levels: Floats = np.array([heights(density[..., k], area, shares) for k in range(density.shape[-1])])
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        features: Any = None,
+        shares: Any = SHARES,
+        grid: int = 150,
+        ax: Axes | None = None,
+    ) -> Self:
+        """The densities of a fitted classifier over two of its columns.
+
+        Parameters
+        ----------
+        estimator : fitted classifier with predict_joint_log_proba
+            A discriminant, a naive Bayes or a network of tallybayes: columns that are not shown are left out, exactly.
+            Or another classifier of two columns that tells its prior, such as GaussianNB of scikit-learn.
+        X : table, default=None
+            Rows to show; they also set the range. Without them, a model of tallybayes shows where its samples lie.
+        y : array of shape (n_rows,), default=None
+            Their classes.
+        features : two columns by name or position, default=None
+            Needed if the model has more than two. Both must be numbers.
+        shares : list of float, default=(0.1, 0.3, 0.5, 0.7, 0.9)
+            How much of a class lies inside each contour, between 0 and 1.
+        grid : int, default=150
+            Points along each column.
+        ax : matplotlib Axes, default=None
+            Where to draw at once; without it, nothing is drawn yet.
+
+        Returns
+        -------
+        DensityContourDisplay
+            The numbers, and the picture when it is asked for.
+        """
+        wanted = np.ravel(np.asarray(shares, dtype=object)).tolist()
+        if not wanted or not all(isinstance(s, int | float) and 0 < s < 1 for s in wanted):
+            raise OptionError(f"shares must be numbers between 0 and 1; got {shares!r}.")
+        made = cls(make_densities(estimator, X, y, features, grid), tuple(sorted({float(s) for s in wanted})))
+        made.container = container_of(estimator)
+        return made if ax is None else made.plot(ax)
+
+    def plot(self, ax: Axes | None = None, *, points: bool = True, boundary: bool = True, legend: bool = True) -> Self:
+        """Draws the contours.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; by default into a figure of its own.
+        points : bool, default=True
+            Whether the rows are shown.
+        boundary : bool, default=True
+            Whether the decision boundary is shown, and the winner's pale colour.
+        legend : bool, default=True
+            Whether there is a legend.
+
+        Returns
+        -------
+        DensityContourDisplay
+            Itself, drawn.
+        """
+        return self._draw_on(ax, partial(self._draw, points=points, boundary=boundary, legend=legend))
+
+    def _columns(self) -> dict[str, Any]:
+        plane = self.densities.plane
+        labels = plane.classes.tolist()
+        best = plane.log_posterior.argmax(axis=-1).ravel()
+        density = self.densities.density
+        cells = {**plane.cells(), "answer": [labels[k] for k in best]}
+        return cells | {f"p({label})": density[..., k].ravel() for k, label in enumerate(labels)}
+
+    def _draw(self, ax: Axes, *, points: bool = True, boundary: bool = True, legend: bool = True) -> list[Any]:
+        plane = self.densities.plane
+        if boundary:
+            draw_regions(ax, plane, strength=0.1)
+            draw_boundary(ax, plane, plane.log_posterior, color=style.INK, linewidth=1.6, zorder=2.5)
+        if points:
+            draw_points(ax, plane, faint=True)
+        density = self.densities.density
+        for k in range(len(plane.classes)):
+            levels = np.unique(self.levels[k])
+            levels = levels[(levels > density[..., k].min()) & (levels < density[..., k].max())]
+            if len(levels) and self.densities.seen[k]:
+                look: dict[str, Any] = {"linewidths": np.linspace(1.1, 2.0, len(levels)), "zorder": 3 + 0.01 * k}
+                ax.contour(
+                    plane.x.at,
+                    plane.y.at,
+                    density[..., k],
+                    levels=levels,
+                    colors=[style.colour(k)],
+                    linestyles=[style.dashes(k)],
+                    **look,
+                )
+        name_regions(ax, plane)
+        label_axes(ax, plane)
+        if self.densities.unseen():
+            style.note(ax, self.densities.unseen())
+        if legend:
+            self._draw_legend(ax, points, boundary)
+        return []
+
+    def _draw_legend(self, ax: Axes, points: bool, boundary: bool) -> None:
+        from matplotlib.lines import Line2D
+
+        plane = self.densities.plane
+        seen = points and bool((plane.codes >= 0).any())
+        handles: list[Any] = []
+        for k in range(len(plane.classes)):
+            look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.6}
+            rows: dict[str, Any] = {"marker": style.marker(k), "markersize": 6, "markeredgecolor": style.INK}
+            handles.append(Line2D([], [], **look, **(rows | {"markeredgewidth": 0.4} if seen else {})))
+        names = [*plane.classes.tolist()]
+        if boundary and len(names) > 1:
+            handles.append(Line2D([], [], color=style.INK, linewidth=1.6))
+            names.append("boundary")
+        handles.append(Line2D([], [], linestyle=""))
+        names.append(f"inside: {', '.join(f'{100 * s:g}' for s in self.shares)} % of a class")
+        style.legend(ax, handles, names)
