@@ -261,9 +261,9 @@ TEST(vector_exp) {
   std::vector<double> x{0.0, -0.0, -1e-300, -1e-17, -0.5, -1.0, -700.0, -707.99, -708.0};
   for (int i = 0; i < 5000; ++i) x.push_back(-708.0 * i / 5000);
   const auto share_of = [](double below) {
-    std::vector<double> acc(2 * kRows), peak(kRows), out(2 * kRows);
-    for (std::size_t r = 0; r < kRows; ++r) acc[kRows + r] = below;
-    TB_CALL(write_proba, acc.data(), kRows, 2, peak.data(), out.data());
+    std::vector<double> acc(2 * tb::kRows), peak(tb::kRows), out(2 * tb::kRows);
+    for (std::size_t r = 0; r < tb::kRows; ++r) acc[tb::kRows + r] = below;
+    TB_CALL(write_proba, acc.data(), tb::kRows, 2, peak.data(), out.data());
     return out[1];
   };
   for (const double below : x) {
