@@ -11,7 +11,8 @@ wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject
 CPP := $(shell find cpp -name '*.?pp')
 CORE := CMakeLists.txt $(CPP)
 
-.PHONY: help demo gallery docs test unit fuzz bench bench-quick bench-accuracy lint sanitize clean
+.PHONY: help demo gallery docs test unit fuzz bench bench-quick bench-accuracy lint sanitize sanitize-address
+.PHONY: sanitize-thread clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -51,10 +52,13 @@ lint: .venv/.package ## style, types and layers
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
-sanitize: .venv/.tools ## the C++ tests with address and undefined-behaviour sanitizers
-	$(WITH_BIN) cmake -S . -B build/sanitize -G Ninja -DTB_SANITIZE=ON -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja"
-	$(WITH_BIN) cmake --build build/sanitize
-	build/sanitize/tb_test
+sanitize: sanitize-address sanitize-thread ## the C++ tests under sanitizers: addresses and undefined behaviour, then threads
+
+# ThreadSanitizer gives up on threads after a fork unless told not to; one test forks.
+sanitize-address sanitize-thread: sanitize-%: .venv/.tools
+	$(WITH_BIN) cmake -S . -B build/sanitize-$* -G Ninja -DTB_TESTS=ON -DTB_SANITIZE=$* -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja"
+	$(WITH_BIN) cmake --build build/sanitize-$*
+	TSAN_OPTIONS="die_after_fork=0 halt_on_error=1" build/sanitize-$*/tb_test
 
 clean: ## remove all that these targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,7 +6,6 @@
 
 #include "bind/levels.hpp"
 #include "core/arrow_codes.hpp"
-#include "core/arrow_numbers.hpp"
 
 namespace tb::bind {
 namespace {
@@ -56,13 +55,6 @@ arrow::Column column_of(nb::handle x) {
   auto* schema = contents<arrow::Schema>(capsules[0], "arrow_schema");
   auto* array = contents<arrow::Array>(capsules[1], "arrow_array");
   return arrow::read(arrow::Owned<arrow::Schema>(schema), arrow::Owned<arrow::Array>(array));
-}
-
-std::string arrow_type(nb::handle x) {
-  const nb::object capsules = nb::hasattr(x, "__arrow_c_schema__") ? x.attr("__arrow_c_schema__")() : capsules_of(x);
-  if (is_capsule(capsules, kStream)) return describe(arrow::type_of(*contents<arrow::Stream>(capsules, kStream)));
-  const nb::object schema = is_capsule(capsules, "arrow_schema") ? capsules : nb::object(capsules[0]);
-  return describe(arrow::type_of(*contents<arrow::Schema>(schema, "arrow_schema")));
 }
 
 NumberKind kind_of(const arrow::Type& type) {
@@ -120,25 +112,9 @@ nb::tuple arrow_codes_many(const nb::sequence& xs, const nb::sequence& known, bo
   return nb::make_tuple(codes, fresh, declared);
 }
 
-nb::tuple arrow_numbers(nb::handle x) {
-  arrow::Column column = column_of(x);
-  auto* held = new arrow::NumberArray;
-  try {
-    *held = arrow::numbers(std::move(column));
-  } catch (...) {
-    delete held;
-    throw;
-  }
-  const bool has_null = held->has_null;
-  return nb::make_tuple(array_of(held->data, held->rows, held->dtype, held), has_null);
-}
-
 }  // namespace
 
 void bind_arrow(nb::module_& m) {
-  m.def("arrow_type", &arrow_type, nb::arg("column").none(),
-        "'string', 'bool', 'int', 'uint', 'float', 'decimal', 'null', 'date', 'time', 'nested', 'binary', 'other' or "
-        "'dictionary<...>' of these. Leaves a stream's data in it.");
   m.def("arrow_codes", &arrow_codes, nb::arg("column").none(), nb::arg("levels"), nb::arg("grow"),
         nb::arg("declare") = false,
         "(codes, new levels, declared): codes of an Arrow column of texts, numbers or a dictionary of these. -1: "
@@ -146,9 +122,6 @@ void bind_arrow(nb::module_& m) {
         "With declare these become levels first, in their order.");
   m.def("arrow_codes_many", &arrow_codes_many, nb::arg("columns"), nb::arg("levels"), nb::arg("grow"),
         nb::arg("declare") = std::vector<bool>{}, "The same for many columns by threads: three lists.");
-  m.def("arrow_numbers", &arrow_numbers, nb::arg("column").none(),
-        "(array, has_null) of an Arrow column of numbers or booleans. One chunk without nulls is not copied. With "
-        "nulls: float64 with NaN. Booleans: int8, null -1.");
 }
 
 }  // namespace tb::bind

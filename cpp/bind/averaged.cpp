@@ -37,7 +37,7 @@ class PyAveraged {
     if (!compiled_) counts_.compile();
     compiled_ = true;
   }
-  PackedCodes packed(const Packed& codes) const {
+  PackedCodes packed(const AnyCodes& codes) const {
     if (codes.shape(0) != counts_.d()) throw nb::value_error("codes must be of shape (columns, rows)");
     const nb::dlpack::dtype t = codes.dtype();
     if (t.code != static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt) ||
@@ -72,8 +72,8 @@ class PyAveraged {
   bool compiled_ = false;
 };
 
-Array<double, 2> scores(PyAveraged& self, const Packed& codes, const Doubles& weights, double min_count, double removed,
-                        double removed_of_all) {
+Array<double, 2> scores(PyAveraged& self, const AnyCodes& codes, const Doubles& weights, double min_count,
+                        double removed, double removed_of_all) {
   const AveragedCounts& m = self.get();
   const PackedCodes rows = self.packed(codes);
   if (weights.shape(0) != choose(m.d(), m.order) || !good(weights.data(), weights.shape(0))) {
@@ -88,7 +88,7 @@ Array<double, 2> scores(PyAveraged& self, const Packed& codes, const Doubles& we
   return out;
 }
 
-Array<double, 3> terms(const PyAveraged& self, const Packed& codes, const Ints& parents) {
+Array<double, 3> terms(const PyAveraged& self, const AnyCodes& codes, const Ints& parents) {
   const AveragedCounts& m = self.get();
   const PackedCodes rows = self.packed(codes);
   const std::size_t q = parents.shape(0);
@@ -113,7 +113,8 @@ Array<double, 2> strengths(const PyAveraged& self, const Doubles& grid) {
   return out;
 }
 
-Array<double, 1> losses(const PyAveraged& self, const Packed& codes, const Labels& y, const std::optional<Doubles>& w) {
+Array<double, 1> losses(const PyAveraged& self, const AnyCodes& codes, const Labels& y,
+                        const std::optional<Doubles>& w) {
   const AveragedCounts& m = self.get();
   if (m.order != 1) throw nb::value_error("a super-parent is one: order must be 1");
   const PackedCodes rows = self.packed(codes);

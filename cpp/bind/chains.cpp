@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "bind/checked.hpp"
 #include "bind/large.hpp"
-#include "bind/packed.hpp"
 #include "core/chains.hpp"
+#include "core/check_rows.hpp"
 
 namespace tb::bind {
 namespace {
 
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using OwnCounts = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Logs = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 bool all_at_least_0(const Doubles& a) {
@@ -71,26 +71,13 @@ class PyChains {
   Chains chains_;
 };
 
-template <class F>
-void with_counts(const nb::dlpack::dtype& type, const void* data, F&& f) {
-  if (type == nb::dtype<std::uint32_t>())
-    f(static_cast<const std::uint32_t*>(data));
-  else if (type == nb::dtype<double>())
-    f(static_cast<const double*>(data));
-  else
-    throw nb::type_error("counts must be uint32 or float64");
-}
-
-void check_rows(const PyChains& self, const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
+void check_rows(const PyChains& self, const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
                 std::size_t K) {
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
   expect(y.shape(0) == codes.shape(1), "y: one for each row");
-  for (std::size_t r = 0; r < y.shape(0); ++r) expect(y(r) < static_cast<std::int32_t>(K), "a class is not there");
-  if (!w) return;
-  expect(w->shape(0) == y.shape(0), "w: one for each row");
-  for (std::size_t r = 0; r < w->shape(0); ++r) {
-    expect((*w)(r) >= 0 && (*w)(r) <= std::numeric_limits<double>::max(), "weights must be finite and not negative");
-  }
+  const double* weight = weights_or_null(w, y.shape(0));
+  const nb::gil_scoped_release release;
+  tb::check_rows(y.data(), weight, y.shape(0), K);
 }
 
 Planes planes_of(const PyChains& self, std::size_t count, const Ints& of, const Doubles& scale, bool spread) {
@@ -102,7 +89,7 @@ Planes planes_of(const PyChains& self, std::size_t count, const Ints& of, const 
   return {count, of.data(), scale.data()};
 }
 
-void py_count(const PyChains& self, const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
+void py_count(const PyChains& self, const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
               const OwnCounts& out) {
   const std::size_t K = out.shape(1);
   check_rows(self, codes, y, w, K);
@@ -119,7 +106,7 @@ void py_count(const PyChains& self, const Packed& codes, const Labels& y, const 
 }
 
 std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
-    const PyChains& self, const AnyCounts& counts, const Packed& codes, const Labels& y,
+    const PyChains& self, const AnyCounts& counts, const AnyCodes& codes, const Labels& y,
     const std::optional<Doubles>& w, const Doubles& grid, std::size_t rows, double alpha, std::size_t planes,
     const Ints& plane, const Doubles& scale, const std::optional<Doubles>& given) {
   const std::size_t K = counts.shape(1), n = codes.shape(1);
@@ -151,7 +138,7 @@ std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
   return {strengths, logs, terms};
 }
 
-Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const Packed& codes, std::size_t planes,
+Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const AnyCodes& codes, std::size_t planes,
                           const Ints& plane, const Doubles& scale) {
   const std::size_t K = logs.shape(1), n = codes.shape(1);
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");

@@ -1,5 +1,5 @@
 // What an ensemble of count tables chooses: the bins of its members, the contexts they grow, the weights of its terms.
-#include "bind/packed.hpp"
+#include "bind/checked.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include "core/check_rows.hpp"
 #include "core/draw_bins.hpp"
 #include "core/grow_contexts.hpp"
-#include "core/labels.hpp"
-#include "core/tables.hpp"
 #include "core/weights.hpp"
 
 namespace tb::bind {
@@ -73,7 +72,7 @@ std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Ma
   auto bins = make_array<std::int32_t, 2>({E, d});
   {
     const nb::gil_scoped_release release;
-    for (std::size_t i = 0; i < count.size(); ++i) check_weight(count.data()[i]);
+    check_weights(count.data(), count.size());
     const std::vector<std::uint8_t> flag(ordered.data(), ordered.data() + d);
     draw_bins({count.shape(0), d, count.data(), sizes.data(), flag.data(), E, static_cast<std::size_t>(low),
                static_cast<std::size_t>(high), mdl_share, seed},
@@ -84,7 +83,7 @@ std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Ma
 
 std::tuple<Array<std::uint8_t, 1>, std::size_t> py_mdl_bins(const Matrix& count, std::int64_t depth) {
   expect(depth >= 0 && depth <= 6, "depth must lie between 0 and 6");  // 64 bins
-  for (std::size_t i = 0; i < count.size(); ++i) check_weight(count.data()[i]);
+  check_weights(count.data(), count.size());
   auto map = make_array<std::uint8_t, 1>({count.shape(1)});
   const std::size_t bins = mdl_bins(count.data(), count.shape(1), count.shape(0), count.shape(1),
                                     static_cast<std::size_t>(depth), map.data());
@@ -107,15 +106,7 @@ void check_splits(const Ints& column, const Maps& map, const Ints& bins, std::si
   }
 }
 
-template <class T>
-void grow(const ContextGrowth& g, const T* codes, std::size_t columns, std::int32_t* chosen) {
-  for (std::size_t i = 0; i < columns * g.rows; ++i) {
-    if (codes[i] >= g.levels && codes[i] != kNoCode<T>) throw std::invalid_argument("a code has no level in map");
-  }
-  grow_contexts(g, codes, chosen);
-}
-
-Array<std::int32_t, 2> py_grow_contexts(const Packed& codes, const Labels& y, const std::optional<Doubles>& w,
+Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
                                         std::int64_t classes, const Ints& column, const Maps& map, const Ints& bins,
                                         const Candidates& candidates, const Doubles& grid, double most_cells) {
   const std::size_t n = codes.shape(1), columns = codes.shape(0);
@@ -149,18 +140,11 @@ Array<std::int32_t, 2> py_grow_contexts(const Packed& codes, const Labels& y, co
                         grid.data(),
                         grid.shape(0),
                         most_cells};
-  const auto run = [&](const auto* p) {
+  with_codes(codes, [&](const auto* p) {
     const nb::gil_scoped_release release;
-    grow(g, p, columns, chosen.data());
-  };
-  if (codes.dtype() == nb::dtype<std::uint8_t>())
-    run(static_cast<const std::uint8_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint16_t>())
-    run(static_cast<const std::uint16_t*>(codes.data()));
-  else if (codes.dtype() == nb::dtype<std::uint32_t>())
-    run(static_cast<const std::uint32_t*>(codes.data()));
-  else
-    throw nb::type_error("codes must be uint8, uint16 or uint32");
+    check_context_codes(g, p, columns);
+    grow_contexts(g, p, chosen.data());
+  });
   return chosen;
 }
 

@@ -167,7 +167,7 @@ Ladder::Reals make_steps(const PyFamilies& self, std::size_t n, const std::optio
   return out;
 }
 
-Array<double, 2> py_losses(const PyFamilies& self, const Packed& codes, const Labels& y,
+Array<double, 2> py_losses(const PyFamilies& self, const AnyCodes& codes, const Labels& y,
                            const std::optional<Doubles>& w, const Strengths& strengths, const std::optional<Ints>& step,
                            const std::optional<RealLogs>& logs) {
   const double* a = self.strengths_or_null(strengths);
@@ -239,7 +239,7 @@ class PyReals {
   RealFamilies view_;
 };
 
-Array<double, 2> py_real_scores(const Packed& codes, const Sizes& sizes, const Ints& parent, const Sizes& start,
+Array<double, 2> py_real_scores(const AnyCodes& codes, const Sizes& sizes, const Ints& parent, const Sizes& start,
                                 const Terms& terms, const Matrix& value) {
   const std::size_t n = codes.shape(1), K = terms.shape(2);
   check_sizes(sizes);
@@ -282,7 +282,7 @@ class PyNetwork {
     expect(reals_->classes() == logs.shape(1), "terms must be (cells, 3, classes)");
   }
 
-  Array<double, 2> scores(const Packed& codes, const std::optional<Matrix>& value) const {
+  Array<double, 2> scores(const AnyCodes& codes, const std::optional<Matrix>& value) const {
     const std::size_t d = sizes_.size(), K = logs_.shape(1), n = codes.shape(1);
     expect(codes.shape(0) == d, "codes must be (columns, rows)");
     expect(!value || reals_, "a network without real columns has no values of them");

@@ -1,6 +1,6 @@
 // The Python class _core.JointCounts: what was counted of sets of columns, and how counts become probabilities.
 #pragma once
-#include "bind/packed.hpp"
+#include "bind/checked.hpp"
 #include "core/families.hpp"
 
 namespace tb::bind {

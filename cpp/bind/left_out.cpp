@@ -1,4 +1,4 @@
-#include "bind/bind.hpp"
+#include "bind/checked.hpp"
 
 #include "core/left_out.hpp"
 #include "core/left_out_axes.hpp"
@@ -11,13 +11,9 @@ using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cp
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const std::int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-void require(bool right, const char* what) {
-  if (!right) throw nb::value_error(what);
-}
-
 Array<double, 1> py_class_distances(const PyColumns& cols, const Labels& y, const Matrix& mean, const Matrix& low) {
-  require(y.shape(0) == cols.view.n && mean.shape(1) == cols.view.d, "y must be (rows), mean (classes, columns)");
-  require(low.shape(0) == mean.shape(0) && low.shape(1) == mean.shape(1), "low must be (classes, columns)");
+  expect(y.shape(0) == cols.view.n && mean.shape(1) == cols.view.d, "y must be (rows), mean (classes, columns)");
+  expect(low.shape(0) == mean.shape(0) && low.shape(1) == mean.shape(1), "low must be (classes, columns)");
   auto out = make_array<double, 1>({cols.view.n});
   const nb::gil_scoped_release release;
   class_distances(cols.view, y.data(), mean.data(), low.data(), mean.shape(0), out.data());
@@ -26,8 +22,8 @@ Array<double, 1> py_class_distances(const PyColumns& cols, const Labels& y, cons
 
 LeftRows left_rows(const Rows& row, const Sizes& start, const Matrix& about, std::size_t classes) {
   const std::size_t m = row.shape(0);
-  require(start.shape(0) == classes + 1 && about.shape(0) == 5 && about.shape(1) == m,
-          "start must be (classes + 1), about (5, rows)");
+  expect(start.shape(0) == classes + 1 && about.shape(0) == 5 && about.shape(1) == m,
+         "start must be (classes + 1), about (5, rows)");
   const double* at = about.data();
   return {m, row.data(), start.data(), at, at + m, at + 2 * m, at + 3 * m, at + 4 * m};
 }
@@ -37,14 +33,14 @@ Array<double, 2> py_left_out_losses(const PyColumns& cols, const Matrix& mean, c
                                     const Matrix& value, const Matrix& frames, const Cube& log_det, const Places& frame,
                                     const Doubles& gamma, std::size_t outside) {
   const std::size_t d = cols.view.d, K = mean.shape(0), F = vector.shape(0), A = frame.shape(0), G = gamma.shape(0);
-  require(mean.shape(1) == d && low.shape(0) == K && low.shape(1) == d && prior.shape(0) == K,
-          "mean and low must be (classes, columns), prior (classes)");
-  require(vector.shape(1) == d && vector.shape(2) == d && value.shape(0) == F && value.shape(1) == d,
-          "vector must be (frames, columns, columns), value (frames, columns)");
-  require(frames.shape(0) == 3 && frames.shape(1) == F && log_det.shape(0) == F && log_det.shape(1) == kLogDetTerms &&
-              log_det.shape(2) == G,
-          "frames must be (3, frames), log_det (frames, terms, gammas)");
-  require(frame.shape(1) == 2 && frame.shape(2) == K, "frame must be (alphas, 2, classes)");
+  expect(mean.shape(1) == d && low.shape(0) == K && low.shape(1) == d && prior.shape(0) == K,
+         "mean and low must be (classes, columns), prior (classes)");
+  expect(vector.shape(1) == d && vector.shape(2) == d && value.shape(0) == F && value.shape(1) == d,
+         "vector must be (frames, columns, columns), value (frames, columns)");
+  expect(frames.shape(0) == 3 && frames.shape(1) == F && log_det.shape(0) == F && log_det.shape(1) == kLogDetTerms &&
+             log_det.shape(2) == G,
+         "frames must be (3, frames), log_det (frames, terms, gammas)");
+  expect(frame.shape(1) == 2 && frame.shape(2) == K, "frame must be (alphas, 2, classes)");
   const double* about_frames = frames.data();
   const LeftOut job{
       cols.view,
@@ -72,10 +68,10 @@ Array<double, 2> py_left_out_axes(const Cube& away, const Cube& own, const Matri
   const auto is = [](const auto& a, std::size_t rows, std::size_t columns) {
     return a.shape(0) == rows && a.shape(1) == columns;
   };
-  require(is(own, n, K) && own.shape(2) == d, "away and own must be (rows, classes, columns)");
-  require(is(shared, n, d) && is(there, n, d), "shared and there must be (rows, columns)");
-  require(is(level, n, K + 1) && is(prior, n, K), "level must be (rows, classes + 1), prior (rows, classes)");
-  require(y.shape(0) == n && weight.shape(0) == n, "y and weight must be (rows)");
+  expect(is(own, n, K) && own.shape(2) == d, "away and own must be (rows, classes, columns)");
+  expect(is(shared, n, d) && is(there, n, d), "shared and there must be (rows, columns)");
+  expect(is(level, n, K + 1) && is(prior, n, K), "level must be (rows, classes + 1), prior (rows, classes)");
+  expect(y.shape(0) == n && weight.shape(0) == n, "y and weight must be (rows)");
   const LeftOutAxes job{n,
                         K,
                         d,

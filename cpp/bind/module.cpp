@@ -1,11 +1,41 @@
 #include "bind/bind.hpp"
 
 #include "core/dispatch.hpp"
+#include "core/isa_choice.hpp"
 #include "core/threads.hpp"
+
+namespace {
+
+#if defined(__clang__)
+constexpr const char* kCompiler = "Clang " __clang_version__;
+#else
+constexpr const char* kCompiler = "GCC " __VERSION__;
+#endif
+
+// compiled, supported, used, why; used is that of the choice, whatever tests have lowered it to.
+nb::tuple isa_choice() {
+  nb::list compiled, supported;
+  for (const tb::Isa isa : tb::compiled_isas()) {
+    compiled.append(tb::name_of(isa));
+    if (isa <= tb::supported_isa()) supported.append(tb::name_of(isa));
+  }
+  const tb::IsaChoice& choice = tb::isa_choice();
+  return nb::make_tuple(compiled, supported, tb::name_of(choice.isa), choice.why.c_str());
+}
+
+void warn_about_isa() {
+  const std::string complaint = tb::complaint_about(tb::wanted_isa(), tb::supported_isa());
+  if (!complaint.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, complaint.c_str(), 1) < 0) nb::raise_python_error();
+}
+
+}  // namespace
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of tallybayes.";
+  warn_about_isa();
+  m.attr("COMPILER") = kCompiler;
   m.def("threads", &tb::threads, "How many threads a call may use.");
+  m.def("isa_choice", &isa_choice, "Instruction sets: compiled, supported by the processor, the one used, and why.");
   m.def("isa", [] { return static_cast<int>(tb::isa()); }, "The instruction set in use: 0 base, 1 AVX2, 2 AVX-512.");
   m.def(
       "limit_isa",

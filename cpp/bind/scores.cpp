@@ -1,6 +1,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include "bind/checked.hpp"
 #include "bind/large.hpp"
 #include "bind/scorer.hpp"
 #include "core/parts.hpp"
@@ -23,10 +24,6 @@ namespace {
 
 using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Terms = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool fits, const char* otherwise) {
-  if (!fits) throw nb::value_error(otherwise);
-}
 
 bool is(const Matrix& m, std::size_t rows, std::size_t columns) { return m.shape(0) == rows && m.shape(1) == columns; }
 

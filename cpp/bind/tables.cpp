@@ -6,21 +6,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "bind/checked.hpp"
 #include "bind/large.hpp"
 #include "core/joint.hpp"
 
 namespace tb::bind {
 namespace {
 
-using Indices = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using AnyCodes = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using AnyCounts = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using OwnCounts = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Maps = std::vector<std::optional<Sizes>>;
-
-void expect(bool fits, const char* otherwise) {
-  if (!fits) throw nb::value_error(otherwise);
-}
 
 constexpr std::int64_t kMostLevels = std::numeric_limits<std::uint32_t>::max();  // all ones is no level
 
@@ -30,7 +23,7 @@ void check_sizes(const Sizes& sizes) {
   }
 }
 
-Tables tables_of(const Sizes& sizes, const Indices& columns, const Sizes& starts) {
+Tables tables_of(const Sizes& sizes, const Ints& columns, const Sizes& starts) {
   check_sizes(sizes);
   const std::size_t length = starts.shape(0);
   expect(length > 0 && starts(0) == 0 && static_cast<std::size_t>(starts(length - 1)) == columns.shape(0),
@@ -41,14 +34,6 @@ Tables tables_of(const Sizes& sizes, const Indices& columns, const Sizes& starts
   } catch (const std::length_error& e) {
     throw nb::value_error(e.what());
   }
-}
-
-// f(pointer) with the counts as what they are.
-template <class F>
-auto with_counts(const nb::dlpack::dtype& type, const void* data, F&& f) {
-  if (type == nb::dtype<std::uint32_t>()) return f(static_cast<const std::uint32_t*>(data));
-  if (type == nb::dtype<double>()) return f(static_cast<const double*>(data));
-  throw nb::type_error("counts must be uint32 or float64");
 }
 
 template <class T>
@@ -80,7 +65,7 @@ nb::tuple py_pack_codes(const PyColumns& cols, const Sizes& sizes, bool raw, std
   return nb::make_tuple(codes, unseen);
 }
 
-Packed packed(const AnyCodes& codes, const Sizes& sizes) {
+AnyCodes packed(const AnyCodes& codes, const Sizes& sizes) {
   const nb::dlpack::dtype type = codes.dtype();
   if (type != nb::dtype<std::uint8_t>() && type != nb::dtype<std::uint16_t>() && type != nb::dtype<std::uint32_t>()) {
     throw nb::type_error("codes must be uint8, uint16 or uint32");
@@ -94,9 +79,9 @@ Packed packed(const AnyCodes& codes, const Sizes& sizes) {
 }
 
 void py_count_tables(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w, const Sizes& sizes,
-                     const Indices& columns, const Sizes& starts, OwnCounts& out) {
+                     const Ints& columns, const Sizes& starts, OwnCounts& out) {
   const Tables tables = tables_of(sizes, columns, starts);
-  const Packed x = packed(codes, sizes);
+  const AnyCodes x = packed(codes, sizes);
   expect(y.shape(0) == x.n, "class codes have another length than the codes");
   expect(out.shape(1) == tables.cells(), "out must be (classes, cells of all tables)");
   const LabelledCodes rows{x, y.data(), weights_or_null(w, x.n), out.shape(0)};
@@ -116,7 +101,7 @@ void check_map(const std::optional<Sizes>& map, std::int64_t from, std::int64_t 
   }
 }
 
-nb::object py_move_tables(const AnyCounts& old, const Sizes& old_sizes, const Sizes& new_sizes, const Indices& columns,
+nb::object py_move_tables(const AnyCounts& old, const Sizes& old_sizes, const Sizes& new_sizes, const Ints& columns,
                           const Sizes& starts, const Maps& maps) {
   const std::size_t d = old_sizes.shape(0), classes = old.shape(0);
   expect(new_sizes.shape(0) == d && maps.size() == d, "old_sizes, new_sizes and maps differ in length");
@@ -139,7 +124,7 @@ nb::object py_move_tables(const AnyCounts& old, const Sizes& old_sizes, const Si
 }
 
 std::tuple<Array<double, 1>, Array<double, 1>> py_pair_information(const Matrix& single, const AnyCounts& joint,
-                                                                   const Sizes& sizes, const Indices& columns,
+                                                                   const Sizes& sizes, const Ints& columns,
                                                                    const Sizes& starts) {
   const Tables tables = tables_of(sizes, columns, starts);
   const std::size_t classes = joint.shape(0);

@@ -159,16 +159,12 @@ std::string describe(const Type& type) {
   return "other";
 }
 
-Type type_of(Stream& stream) {
-  Schema raw{};
-  if (stream.get_schema(&stream, &raw) != 0) failed(stream);
-  const Owned<Schema> schema(&raw);
-  return type_of(*schema);
-}
-
 Column read(Owned<Stream> stream) {
+  Schema raw_schema{};
+  if (stream->get_schema(stream.get(), &raw_schema) != 0) failed(*stream.get());
+  const Owned<Schema> schema(&raw_schema);
   Column column;
-  column.type = supported(type_of(*stream.get()));
+  column.type = supported(type_of(*schema));
   for (;;) {
     Array raw{};
     if (stream->get_next(stream.get(), &raw) != 0) failed(*stream.get());

@@ -101,7 +101,6 @@ struct Column {
 
 // Take the column out of a stream, or the schema and array of one chunk. They release what they took even
 // when they throw: std::invalid_argument for data that breaks Arrow's rules, Unsupported.
-Type type_of(Stream& stream);  // leaves the data in the stream
 Column read(Owned<Stream> stream);
 Column read(Owned<Schema> schema, Owned<Array> array);
 

@@ -3,27 +3,30 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/isa_choice.hpp"
+#include "core/self_check.hpp"
+
 namespace tb {
 namespace {
 
-Isa best() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  if (v4) return Isa::avx512;
-  if (v3) return Isa::avx2;
-#endif
-  return Isa::base;
-}
-
-const Isa available = best();
-std::atomic<Isa> current{available};
+constexpr int kNotChosen = -1;
+std::atomic<int> current{kNotChosen};
 
 }  // namespace
 
-Isa isa() { return current.load(std::memory_order_relaxed); }
-void limit_isa(Isa most) { current = std::min(most, available); }
+Isa isa() {
+  int now = current.load(std::memory_order_relaxed);
+  if (now == kNotChosen) {  // whoever else comes meanwhile waits in isa_choice
+    const int chosen = static_cast<int>(isa_choice().isa);
+    if (current.compare_exchange_strong(now, chosen)) now = chosen;
+  }
+  return static_cast<Isa>(now);
+}
+
+void limit_isa(Isa most) {
+  Isa isa = std::min(most, isa_choice().isa);
+  while (isa != Isa::base && !fault_of(isa).empty()) isa = static_cast<Isa>(static_cast<int>(isa) - 1);
+  current = static_cast<int>(isa);
+}
 
 }  // namespace tb

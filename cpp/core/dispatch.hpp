@@ -1,5 +1,5 @@
 // Files in cpp/kernels are compiled once for each instruction set, into namespaces tb::base, tb::avx2 and
-// tb::avx512. TB_CALL(f, args...) runs the best one this processor has.
+// tb::avx512. TB_CALL(f, args...) runs the one that is chosen: see core/isa_choice.hpp.
 // A kernel file must not use anything from the standard library that is not inline arithmetic: a template
 // instantiated with AVX-512 could otherwise be the one the linker keeps for everybody.
 #pragma once
@@ -8,7 +8,7 @@ namespace tb {
 
 enum class Isa : int { base, avx2, avx512 };
 
-Isa isa();                 // the best of this processor, unless lowered:
+Isa isa();                 // the one in use, chosen at the first call, unless lowered:
 void limit_isa(Isa most);  // tests run every kernel with every instruction set
 
 }  // namespace tb

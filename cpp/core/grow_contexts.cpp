@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "core/labels.hpp"
@@ -225,6 +226,16 @@ void grow_contexts(const ContextGrowth& g, const T* codes, std::int32_t* chosen)
   });
 }
 
+template <class T>
+void check_context_codes(const ContextGrowth& g, const T* codes, std::size_t columns) {
+  for (std::size_t i = 0; i < columns * g.rows; ++i) {
+    if (codes[i] >= g.levels && codes[i] != kNoCode<T>) throw std::invalid_argument("a code has no level in map");
+  }
+}
+
+template void check_context_codes(const ContextGrowth&, const std::uint8_t*, std::size_t);
+template void check_context_codes(const ContextGrowth&, const std::uint16_t*, std::size_t);
+template void check_context_codes(const ContextGrowth&, const std::uint32_t*, std::size_t);
 template void grow_contexts(const ContextGrowth&, const std::uint8_t*, std::int32_t*);
 template void grow_contexts(const ContextGrowth&, const std::uint16_t*, std::int32_t*);
 template void grow_contexts(const ContextGrowth&, const std::uint32_t*, std::int32_t*);

@@ -31,4 +31,8 @@ struct ContextGrowth {
 template <class T>
 void grow_contexts(const ContextGrowth& g, const T* codes, std::int32_t* chosen);
 
+// Throws std::invalid_argument if a code of the columns is neither missing nor below levels.
+template <class T>
+void check_context_codes(const ContextGrowth& g, const T* codes, std::size_t columns);
+
 }  // namespace tb

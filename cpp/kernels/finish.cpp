@@ -98,13 +98,4 @@ void write_evidence(const double* acc, std::size_t rows, std::size_t classes, co
   }
 }
 
-void exp_all(double* x, std::size_t n) {
-  for (std::size_t i = 0; i < n; i += W) {
-    Vec v{};
-    for (std::size_t k = 0; k < W && i + k < n; ++k) v[k] = x[i + k];
-    v = exp_nonpositive(v);
-    for (std::size_t k = 0; k < W && i + k < n; ++k) x[i + k] = v[k];
-  }
-}
-
 }  // namespace tb::TB_ISA

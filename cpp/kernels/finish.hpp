@@ -17,5 +17,3 @@ TB_DECLARE(void, write_best,
            (const double* acc, std::size_t rows, std::size_t classes, const double* peak, std::int64_t* out))
 TB_DECLARE(void, write_evidence,
            (const double* acc, std::size_t rows, std::size_t classes, const double* peak, double* out))
-// exp_nonpositive of every number, for the tests.
-TB_DECLARE(void, exp_all, (double* x, std::size_t n))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tallybayes.novelty import NoveltyScore
     from tallybayes.persist import load, load_notes, save
     from tallybayes.schema import Schema
+    from tallybayes.versions import show_versions
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ __all__ = [
     "load_notes",
     "register",
     "save",
+    "show_versions",
     "twin",
 ]
 
@@ -103,6 +105,7 @@ _HOMES = {
     "novelty": ("NoveltyScore",),
     "persist": ("load", "load_notes", "save"),
     "schema": ("Schema",),
+    "versions": ("show_versions",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

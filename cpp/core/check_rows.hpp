@@ -1,0 +1,12 @@
+// Classes and weights of rows that come from outside.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tb {
+
+// Throw std::invalid_argument: a class code that is too large, a weight that is negative or not finite. w may be null.
+void check_rows(const std::int32_t* y, const double* w, std::size_t n, std::size_t classes);
+void check_weights(const double* w, std::size_t n);
+
+}  // namespace tb

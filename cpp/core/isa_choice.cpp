@@ -1,0 +1,88 @@
+#include "core/isa_choice.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include "core/self_check.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::array kNames{"base", "avx2", "avx512"};
+
+Isa best() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (v4) return Isa::avx512;
+  if (v3) return Isa::avx2;
+#endif
+  return Isa::base;
+}
+
+}  // namespace
+
+const char* name_of(Isa isa) { return kNames[static_cast<std::size_t>(isa)]; }
+
+std::optional<Isa> isa_named(const std::string& name) {
+  for (std::size_t k = 0; k < kNames.size(); ++k) {
+    if (name == kNames[k]) return static_cast<Isa>(k);
+  }
+  return std::nullopt;
+}
+
+const std::vector<Isa>& compiled_isas() {
+#if defined(__x86_64__)
+  static const std::vector<Isa> all{Isa::base, Isa::avx2, Isa::avx512};
+#else
+  static const std::vector<Isa> all{Isa::base};
+#endif
+  return all;
+}
+
+Isa supported_isa() {
+  static const Isa found = best();
+  return found;
+}
+
+const char* wanted_isa() {
+  const char* wanted = std::getenv("TALLYBAYES_ISA");
+  return wanted && *wanted ? wanted : nullptr;
+}
+
+std::string complaint_about(const char* wanted, Isa most) {
+  if (!wanted) return "";
+  const std::string said = std::string("TALLYBAYES_ISA is '") + wanted + "', ";
+  const std::optional<Isa> named = isa_named(wanted);
+  if (!named) return said + "which is none of base, avx2 and avx512: it is ignored";
+  if (*named > most) return said + "which this processor does not have: it is ignored";
+  return "";
+}
+
+IsaChoice choose_isa(Isa most, const char* wanted, const std::function<std::string(Isa)>& fault) {
+  std::string why = complaint_about(wanted, most);
+  const bool heard = wanted && why.empty();
+  if (heard) why = std::string("TALLYBAYES_ISA is '") + wanted + "'";
+  const auto also = [&](const std::string& more) { why += (why.empty() ? "" : "; ") + more; };
+  for (int k = static_cast<int>(heard ? *isa_named(wanted) : most); k > 0; --k) {
+    const Isa isa = static_cast<Isa>(k);
+    const std::string found = fault(isa);
+    if (found.empty()) {
+      also("its self-check found it equal to base");
+      return {isa, why};
+    }
+    also(std::string(name_of(isa)) + " failed its self-check: " + found);
+  }
+  if (why.empty()) why = "this processor has no other that was compiled";
+  return {Isa::base, why};
+}
+
+const IsaChoice& isa_choice() {
+  static const IsaChoice choice = choose_isa(supported_isa(), wanted_isa(), [](Isa isa) { return fault_of(isa); });
+  return choice;
+}
+
+}  // namespace tb

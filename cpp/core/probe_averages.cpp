@@ -1,0 +1,93 @@
+// The self-check of the kernels of averaged dependence estimators.
+#include <array>
+#include <cmath>
+
+#include "core/probe.hpp"
+#include "kernels/averaged.hpp"
+#include "kernels/contexts.hpp"
+
+namespace tb {
+namespace {
+
+// A parent of two levels, and two children beside it, of three and four.
+template <class Count>
+void cells(Probe& p, Numbers& some, std::size_t classes, std::size_t lanes) {
+  constexpr std::size_t counts = 14;
+  const auto joint = some.below<Count>(20, classes * counts);
+  const std::array family{Family{0, 0, {}, false}, Family{0, 2, {1, 0, 0}, true}, Family{6, 2, {1, 0, 0}, true}};
+  const std::array<std::size_t, 4> first{0, 2, 5, 9};
+  const std::array<std::size_t, 1> value{1};
+  const std::array levels{2.0, 3.0, 4.0}, strength{1.0, 2.0, 0.5};
+  auto out = some.between(0.0, 1.0, first.back() * lanes);
+  for (const double* backed_off : {static_cast<const double*>(nullptr), strength.data()}) {
+    for (const double removed : {0.0, 1.0}) {
+      TB_CALL_AT(
+          p.isa, fill_cell,
+          (CellFill{joint.data(), std::is_integral_v<Count>, counts, classes, lanes, family.size(), family.data(),
+                    first.data(), value.data(), value.size(), levels.data(), 0.5, backed_off, removed, out.data()}));
+      p.got("fill_cell", out, kSums);
+    }
+  }
+}
+
+// Products go far below the range of doubles: what is noted is their logarithm.
+template <class Code>
+void products(Probe& p, Numbers& some, std::size_t lanes, double least) {
+  constexpr std::size_t rows = 23, d = 40, levels = 16;
+  auto table = some.between(0.0, 1.0, levels * lanes);
+  for (double& x : table) x = least + x * x * (1.0 - least);
+  table[3] = 0.0;
+  auto code = some.below<Code>(levels, rows * d);
+  for (Code& at : code) at = static_cast<Code>(at * lanes);
+  List<double> start(2 * lanes), sum(rows * 2 * lanes);
+  for (std::size_t c = 0; c < lanes; ++c) start[c] = 0.25;
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < lanes; ++c) sum[(2 * r + 1) * lanes + c] = kNothing;
+  }
+  const std::size_t run = TB_CALL_AT(p.isa, safe_run, table.data(), table.size());
+  p.got("safe_run", run);
+  const auto row = first_rows(rows);
+  const Products task{code.data(), sizeof(Code) == 4, d, lanes, table.data(), start.data(), run};
+  for (int times = 0; times < 2; ++times) TB_CALL_AT(p.isa, add_products, task, row.data(), rows, sum.data());
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < lanes; ++c) {
+      double &x = sum[2 * r * lanes + c], &e = sum[(2 * r + 1) * lanes + c];
+      e = x > 0.0 ? e : 1.0;  // of nothing: kNothing would be the largest number of all
+      x = x > 0.0 ? std::log(x) : 1.0;
+    }
+  }
+  p.got("add_products", sum, kSums);
+}
+
+void likelihoods(Probe& p) {
+  constexpr std::size_t count = 2 * kContextLanes;
+  Numbers some(81);
+  const List<double> grid{1e-6, 0.1, 1.0, 30.0};
+  auto above = some.below<double>(9, count), below = above;
+  for (std::size_t i = 0; i < count; ++i) below[i] += static_cast<double>(i % 7);
+  const auto weight = some.between(0.5, 2.0, count), prior = some.between(0.01, 1.0, count);
+  List<double> sum(grid.size()), shares(grid.size());
+  TB_CALL_AT(p.isa, add_log_likelihoods, weight.data(), above.data(), below.data(), prior.data(), count, grid.data(),
+             grid.size(), sum.data());
+  p.got("add_log_likelihoods", sum, kSums);
+  TB_CALL_AT(p.isa, add_log_shares, above.data(), below.data(), prior.data(), count, grid.data(), grid.size(),
+             shares.data());
+  p.got("add_log_shares", shares, kSums);
+}
+
+}  // namespace
+
+void probe_averages(Probe& p) {
+  Numbers some(80);
+  for (const std::size_t lanes : {2, 4, 8}) {
+    cells<std::uint32_t>(p, some, lanes - 1, lanes);
+    cells<double>(p, some, lanes - 1, lanes);
+    for (const double least : {1e-3, 1e-60, 1e-200}) {
+      products<std::uint16_t>(p, some, lanes, least);
+      products<std::uint32_t>(p, some, lanes, least);
+    }
+  }
+  likelihoods(p);
+}
+
+}  // namespace tb

@@ -1,0 +1,61 @@
+// The self-check of the kernels of chains of estimates.
+#include "core/probe.hpp"
+#include "kernels/chains.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t rows = 37, contexts = 6, bins = 4;
+
+void leave_out(Probe& p, Numbers& some, std::size_t classes, bool of_child) {
+  const std::size_t wide = of_child ? bins : 1, shares = of_child ? contexts * classes : contexts;
+  auto context = some.below<std::uint32_t>(contexts, rows), child = some.below<std::uint32_t>(bins, rows);
+  context[3] = child[8] = kNoCell;
+  const auto y = some.below<std::int32_t>(classes, rows);
+  const auto unit = some.between<float>(0.5, 1.0, rows), n = some.between<float>(0.0, 5.0, contexts * wide * classes),
+             total = some.between<float>(5.0, 20.0, shares), share = some.between<float>(0.05, 0.2, shares);
+  auto out = some.between<float>(0.01, 1.0, rows * classes);
+  const LeaveOut task{rows,        classes,  wide,         context.data(), child.data(), y.data(),
+                      unit.data(), n.data(), total.data(), share.data(),   2.0f,         out.data()};
+  if (of_child)
+    TB_CALL_AT(p.isa, leave_out_child, task);
+  else
+    TB_CALL_AT(p.isa, leave_out_class, task);
+  p.got(of_child ? "leave_out_child" : "leave_out_class", out, kSingle);
+}
+
+void rungs(Probe& p, Numbers& some, std::size_t classes) {
+  constexpr std::size_t inner = 3;
+  const auto n = some.between<float>(0.0, 5.0, contexts * bins * classes),
+             above = some.between<float>(0.0, 1.0, contexts / inner * bins * classes),
+             share = some.between<float>(0.05, 0.2, contexts * classes);
+  List<float> out(n.size()), logs(n.size());
+  for (const bool alone : {false, true}) {
+    TB_CALL_AT(p.isa, fold_rung, n.data(), above.data(), share.data(), 2.0f, contexts, inner, bins, classes, alone,
+               out.data());
+    p.got("fold_rung", out, kSingle);
+  }
+  out[1] = 0.0f;
+  TB_CALL_AT(p.isa, logs_of, out.data(), logs.data(), out.size());
+  p.got("logs_of", logs, kSingle);
+  TB_CALL_AT(p.isa, add_logs, out.data(), 0.5f, logs.data(), out.size());
+  p.got("add_logs", logs, kSingle);
+  auto cell = some.below<std::uint32_t>(contexts * bins, rows);
+  cell[5] = kNoCell;
+  auto sum = some.between(-1.0, 1.0, rows * classes);
+  TB_CALL_AT(p.isa, add_cells, logs.data(), cell.data(), rows, classes, 0.5, sum.data());
+  p.got("add_cells", sum, kSingle);
+}
+
+}  // namespace
+
+void probe_chains(Probe& p) {
+  Numbers some(90);
+  for (const std::size_t classes : {2, 3, 9}) {
+    leave_out(p, some, classes, true);
+    leave_out(p, some, classes, false);
+    rungs(p, some, classes);
+  }
+}
+
+}  // namespace tb

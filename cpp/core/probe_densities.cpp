@@ -1,0 +1,54 @@
+// The self-check of the kernels of kernel densities.
+#include <algorithm>
+
+#include "core/probe.hpp"
+#include "kernels/kernel_sums.hpp"
+
+namespace tb {
+namespace {
+
+void bumps(Probe& p) {
+  constexpr std::size_t m = 21;
+  constexpr double two_over_h = 2.0 / 0.3;
+  Numbers some(50);
+  auto value = some.between(-1.0, 1.0, m);
+  std::sort(value.begin(), value.end());
+  const auto weight = some.between(0.5, 2.0, m);
+  for (const std::size_t near : {0, 10}) {
+    const double half = 0.5 * value[near], x = half + 0.001;
+    p.got("gauss_sum", TB_CALL_AT(p.isa, gauss_sum, value.data(), weight.data(), m, x, half, two_over_h), kSums);
+    List<double> share(m + 8);
+    Moments out{};
+    TB_CALL_AT(p.isa, gauss_moments, value.data(), weight.data(), m, x, half, two_over_h, 0.5, share.data(), &out);
+    for (const double got : {out.sum, out.mean, out.error}) p.got("gauss_moments", got, kSums);
+    p.got("gauss_moments", out.q + 2, kDegree - 1, kSums);
+  }
+}
+
+void cells(Probe& p) {
+  constexpr std::size_t count = 5, rows = 61;
+  Numbers some(51);
+  auto x = some.between(0.0, static_cast<double>(count), rows);
+  x[3] = kNan;
+  List<double> edge(count), cell(count * kCell), acc(rows);
+  for (std::size_t k = 0; k < count; ++k) {
+    edge[k] = k == 0 ? -kInfinity : static_cast<double>(k);
+    const auto q = some.between(0.0, 0.3, kCell);
+    std::copy(q.begin(), q.end(), &cell[k * kCell]);
+    cell[k * kCell] = k == 3 ? kNan : static_cast<double>(k) + 0.5;
+  }
+  List<unsigned> left(rows);
+  p.got("gauss_cells",
+        TB_CALL_AT(p.isa, gauss_cells, x.data(), rows, edge.data(), cell.data(), count, 2.0, acc.data(), left.data()));
+  p.got("gauss_cells", acc, kSums);
+  p.got("gauss_cells", left);
+}
+
+}  // namespace
+
+void probe_densities(Probe& p) {
+  bumps(p);
+  cells(p);
+}
+
+}  // namespace tb

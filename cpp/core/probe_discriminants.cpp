@@ -1,0 +1,60 @@
+// The self-check of the kernels of Gaussian discriminants. How rows lie in lanes depends on the instruction set: a
+// block is noted by its columns, which add_affine takes out of it.
+#include "core/probe.hpp"
+#include "core/probe_lanes.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t d = 11, n = 70;
+
+template <class T>
+void blocks(Probe& p, Numbers& some) {
+  auto values = some.between<T>(-2.0, 2.0, n * d);
+  if (std::is_floating_point_v<T>) values[20 * d + 4] = static_cast<T>(kNan);
+  const auto centre = some.between(-1.0, 1.0, d);
+  for (const bool by_rows : {true, false}) {
+    const Table<T> table(values, n, d, by_rows);
+    for (const std::size_t rows : {kRows, std::size_t{37}}) {
+      List<double> lanes(kRows * d);
+      const std::uint64_t odd = TB_CALL_AT(p.isa, load_lanes, table.view, 3, rows, centre.data(), lanes.data());
+      p.got("load_lanes", odd);
+      p.got("load_lanes", columns_of(p.isa, lanes, d, rows, odd), kSums);
+    }
+  }
+}
+
+void forms(Probe& p, std::size_t classes) {
+  constexpr std::size_t rows = 37;
+  constexpr std::uint64_t leave = 0x1000010;
+  Numbers some(61);
+  const auto lanes = lanes_of(p.isa, some, d);
+  const auto factor = some.between(-1.0, 1.0, d * d), mean = some.between(-1.0, 1.0, classes * d),
+             low = some.between(-1e-17, 1e-17, d), constant = some.between(-1.0, 1.0, classes);
+  const auto start = some.between(-1.0, 1.0, classes * kRows);
+  List<double> work(kRows * d), z(kRows * d);
+  for (const std::uint64_t some_left : {std::uint64_t{0}, leave}) {
+    auto acc = start;
+    TB_CALL_AT(p.isa, add_quadratic, lanes.data(), rows, some_left, d, mean.data(), low.data(), factor.data(), 0.5,
+               work.data(), acc.data());
+    p.got("add_quadratic", acc, kSums);
+    TB_CALL_AT(p.isa, whiten, lanes.data(), rows, d, factor.data(), z.data());
+    p.got("whiten", columns_of(p.isa, z, d, rows, 0), kSums);
+    acc = start;
+    TB_CALL_AT(p.isa, add_distances, z.data(), rows, some_left, d, mean.data(), constant.data(), classes, acc.data());
+    p.got("add_distances", acc, kSums);
+    acc = start;
+    TB_CALL_AT(p.isa, add_affine, lanes.data(), rows, some_left, d, mean.data(), constant.data(), classes, acc.data());
+    p.got("add_affine", acc, kSums);
+  }
+}
+
+}  // namespace
+
+void probe_discriminants(Probe& p) {
+  Numbers some(60);
+  for_types<double, float, std::int32_t>([&](auto type) { blocks<decltype(type)>(p, some); });
+  for (const std::size_t classes : {3, 7}) forms(p, classes);
+}
+
+}  // namespace tb

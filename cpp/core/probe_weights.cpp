@@ -1,0 +1,50 @@
+// The self-check of the kernels that weigh the parts of an ensemble.
+#include "core/probe.hpp"
+#include "kernels/weights.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t terms = 7, classes = 3, rows = 2 * kWeightLanes, count = rows - 3, all = classes * rows;
+constexpr std::size_t padded = (terms + kWeightTile - 1) / kWeightTile * kWeightTile;
+
+void sums(Probe& p, const WeightBlock& block) {
+  List<double> gradient(terms + classes), between(padded * padded), across(terms * classes), by(classes * classes),
+      share(all), surplus(all);
+  List<float> share32(all), root(all), mean(rows), x(padded * all);
+  const WeightSums out{gradient.data(), between.data(), across.data(), by.data(),   share.data(),
+                       surplus.data(),  share32.data(), root.data(),   mean.data(), x.data()};
+  TB_CALL_AT(p.isa, weight_sums, block, out);
+  for (const List<double>* got : {&gradient, &between, &across}) p.got("weight_sums", *got, kSingle);
+  for (const List<double>* got : {&by, &share, &surplus}) p.got("weight_sums", *got, kSums);
+}
+
+}  // namespace
+
+void probe_weights(Probe& p) {
+  Numbers some(100);
+  const auto from = some.between<float>(-3.0, 0.0, terms * rows * classes);
+  auto open = some.below<std::uint8_t>(2, count * classes);
+  for (std::size_t k = 0; k < count; ++k) open[k * classes] = 1;
+  const auto row = some.below<std::uint32_t>(rows, count);
+  List<float> term(terms * all);
+  for (const std::uint8_t* may :
+       {static_cast<const std::uint8_t*>(open.data()), static_cast<const std::uint8_t*>(nullptr)}) {
+    p.got("weight_pack", TB_CALL_AT(p.isa, weight_pack, from.data(), rows * classes, row.data(), count, may, terms,
+                                    classes, rows, term.data()));
+    p.got("weight_pack", term);
+  }
+  const auto joint = some.between(-3.0, 0.0, all), v = some.between(-1.0, 1.0, terms),
+             b = some.between(-1.0, 1.0, classes);
+  const auto y = some.below<std::int32_t>(classes, rows);
+  auto w = some.between(0.1, 1.0, rows);
+  for (std::size_t r = count; r < rows; ++r) w[r] = 0.0;
+  const WeightBlock block{terms, classes, rows, term.data(), joint.data(), y.data(), w.data()};
+  List<double> move(all);
+  TB_CALL_AT(p.isa, weight_move, block, v.data(), b.data(), move.data());
+  p.got("weight_move", move, kSums);
+  p.got("weight_loss", TB_CALL_AT(p.isa, weight_loss, block, move.data(), 0.3), kSums);
+  sums(p, block);
+}
+
+}  // namespace tb
