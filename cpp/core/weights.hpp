@@ -15,9 +15,9 @@ struct WeightProblem {
   const std::int32_t* y;  // rows; below 0: the row takes no part
   const double* w;        // rows, or null
   const double* start;    // (rows, classes), finite or -inf: a class that the row cannot have. Rows whose y is such a
-                        // class take no part.
-  const double* centre;  // terms: where v begins, too
-  const double* ridge;   // terms
+                          // class take no part.
+  const double* centre;   // terms: where v begins, too
+  const double* ridge;    // terms
   double bias_ridge;
 };
 
