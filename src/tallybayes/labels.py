@@ -57,7 +57,7 @@ def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
     if kind == "f":
         without = np.isnan(values)
     elif kind == "O":
-        without = np.asarray(_core.object_codes(values, {}, True)) < 0
+        without = np.asarray(_core.object_codes(values, _core.LevelList(), True)[0]) < 0
     if marker is not None:
         if kind in "US" and not isinstance(marker, str) and (values == str(marker)).any():
             raise LabelError(
@@ -89,10 +89,10 @@ def _texts(y: Any) -> tuple[Codes, list[Any]] | None:
         row = int(np.argmax(series.is_null().to_numpy()))
         raise LabelError(_missing(row))
     try:
-        codes, labels, _ = _core.arrow_codes(native, [], True)
+        codes, levels, _ = _core.arrow_codes(native, _core.LevelList(), True)
     except _core.BadRow as e:
         raise LabelError(_not_text(e)) from None
-    return np.asarray(codes, dtype=np.int32), list(labels)
+    return np.asarray(codes, dtype=np.int32), list(levels.labels())
 
 
 def _not_text(refused: Exception) -> str:
@@ -145,19 +145,19 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
         )
     if kind in "US":
         try:
-            codes, labels = _core.fixed_codes(values, [], True)
+            codes, levels = _core.fixed_codes(values, _core.LevelList(), True)
         except _core.BadRow as e:
             raise LabelError(_not_text(e)) from None
-        return _sorted(np.asarray(codes, dtype=np.int32), labels, values.dtype)
-    index: dict[Any, int] = {}
-    codes = np.asarray(_core.object_codes(values.astype(object), index, True), dtype=np.int32)
+        return _sorted(np.asarray(codes, dtype=np.int32), list(levels.labels()), values.dtype)
+    codes, levels = _core.object_codes(values.astype(object), _core.LevelList(), True)
+    codes, labels = np.asarray(codes, dtype=np.int32), list(levels.labels())
     if len(codes) and codes.min() < 0:
         row = int(np.argmin(codes))
         raise LabelError(_missing(row))
-    numeric = [v for v in index if isinstance(v, float) and not isinstance(v, bool)]
+    numeric = [v for v in labels if isinstance(v, float) and not isinstance(v, bool)]
     if any(not float(v).is_integer() for v in numeric):
         raise LabelError(_continuous(numeric[0]))
-    return _sorted(codes, list(index), values.dtype)
+    return _sorted(codes, labels, values.dtype)
 
 
 def _sorted(codes: Codes, labels: list[Any], dtype: Any) -> tuple[Codes, Array]:
