@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NestedValueError, TableError
+from tallybayes.sparse import is_sparse, read_sparse
 
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 Storage = Literal["numbers", "objects", "arrow", "coded"]
@@ -77,7 +77,9 @@ def read_table(X: Any) -> Table:
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8):
         return _from_matrix(X)
     if is_sparse(X):
-        return _from_sparse(X)
+        csr = read_sparse(X)
+        n, d = csr.shape
+        return Table(n, d, "sparse", csr=csr)
     if isinstance(X, Mapping):
         raise TableError(
             "Got one dict. For one row as a dict use predict_proba_one or learn_one; for many rows give a list of "
@@ -100,12 +102,6 @@ def read_table(X: Any) -> Table:
     return _from_array(X)
 
 
-def is_sparse(X: Any) -> bool:
-    """A matrix of scipy.sparse: which must have been imported to make one, so this need not import it."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(X))
-
-
 def _from_matrix(X: Array) -> Table:
     n, d = X.shape
     if n == 0:
@@ -117,21 +113,6 @@ def _from_matrix(X: Array) -> Table:
     if not X.dtype.isnative:
         X = X.astype(X.dtype.newbyteorder("="))
     return Table(n, d, "numpy", matrix=X)
-
-
-def _from_sparse(X: Any) -> Table:
-    if X.ndim != 2:
-        raise TableError(f"Expected 2D array, got a sparse array with {X.ndim} dimension(s) instead.")
-    if X.dtype.kind == "c":
-        raise TableError("Complex data not supported: got a sparse matrix of complex numbers.")
-    csr = X if X.format == "csr" else X.tocsr()
-    if csr.dtype not in (np.float64, np.float32, np.int64, np.int32):
-        csr = csr.astype(np.float64)
-    n, d = csr.shape
-    if n == 0 or d == 0:
-        what = "sample" if n == 0 else "feature"
-        raise TableError(f"Found array with 0 {what}(s) (shape={csr.shape}) while a minimum of 1 is required.")
-    return Table(n, d, "sparse", csr=csr)
 
 
 def _from_array(X: Any) -> Table:

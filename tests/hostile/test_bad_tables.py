@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import tallybayes as tb
 from tallybayes.errors import TableError, TallybayesError
@@ -64,6 +65,78 @@ def test_tables_that_cannot_be_read(X: Any, why: str) -> None:
 def test_labels_that_cannot_be_read(y: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         tb.NaiveBayes().fit([[1.0], [2.0], [3.0]], y)
+
+
+def _broken(form: str, part: str, value: Any) -> Any:
+    """A sparse matrix of that format with something in its arrays that does not belong there."""
+    X = sparse.csr_matrix(np.arange(1.0, 16.0).reshape(3, 5)).asformat(form)
+    if part == "lists":
+        X.rows[1][0] = value
+    elif part == "keys":
+        X._dict[1, value] = 1.0
+    elif part in ("indices", "indptr", "row", "col"):
+        getattr(X, part)[1] = value
+    else:
+        setattr(X, part.removeprefix("new "), value)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("form", "part", "value", "why"),
+    [
+        ("csr", "indices", 10**8, "row 0 has a value in column 100000000 of 5"),
+        ("csr", "indices", 99, "row 0 has a value in column 99 of 5"),
+        ("csr", "indices", 5, "column 5 of 5"),
+        ("csr", "indices", -1, "column -1 of 5"),
+        ("csr", "indptr", 9, ""),
+        ("csr", "indptr", 10**8, "indptr falls"),
+        ("csr", "indptr", -5, "indptr falls"),
+        ("csr", "new indptr", np.array([0, 5, 10, 20]), "does not lead from 0 to its 15"),
+        ("csr", "new indptr", np.array([0, 5, 15]), "in 3 steps"),
+        ("csr", "new indptr", np.array([1, 5, 10, 15]), "from 0"),
+        ("csr", "new indptr", np.array([0.0, 5.0, 10.0, 15.0]), "arrays of integers"),
+        ("csr", "new indices", np.arange(15).reshape(3, 5) % 5, "flat arrays"),
+        ("csr", "new indices", np.arange(15.0) % 5, "arrays of integers"),
+        ("csr", "new data", np.ones(3), "its 3 stored values"),
+        ("csc", "indices", 10**8, "column 0 has a value in row 100000000 of 3"),
+        ("csc", "indptr", 10**8, "indptr falls"),
+        ("bsr", "indices", 10**8, "of 5"),
+        ("coo", "row", 10**8, "is in row 100000000 of 3"),
+        ("coo", "col", -3, "is in column -3 of 5"),
+        ("coo", "new data", np.ones(2), "2 stored values"),
+        ("lil", "lists", 10**8, "row 1 has a value in column 100000000"),
+        ("dok", "keys", 10**8, "not sound"),
+    ],
+)
+@pytest.mark.parametrize("array", [False, True])
+def test_sparse_matrices_that_point_outside(form: str, part: str, value: Any, why: str, array: bool) -> None:
+    good = np.arange(1.0, 16.0).reshape(3, 5)
+    X = _broken(form, part, value)
+    if array and part != "keys":
+        wrapped = getattr(sparse, f"{form}_array")(good)
+        for name in ("data", "indices", "indptr", "coords", "rows"):
+            if hasattr(X, name):
+                setattr(wrapped, name, getattr(X, name))
+        X = wrapped
+    if part == "indptr" and value == 9:  # rows of other lengths: odd, but a matrix
+        assert tb.GaussianNB().fit(X, Y).predict_proba(X).shape == (3, 2)
+        return
+    for make in (tb.GaussianNB, tb.MultinomialNB, tb.NaiveBayes, tb.BayesClassifier):
+        with pytest.raises(TableError, match=why):
+            make().fit(X, Y)
+    model = tb.GaussianNB().fit(good, Y)
+    for ask in (model.predict, model.explain, model.score_samples):
+        with pytest.raises(TableError, match=why):
+            ask(X)
+
+
+def test_sparse_matrices_of_no_numbers() -> None:
+    with pytest.raises(TableError, match="Complex"):
+        tb.GaussianNB().fit(sparse.csr_matrix([[1j]]), ["a"])
+    X = sparse.csr_matrix([[1.0]])
+    X.data = np.array(["a"], dtype=object)
+    with pytest.raises(TableError, match="type object"):
+        tb.GaussianNB().fit(X, ["a"])
 
 
 def test_columns_at_predict() -> None:
