@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.errors import TableError, TallybayesError
+from tallybayes.errors import LabelError, TableError, TallybayesError
 
 Y = ["a", "b", "a"]
 
@@ -60,11 +60,23 @@ def test_tables_that_cannot_be_read(X: Any, why: str) -> None:
         ([1, "a", 2], "mixes int and str"),
         ([[1, 2]] * 3, "1d array"),
         ([1j, 2j, 3j], "Complex"),
+        ([{"a": 1}, {"a": 2}, {"a": 1}], "row 0 holds a dict"),
+        ([[1], [2, 3], [4]], "one for each row"),
+        ([1, [2, 3], 4], "row 1 holds a list"),
+        (np.array([{1}, "a", "b"], dtype=object), "row 0 holds a set"),
+        (["a", "\ud800", "b"], "label of row 1 cannot be read"),
+        (np.array(["a", "b", "x\udfff"], dtype=object), "label of row 2 cannot be read"),
     ],
 )
 def test_labels_that_cannot_be_read(y: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(LabelError, match=why):
         tb.NaiveBayes().fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.parametrize("y", [[{"a": 1}, None, None], [[1], [2, 3], None], [None, 0, "\ud800"]])
+def test_some_labels_that_cannot_be_read(y: Any) -> None:
+    with pytest.raises(LabelError):
+        tb.SemiSupervised(tb.NaiveBayes()).fit([[1.0], [2.0], [3.0]], y)
 
 
 def _broken(form: str, part: str, value: Any) -> Any:
