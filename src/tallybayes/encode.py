@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.errors import TableError
+from tallybayes.raw import RawColumn, as_floats
 from tallybayes.schema import Cuts, Levels, Schema
-from tallybayes.source import RawColumn, Table
+from tallybayes.source import Table
 
 Array = NDArray[Any]
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
@@ -138,27 +139,34 @@ def rows_of(data: Data, span: slice) -> Data:
     return Numbers(data.matrix[span], data.which)
 
 
-def numbers(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:
-    """The given columns as numbers."""
+def numbers(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
+    """The given columns as numbers. learning: what they are could still be said otherwise."""
     if table.matrix is not None:
         return Numbers(table.matrix, None if len(which) == table.d else tuple(which))
     assert table.columns is not None
-    return Numbers(None, None, tuple(_as_number(table.columns[j], schema.name(j)) for j in which))
+    return Numbers(None, None, tuple(_as_number(table.columns[j], schema.name(j), learning) for j in which))
 
 
-def _as_number(column: RawColumn, name: str) -> Array:
+def _as_number(column: RawColumn, name: str, learning: bool) -> Array:
     if column.storage == "numbers":
         return np.asarray(column.values)
     if column.kind == "binary":
         return _truth(column)
-    values = list(column.declared) if column.declared is not None else _list(column.values)
-    bad = [(row, v) for row, v in enumerate(values) if isinstance(v, str | bytes)]
-    if not bad and all(v is None or v != v for v in values):  # nothing but missing values
-        return np.full(len(column.values), np.nan)
-    row, value = bad[0] if bad else (0, values[0])
+    values = column.plain()
+    bad = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
+    if not bad:  # categories that are numbers, or nothing but missing values
+        return as_floats(values, name)
+    row, value = bad[0], values[bad[0]]
+    advice = (
+        f"Declare it categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
+        if learning
+        else "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
+    )
     raise TableError(
-        f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). Declare it "
-        f"categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
+        f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). {advice}",
+        column=name,
+        row=row,
+        value=value,
     )
 
 
@@ -167,16 +175,6 @@ def _truth(column: RawColumn) -> Array:
     if column.storage == "coded":
         return np.where(column.values < 0, np.nan, column.values)
     return np.array([np.nan if not isinstance(v, bool | np.bool_) else float(v) for v in column.values])
-
-
-def _list(values: Any) -> list[Any]:
-    return list(
-        values.to_list()
-        if hasattr(values, "to_list")
-        else values.to_pylist()
-        if hasattr(values, "to_pylist")
-        else values
-    )
 
 
 def levels(
@@ -234,7 +232,9 @@ def _arrow_codes(
     except _core.BadRow as e:
         why, row, col = e.args
         raise TableError(
-            f"Column {names[col]!r} cannot be read: {why} (row {row}). Correct it, or mark it missing."
+            f"Column {names[col]!r} cannot be read: {why} (row {row}). Correct it, or mark it missing.",
+            column=names[col],
+            row=row,
         ) from None
     return [
         (np.asarray(codes), own.grown(longer, declared.tolist()))
@@ -315,7 +315,7 @@ def coded(
         len(schema.cuts[j].points) + 1 if j in schema.cuts else len(schema.levels.get(j, ())) or sizes.get(j, 0)
         for j in which
     ]
-    stay = _dense(table, schema, real) if reals else None
+    stay = _dense(table, schema, real, learning=grow) if reals else None
     labels = tuple(None if j in schema.cuts else schema.levels.get(j) for j in which)
     return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n, stay, labels), schema
 
@@ -331,7 +331,7 @@ def learn_cuts(
     K: int,
 ) -> Schema:
     """The schema with cuts for the given columns, chosen once, from the first rows that are learned."""
-    data = _dense(table, schema, which)
+    data = _dense(table, schema, which, learning=True)
     if method == "mdl":
         sizes, points = _core.cuts_mdl(data.columns, y, w, K)
     elif method == "width":
@@ -348,7 +348,7 @@ def learn_cuts(
     return replace(schema, cuts=cuts)
 
 
-def _dense(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:
+def _dense(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
     if table.csr is None:
-        return numbers(table, schema, which)
+        return numbers(table, schema, which, learning)
     return Numbers(None, None, tuple(np.asarray(c.values, dtype=np.float64) for c in _raw_columns(table, which)))

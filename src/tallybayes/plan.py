@@ -136,7 +136,7 @@ def encode_batch(
                 csr = table.csr if len(which) == table.d else table.csr[:, list(which)]
                 data.append(encode.Sparse(csr))
             else:
-                data.append(encode.numbers(table, schema, which))
+                data.append(encode.numbers(table, schema, which, grow))
     return Batch(table.n, tuple(data)), schema
 
 
@@ -168,7 +168,7 @@ def named(schema: Schema, which: Sequence[int]) -> Iterator[None]:
     except _core.BadValue as e:
         kind, row, col, value = e.args
         name = schema.name(which[col])
-        raise TableError(_refusal(kind, name, row, value)) from None
+        raise TableError(_refusal(kind, name, row, value), column=name, row=row, value=value) from None
 
 
 def _refusal(kind: str, name: str, row: int, value: float) -> str:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.errors import OptionError, TableError, listing
-from tallybayes.source import Container, RawColumn, Table
+from tallybayes.raw import RawColumn
+from tallybayes.source import Container, Table
 
 Kind = Literal["real", "categorical", "binary", "count"]
 KINDS: tuple[str, ...] = get_args(Kind)

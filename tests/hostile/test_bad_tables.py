@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import decimal
+import pickle
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from scipy import sparse
 
 import tallybayes as tb
 from tallybayes.errors import LabelError, TableError, TallybayesError
+from tallybayes.source import read_table
 
 Y = ["a", "b", "a"]
 
@@ -77,6 +80,104 @@ def test_labels_that_cannot_be_read(y: Any, why: str) -> None:
 def test_some_labels_that_cannot_be_read(y: Any) -> None:
     with pytest.raises(LabelError):
         tb.SemiSupervised(tb.NaiveBayes()).fit([[1.0], [2.0], [3.0]], y)
+
+
+GAPS = {
+    "words": pd.Series(["a", pd.NA, "b", "a"], dtype=object),
+    "words and NaT": pd.Series(["a", pd.NaT, "b", "a"], dtype=object),
+    "numbers": pd.Series([1.5, pd.NA, 2.5, 3.5], dtype=object),
+    "integers": pd.Series([1, pd.NA, 2, 3], dtype=object),
+    "booleans": pd.Series([True, pd.NA, False, True], dtype=object),
+    "decimals": pd.Series([decimal.Decimal(1), decimal.Decimal("sNaN"), decimal.Decimal("2.5"), 3], dtype=object),
+    "NumPy's numbers": pd.Series([np.float32(1.5), np.float64("nan"), np.int8(2), 3], dtype=object),
+    "NumPy's words": pd.Series([np.str_("a"), np.datetime64("NaT"), np.str_("b"), "a"], dtype=object),
+    "bytes": pd.Series([b"a", pd.NA, b"b", b"a"], dtype=object),
+    "boolean": pd.Series([True, None, False, True], dtype="boolean"),
+    "string": pd.Series(["a", None, "b", "a"], dtype="string"),
+    "string[python]": pd.Series(["a", None, "b", "a"], dtype="string[python]"),
+    "Int64": pd.Series([1, None, 2, 3], dtype="Int64"),
+    "Float32": pd.Series([1.5, None, 2.5, 3.5], dtype="Float32"),
+    "sparse": pd.Series(pd.arrays.SparseArray([1.5, np.nan, 2.5, 3.5])),
+    "sparse words": pd.Series(pd.arrays.SparseArray(np.array(["a", None, "b", "a"], dtype=object))),
+    "category": pd.Series(["a", None, "b", "a"], dtype="category"),
+}
+
+
+@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("make", [tb.NaiveBayes, tb.BayesClassifier, tb.AODE], ids=lambda make: make.__name__)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_missing_is_missing_for_every_question(gap: str, make: Any) -> None:
+    """As if the value were None in a list of dicts, whatever stands for it."""
+    y = ["a", "b", "a", "b"]
+    X = pd.DataFrame({"v": GAPS[gap], "w": [1.0, 2.0, 0.5, 4.0]})
+    plain = [{"v": None if i == 1 else v, "w": w} for i, (v, w) in enumerate(zip(GAPS[gap], X["w"], strict=True))]
+    model, twin = make().fit(X, y), make().fit(plain, y)
+    assert model.schema_.kinds == twin.schema_.kinds
+    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(plain))
+    np.testing.assert_allclose(model.explain(X).values, twin.explain(plain).values)
+    np.testing.assert_allclose(model.novelty(X).p_value(X), twin.novelty(plain).p_value(plain))
+    assert "?" in model.explain(X).frame("dict")["value"].tolist()
+    assert read_table(X).values(0)[1] is None
+    model.partial_fit(X, y).forget(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(plain))
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        (pd.Series(pd.cut([1.0, 2.0, 3.0], 2)), "category of Interval"),
+        (pd.Series(pd.interval_range(0, 3)), "interval"),
+        (pd.Series(pd.period_range("2020", periods=3)), "period"),
+        (pd.Series([object(), "a", "b"], dtype=object), "of type object"),
+        (pd.Series([1j, 2.0, 3], dtype=object), "Complex"),
+        (pd.Series([np.datetime64("2020-01-01"), None, "a"], dtype=object), "datetime64"),
+        (pd.Series([{1}, "a", "b"], dtype=object), "nested"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_named(column: Any, why: str) -> None:
+    with pytest.raises(TableError, match=why) as caught:
+        tb.NaiveBayes().fit(pd.DataFrame({"good": [1.0, 2.0, 3.0], "odd": column}), Y)
+    assert caught.value.column == "odd"
+
+
+def test_errors_say_where() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    for X, where in (
+        (frame.assign(a=[1.0, np.inf, 2.0]), ("a", 1, np.inf)),
+        (frame.assign(b=np.array([1, "x", 2], dtype=object)), ("b", 1, "x")),
+        (frame.assign(a=np.array([1, 2, 10**400], dtype=object)), ("a", 2, 10**400)),
+        ([{"a": 1}, {"a": [1, 2]}, {"a": 3}], ("a", 1, [1, 2])),
+    ):
+        with pytest.raises(TableError) as caught:
+            tb.NaiveBayes().fit(X, Y)
+        e = caught.value
+        assert (e.column, e.row, e.value) == where
+        again = pickle.loads(pickle.dumps(e))
+        assert (str(again), again.column, again.row, again.value) == (str(e), *where)
+    with pytest.raises(TableError) as caught:
+        tb.NaiveBayes().fit(5, Y)
+    assert (caught.value.column, caught.value.row, caught.value.value) == (None, None, None)
+
+
+def test_advice_suits_the_moment() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    words = frame.assign(a=pd.Categorical(["1", None, "z"], categories=["z", "1"]))
+    with pytest.raises(TableError, match="Declare it categorical"):
+        tb.NaiveBayes(schema={"a": "real"}).fit(words, Y)
+    model = tb.NaiveBayes().fit(frame, Y)
+    with pytest.raises(TableError, match="The model learned numbers there") as caught:
+        model.predict(words)
+    assert (caught.value.column, caught.value.row, caught.value.value) == ("a", 0, "1")
+    assert "Declare" not in str(caught.value)
+    binned = tb.NaiveBayes("mdl").fit(frame, Y)
+    with pytest.raises(TableError, match="The model learned numbers there"):
+        binned.predict_proba(words)
+
+
+def test_categories_that_are_numbers_are_numbers_where_numbers_are_wanted() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
+    model = tb.NaiveBayes().fit(frame, Y)
+    np.testing.assert_array_equal(model.predict_proba(frame.astype("category")), model.predict_proba(frame))
 
 
 def _broken(form: str, part: str, value: Any) -> Any:
