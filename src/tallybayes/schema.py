@@ -161,30 +161,38 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
         return replace(given, container=table.container)
     if table.d == 0:
         raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
-    ambiguous: list[int] = []
-    if table.matrix is not None:
-        kinds: list[Kind] = ["binary" if table.matrix.dtype == bool and default == "real" else default] * table.d
-        if table.matrix.dtype.kind in "iu" and default == "real" and not isinstance(given, str):
-            ambiguous = [j for j in range(table.d) if _few(table.matrix[:, j])]
-    elif table.columns is None:
-        kinds = [default] * table.d
-    else:
-        kinds = [default if c.kind == "real" else c.kind for c in table.columns]
-        ambiguous = [j for j, c in enumerate(table.columns) if c.integer and kinds[j] == "real" and _few(c.values)]
-    schema = Schema(tuple(kinds), table.names, table.container)
-    if given is None:
-        return replace(schema, ambiguous=tuple(ambiguous))
     if isinstance(given, str):
-        given = {schema.name(j): given for j in range(table.d)}
-    if not isinstance(given, Mapping):
+        given = dict.fromkeys(range(table.d), given)
+    if given is not None and not isinstance(given, Mapping):
         raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(given).__name__}.")
+    schema = Schema(_kinds(table, default), table.names, table.container)
+    said = _said(schema, given or {})
+    kinds = tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds))
+    ambiguous = tuple(j for j in range(table.d) if j not in said and kinds[j] == "real" and _ambiguous(table, j))
+    return replace(schema, kinds=kinds, ambiguous=ambiguous)
+
+
+def _kinds(table: Table, default: Kind) -> tuple[Kind, ...]:
+    """What the types say. default: what numbers are."""
+    if table.columns is not None:
+        return tuple(default if c.kind == "real" else c.kind for c in table.columns)
+    truth = table.matrix is not None and table.matrix.dtype == bool and default == "real"
+    return ("binary" if truth else default,) * table.d
+
+
+def _said(schema: Schema, given: Mapping[Any, str]) -> dict[int, Kind]:
+    """What the user says, by position."""
     for column, kind in given.items():
         if kind not in KINDS:
             raise OptionError(f"Column {column!r} was given the kind {kind!r}. Allowed: {', '.join(KINDS)}.")
-        j = schema.position(column)
-        kinds[j] = cast(Kind, kind)
-        ambiguous = [a for a in ambiguous if a != j]
-    return replace(schema, kinds=tuple(kinds), ambiguous=tuple(ambiguous))
+    return {schema.position(column): cast(Kind, kind) for column, kind in given.items()}
+
+
+def _ambiguous(table: Table, j: int) -> bool:
+    """Integers that may be categories?"""
+    if table.columns is not None:
+        return table.columns[j].integer and _few(table.columns[j].values)
+    return table.matrix is not None and table.matrix.dtype.kind in "iu" and _few(table.matrix[:, j])
 
 
 def _few(values: NDArray[Any]) -> bool:
