@@ -23,7 +23,7 @@ class RawColumn:
     """One column as it came: where its values are, and what its type says about them."""
 
     values: Any
-    # numbers: 1-D numeric array; objects: 1-D object array, None is missing; arrow: has __arrow_c_stream__; coded: codes
+    # numbers: numeric array; objects: object array, None is missing; arrow: has __arrow_c_stream__; coded: codes
     storage: Storage
     kind: Literal["real", "categorical", "binary"]
     integer: bool = False
