@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes import encode
+from tallybayes import _core, encode
 from tallybayes.errors import TableError, UnseenCategoryWarning
 from tallybayes.schema import Levels, infer_schema
 from tallybayes.source import read_table
@@ -84,8 +84,6 @@ def test_words_are_numbered_as_they_come_whatever_carries_them(first: Any, secon
 
 def _decoded(codes: Any, labels: Any, n: int) -> list[Any]:
     """Reads the codes with the counting kernel, one row at a time."""
-    from tallybayes import _core
-
     y = np.arange(n, dtype=np.int32)
     count, _ = _core.counts(codes.columns, y, None, n, np.array([len(labels)], dtype=np.int64), 2**31 - 1)
     return [labels[int(np.argmax(row))] if row.any() else None for row in count]
@@ -119,6 +117,70 @@ def test_labels_of_several_types_in_one_column() -> None:
     codes, grown = encode.levels(table, schema, [0], True, {})
     assert grown.levels[0].labels == ("red", 3, "blue", 2.5, 7)
     assert _decoded(codes, grown.levels[0].labels, 4) == [2.5, 3, 7, None]
+
+
+WORDS = ["red", "green", None, "blue", "red"]
+ASKED = {
+    "objects": lambda: pd.DataFrame({"a": np.array(WORDS, dtype=object)}),
+    "pandas": lambda: _pandas(WORDS),
+    "polars": lambda: _polars(WORDS),
+    "pyarrow": lambda: _arrow(WORDS),
+    "dictionary": lambda: _dictionary(WORDS),
+    "category": lambda: pd.DataFrame({"a": pd.Categorical(WORDS)}),
+    "enum": lambda: pl.DataFrame({"a": pl.Series(WORDS, dtype=pl.Enum(["blue", "green", "red"]))}),
+    "rows": lambda: [{"a": v} for v in WORDS],
+    "numbers": lambda: pd.DataFrame({"a": [1.5, 2.0, np.nan, -3.0, 1.5]}),
+    "integers": lambda: pd.DataFrame({"a": [10**6, 2, 5, -3, 2]}),
+    "booleans": lambda: pd.DataFrame({"a": np.array([True, None, False, None, True], dtype=object)}),
+}
+
+
+@pytest.mark.parametrize("first", ASKED)
+@pytest.mark.parametrize("second", ASKED)
+@pytest.mark.filterwarnings("ignore:Categories")
+def test_asking_makes_no_dictionary(first: str, second: str) -> None:
+    """What an answer costs goes by the rows, not by how many levels were learned: nothing is built from those."""
+    model = tb.NaiveBayes(schema={"a": "categorical"}).fit(ASKED[first](), [0, 1, 0, 1, 1])
+    rows = ASKED[second]()
+    model.predict_proba(rows)
+    made, levels = _core.dictionaries_made(), model.schema_.levels[0]
+    model.predict_proba(rows)
+    assert _core.dictionaries_made() == made
+    assert model.schema_.levels[0] is levels
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.filterwarnings("ignore:X .* feature names")
+def test_asking_about_the_tables_own_integers_makes_no_dictionary(carrier: str) -> None:
+    model, rows = tb.CategoricalNB().fit(CODES, Y), CARRIERS[carrier](CODES)
+    model.predict_proba(rows)
+    made = _core.dictionaries_made()
+    model.predict_proba(rows)
+    assert _core.dictionaries_made() == made
+
+
+@pytest.mark.parametrize("carrier", [name for name in ASKED if name not in ("category", "enum", "dictionary")])
+def test_learning_what_is_known_keeps_the_levels(carrier: str) -> None:
+    model = tb.NaiveBayes(schema={"a": "categorical"}).fit(ASKED[carrier](), [0, 1, 0, 1, 1])
+    made, levels = _core.dictionaries_made(), model.schema_.levels[0]
+    encode.level_codes(read_table(ASKED[carrier]()), model.schema_, [0], True, {})
+    assert _core.dictionaries_made() == made
+    model.partial_fit(ASKED[carrier](), [0, 1, 0, 1, 1])
+    assert model.schema_.levels[0] is levels
+
+
+def test_a_copy_that_learns_leaves_the_other_as_it_was() -> None:
+    """Both go on from the same levels, each with labels of its own."""
+    model = tb.NaiveBayes().fit([{"a": "red"}, {"a": "blue"}], [0, 1])
+    twin = model.copy()
+    model.partial_fit([{"a": "green"}, {"a": "grey"}], [0, 0])
+    twin.partial_fit([{"a": "grey"}], [1])
+    alone = tb.NaiveBayes().fit([{"a": "red"}, {"a": "blue"}, {"a": "grey"}], [0, 1, 1])
+    assert model.schema_.levels[0].labels == ("red", "blue", "green", "grey")
+    assert twin.schema_.levels[0].labels == ("red", "blue", "grey")
+    np.testing.assert_array_equal(twin.predict_proba([{"a": "grey"}]), alone.predict_proba([{"a": "grey"}]))
+    with pytest.warns(UnseenCategoryWarning):
+        twin.predict_proba([{"a": "green"}])
 
 
 def test_numbers_are_read_where_they_lie() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 import warnings
 from typing import Any
@@ -149,6 +151,35 @@ def test_levels_grow_by_appending() -> None:
     assert levels.declared == {1, 2}
     assert levels.index() == {"b": 0, "a": 1, "c": 2}
     assert len(Levels().extend([3, 3.0, np.int64(3)])) == 1
+
+
+def test_levels_never_change_and_share_their_labels() -> None:
+    first = Levels(["a", "b"], frozenset({1}))
+    longer = first.extend(["c"])
+    assert (first.labels, longer.labels) == (("a", "b"), ("a", "b", "c"))
+    assert longer.known.shares(first.known)
+    assert first.extend(["d"]).labels == ("a", "b", "d")
+    assert longer.labels == ("a", "b", "c")
+    assert first.extend(["a"]) is first
+    assert first.extend(["b"], declared=True) is first
+    assert first.extend(v for v in ["a"]).declared == {1}
+    assert first.extend((v for v in ["a", "e"]), declared=True).declared == {0, 1, 2}
+    assert longer.find(["c", "z", "a"]).tolist() == [2, -2, 0]
+
+
+def test_levels_are_equal_by_their_labels() -> None:
+    first = Levels(["a", "b"], frozenset({1}))
+    twin = Levels().extend(["a"]).extend(["b"], declared=True)
+    assert first == twin
+    assert hash(first) == hash(twin)
+    assert first != Levels(["a", "b"])
+    assert first != Levels(["b", "a"], frozenset({1}))
+    assert first != first.extend(["c"])
+    assert first != ("a", "b")
+    for made in (copy.copy(first), copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        assert made == first
+        assert made.extend(["c"]).index() == {"a": 0, "b": 1, "c": 2}
+    assert repr(Levels(["a"])) == "Levels(labels=('a',), declared=frozenset())"
 
 
 def test_intervals_have_names() -> None:

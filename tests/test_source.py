@@ -236,3 +236,37 @@ def test_sparse_with_a_value_that_is_no_number(bad: float) -> None:
     X = sparse.csr_matrix(np.array([[1.0, 0.0], [0.0, bad]]))
     with pytest.raises(TableError, match="'x1'"):
         tb.MultinomialNB().fit(X, [0, 1])
+
+
+def test_a_sparse_matrix_is_read_where_it_lies_and_left_as_it_is() -> None:
+    sound = sparse.csr_matrix(MATRIX.astype(float))
+    assert np.shares_memory(read_table(sound).csr.data, sound.data)
+    values, places, ends = np.array([2, 1, 3, 0, 4]), np.array([2, 0, 2, 1, 1]), np.array([0, 3, 5])
+    X = sparse.csr_matrix((values.copy(), places.copy(), ends.copy()), shape=(2, 3))
+    read = read_table(X).csr
+    np.testing.assert_array_equal(read.toarray(), [[1, 0, 5], [0, 4, 0]])
+    assert read.has_canonical_format
+    for kept, given in ((X.data, values), (X.indices, places), (X.indptr, ends)):
+        np.testing.assert_array_equal(kept, given)
+
+
+def test_what_a_sparse_matrix_says_of_itself_is_not_believed() -> None:
+    X = sparse.csr_matrix(np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 4.0]]))
+    assert X.has_canonical_format
+    X.indices[:2] = [1, 1]  # it still says that no cell is there twice
+    np.testing.assert_array_equal(read_table(X).csr.toarray(), [[0, 3, 0], [0, 3, 4]])
+
+
+def test_sums_of_duplicates_do_not_wrap() -> None:
+    X = sparse.csr_matrix((np.array([2**31 - 1, 2**31 - 1], dtype=np.int32), [0, 0], [0, 2]), shape=(1, 1))
+    assert read_table(X).csr[0, 0] == 2**32 - 2
+
+
+@pytest.mark.parametrize("kind", ["i2", "u4", "i8", "strided"])
+def test_indices_of_any_integers(kind: str) -> None:
+    X = sparse.csr_matrix(MATRIX.astype(float))
+    if kind == "strided":
+        X.indices, X.data = np.repeat(X.indices, 2)[::2], np.repeat(X.data, 2)[::2]
+    else:
+        X.indices = X.indices.astype(kind)
+    np.testing.assert_array_equal(tb.GaussianNB().fit(X, CLASSES).theta_, tb.GaussianNB().fit(MATRIX, CLASSES).theta_)

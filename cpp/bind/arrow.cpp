@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "bind/levels.hpp"
 #include "core/arrow_codes.hpp"
 
@@ -63,53 +65,45 @@ NumberKind kind_of(const arrow::Type& type) {
   return real ? NumberKind::real : NumberKind::integer;
 }
 
-struct Result {
-  nb::object codes, fresh, declared;
-};
-
-Result result_of(arrow::Encoding& encoding, const Dictionary& levels, std::size_t before, NumberKind kind) {
-  return {array_of(std::move(encoding.codes)), levels_from(levels, before, kind),
-          encoding.declared ? nb::object(levels_from(*encoding.declared, 0, kind)) : nb::none()};
+nb::object declared_of(const arrow::Encoding& encoding) {
+  auto out = make_array<std::int32_t, 1>({encoding.declared.size()});
+  std::copy(encoding.declared.begin(), encoding.declared.end(), out.data());
+  return nb::cast(out);
 }
 
-nb::tuple arrow_codes(nb::handle x, const nb::sequence& known, bool grow, bool declare) {
-  Dictionary levels = dictionary_of(known);
-  const std::size_t before = levels.size();
-  const arrow::Column column = column_of(x);
-  arrow::Encoding encoding;
-  {
-    const nb::gil_scoped_release free;
-    encoding = arrow::encode(column, levels, grow, declare, 0);
-  }
-  const Result r = result_of(encoding, levels, before, kind_of(column.type));
-  return nb::make_tuple(r.codes, r.fresh, r.declared);
-}
-
-nb::tuple arrow_codes_many(const nb::sequence& xs, const nb::sequence& known, bool grow, std::vector<bool> declare) {
+nb::tuple arrow_codes_many(const nb::list& xs, const nb::list& lists, bool grow, std::vector<bool> declare) {
   const std::size_t d = nb::len(xs);
   if (declare.empty()) declare.resize(d, false);
-  if (nb::len(known) != d || declare.size() != d) throw nb::value_error("one list of levels is needed for each column");
-  std::vector<Dictionary> levels;
-  std::vector<std::size_t> before;
+  if (nb::len(lists) != d || declare.size() != d) throw nb::value_error("one list of levels is needed for each column");
+  std::vector<const LevelList*> levels;
+  std::vector<Known> known;
   std::vector<arrow::Column> columns;
-  for (const nb::handle list : known) {
-    levels.push_back(dictionary_of(nb::cast<nb::sequence>(list)));
-    before.push_back(levels.back().size());
+  for (const nb::handle list : lists) {
+    levels.push_back(&level_list(list));
+    known.push_back(levels.back()->known());
   }
   for (const nb::handle x : xs) columns.push_back(column_of(x));
   std::vector<arrow::Encoding> encodings;
   {
     const nb::gil_scoped_release free;
-    encodings = arrow::encode(columns, levels, grow, declare);
+    const Reading lock(levels);
+    encodings = arrow::encode(columns, known, grow, declare);
   }
-  nb::list codes, fresh, declared;
+  nb::list codes, longer, declared;
   for (std::size_t j = 0; j < d; ++j) {
-    const Result r = result_of(encodings[j], levels[j], before[j], kind_of(columns[j].type));
-    codes.append(r.codes);
-    fresh.append(r.fresh);
-    declared.append(r.declared);
+    codes.append(array_of(std::move(encodings[j].codes)));
+    longer.append(grown(lists[j], known[j], kind_of(columns[j].type)));
+    declared.append(declared_of(encodings[j]));
   }
-  return nb::make_tuple(codes, fresh, declared);
+  return nb::make_tuple(codes, longer, declared);
+}
+
+nb::tuple arrow_codes(nb::handle x, nb::handle list, bool grow, bool declare) {
+  nb::list xs, lists;
+  xs.append(x);
+  lists.append(list);
+  const nb::tuple found = arrow_codes_many(xs, lists, grow, {declare});
+  return nb::make_tuple(found[0][0], found[1][0], found[2][0]);
 }
 
 }  // namespace
@@ -117,9 +111,10 @@ nb::tuple arrow_codes_many(const nb::sequence& xs, const nb::sequence& known, bo
 void bind_arrow(nb::module_& m) {
   m.def("arrow_codes", &arrow_codes, nb::arg("column").none(), nb::arg("levels"), nb::arg("grow"),
         nb::arg("declare") = false,
-        "(codes, new levels, declared): codes of an Arrow column of texts, numbers or a dictionary of these. -1: "
-        "missing; -2: no level, when the levels may not grow. declared: all values of a dictionary column, else None. "
-        "With declare these become levels first, in their order.");
+        nb::sig("def arrow_codes(column: object, levels: LevelList, grow: bool, declare: bool = False) -> tuple"),
+        "(codes, levels, declared): codes of an Arrow column of texts, numbers or a dictionary of these. -1: missing; "
+        "-2: no level, when they may not grow. With grow and declare all values of a dictionary column become levels "
+        "first, in their order; declared: the codes of those.");
   m.def("arrow_codes_many", &arrow_codes_many, nb::arg("columns"), nb::arg("levels"), nb::arg("grow"),
         nb::arg("declare") = std::vector<bool>{}, "The same for many columns by threads: three lists.");
 }

@@ -1,20 +1,11 @@
-// What the two bindings of categories share: levels as Python objects, codes as arrays.
+// What the bindings of categories share: levels as Python objects, codes as arrays.
 #pragma once
 #include "bind/bind.hpp"
+#include "bind/level_list.hpp"
 #include "core/arrow.hpp"
 #include "core/codes.hpp"
-#include "core/dictionary.hpp"
 
 namespace tb::bind {
-
-// From a sequence of str, int, float and bool; the first gets code 0.
-Dictionary dictionary_of(const nb::sequence& levels);
-
-// What a number level is to Python: that depends on the column it came from.
-enum class NumberKind { boolean, integer, real };
-
-// The levels from code `first` on, in the order of their codes.
-nb::list levels_from(const Dictionary& levels, std::size_t first, NumberKind kind);
 
 // A NumPy array of `rows` items that keeps `owner` (made by new) alive.
 template <class Owner>

@@ -1,9 +1,8 @@
-// Categories that are arbitrary Python objects to codes, through the caller's dict of levels. The only
-// binding with a loop over rows: objects cannot be hashed or compared without the interpreter.
+// Categories that are arbitrary Python objects to codes. The only binding with a loop over rows: objects cannot be
+// hashed or compared without the interpreter.
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "bind/levels.hpp"
 
@@ -74,18 +73,15 @@ bool differs_from_itself(nb::handle x) {
 
 class ObjectEncoder {
  public:
-  ObjectEncoder(nb::dict levels, bool grow) : levels_(std::move(levels)), grow_(grow) {}
+  ObjectEncoder(const LevelList& list, bool grow) : levels_(list), grow_(grow) {}
 
   Codes encode(const Objects& values) {
     Codes out(values.rows(), levels_.size());
-    try {
-      out.fill(0, values.rows(), [&](std::size_t i) { return cached_code(values[i], i); });
-    } catch (...) {
-      take_back();
-      throw;
-    }
+    out.fill(0, values.rows(), [&](std::size_t i) { return cached_code(values[i], i); });
     return out;
   }
+
+  nb::object grown(nb::handle list) { return levels_.grown(list); }
 
  private:
   struct Seen {
@@ -107,12 +103,11 @@ class ObjectEncoder {
   std::int32_t code_of(const nb::object& x, std::size_t row) {
     if (x.is_none() || (PyFloat_Check(x.ptr()) && std::isnan(PyFloat_AsDouble(x.ptr())))) return kMissing;
     if (!is_plain(x) && is_missing_type(x)) return kMissing;
-    check_hashable(x, row);
-    PyObject* known = PyDict_GetItemWithError(levels_.ptr(), x.ptr());
-    if (known != nullptr) return known_code(known);
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (!is_plain(x)) check_hashable(x, row);
+    const std::int32_t code = levels_.find(x);
+    if (code >= 0) return code;
     if (!is_plain(x) && differs_from_itself(x)) return kMissing;
-    return grow_ ? append(x) : kUnseen;
+    return grow_ ? levels_.add(x) : kUnseen;
   }
 
   static void check_hashable(const nb::object& x, std::size_t row) {
@@ -124,36 +119,9 @@ class ObjectEncoder {
     throw nb::type_error(what.c_str());
   }
 
-  std::int32_t known_code(PyObject* known) const {
-    const long long code = PyLong_AsLongLong(known);
-    if (code == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-    if (code < 0 || code >= static_cast<long long>(levels_.size())) {
-      throw nb::value_error("the dict of levels must map to 0, 1, 2, ...");
-    }
-    return static_cast<std::int32_t>(code);
-  }
-
-  std::int32_t append(const nb::object& x) {
-    const std::size_t code = levels_.size();
-    if (code >= std::numeric_limits<std::int32_t>::max()) {
-      throw nb::value_error("a column has more than 2147483647 levels");
-    }
-    added_.push_back(x);
-    levels_[x] = code;
-    return static_cast<std::int32_t>(code);
-  }
-
-  // A call that fails leaves the levels as they were.
-  void take_back() {
-    for (; !added_.empty(); added_.pop_back()) {
-      if (PyDict_DelItem(levels_.ptr(), added_.back().ptr()) != 0) PyErr_Clear();
-    }
-  }
-
-  nb::dict levels_;
+  LabelReader levels_;
   bool grow_;
   std::array<Seen, 256> seen_;
-  std::vector<nb::object> added_;
 };
 
 }  // namespace
@@ -161,13 +129,15 @@ class ObjectEncoder {
 void bind_objects(nb::module_& m) {
   m.def(
       "object_codes",
-      [](nb::handle values, nb::dict levels, bool grow) {
+      [](nb::handle values, nb::handle list, bool grow) {
         const Objects rows(values);
-        return array_of(ObjectEncoder(std::move(levels), grow).encode(rows));
+        ObjectEncoder encoder(level_list(list), grow);
+        nb::object codes = array_of(encoder.encode(rows));
+        return nb::make_tuple(codes, encoder.grown(list));
       },
       nb::arg("values"), nb::arg("levels"), nb::arg("grow"),
-      "Codes of an object array, list or tuple of hashable objects. New levels are added to the dict; if the call "
-      "fails it stays as it was. None, NaN, NA and NaT are missing.");
+      nb::sig("def object_codes(values: object, levels: LevelList, grow: bool) -> tuple"),
+      "(codes, levels) of an object array, list or tuple of hashable objects. None, NaN, NA and NaT are missing.");
 }
 
 }  // namespace tb::bind

@@ -65,7 +65,7 @@ nb::tuple py_pack_codes(const PyColumns& cols, const Sizes& sizes, bool raw, std
   return nb::make_tuple(codes, unseen);
 }
 
-AnyCodes packed(const AnyCodes& codes, const Sizes& sizes) {
+Packed packed(const AnyCodes& codes, const Sizes& sizes) {
   const nb::dlpack::dtype type = codes.dtype();
   if (type != nb::dtype<std::uint8_t>() && type != nb::dtype<std::uint16_t>() && type != nb::dtype<std::uint32_t>()) {
     throw nb::type_error("codes must be uint8, uint16 or uint32");
@@ -81,7 +81,7 @@ AnyCodes packed(const AnyCodes& codes, const Sizes& sizes) {
 void py_count_tables(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w, const Sizes& sizes,
                      const Ints& columns, const Sizes& starts, OwnCounts& out) {
   const Tables tables = tables_of(sizes, columns, starts);
-  const AnyCodes x = packed(codes, sizes);
+  const Packed x = packed(codes, sizes);
   expect(y.shape(0) == x.n, "class codes have another length than the codes");
   expect(out.shape(1) == tables.cells(), "out must be (classes, cells of all tables)");
   const LabelledCodes rows{x, y.data(), weights_or_null(w, x.n), out.shape(0)};

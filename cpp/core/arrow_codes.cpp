@@ -24,7 +24,7 @@ void in_chunk(std::size_t first, std::size_t col, F&& f) {
   }
 }
 
-void encode_plain(const Array& chunk, const Type& type, Dictionary& levels, bool grow, Codes& out, std::size_t first) {
+void encode_plain(const Array& chunk, const Type& type, Known& levels, bool grow, Codes& out, std::size_t first) {
   const auto rows = static_cast<std::size_t>(chunk.length);
   if (type.layout == Layout::null) return out.fill(first, rows, [](std::size_t) { return kMissing; });
   const Validity valid(chunk);
@@ -38,7 +38,7 @@ void encode_plain(const Array& chunk, const Type& type, Dictionary& levels, bool
 }
 
 // A dictionary's value that cannot be a level (not UTF-8, infinite) is an error only in a row that holds it.
-std::int32_t code_or_not_yet(const auto& reader, Dictionary& levels, std::size_t i) {
+std::int32_t code_or_not_yet(const auto& reader, Known& levels, std::size_t i) {
   try {
     return reader.code(levels, true, i);
   } catch (const BadRow&) {
@@ -48,20 +48,21 @@ std::int32_t code_or_not_yet(const auto& reader, Dictionary& levels, std::size_t
   }
 }
 
-// Adds the dictionary's values to `to` in their order.
-void declare_values(const Array& values, const Type& type, Dictionary& to) {
+// Adds the dictionary's values to the levels in their order, and their codes to `codes`.
+void declare_values(const Array& values, const Type& type, Known& levels, std::vector<std::int32_t>& codes) {
   if (type.layout == Layout::null) return;
   const Validity valid(values);
   with_reader(values, type, [&](const auto& reader) {
     for (std::size_t v = 0; v < static_cast<std::size_t>(values.length); ++v) {
-      if (valid(v)) code_or_not_yet(reader, to, v);
+      const std::int32_t code = valid(v) ? code_or_not_yet(reader, levels, v) : kMissing;
+      if (code >= 0) codes.push_back(code);
     }
   });
 }
 
 // code_of: by the dictionary's own index.
-void encode_indices(const Array& chunk, const Type& type, Dictionary& levels, bool grow,
-                    std::vector<std::int32_t>& code_of, Codes& out, std::size_t first) {
+void encode_indices(const Array& chunk, const Type& type, Known& levels, bool grow, std::vector<std::int32_t>& code_of,
+                    Codes& out, std::size_t first) {
   const Array& values = *chunk.dictionary;
   const Validity valid(chunk), valid_value(values);
   // Called once for each value of the dictionary that occurs.
@@ -92,14 +93,13 @@ bool same_values(const Array& a, const Array& b) {
          (a.length == 0 || std::equal(a.buffers, a.buffers + a.n_buffers, b.buffers));
 }
 
-Encoding encode_dictionary(const Column& column, Dictionary& levels, bool grow, bool declare, std::size_t col) {
+Encoding encode_dictionary(const Column& column, Known& levels, bool grow, bool declare, std::size_t col) {
   Encoding out;
-  out.declared = std::make_unique<Dictionary>();
   const Array* last = nullptr;
   for (const auto& chunk : column.chunks) {
+    if (!declare || !grow) break;
     if (last == nullptr || !same_values(*last, *chunk->dictionary)) {
-      declare_values(*chunk->dictionary, column.type, *out.declared);
-      if (declare && grow) declare_values(*chunk->dictionary, column.type, levels);
+      declare_values(*chunk->dictionary, column.type, levels, out.declared);
     }
     last = chunk->dictionary;
   }
@@ -122,7 +122,7 @@ constexpr std::size_t kFewCells = 32768;  // less is not worth waking threads
 
 }  // namespace
 
-Encoding encode(const Column& column, Dictionary& levels, bool grow, bool declare, std::size_t col) {
+Encoding encode(const Column& column, Known& levels, bool grow, bool declare, std::size_t col) {
   if (column.type.dictionary) return encode_dictionary(column, levels, grow, declare, col);
   Encoding out;
   out.codes = Codes(column.rows, levels.size());
@@ -134,7 +134,7 @@ Encoding encode(const Column& column, Dictionary& levels, bool grow, bool declar
   return out;
 }
 
-std::vector<Encoding> encode(const std::vector<Column>& columns, std::vector<Dictionary>& levels, bool grow,
+std::vector<Encoding> encode(const std::vector<Column>& columns, std::vector<Known>& levels, bool grow,
                              const std::vector<bool>& declare) {
   std::vector<Encoding> out(columns.size());
   std::vector<std::exception_ptr> error(columns.size());

@@ -55,7 +55,7 @@ class Texts {
     size_ = bytes_ == nullptr || end < 0 ? 0 : static_cast<std::uint64_t>(end);
     safe_ = size_ < kShort ? 0 : size_ - kShort + 1;
   }
-  TB_INLINE std::int32_t code(Dictionary& levels, bool grow, std::size_t i) const {
+  TB_INLINE std::int32_t code(Known& levels, bool grow, std::size_t i) const {
     const auto from = static_cast<std::uint64_t>(load<Offset>(start_, i));
     const auto len = static_cast<std::uint64_t>(load<Offset>(start_, i + 1)) - from;
     if (len > kShort || from >= safe_) [[unlikely]]
@@ -65,7 +65,7 @@ class Texts {
   }
 
  private:
-  [[gnu::noinline]] std::int32_t long_or_last(Dictionary& levels, bool grow, std::size_t i, std::uint64_t from,
+  [[gnu::noinline]] std::int32_t long_or_last(Known& levels, bool grow, std::size_t i, std::uint64_t from,
                                               std::uint64_t len) const {
     if (from > size_ || len > size_ - from) throw BadRow{kOutside, i};
     return text_code(levels, grow, bytes_ + from, len, i);
@@ -87,7 +87,7 @@ class Views {
     count_ = static_cast<std::uint64_t>(a.n_buffers - 3);
     sizes_ = a.buffers[a.n_buffers - 1];
   }
-  TB_INLINE std::int32_t code(Dictionary& levels, bool grow, std::size_t i) const {
+  TB_INLINE std::int32_t code(Known& levels, bool grow, std::size_t i) const {
     const char* const view = views_ + i * 16;
     const auto len = load<std::uint32_t>(view, 0);
     if (len > 12) return far(levels, grow, i, view, len);
@@ -99,7 +99,7 @@ class Views {
   }
 
  private:
-  [[gnu::noinline]] std::int32_t far(Dictionary& levels, bool grow, std::size_t i, const char* view,
+  [[gnu::noinline]] std::int32_t far(Known& levels, bool grow, std::size_t i, const char* view,
                                      std::uint64_t len) const {
     const auto buffer = load<std::uint32_t>(view + 8, 0);
     const std::uint64_t from = load<std::uint32_t>(view + 12, 0);
@@ -120,7 +120,7 @@ class Views {
 // Derived::value(i) is the number.
 template <class Derived>
 struct NumberReader {
-  TB_INLINE std::int32_t code(Dictionary& levels, bool grow, std::size_t i) const {
+  TB_INLINE std::int32_t code(Known& levels, bool grow, std::size_t i) const {
     return number_code(levels, grow, static_cast<const Derived*>(this)->value(i), i);
   }
 };

@@ -1,6 +1,7 @@
 #include "core/dictionary.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <limits>
 #include <random>
@@ -31,6 +32,8 @@ std::uint64_t hash_long(const char* p, std::size_t len) {
 
 constexpr std::size_t kLeastSlots = 512;  // so many that a handful of levels rarely share a slot
 
+std::atomic<std::uint64_t> dictionaries_made{0};
+
 }  // namespace
 
 const HashSeed kSeed = draw_seed();
@@ -38,6 +41,15 @@ const HashSeed kSeed = draw_seed();
 Dictionary::Dictionary(std::size_t expected)
     : slots_(std::max(kLeastSlots, std::bit_ceil(4 * expected))), mask_(slots_.size() - 1) {
   levels_.reserve(expected);
+  dictionaries_made.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint64_t Dictionary::made() { return dictionaries_made.load(std::memory_order_relaxed); }
+
+Dictionary Dictionary::head(std::size_t size) const {
+  Dictionary out(size);
+  for (std::size_t code = 0; code < size; ++code) out.append_from(*this, code);
+  return out;
 }
 
 std::int32_t Dictionary::find_long(const char* p, std::size_t len) const {
@@ -68,6 +80,22 @@ std::int32_t Dictionary::add_text(const char* p, std::size_t len) {
   const Word level{bytes_.size(), len, kLong};
   bytes_.insert(bytes_.end(), p, p + len);
   return append({hash_long(p, len), len, kLong}, level);
+}
+
+std::int32_t Dictionary::add_other() {
+  const Word w{levels_.size(), 0, kOther};
+  return append(w, w);
+}
+
+void Dictionary::append_from(const Dictionary& other, std::size_t code) {
+  const Word& w = other.levels_[code];
+  if (w.tag == kLong) {
+    add_text(other.bytes_.data() + w.a, w.b);
+  } else if (w.tag == kOther) {
+    add_other();
+  } else {
+    append(w, w);
+  }
 }
 
 std::string_view Dictionary::text(std::size_t code) const {

@@ -27,6 +27,7 @@ constexpr std::uint32_t kLong = 17;      // a = hash, b = length
 constexpr std::uint32_t kInteger = 18;   // a = an int64
 constexpr std::uint32_t kUnsigned = 19;  // a = a uint64 above the range of int64
 constexpr std::uint32_t kReal = 20;      // a = the bits of a double that is no such integer
+constexpr std::uint32_t kOther = 21;     // a = its own code: a level kept elsewhere, that holds its code here
 
 // Word by word: 16 bytes copied at once pass through memory, and the wait for that costs more than the lookup.
 inline std::uint64_t load_word(const void* p) {
@@ -72,6 +73,14 @@ inline Word word_of(double x) {
 class Dictionary {
  public:
   explicit Dictionary(std::size_t expected = 0);
+  Dictionary(Dictionary&&) noexcept = default;  // moved, never copied: a copy costs what all levels cost
+  Dictionary& operator=(Dictionary&&) noexcept = default;
+
+  // How many this process has made so far: what must not depend on the number of levels makes none.
+  static std::uint64_t made();
+
+  // A new one with the first levels of this one.
+  Dictionary head(std::size_t size) const;
 
   std::size_t size() const { return levels_.size(); }
 
@@ -83,7 +92,12 @@ class Dictionary {
   // The code of a level, which is appended if it is new.
   std::int32_t add(const Word& w);
   std::int32_t add_text(const char* p, std::size_t len);
+  std::int32_t add_other();  // always new: nothing finds it
 
+  // Appends level `code` of another dictionary, which must be new here.
+  void append_from(const Dictionary& other, std::size_t code);
+
+  bool is_other(std::size_t code) const { return levels_[code].tag == kOther; }
   bool is_text(std::size_t code) const { return levels_[code].tag <= kLong; }
   std::string_view text(std::size_t code) const;
   Word number(std::size_t code) const { return levels_[code]; }

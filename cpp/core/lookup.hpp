@@ -1,4 +1,4 @@
-// The code of one value of row i in a dictionary: found, or appended if the dictionary may grow, or kUnseen.
+// The code of one value of row i among the levels: found, or added if they may grow, or kUnseen.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "core/columns.hpp"
-#include "core/dictionary.hpp"
+#include "core/known.hpp"
 #include "core/utf8.hpp"
 
 namespace tb {
@@ -23,20 +23,20 @@ inline constexpr const char* kOutside = "the Arrow data points outside its buffe
 // The lookup must melt into the loop over the rows; a new level is rare and stays outside.
 #define TB_INLINE [[gnu::always_inline]] inline
 
-[[gnu::noinline]] inline std::int32_t new_text(Dictionary& levels, const char* p, std::size_t len, std::size_t i) {
+[[gnu::noinline]] inline std::int32_t new_text(Known& levels, const char* p, std::size_t len, std::size_t i) {
   if (!is_utf8(p, len)) throw BadRow{kNotUtf8, i};
   return levels.add_text(p, len);
 }
 
 // The code of any text.
-inline std::int32_t text_code(Dictionary& levels, bool grow, const char* p, std::size_t len, std::size_t i) {
+inline std::int32_t text_code(Known& levels, bool grow, const char* p, std::size_t len, std::size_t i) {
   const std::int32_t code = levels.find_text(p, len);
   return code >= 0 || !grow ? code : new_text(levels, p, len, i);
 }
 
 // NaN is missing; an infinity is no category.
 template <class T>
-TB_INLINE std::int32_t number_code(Dictionary& levels, bool grow, T x, std::size_t i) {
+TB_INLINE std::int32_t number_code(Known& levels, bool grow, T x, std::size_t i) {
   Word w;
   if constexpr (std::is_floating_point_v<T>) {
     if (!std::isfinite(x)) {

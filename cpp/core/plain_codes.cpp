@@ -35,7 +35,7 @@ std::vector<char> utf8_of(const FixedTexts& t, const char* row, std::size_t i) {
 }
 
 template <class T>
-Codes encode_numbers(const Column& column, std::size_t rows, Dictionary& levels, bool grow, std::size_t col) {
+Codes encode_numbers(const Column& column, std::size_t rows, Known& levels, bool grow, std::size_t col) {
   Codes out(rows, levels.size());
   try {
     out.fill(0, rows, [&](std::size_t i) {
@@ -53,7 +53,7 @@ Codes encode_numbers(const Column& column, std::size_t rows, Dictionary& levels,
 
 // Rows of equal texts are equal bytes, padding included. So the rows go through a dictionary of their bytes
 // as they are, and only the first of each kind becomes UTF-8 and is looked up among the levels.
-Codes encode(const FixedTexts& t, Dictionary& levels, bool grow) {
+Codes encode(const FixedTexts& t, Known& levels, bool grow) {
   const std::size_t bytes = t.unit == FixedTexts::bytes ? t.width : 4 * t.width;
   const bool dense = t.stride == static_cast<std::ptrdiff_t>(bytes);
   Dictionary kinds;
@@ -73,7 +73,7 @@ Codes encode(const FixedTexts& t, Dictionary& levels, bool grow) {
   return out;
 }
 
-Codes encode(const Column& column, std::size_t rows, Dictionary& levels, bool grow, std::size_t col) {
+Codes encode(const Column& column, std::size_t rows, Known& levels, bool grow, std::size_t col) {
   switch (column.dtype) {
     case Dtype::f64:
       return encode_numbers<double>(column, rows, levels, grow, col);

@@ -4,7 +4,7 @@
 
 #include "core/codes.hpp"
 #include "core/columns.hpp"
-#include "core/dictionary.hpp"
+#include "core/known.hpp"
 
 namespace tb {
 
@@ -19,9 +19,9 @@ struct FixedTexts {
 };
 
 // As arrow::encode; a row that is no text throws BadRow.
-Codes encode(const FixedTexts& texts, Dictionary& levels, bool grow);
+Codes encode(const FixedTexts& texts, Known& levels, bool grow);
 
 // NaN is kMissing; an infinity throws BadValue with column `col`.
-Codes encode(const Column& column, std::size_t rows, Dictionary& levels, bool grow, std::size_t col);
+Codes encode(const Column& column, std::size_t rows, Known& levels, bool grow, std::size_t col);
 
 }  // namespace tb

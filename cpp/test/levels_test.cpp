@@ -231,6 +231,22 @@ TEST(levels_numbers_equal_across_types) {
   CHECK(d.add(word_of(1e300)) == 6 && d.add(word_of(std::numeric_limits<double>::infinity())) == 7);
 }
 
+TEST(levels_known_and_beyond) {
+  Dictionary all;
+  for (const char* text : {"a", "b", "longer than sixteen bytes"}) all.add_text(text, std::strlen(text));
+  const std::uint64_t made = Dictionary::made();
+  Known known(all, 2);
+  CHECK(known.find_text("b", 1) == 1 && known.find_text("longer than sixteen bytes", 25) == kUnseen);
+  CHECK(Dictionary::made() == made);  // looking makes nothing
+  CHECK(known.add_other() == 2 && known.add_text("longer than sixteen bytes", 25) == 3 && known.add(word_of(0.5)) == 4);
+  CHECK(known.find_text("longer than sixteen bytes", 25) == 3 && known.find(word_of(0.5)) == 4);
+  CHECK(known.size() == 5 && all.size() == 3 && known.fresh()->is_other(0));
+  Dictionary twin = all.head(2);
+  for (std::size_t c = 0; c < 3; ++c) twin.append_from(*known.fresh(), c);
+  CHECK(twin.size() == 5 && twin.find_text("a", 1) == 0 && twin.text(3) == "longer than sixteen bytes");
+  CHECK(twin.is_other(2) && twin.find(word_of(0.5)) == 4);
+}
+
 TEST(levels_texts) {
   for (const char* format : {"u", "U", "vu"}) {
     for (const std::size_t kinds : {2u, 9u, 300u}) {
@@ -239,7 +255,7 @@ TEST(levels_texts) {
         const std::vector<Value> part(values.begin() + static_cast<std::ptrdiff_t>(offset), values.end());
         const arrow::Column column =
             column_of(format, memory_of(format, values), part.size(), static_cast<std::int64_t>(offset));
-        Dictionary levels;
+        Known levels;
         CHECK(to_ints(encode(column, levels, true, false, 0).codes) == oracle(part));
       }
     }
@@ -255,11 +271,13 @@ TEST(levels_dictionary_column) {
     m->add(std::vector<std::int16_t>{3, 1, 2, -7, 0, 3});
     m->dictionary = new Array(make_array(memory_of(format, values), values.size()));
     const arrow::Column column = column_of("s", m, 6, 0, format);
-    Dictionary levels, declared;
+    Known levels, declared;
     const arrow::Encoding out = encode(column, levels, true, false, 0);
     CHECK(to_ints(out.codes) == (std::vector<std::int32_t>{0, -1, 1, -1, 2, 0}));
-    CHECK(out.declared->size() == 3 && out.declared->text(0) == "x" && out.declared->text(2) == "y");
-    CHECK(to_ints(encode(column, declared, true, true, 0).codes) == (std::vector<std::int32_t>{2, -1, 1, -1, 0, 2}));
+    CHECK(out.declared.empty());
+    const arrow::Encoding all = encode(column, declared, true, true, 0);
+    CHECK(to_ints(all.codes) == (std::vector<std::int32_t>{2, -1, 1, -1, 0, 2}));
+    CHECK(all.declared == (std::vector<std::int32_t>{0, 1, 2}));
   }
   CHECK(alive == 0);
 }
@@ -275,7 +293,7 @@ TEST(levels_broken_arrow) {
   const std::vector<std::vector<std::int32_t>> bad{{0, 5, 2}, {0, -1, 2}, {-4, 0, 2}, {0, 0, -2}, {2, 1, 2}};
   for (const auto& start : bad) {
     const arrow::Column column = texts_with(start);
-    Dictionary levels;
+    Known levels;
     CHECK(thrown<BadRow>([&] { encode(column, levels, true, false, 3); }).col == 3);
   }
   auto* m = new Memory;  // a view into a buffer that is not there
@@ -283,7 +301,7 @@ TEST(levels_broken_arrow) {
   m->add(std::vector<std::int32_t>{20, 0, 5, 0});
   m->add(std::vector<std::int64_t>{});
   const arrow::Column views = column_of("vu", m, 1);
-  Dictionary levels;
+  Known levels;
   CHECK(thrown<BadRow>([&] { encode(views, levels, true, false, 0); }).row == 0);
   auto* empty = new Memory;
   empty->pointers.assign(3, nullptr);
@@ -357,7 +375,7 @@ TEST(levels_numbers) {
   bits->add(bitmap({true, false, true}));
   CHECK(codes(column_of("b", bits, 3)) == (std::vector<std::int32_t>{0, 1, -1}));
   const std::vector<double> reals{2, 0.5, 2, std::numeric_limits<double>::quiet_NaN(), -0.0, 0.0};
-  Dictionary levels;
+  Known levels;
   const Column column{reinterpret_cast<const char*>(reals.data()), 8, Dtype::f64};
   CHECK(to_ints(encode(column, reals.size(), levels, true, 0)) == (std::vector<std::int32_t>{0, 1, 0, -1, 2, 2}));
 }
@@ -371,7 +389,7 @@ TEST(levels_fixed_texts) {
       values.emplace_back(std::string(i * 7 % (width + 1), 'x'));
       std::memcpy(bytes.get() + i * width, values.back()->data(), values.back()->size());
     }
-    Dictionary levels;
+    Known levels;
     const FixedTexts texts{bytes.get(), static_cast<std::ptrdiff_t>(width), rows, width, FixedTexts::bytes};
     CHECK(to_ints(encode(texts, levels, true)) == oracle(values));
   }
@@ -401,7 +419,7 @@ TEST(levels_many_columns) {
     const char* format = j % 2 == 0 ? "U" : "vu";
     columns.push_back(column_of(format, memory_of(format, values.back()), 10000));
   }
-  std::vector<Dictionary> levels(6);
+  std::vector<Known> levels(6);
   const auto out = arrow::encode(columns, levels, true, std::vector<bool>(6, false));
   for (std::size_t j = 0; j < 6; ++j) CHECK(to_ints(out[j].codes) == oracle(values[j]));
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.errors import OptionError, TableError
+from tallybayes.raw import RawColumn, as_floats
 from tallybayes.schema import Cuts, Levels, Schema
-from tallybayes.source import RawColumn, Table
+from tallybayes.source import Table
 
 Array = NDArray[Any]
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
@@ -79,9 +80,7 @@ class Sparse:
 
     @cached_property
     def view(self) -> _core.Csr:
-        view = _core.Csr(self.csr.data, self.csr.indices, self.csr.indptr, self.csr.shape[1])
-        _core.check_csr(view)
-        return view
+        return _core.Csr(self.csr.data, self.csr.indices, self.csr.indptr, self.csr.shape[1])
 
     @property
     def n(self) -> int:
@@ -141,27 +140,34 @@ def rows_of(data: Data, span: slice) -> Data:
     return Numbers(data.matrix[span], data.which)
 
 
-def numbers(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:
-    """The given columns as numbers."""
+def numbers(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
+    """The given columns as numbers. learning: what they are could still be said otherwise."""
     if table.matrix is not None:
         return Numbers(table.matrix, None if len(which) == table.d else tuple(which))
     assert table.columns is not None
-    return Numbers(None, None, tuple(_as_number(table.columns[j], schema.name(j)) for j in which))
+    return Numbers(None, None, tuple(_as_number(table.columns[j], schema.name(j), learning) for j in which))
 
 
-def _as_number(column: RawColumn, name: str) -> Array:
+def _as_number(column: RawColumn, name: str, learning: bool) -> Array:
     if column.storage == "numbers":
         return np.asarray(column.values)
     if column.kind == "binary":
         return _truth(column)
-    values = list(column.declared) if column.declared is not None else _list(column.values)
-    bad = [(row, v) for row, v in enumerate(values) if isinstance(v, str | bytes)]
-    if not bad and all(v is None or v != v for v in values):  # nothing but missing values
-        return np.full(len(column.values), np.nan)
-    row, value = bad[0] if bad else (0, values[0])
+    values = column.plain()
+    bad = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
+    if not bad:  # categories that are numbers, or nothing but missing values
+        return as_floats(values, name)
+    row, value = bad[0], values[bad[0]]
+    advice = (
+        f"Declare it categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
+        if learning
+        else "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
+    )
     raise TableError(
-        f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). Declare it "
-        f"categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
+        f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). {advice}",
+        column=name,
+        row=row,
+        value=value,
     )
 
 
@@ -170,16 +176,6 @@ def _truth(column: RawColumn) -> Array:
     if column.storage == "coded":
         return np.where(column.values < 0, np.nan, column.values)
     return np.array([np.nan if not isinstance(v, bool | np.bool_) else float(v) for v in column.values])
-
-
-def _list(values: Any) -> list[Any]:
-    return list(
-        values.to_list()
-        if hasattr(values, "to_list")
-        else values.to_pylist()
-        if hasattr(values, "to_pylist")
-        else values
-    )
 
 
 def levels(
@@ -202,36 +198,63 @@ def level_codes(
 ) -> tuple[list[Array], Schema]:
     """The codes as arrays, all of them through a dictionary."""
     columns = _raw_columns(table, which)
-    known = [schema.levels.get(j, Levels(tuple(range(sizes.get(j, 0))))) for j in which]
-    if grow:
-        known = [lv.extend(c.declared or (), declared=True) for lv, c in zip(known, columns, strict=True)]
+    known = [schema.levels[j] if j in schema.levels else _integers(sizes.get(j, 0), grow) for j in which]
     arrays: list[Array] = [np.empty(0, np.int8)] * len(columns)
     in_arrow = [i for i, c in enumerate(columns) if c.storage == "arrow"]
     for first in range(0, len(in_arrow), ARROW_COLUMNS):
         some = in_arrow[first : first + ARROW_COLUMNS]
-        streams = [columns[i].values.__arrow_c_stream__() for i in some]
-        labels = [list(known[i].labels) for i in some]
-        try:
-            found: Any = _core.arrow_codes_many(streams, labels, grow, [grow] * len(some))
-        except _core.BadRow as e:
-            why, row, col = e.args
-            name = schema.name(which[some[col]])
-            raise TableError(
-                f"Column {name!r} cannot be read: {why} (row {row}). Correct it, or mark it missing."
-            ) from None
-        for i, codes, new, declared in zip(some, *found, strict=True):
-            arrays[i] = np.asarray(codes)
-            known[i] = known[i].extend(new).extend((declared or ()) if grow else (), declared=True)
+        names = [schema.name(which[i]) for i in some]
+        found = _arrow_codes([columns[i] for i in some], [known[i] for i in some], grow, names)
+        for i, (codes, longer) in zip(some, found, strict=True):
+            arrays[i], known[i] = codes, longer
     for i, column in enumerate(columns):
-        if column.storage == "coded":
-            arrays[i] = _translate(column, known[i])
-        elif column.storage == "objects":
-            index = known[i].index()
-            arrays[i] = np.asarray(_core.object_codes(column.values, index, grow))
-            known[i] = Levels(tuple(index), known[i].declared)
-        elif column.storage == "numbers":
-            arrays[i], known[i] = _number_codes(column.values, known[i], grow)
+        if column.storage != "arrow":
+            arrays[i], known[i] = _column_codes(column, known[i], grow)
     return arrays, schema.with_levels(dict(zip(which, known, strict=True))) if grow else schema
+
+
+def _integers(size: int, grow: bool) -> Levels:
+    """The levels of a column whose codes were its own labels so far."""
+    return Levels(range(size)) if grow else _same_integers(size)
+
+
+@lru_cache(maxsize=64)
+def _same_integers(size: int) -> Levels:
+    """For asking, which leaves them as they are: made once."""
+    return Levels(range(size))
+
+
+def _arrow_codes(
+    columns: Sequence[RawColumn], known: Sequence[Levels], grow: bool, names: Sequence[str]
+) -> list[tuple[Array, Levels]]:
+    streams = [c.values.__arrow_c_stream__() for c in columns]
+    try:
+        found: Any = _core.arrow_codes_many(streams, [k.known for k in known], grow, [grow] * len(columns))
+    except _core.BadRow as e:
+        why, row, col = e.args
+        raise TableError(
+            f"Column {names[col]!r} cannot be read: {why} (row {row}). Correct it, or mark it missing.",
+            column=names[col],
+            row=row,
+        ) from None
+    return [
+        (np.asarray(codes), own.grown(longer, declared.tolist()))
+        for own, codes, longer, declared in zip(known, *found, strict=True)
+    ]
+
+
+def _column_codes(column: RawColumn, known: Levels, grow: bool) -> tuple[Array, Levels]:
+    """The codes of a column that is not in Arrow's form, and its levels with what is new in it."""
+    if grow and column.declared:
+        known = known.extend(column.declared, declared=True)
+    if column.storage == "coded":
+        return _translate(column, known), known
+    if column.storage == "objects":
+        codes, longer = _core.object_codes(column.values, known.known, grow)
+    else:  # numbers: 3 and 3.0 are one label
+        values = column.values.astype(np.int8) if column.values.dtype.kind == "b" else column.values
+        codes, longer = _core.number_codes(_core.Columns([values]), known.known, grow)
+    return np.asarray(codes), known.grown(longer)
 
 
 def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> Codes | None:
@@ -259,31 +282,13 @@ def _raw_columns(table: Table, which: Sequence[int]) -> list[RawColumn]:
 def _translate(column: RawColumn, known: Levels) -> Array:
     """Codes of the column's own categories → codes of the schema."""
     assert column.declared is not None
-    index = known.index()
-    to = np.array([*(index.get(label, UNSEEN) for label in column.declared), MISSING], dtype=np.int32)
-    if len(index) <= 127:
+    to = np.append(known.find(column.declared), np.int32(MISSING))
+    if len(known) <= 127:
         to = to.astype(np.int8)
     codes: Array = np.asarray(column.values)
     if np.array_equal(to[:-1], np.arange(len(to) - 1)):
         return codes
     return to[codes]  # −1, missing, reads the last entry
-
-
-def _number_codes(values: Array, known: Levels, grow: bool) -> tuple[Array, Levels]:
-    """Numbers as labels: 3 and 3.0 are one label."""
-    numeric = [v for v in known.labels if not isinstance(v, str | bytes)]
-    if values.dtype.kind == "b":
-        values = values.astype(np.int8)
-    kind = np.float64 if values.dtype.kind == "f" else np.int64
-    exact = [v for v in numeric if kind is np.float64 or float(v).is_integer()]
-    codes, new = _core.number_codes(_core.Columns([values]), np.array(exact, dtype=kind), grow)
-    if len(exact) < len(known):  # labels of another type stand between: shift to their places
-        index = known.index()
-        fresh = range(len(known), len(known) + len(new))
-        to = np.array([*(index[v] for v in exact), *fresh, UNSEEN, MISSING], dtype=np.int32)
-        codes = to[codes]
-    labels = tuple(int(v) if float(v).is_integer() else float(v) for v in new.tolist())
-    return codes, Levels((*known.labels, *labels), known.declared) if grow else known
 
 
 def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
@@ -311,7 +316,7 @@ def coded(
         len(schema.cuts[j].points) + 1 if j in schema.cuts else len(schema.levels.get(j, ())) or sizes.get(j, 0)
         for j in which
     ]
-    stay = _dense(table, schema, real) if reals else None
+    stay = _dense(table, schema, real, learning=grow) if reals else None
     labels = tuple(None if j in schema.cuts else schema.levels.get(j) for j in which)
     return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n, stay, labels), schema
 
@@ -332,7 +337,7 @@ def learn_cuts(
         return schema
     if method is None:  # what is not cut stays real, and is not among these; a file may say otherwise
         raise OptionError(f"Column {schema.name(which[0])!r} is neither cut nor kept real. Fit again.")
-    data = _dense(table, schema, which)
+    data = _dense(table, schema, which, learning=True)
     if method == "mdl":
         sizes, points = _core.cuts_mdl(data.columns, y, w, K)
     elif method == "width":
@@ -349,7 +354,7 @@ def learn_cuts(
     return replace(schema, cuts=cuts)
 
 
-def _dense(table: Table, schema: Schema, which: Sequence[int]) -> Numbers:
+def _dense(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
     if table.csr is None:
-        return numbers(table, schema, which)
+        return numbers(table, schema, which, learning)
     return Numbers(None, None, tuple(np.asarray(c.values, dtype=np.float64) for c in _raw_columns(table, which)))

@@ -14,7 +14,33 @@ class TallybayesError(Exception):
 
 
 class TableError(TallybayesError, ValueError):
-    """A table, a column or a value that the model cannot take."""
+    """A table, a column or a value that the model cannot take.
+
+    Parameters
+    ----------
+    *args : object
+        The message.
+    column : str or None, default=None
+        The column it is about, if it is about one; 'x3' where columns have no names.
+    row : int or None, default=None
+        The first row it is about, counted from 0.
+    value : object, default=None
+        The value that was found there.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> from tallybayes.errors import TableError
+    >>> try:
+    ...     GaussianNB().fit([{"age": 31.0}, {"age": float("inf")}], ["a", "b"])
+    ... except TableError as e:
+    ...     print(e.column, e.row, e.value)
+    age 1 inf
+    """
+
+    def __init__(self, *args: object, column: str | None = None, row: int | None = None, value: object = None) -> None:
+        super().__init__(*args)
+        self.column, self.row, self.value = column, row, value
 
 
 class NestedValueError(TableError, TypeError):

@@ -57,7 +57,7 @@ def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
     if kind == "f":
         without = np.isnan(values)
     elif kind == "O":
-        without = np.asarray(_core.object_codes(values, {}, True)) < 0
+        without = _object_codes(values)[0] < 0
     if marker is not None:
         if kind in "US" and not isinstance(marker, str) and (values == str(marker)).any():
             raise LabelError(
@@ -89,10 +89,10 @@ def _texts(y: Any) -> tuple[Codes, list[Any]] | None:
         row = int(np.argmax(series.is_null().to_numpy()))
         raise LabelError(_missing(row))
     try:
-        codes, labels, _ = _core.arrow_codes(native, [], True)
+        codes, levels, _ = _core.arrow_codes(native, _core.LevelList(), True)
     except _core.BadRow as e:
         raise LabelError(_not_text(e)) from None
-    return np.asarray(codes, dtype=np.int32), list(labels)
+    return np.asarray(codes, dtype=np.int32), list(levels.labels())
 
 
 def _not_text(refused: Exception) -> str:
@@ -117,6 +117,13 @@ def _as_array(y: Any) -> Array:
             return np.asarray(native.to_numpy(), dtype=object)
         array = series.to_numpy()
         return np.asarray(array)
+    try:
+        return _from_sequence(y)
+    except ValueError as e:  # rows of different lengths
+        raise LabelError(f"y should be a 1d array of labels, one for each row: {e}") from None
+
+
+def _from_sequence(y: Any) -> Array:
     if hasattr(y, "__array__") or not isinstance(y, list | tuple | range):
         return np.asarray(y)
     kinds = {type(v) for v in y}
@@ -145,19 +152,40 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
         )
     if kind in "US":
         try:
-            codes, labels = _core.fixed_codes(values, [], True)
+            codes, levels = _core.fixed_codes(values, _core.LevelList(), True)
         except _core.BadRow as e:
             raise LabelError(_not_text(e)) from None
-        return _sorted(np.asarray(codes, dtype=np.int32), labels, values.dtype)
-    index: dict[Any, int] = {}
-    codes = np.asarray(_core.object_codes(values.astype(object), index, True), dtype=np.int32)
+        return _sorted(np.asarray(codes, dtype=np.int32), list(levels.labels()), values.dtype)
+    codes, labels = _object_codes(values.astype(object))
     if len(codes) and codes.min() < 0:
         row = int(np.argmin(codes))
         raise LabelError(_missing(row))
-    numeric = [v for v in index if isinstance(v, float) and not isinstance(v, bool)]
+    _check_texts(codes, labels)
+    numeric = [v for v in labels if isinstance(v, float) and not isinstance(v, bool)]
     if any(not float(v).is_integer() for v in numeric):
         raise LabelError(_continuous(numeric[0]))
-    return _sorted(codes, list(index), values.dtype)
+    return _sorted(codes, labels, values.dtype)
+
+
+def _object_codes(values: Array) -> tuple[Codes, list[Any]]:
+    try:
+        codes, levels = _core.object_codes(values, _core.LevelList(), True)
+    except TypeError as e:  # lists, dicts: what cannot be a key
+        raise LabelError(
+            f"Unknown label type: {e}. Labels may be strings, integers, booleans or categories, one for each row."
+        ) from None
+    return np.asarray(codes, dtype=np.int32), list(levels.labels())
+
+
+def _check_texts(codes: Codes, labels: list[Any]) -> None:
+    """Half of a surrogate pair is no text: no file and no data frame could hold it."""
+    for code, label in enumerate(labels):
+        if isinstance(label, str) and any("\ud800" <= c <= "\udfff" for c in label):
+            row = int(np.argmax(codes == code))
+            raise LabelError(
+                f"The label of row {row} cannot be read: {label!r:.60} holds half of a surrogate pair. Correct it, or "
+                "leave the row out."
+            )
 
 
 def _sorted(codes: Codes, labels: list[Any], dtype: Any) -> tuple[Codes, Array]:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import OptionError, TableError, is_number
+from tallybayes.raw import RawColumn
 from tallybayes.schema import align
-from tallybayes.source import RawColumn, Table, read_table
+from tallybayes.source import Table, read_table
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

@@ -88,7 +88,7 @@ def named(schema: Schema, which: Sequence[int], who: str = "this model") -> Iter
     except _core.BadValue as e:
         kind, row, col, value = e.args
         name = schema.name(which[col])
-        raise TableError(_refusal(kind, name, row, value, who)) from None
+        raise TableError(_refusal(kind, name, row, value, who), column=name, row=row, value=value) from None
 
 
 def _refusal(kind: str, name: str, row: int, value: float, who: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, cast, get_args
@@ -10,34 +10,81 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.errors import OptionError, TableError, listing
-from tallybayes.source import Container, RawColumn, Table
+from tallybayes.raw import RawColumn
+from tallybayes.source import Container, Table
 
 Kind = Literal["real", "categorical", "binary", "count"]
 KINDS: tuple[str, ...] = get_args(Kind)
 FEW = 12  # an integer column with at most this many values might be categories
 
 
-@dataclass(frozen=True)
 class Levels:
-    """The labels of a column by code. `declared`: codes that the column's type lists, met or not."""
+    """The labels of a column by code. `declared`: codes that the column's type lists, met or not.
 
-    labels: tuple[Any, ...] = ()
-    declared: frozenset[int] = frozenset()
+    It never changes: extend gives another. Those that came from one another share the labels and the index of them
+    (`known`), so that a longer one costs what is new in it, and a lookup costs the same however many there are.
+    """
+
+    __slots__ = ("_labels", "declared", "known")
+
+    known: _core.LevelList
+    declared: frozenset[int]
+
+    def __init__(self, labels: Iterable[Any] | _core.LevelList = (), declared: frozenset[int] = frozenset()) -> None:
+        self.known = labels if isinstance(labels, _core.LevelList) else _core.LevelList(labels)
+        self.declared = declared
+        self._labels: tuple[Any, ...] | None = None
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        if self._labels is None:
+            self._labels = self.known.labels()
+        return self._labels
 
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.known)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Levels):
+            return NotImplemented
+        same = self.known.shares(other.known) and len(self) == len(other)
+        return (same or self.labels == other.labels) and self.declared == other.declared
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.declared))
+
+    def __repr__(self) -> str:
+        return f"Levels(labels={self.labels!r}, declared={self.declared!r})"
+
+    def __reduce__(self) -> tuple[type[Levels], tuple[tuple[Any, ...], frozenset[int]]]:
+        return Levels, (self.labels, self.declared)
+
+    def __copy__(self) -> Levels:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Levels:
+        return self
 
     def index(self) -> dict[Any, int]:
         return {label: code for code, label in enumerate(self.labels)}
 
+    def find(self, labels: Sequence[Any]) -> NDArray[np.int32]:
+        """The codes of some labels; −2 for those that are not among these."""
+        return self.known.find(labels)
+
     def extend(self, labels: Iterable[Any], declared: bool = False) -> Levels:
         """Appends what is new."""
-        index = self.index()
-        for label in labels:
-            index.setdefault(label, len(index))
-        codes = self.declared.union(index[label] for label in labels) if declared else self.declared
-        return Levels(tuple(index), codes)
+        codes, known = self.known.extend(labels)
+        return self.grown(known, codes.tolist() if declared else ())
+
+    def grown(self, known: _core.LevelList, declared: Iterable[int] = ()) -> Levels:
+        """These, longer: known comes from these, and more of its codes are declared."""
+        more = self.declared.union(declared)
+        if known is self.known and len(more) == len(self.declared):
+            return self
+        return Levels(known, more)
 
 
 @dataclass(frozen=True)
@@ -119,30 +166,38 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
         return replace(given, container=table.container)
     if table.d == 0:
         raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
-    ambiguous: list[int] = []
-    if table.matrix is not None:
-        kinds: list[Kind] = ["binary" if table.matrix.dtype == bool and default == "real" else default] * table.d
-        if table.matrix.dtype.kind in "iu" and default == "real" and not isinstance(given, str):
-            ambiguous = [j for j in range(table.d) if _few(table.matrix[:, j])]
-    elif table.columns is None:
-        kinds = [default] * table.d
-    else:
-        kinds = [default if c.kind == "real" else c.kind for c in table.columns]
-        ambiguous = [j for j, c in enumerate(table.columns) if c.integer and kinds[j] == "real" and _few(c.values)]
-    schema = Schema(tuple(kinds), table.names, table.container)
-    if given is None:
-        return replace(schema, ambiguous=tuple(ambiguous))
     if isinstance(given, str):
-        given = {schema.name(j): given for j in range(table.d)}
-    if not isinstance(given, Mapping):
+        given = dict.fromkeys(range(table.d), given)
+    if given is not None and not isinstance(given, Mapping):
         raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(given).__name__}.")
+    schema = Schema(_kinds(table, default), table.names, table.container)
+    said = _said(schema, given or {})
+    kinds = tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds))
+    ambiguous = tuple(j for j in range(table.d) if j not in said and kinds[j] == "real" and _ambiguous(table, j))
+    return replace(schema, kinds=kinds, ambiguous=ambiguous)
+
+
+def _kinds(table: Table, default: Kind) -> tuple[Kind, ...]:
+    """What the types say. default: what numbers are."""
+    if table.columns is not None:
+        return tuple(default if c.kind == "real" else c.kind for c in table.columns)
+    truth = table.matrix is not None and table.matrix.dtype == bool and default == "real"
+    return ("binary" if truth else default,) * table.d
+
+
+def _said(schema: Schema, given: Mapping[Any, str]) -> dict[int, Kind]:
+    """What the user says, by position."""
     for column, kind in given.items():
         if kind not in KINDS:
             raise OptionError(f"Column {column!r} was given the kind {kind!r}. Allowed: {', '.join(KINDS)}.")
-        j = schema.position(column)
-        kinds[j] = cast(Kind, kind)
-        ambiguous = [a for a in ambiguous if a != j]
-    return replace(schema, kinds=tuple(kinds), ambiguous=tuple(ambiguous))
+    return {schema.position(column): cast(Kind, kind) for column, kind in given.items()}
+
+
+def _ambiguous(table: Table, j: int) -> bool:
+    """Integers that may be categories?"""
+    if table.columns is not None:
+        return table.columns[j].integer and _few(table.columns[j].values)
+    return table.matrix is not None and table.matrix.dtype.kind in "iu" and _few(table.matrix[:, j])
 
 
 def _few(values: NDArray[Any]) -> bool:

@@ -5,9 +5,7 @@ A `Table` is either one numeric matrix, one sparse matrix, or a tuple of columns
 
 from __future__ import annotations
 
-import math
 import numbers
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,30 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NestedValueError, TableError
+from tallybayes.raw import RawColumn, gaps_as_none, not_a_value, object_column
+from tallybayes.sparse import is_sparse, read_sparse
 
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
-Storage = Literal["numbers", "objects", "arrow", "coded"]
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RawColumn:
-    """One column as it came: where its values are, and what its type says about them."""
-
-    values: Any
-    storage: Storage  # numbers: 1-D numeric array; objects: 1-D object array; arrow: has __arrow_c_stream__
-    kind: Literal["real", "categorical", "binary"]
-    integer: bool = False
-    declared: tuple[Any, ...] | None = None  # coded: values are codes into this; the type lists its categories
-
-    def plain(self) -> list[Any]:
-        """The values as Python objects."""
-        if self.storage == "coded":
-            assert self.declared is not None
-            return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
-        convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(self.values, f))
-        found: list[Any] = getattr(self.values, convert)()
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +39,10 @@ class Table:
 
     def values(self, j: int) -> list[Any]:
         """Column j as plain Python values; None is missing."""
-        if self.matrix is not None:
-            found = self.matrix[:, j].tolist()
-        elif self.csr is not None:
-            found = self.csr[:, [j]].toarray().ravel().tolist()
-        else:
-            assert self.columns is not None
-            found = self.columns[j].plain()
-        return [None if v is None or v != v else v for v in found]
+        if self.columns is not None:
+            return self.columns[j].plain()
+        found = self.csr[:, [j]].toarray().ravel() if self.matrix is None else self.matrix[:, j]
+        return [None if v != v else v for v in found.tolist()]
 
 
 def read_table(X: Any) -> Table:
@@ -77,7 +52,9 @@ def read_table(X: Any) -> Table:
     if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8):
         return _from_matrix(X)
     if is_sparse(X):
-        return _from_sparse(X)
+        csr = read_sparse(X)
+        n, d = csr.shape
+        return Table(n, d, "sparse", csr=csr)
     if isinstance(X, Mapping):
         raise TableError(
             "Got one dict. For one row as a dict use predict_proba_one or learn_one; for many rows give a list of "
@@ -100,12 +77,6 @@ def read_table(X: Any) -> Table:
     return _from_array(X)
 
 
-def is_sparse(X: Any) -> bool:
-    """A matrix of scipy.sparse: which must have been imported to make one, so this need not import it."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(X))
-
-
 def _from_matrix(X: Array) -> Table:
     n, d = X.shape
     if n == 0:
@@ -119,23 +90,25 @@ def _from_matrix(X: Array) -> Table:
     return Table(n, d, "numpy", matrix=X)
 
 
-def _from_sparse(X: Any) -> Table:
-    if X.ndim != 2:
-        raise TableError(f"Expected 2D array, got a sparse array with {X.ndim} dimension(s) instead.")
-    if X.dtype.kind == "c":
-        raise TableError("Complex data not supported: got a sparse matrix of complex numbers.")
-    csr = X if X.format == "csr" else X.tocsr()
-    if csr.dtype not in (np.float64, np.float32, np.int64, np.int32):
-        csr = csr.astype(np.float64)
-    n, d = csr.shape
-    if n == 0 or d == 0:
-        what = "sample" if n == 0 else "feature"
-        raise TableError(f"Found array with 0 {what}(s) (shape={csr.shape}) while a minimum of 1 is required.")
-    return Table(n, d, "sparse", csr=csr)
-
-
 def _from_array(X: Any) -> Table:
     """Lists, array-likes, matrices of strings or of Python objects."""
+    a = _two_dimensional(_array(X), X)
+    if a.dtype.kind in "fiub":
+        return _from_matrix(a.astype(np.float64) if a.dtype.itemsize > 8 else a)
+    if a.dtype.kind in "UST":
+        a = a.astype(object)
+    if a.dtype != object:
+        raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings or Python objects.")
+    if a.shape[0] == 0 or a.shape[1] == 0:
+        return _from_matrix(a.astype(np.float64))
+    columns = tuple(object_column(a[:, j], f"x{j}") for j in range(a.shape[1]))
+    if all(c.storage == "numbers" and c.kind == "real" for c in columns):
+        return _from_matrix(np.column_stack([c.values for c in columns]))
+    return Table(a.shape[0], a.shape[1], "numpy", columns=columns)
+
+
+def _array(X: Any) -> Array:
+    """What NumPy makes of it, without turning numbers into text."""
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
         X[mask] = None
@@ -143,10 +116,14 @@ def _from_array(X: Any) -> Table:
         a = np.asarray(X)
     except ValueError as e:
         raise TableError(f"The rows do not form a table: {e}") from e
+    if a.ndim == 2 and a.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        return np.asarray(X, dtype=object)  # a list of mixed rows
+    return a
+
+
+def _two_dimensional(a: Array, X: Any) -> Array:
     if a.ndim == 1 and a.dtype == object and len(a) and isinstance(a[0], list | tuple):
         raise TableError("The rows have different lengths; a table needs as many values in each row.")
-    if a.ndim == 2 and a.dtype.kind in "US" and not isinstance(X, np.ndarray):
-        a = np.asarray(X, dtype=object)  # a list of mixed rows: NumPy would turn its numbers into text
     if a.dtype.kind == "c":
         raise TableError("Complex data not supported: got complex numbers. Give real and imaginary parts as columns.")
     if a.ndim == 0:
@@ -159,20 +136,7 @@ def _from_array(X: Any) -> Table:
             f"Expected 2D array, got {a.ndim}D array instead. Reshape your data: "
             "array.reshape(-1, 1) if it has a single feature, array.reshape(1, -1) if it is a single sample."
         )
-    if a.dtype.kind in "fiub":
-        if a.dtype.itemsize > 8:
-            a = a.astype(np.float64)
-        return _from_matrix(a)
-    if a.dtype.kind in "US" or a.dtype.kind == "T":
-        a = a.astype(object)
-    if a.dtype != object:
-        raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings or Python objects.")
-    if a.shape[0] == 0 or a.shape[1] == 0:
-        return _from_matrix(a.astype(np.float64))
-    columns = tuple(object_column(a[:, j], f"x{j}") for j in range(a.shape[1]))
-    if all(c.storage == "numbers" and c.kind == "real" for c in columns):
-        return _from_matrix(np.column_stack([c.values for c in columns]))
-    return Table(a.shape[0], a.shape[1], "numpy", columns=columns)
+    return a
 
 
 def _from_rows(rows: Sequence[Mapping[Any, Any]]) -> Table:
@@ -187,55 +151,6 @@ def _from_rows(rows: Sequence[Mapping[Any, Any]]) -> Table:
         values[:] = [row.get(name) for row in rows]
         columns.append(object_column(values, str(name)))
     return Table(len(rows), len(columns), "rows", tuple(str(n) for n in names), columns=tuple(columns))
-
-
-def object_column(values: Array, name: str) -> RawColumn:
-    """A column of Python objects: all numbers, all booleans, or all labels (strings); None and NaN are missing."""
-    kinds = {type(v) for v in values}
-    missing = {t for t in kinds if t is type(None) or t.__name__ in ("NAType", "NaTType")}
-    present = kinds - missing
-    floats = {t for t in present if issubclass(t, float | np.floating)}
-    if floats and floats < present and all(v != v for v in values if type(v) in floats):
-        missing, present = missing | floats, present - floats  # NaN among booleans, integers or words
-    if all(issubclass(t, bool | np.bool_) for t in present) and present:
-        return RawColumn(values, "objects", "binary", declared=(False, True))
-    if all(issubclass(t, numbers.Number | np.number) and not issubclass(t, complex) for t in present):
-        integer = all(issubclass(t, numbers.Integral | np.integer) for t in present) and bool(present)
-        if not missing and integer:
-            try:
-                return RawColumn(np.array(values, dtype=np.int64), "numbers", "real", integer=True)
-            except OverflowError:
-                pass
-        try:
-            filled = np.array([math.nan if type(v) in missing else float(v) for v in values], dtype=np.float64)
-        except OverflowError:
-            raise TableError(f"Column {name!r} has a number too large for a float64. Rescale the column.") from None
-        return RawColumn(filled, "numbers", "real", integer=integer)
-    for row, v in enumerate(values):
-        if type(v) in missing or isinstance(v, str | numbers.Number | np.generic):
-            continue
-        if isinstance(v, list | tuple | dict | set | np.ndarray | Mapping):
-            raise NestedValueError(
-                f"Column {name!r} has a nested value, {v!r:.60} (row {row}); each argument must be one string or one "
-                "number. Spread it over several columns."
-            )
-        if not isinstance(v, bytes) and type(v).__module__ in ("datetime", "pandas", "decimal"):
-            raise _not_a_value(name, type(v).__name__)
-    words = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
-    if len(words) < sum(1 for v in values if type(v) not in missing and not (isinstance(v, float) and v != v)):
-        first = words[0] if words else 0
-        raise TableError(
-            f"Column {name!r} mixes numbers with {len(words)} value(s) that are not numbers (first: "
-            f"{values[first]!r:.60}, row {first}). Make them all strings, or mark those as missing (None or NaN)."
-        )
-    return RawColumn(values, "objects", "categorical")
-
-
-def _not_a_value(name: str, dtype: str) -> TableError:
-    return TableError(
-        f"Column {name!r} is of type {dtype}. Allowed: numbers, booleans, strings, categories. Turn it into numbers "
-        "(such as days since a date) or into strings first, or leave it out."
-    )
 
 
 def _from_frame(frame: Any) -> Table:
@@ -271,46 +186,65 @@ def _twice(names: list[str]) -> str:
 def _frame_column(s: Any, name: str) -> RawColumn:
     dtype, native = s.dtype, s.to_native()
     if dtype.is_integer() or dtype.is_float():
-        values = s.to_numpy()
-        if values.dtype.kind not in "fiu" or values.dtype.itemsize not in (1, 2, 4, 8) or values.dtype == np.float16:
-            values = values.astype(np.float64)
-        return RawColumn(values, "numbers", "real", integer=dtype.is_integer())
+        return RawColumn(_eight_bytes(s.to_numpy()), "numbers", "real", integer=dtype.is_integer())
     if dtype.is_decimal():
         return RawColumn(s.cast(nw.Float64).to_numpy(), "numbers", "real")
     if dtype == nw.Boolean:
         if s.null_count() == 0:
             return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))
-        return RawColumn(np.array(s.to_list(), dtype=object), "objects", "binary", declared=(False, True))
+        return RawColumn(_objects(s), "objects", "binary", declared=(False, True))
     if dtype == nw.Categorical or dtype == nw.Enum:
-        if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas: codes and categories are at hand
-            categories = native.cat.categories.tolist()
-            _plain(categories, name)
-            return RawColumn(native.cat.codes.to_numpy(), "coded", "categorical", declared=tuple(categories))
-        return RawColumn(native, "arrow", "categorical")
+        return _categories(native, name)
     if dtype == nw.String:
-        return RawColumn(native, "arrow", "categorical") if _has_arrow(native) else _strings(s)
+        in_arrow = _has_arrow(native)
+        return (
+            RawColumn(native, "arrow", "categorical") if in_arrow else RawColumn(_objects(s), "objects", "categorical")
+        )
     if dtype == nw.Object:
         return object_column(np.asarray(s.to_numpy(), dtype=object), name)
-    if str(dtype) in ("Unknown", "Null") and s.null_count() == len(s):
-        return RawColumn(np.full(len(s), np.nan), "numbers", "real")
     if dtype.is_nested():
         raise NestedValueError(
             f"Column {name!r} holds nested values ({dtype}); each argument must be one string or one number. Spread it "
-            "over several columns."
+            "over several columns.",
+            column=name,
         )
-    raise _not_a_value(name, str(dtype))
+    return _unknown(s, name)
 
 
-def _plain(categories: list[Any], name: str) -> None:
-    for v in categories:
-        if not isinstance(v, str | numbers.Number | np.generic):
-            raise _not_a_value(name, f"category of {type(v).__name__}")
+def _eight_bytes(values: Array) -> Array:
+    """Numbers in a type that the kernels read."""
+    known = values.dtype.kind in "fiu" and values.dtype.itemsize in (1, 2, 4, 8) and values.dtype != np.float16
+    return values if known else values.astype(np.float64)
 
 
-def _strings(s: Any) -> RawColumn:
+def _objects(s: Any) -> Array:
+    """The values as Python objects; None is missing."""
     values = np.empty(len(s), dtype=object)
     values[:] = s.to_list()
-    return RawColumn(values, "objects", "categorical")
+    return gaps_as_none(values)
+
+
+def _categories(native: Any, name: str) -> RawColumn:
+    if not (hasattr(native, "cat") and hasattr(native.cat, "codes")):
+        return RawColumn(native, "arrow", "categorical")
+    categories = native.cat.categories.tolist()  # pandas: codes and categories are at hand
+    for v in categories:
+        if not isinstance(v, str | bytes | numbers.Number | np.generic):
+            raise not_a_value(name, f"category of {type(v).__name__}", value=v)
+    return RawColumn(native.cat.codes.to_numpy(), "coded", "categorical", declared=tuple(categories))
+
+
+def _unknown(s: Any, name: str) -> RawColumn:
+    """Types that only one of the libraries has."""
+    native, dtype = s.to_native(), str(s.dtype)
+    if dtype in ("Unknown", "Null") and s.null_count() == len(s):
+        return RawColumn(np.full(len(s), np.nan), "numbers", "real")
+    own = getattr(native, "dtype", None)
+    if type(own).__name__ == "SparseDtype":  # pandas: most values are one, and left out
+        return _frame_column(nw.from_native(native.sparse.to_dense(), series_only=True), name)
+    if isinstance(own, np.dtype) and own.kind == "f":  # of more than 8 bytes
+        return RawColumn(native.to_numpy().astype(np.float64), "numbers", "real")
+    raise not_a_value(name, dtype if dtype != "Unknown" else str(own))
 
 
 def _has_arrow(native: Any) -> bool:

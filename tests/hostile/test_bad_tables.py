@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import decimal
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.errors import TableError, TallybayesError
+from tallybayes.errors import LabelError, TableError, TallybayesError
+from tallybayes.source import read_table
 
 Y = ["a", "b", "a"]
 
@@ -59,11 +63,193 @@ def test_tables_that_cannot_be_read(X: Any, why: str) -> None:
         ([1, "a", 2], "mixes int and str"),
         ([[1, 2]] * 3, "1d array"),
         ([1j, 2j, 3j], "Complex"),
+        ([{"a": 1}, {"a": 2}, {"a": 1}], "row 0 holds a dict"),
+        ([[1], [2, 3], [4]], "one for each row"),
+        ([1, [2, 3], 4], "row 1 holds a list"),
+        (np.array([{1}, "a", "b"], dtype=object), "row 0 holds a set"),
+        (["a", "\ud800", "b"], "label of row 1 cannot be read"),
+        (np.array(["a", "b", "x\udfff"], dtype=object), "label of row 2 cannot be read"),
     ],
 )
 def test_labels_that_cannot_be_read(y: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(LabelError, match=why):
         tb.NaiveBayes().fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.parametrize("y", [[{"a": 1}, None, None], [[1], [2, 3], None], [None, 0, "\ud800"]])
+def test_some_labels_that_cannot_be_read(y: Any) -> None:
+    with pytest.raises(LabelError):
+        tb.SemiSupervised(tb.NaiveBayes()).fit([[1.0], [2.0], [3.0]], y)
+
+
+GAPS = {
+    "words": pd.Series(["a", pd.NA, "b", "a"], dtype=object),
+    "words and NaT": pd.Series(["a", pd.NaT, "b", "a"], dtype=object),
+    "numbers": pd.Series([1.5, pd.NA, 2.5, 3.5], dtype=object),
+    "integers": pd.Series([1, pd.NA, 2, 3], dtype=object),
+    "booleans": pd.Series([True, pd.NA, False, True], dtype=object),
+    "decimals": pd.Series([decimal.Decimal(1), decimal.Decimal("sNaN"), decimal.Decimal("2.5"), 3], dtype=object),
+    "NumPy's numbers": pd.Series([np.float32(1.5), np.float64("nan"), np.int8(2), 3], dtype=object),
+    "NumPy's words": pd.Series([np.str_("a"), np.datetime64("NaT"), np.str_("b"), "a"], dtype=object),
+    "bytes": pd.Series([b"a", pd.NA, b"b", b"a"], dtype=object),
+    "boolean": pd.Series([True, None, False, True], dtype="boolean"),
+    "string": pd.Series(["a", None, "b", "a"], dtype="string"),
+    "string[python]": pd.Series(["a", None, "b", "a"], dtype="string[python]"),
+    "Int64": pd.Series([1, None, 2, 3], dtype="Int64"),
+    "Float32": pd.Series([1.5, None, 2.5, 3.5], dtype="Float32"),
+    "sparse": pd.Series(pd.arrays.SparseArray([1.5, np.nan, 2.5, 3.5])),
+    "sparse words": pd.Series(pd.arrays.SparseArray(np.array(["a", None, "b", "a"], dtype=object))),
+    "category": pd.Series(["a", None, "b", "a"], dtype="category"),
+}
+
+
+@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("make", [tb.NaiveBayes, tb.BayesClassifier, tb.AODE], ids=lambda make: make.__name__)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_missing_is_missing_for_every_question(gap: str, make: Any) -> None:
+    """As if the value were None in a list of dicts, whatever stands for it."""
+    y = ["a", "b", "a", "b"]
+    X = pd.DataFrame({"v": GAPS[gap], "w": [1.0, 2.0, 0.5, 4.0]})
+    plain = [{"v": None if i == 1 else v, "w": w} for i, (v, w) in enumerate(zip(GAPS[gap], X["w"], strict=True))]
+    model, twin = make().fit(X, y), make().fit(plain, y)
+    assert model.schema_.kinds == twin.schema_.kinds
+    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(plain))
+    np.testing.assert_allclose(model.explain(X).values, twin.explain(plain).values)
+    np.testing.assert_allclose(model.novelty(X).p_value(X), twin.novelty(plain).p_value(plain))
+    assert "?" in model.explain(X).frame("dict")["value"].tolist()
+    assert read_table(X).values(0)[1] is None
+    model.partial_fit(X, y).forget(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(plain))
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        (pd.Series(pd.cut([1.0, 2.0, 3.0], 2)), "category of Interval"),
+        (pd.Series(pd.interval_range(0, 3)), "interval"),
+        (pd.Series(pd.period_range("2020", periods=3)), "period"),
+        (pd.Series([object(), "a", "b"], dtype=object), "of type object"),
+        (pd.Series([1j, 2.0, 3], dtype=object), "Complex"),
+        (pd.Series([np.datetime64("2020-01-01"), None, "a"], dtype=object), "datetime64"),
+        (pd.Series([{1}, "a", "b"], dtype=object), "nested"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_named(column: Any, why: str) -> None:
+    with pytest.raises(TableError, match=why) as caught:
+        tb.NaiveBayes().fit(pd.DataFrame({"good": [1.0, 2.0, 3.0], "odd": column}), Y)
+    assert caught.value.column == "odd"
+
+
+def test_errors_say_where() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    for X, where in (
+        (frame.assign(a=[1.0, np.inf, 2.0]), ("a", 1, np.inf)),
+        (frame.assign(b=np.array([1, "x", 2], dtype=object)), ("b", 1, "x")),
+        (frame.assign(a=np.array([1, 2, 10**400], dtype=object)), ("a", 2, 10**400)),
+        ([{"a": 1}, {"a": [1, 2]}, {"a": 3}], ("a", 1, [1, 2])),
+    ):
+        with pytest.raises(TableError) as caught:
+            tb.NaiveBayes().fit(X, Y)
+        e = caught.value
+        assert (e.column, e.row, e.value) == where
+        again = pickle.loads(pickle.dumps(e))
+        assert (str(again), again.column, again.row, again.value) == (str(e), *where)
+    with pytest.raises(TableError) as caught:
+        tb.NaiveBayes().fit(5, Y)
+    assert (caught.value.column, caught.value.row, caught.value.value) == (None, None, None)
+
+
+def test_advice_suits_the_moment() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    words = frame.assign(a=pd.Categorical(["1", None, "z"], categories=["z", "1"]))
+    with pytest.raises(TableError, match="Declare it categorical"):
+        tb.NaiveBayes(schema={"a": "real"}).fit(words, Y)
+    model = tb.NaiveBayes().fit(frame, Y)
+    with pytest.raises(TableError, match="The model learned numbers there") as caught:
+        model.predict(words)
+    assert (caught.value.column, caught.value.row, caught.value.value) == ("a", 0, "1")
+    assert "Declare" not in str(caught.value)
+    binned = tb.NaiveBayes("mdl").fit(frame, Y)
+    with pytest.raises(TableError, match="The model learned numbers there"):
+        binned.predict_proba(words)
+
+
+def test_categories_that_are_numbers_are_numbers_where_numbers_are_wanted() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]})
+    model = tb.NaiveBayes().fit(frame, Y)
+    np.testing.assert_array_equal(model.predict_proba(frame.astype("category")), model.predict_proba(frame))
+
+
+def _broken(form: str, part: str, value: Any) -> Any:
+    """A sparse matrix of that format with something in its arrays that does not belong there."""
+    X = sparse.csr_matrix(np.arange(1.0, 16.0).reshape(3, 5)).asformat(form)
+    if part == "lists":
+        X.rows[1][0] = value
+    elif part == "keys":
+        X._dict[1, value] = 1.0
+    elif part in ("indices", "indptr", "row", "col"):
+        getattr(X, part)[1] = value
+    else:
+        setattr(X, part.removeprefix("new "), value)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("form", "part", "value", "why"),
+    [
+        ("csr", "indices", 10**8, "row 0 has a value in column 100000000 of 5"),
+        ("csr", "indices", 99, "row 0 has a value in column 99 of 5"),
+        ("csr", "indices", 5, "column 5 of 5"),
+        ("csr", "indices", -1, "column -1 of 5"),
+        ("csr", "indptr", 9, ""),
+        ("csr", "indptr", 10**8, "indptr falls"),
+        ("csr", "indptr", -5, "indptr falls"),
+        ("csr", "new indptr", np.array([0, 5, 10, 20]), "does not lead from 0 to its 15"),
+        ("csr", "new indptr", np.array([0, 5, 15]), "in 3 steps"),
+        ("csr", "new indptr", np.array([1, 5, 10, 15]), "from 0"),
+        ("csr", "new indptr", np.array([0.0, 5.0, 10.0, 15.0]), "arrays of integers"),
+        ("csr", "new indices", np.arange(15).reshape(3, 5) % 5, "flat arrays"),
+        ("csr", "new indices", np.arange(15.0) % 5, "arrays of integers"),
+        ("csr", "new data", np.ones(3), "its 3 stored values"),
+        ("csc", "indices", 10**8, "column 0 has a value in row 100000000 of 3"),
+        ("csc", "indptr", 10**8, "indptr falls"),
+        ("bsr", "indices", 10**8, "of 5"),
+        ("coo", "row", 10**8, "is in row 100000000 of 3"),
+        ("coo", "col", -3, "is in column -3 of 5"),
+        ("coo", "new data", np.ones(2), "2 stored values"),
+        ("lil", "lists", 10**8, "row 1 has a value in column 100000000"),
+        ("dok", "keys", 10**8, "not sound"),
+    ],
+)
+@pytest.mark.parametrize("array", [False, True])
+def test_sparse_matrices_that_point_outside(form: str, part: str, value: Any, why: str, array: bool) -> None:
+    good = np.arange(1.0, 16.0).reshape(3, 5)
+    X = _broken(form, part, value)
+    if array and part != "keys":
+        wrapped = getattr(sparse, f"{form}_array")(good)
+        for name in ("data", "indices", "indptr", "coords", "rows"):
+            if hasattr(X, name):
+                setattr(wrapped, name, getattr(X, name))
+        X = wrapped
+    if part == "indptr" and value == 9:  # rows of other lengths: odd, but a matrix
+        assert tb.GaussianNB().fit(X, Y).predict_proba(X).shape == (3, 2)
+        return
+    for make in (tb.GaussianNB, tb.MultinomialNB, tb.NaiveBayes, tb.BayesClassifier):
+        with pytest.raises(TableError, match=why):
+            make().fit(X, Y)
+    model = tb.GaussianNB().fit(good, Y)
+    for ask in (model.predict, model.explain, model.score_samples):
+        with pytest.raises(TableError, match=why):
+            ask(X)
+
+
+def test_sparse_matrices_of_no_numbers() -> None:
+    with pytest.raises(TableError, match="Complex"):
+        tb.GaussianNB().fit(sparse.csr_matrix([[1j]]), ["a"])
+    X = sparse.csr_matrix([[1.0]])
+    X.data = np.array(["a"], dtype=object)
+    with pytest.raises(TableError, match="type object"):
+        tb.GaussianNB().fit(X, ["a"])
 
 
 def test_columns_at_predict() -> None:

@@ -123,7 +123,7 @@ class Distribution(ABC, Generic[S, P]):
             return encode.cut_codes(table, schema, columns), schema
         if table.csr is not None:
             return Sparse(table.csr if len(columns) == table.d else table.csr[:, list(columns)]), schema
-        return encode.numbers(table, schema, columns), schema
+        return encode.numbers(table, schema, columns, grow), schema
 
     # --- what it sums ------------------------------------------------------------------------------------------
 

@@ -118,7 +118,11 @@ class Reader:
     def _levels(self, j: Json) -> Levels:
         labels, declared = fields(j, "levels", "labels", "declared")
         found = tuple(self.label(v, "levels") for v in items(labels, "levels"))
-        return Levels(found, frozenset(index(v, len(found), "declared") for v in items(declared, "declared")))
+        codes = frozenset(index(v, len(found), "declared") for v in items(declared, "declared"))
+        try:
+            return Levels(found, codes)
+        except ValueError as e:
+            raise ModelFileError(f"The schema has a level twice, or one that is none: {e}.") from None
 
     def _cuts(self, j: Json) -> Cuts:
         points, low, high = fields(j, "cuts", "points", "low", "high")
@@ -154,9 +158,6 @@ def _check_schema(s: Schema) -> None:
         raise ModelFileError("The schema's kinds are not known ones.")
     if s.names is not None and (len(s.names) != s.d or len(set(s.names)) < s.d):
         raise ModelFileError(f"The schema does not have {s.d} different names.")
-    for known in s.levels.values():
-        if len(known.index()) < len(known):
-            raise ModelFileError("The schema has a level twice.")
     for cuts in s.cuts.values():
         p = cuts.points
         finite = np.isfinite(p).all() and np.isfinite([cuts.low, cuts.high]).all()
