@@ -71,15 +71,16 @@ def combine(a: Stats, b: Stats, sign: int, pooled: bool) -> Stats:
     n, mean, low, delta, part = combine_means(a, b, sign)
     other = delta.swapaxes(1, 2) if delta.ndim == 3 else delta
     weight = a["n"] * part
-    if delta.ndim == 3:
-        cross = weight * delta * other
-        cross = cross.sum(axis=0, keepdims=True) if pooled else cross
-    elif pooled:
-        cross = ((delta * weight[:, None]).T @ delta)[None]
-    else:
-        cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
-    scatter = a["scatter"] + sign * (b["scatter"] + cross)
-    scatter = scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)
+    with np.errstate(over="ignore", invalid="ignore"):  # `estimate` refuses what is no number
+        if delta.ndim == 3:
+            cross = weight * delta * other
+            cross = cross.sum(axis=0, keepdims=True) if pooled else cross
+        elif pooled:
+            cross = ((delta * weight[:, None]).T @ delta)[None]
+        else:
+            cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
+        scatter = a["scatter"] + sign * (b["scatter"] + cross)
+        scatter = scatter if sign > 0 else _swept(scatter, a["scatter"], n, pooled)
     return {"n": n, "mean": mean, "low": low, "scatter": scatter}
 
 

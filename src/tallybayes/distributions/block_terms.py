@@ -17,6 +17,7 @@ from tallybayes.distributions import covariance, wide
 from tallybayes.distributions.base import Array, Params
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def terms(x: Array, p: Params) -> Array:
     """(n, d, K) of rows that may have missing values (NaN); 0 for these, and for columns that never vary."""
     K = len(p["constant"])
@@ -36,7 +37,9 @@ def terms(x: Array, p: Params) -> Array:
             total = float(spread.sum())
             share = spread / total if total > 0 else np.full(len(columns), 1.0 / len(columns))
             fixed = covariance.LOG_2PI + np.log(variance) + share * (log_det - np.log(variance).sum())
-            out[rows[:, None], columns, k] = -0.5 * (away * pull + fixed)
+            said = -0.5 * (away * pull + fixed)
+            # of what is larger than any number the sign is lost; the row is impossible, as `score` has it
+            out[rows[:, None], columns, k] = np.where(np.isfinite(said), said, -np.inf)
     return out
 
 

@@ -64,7 +64,8 @@ class Gaussian(Distribution):
 
     def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
         n, mean, low, delta, part = combine_means(a, b, sign)
-        m2 = a["m2"] + sign * b["m2"] + sign * (delta * delta * a["n"] * part)
+        with np.errstate(over="ignore", invalid="ignore"):  # `estimate` refuses what is no number
+            m2 = a["m2"] + sign * b["m2"] + sign * (delta * delta * a["n"] * part)
         if sign < 0:
             if (m2 < -1e-9 * a["m2"]).any():
                 raise ForgetError(NEVER_LEARNED)
@@ -92,6 +93,8 @@ class Gaussian(Distribution):
         if not np.isfinite(var).all():
             j = int(np.argmin(np.isfinite(var).all(axis=0)))
             raise _core.BadValue("overflow", 0, j, float(np.abs(mean[:, j]).max()))
+        gone = (var == 0) & (var > 0).any(axis=0)  # the square of a spread below 1e-162 is not 0, but no number either
+        var = np.where(gone, np.finfo(np.float64).tiny, var)
         terms = _core.gaussian_terms(mean, var, low)
         return {"mean": mean, "low": low, "var": var, "epsilon": epsilon, "terms": terms}
 

@@ -37,8 +37,15 @@ def scores(x: Array, p: Params) -> Array:
                 r = np.linalg.qr(whole[k if own else 0][pattern].T, mode="r")
                 half = np.log(np.abs(np.diag(r))).sum() + 0.5 * len(columns) * covariance.LOG_2PI
             z = scipy.linalg.solve_triangular(r, away.T, trans="T") if len(columns) else away.T
-            out[rows, k] = -half - 0.5 * np.square(z).sum(axis=0)
+            out[rows, k] = -half - 0.5 * _length(z)
     return out
+
+
+def _length(z: Array) -> Array:
+    """|z|² of each column; ∞ where it is larger than any number, or ∞ − ∞ on the way to it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.square(z).sum(axis=0)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _wide(away: Array, columns: Array, p: Params, k: int) -> Array:
