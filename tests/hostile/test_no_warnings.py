@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
+from tallybayes.distributions.covariance import mended
 from tallybayes.errors import TableError, TallybayesError
 from tests.hostile.broken_files import from_bytes, to_bytes
 
@@ -82,14 +83,15 @@ def test_weights_of_any_size() -> None:
         sound(make().fit(rows(3), Y, sample_weight=mixed), rows(3))
 
 
-def test_a_class_hardly_wide_beside_the_others() -> None:
-    """Of its covariance a root was rounded to 0: log|Σ| = −∞, and probabilities did not sum to 1."""
+@pytest.mark.parametrize("power", [-160, -100, -54, -20])
+def test_the_root_of_a_class_hardly_wide_beside_the_others(power: int) -> None:
+    """Two rows in four columns: a root was rounded to 0, so that log|Σ| = −∞ and probabilities did not sum to 1."""
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 6)
-    X = np.concatenate([rng.normal(size=(6, 3)) * [1e-80, 1e-80, 1e-80], rng.normal(size=(6, 3)) * 1e80])
-    for make in (tb.QuadraticDiscriminantAnalysis, lambda: tb.GaussianDiscriminant(alpha=1.0, tol=0.0)):
-        sound(make().fit(X, y), X)
-        sound(make().fit(X[6:], y[6:]).partial_fit(X[:6], y[:6]), X)
+    narrow, wide = rng.normal(size=(2, 4)) * 10.0**power, rng.normal(size=(9, 4))
+    unit = np.sqrt(np.square(wide).sum(axis=0))
+    root = mended(narrow.T @ narrow, (wide.T @ wide) / unit / unit[:, None], 1e-4)
+    assert np.isfinite(root).all()
+    assert (np.diag(root) > 0).all()
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
