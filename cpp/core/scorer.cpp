@@ -165,10 +165,20 @@ void Scorer::run(bool relative, Finish&& finish) const {
   bad.rethrow();
 }
 
+namespace {
+
+// A shared term of -inf is larger than any number, as log x! of a count of 1e307: so may be what it is added to, and
+// inf - inf is no number. Where counts are that large, no rate makes up for it.
+double whole(double own, double shared) {
+  return shared == -std::numeric_limits<double>::infinity() ? shared : own + shared;
+}
+
+}  // namespace
+
 void Scorer::joint(double* out) const {
   run(false, [&](Block& b) {
     for (std::size_t c = 0; c < classes_; ++c) {
-      for (std::size_t r = 0; r < b.rows; ++r) b.acc[c * kRows + r] += b.shared[r];
+      for (std::size_t r = 0; r < b.rows; ++r) b.acc[c * kRows + r] = whole(b.acc[c * kRows + r], b.shared[r]);
     }
     TB_CALL(write_joint, b.acc.data(), b.rows, classes_, out + b.r0 * classes_);
   });
@@ -189,7 +199,7 @@ void Scorer::best(std::int64_t* out) const {
 void Scorer::evidence(double* out) const {
   run(false, [&](Block& b) {
     TB_CALL(write_evidence, b.acc.data(), b.rows, classes_, b.peak, out + b.r0);
-    for (std::size_t r = 0; r < b.rows; ++r) out[b.r0 + r] += b.shared[r];
+    for (std::size_t r = 0; r < b.rows; ++r) out[b.r0 + r] = whole(out[b.r0 + r], b.shared[r]);
   });
 }
 

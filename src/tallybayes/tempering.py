@@ -69,9 +69,10 @@ def best_temperature(
         """First and second derivative of the loss in log β."""
         P, whole = shares(beta)
         mean = np.einsum("ij,ij->i", P, L) / whole
-        variance = np.einsum("ij,ij,ij->i", P, L, L) / whole - np.square(mean)
         first = beta * float(w @ mean)
-        second = first + beta**2 * float(w @ np.maximum(variance, 0.0))
+        with np.errstate(over="ignore", invalid="ignore"):  # without a second derivative steps are halved
+            variance = np.einsum("ij,ij,ij->i", P, L, L) / whole - np.square(mean)
+            second = first + beta**2 * float(w @ np.maximum(variance, 0.0))
         return first + pull * np.log(beta / to), second + pull
 
     def loss(beta: float) -> float:

@@ -169,7 +169,8 @@ def spread(n: Array, m2: Array, size: Array, epsilon: Array, options: GaussianAx
     down = n.sum(axis=-2) - options.ddof * (n > 0).sum(axis=-2)
     shared = divided(m2.sum(axis=-2), down)
     own = divided(m2, n - options.ddof)
-    dust = np.square(16 * EPS * size)
+    with np.errstate(over="ignore"):  # more than any variance: such a column never varies
+        dust = np.square(16 * EPS * size)
     unit = np.where(shared > dust, shared, epsilon)
     shared = np.maximum(shared, options.tol**2 * unit)
     own = np.where(own < options.tol**2 * 1e-12 * unit[..., None, :], shared[..., None, :], own)

@@ -70,15 +70,16 @@ def combine_written(a: ScatterSums, b: ScatterSums, sign: int, pooled: bool) -> 
         a, b = a.paired(), b.paired()
     n, mean, low, delta, part = combine_means(a, b, sign)
     weight = a.n * part
-    if paired:
-        cross = weight * delta * delta.swapaxes(1, 2)
-        cross = cross.sum(axis=0, keepdims=True) if pooled else cross
-    elif pooled:
-        cross = ((delta * weight[:, None]).T @ delta)[None]
-    else:
-        cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
-    scatter = a.scatter + sign * (b.scatter + cross)
-    scatter = scatter if sign > 0 else _swept(scatter, a.scatter, n, pooled)
+    with np.errstate(over="ignore", invalid="ignore"):  # `estimate` refuses what is no number
+        if paired:
+            cross = weight * delta * delta.swapaxes(1, 2)
+            cross = cross.sum(axis=0, keepdims=True) if pooled else cross
+        elif pooled:
+            cross = ((delta * weight[:, None]).T @ delta)[None]
+        else:
+            cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
+        scatter = a.scatter + sign * (b.scatter + cross)
+        scatter = scatter if sign > 0 else _swept(scatter, a.scatter, n, pooled)
     return (PairedSums if paired else CompactSums)(n, mean, low, scatter)
 
 

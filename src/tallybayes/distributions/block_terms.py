@@ -18,6 +18,7 @@ from tallybayes.distributions.block_params import BlockParams, FullParams, WideP
 from tallybayes.distributions.means import LOG_2PI
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def terms(x: Array, p: BlockParams) -> Array:
     """(n, d, K) of rows that may have missing values (NaN); 0 for these, and for columns that never vary."""
     out = np.zeros((*x.shape, p.K))
@@ -34,7 +35,9 @@ def terms(x: Array, p: BlockParams) -> Array:
             total = float(spread.sum())
             share = spread / total if total > 0 else np.full(len(columns), 1.0 / len(columns))
             fixed = LOG_2PI + np.log(variance) + share * (log_det - np.log(variance).sum())
-            out[rows[:, None], columns, k] = -0.5 * (away * pull + fixed)
+            said = -0.5 * (away * pull + fixed)
+            # of what is larger than any number the sign is lost; the row is impossible, as `score` has it
+            out[rows[:, None], columns, k] = np.where(np.isfinite(said), said, -np.inf)
     return out
 
 

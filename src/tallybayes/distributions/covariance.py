@@ -67,9 +67,16 @@ def class_means(s: BlockSums) -> tuple[Array, Array, Array]:
     n, mean, low = s.by_column()
     total = n.sum(axis=0)
     centre = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
-    gap = (n * ((mean - centre) + low)).sum(axis=0) / np.where(total > 0, total, 1)
+    share = light(n)
+    gap = (share * ((mean - centre) + low)).sum(axis=0) / np.where(total > 0, share.sum(axis=0), 1)
     overall, rest = exact_sum(centre, np.where(total > 0, gap, 0.0))
     return n, np.where(n > 0, mean, overall), np.where(n > 0, low, rest)
+
+
+def light(n: Array) -> Array:
+    """Weights over a power of 2, so that none is above 1: the same digits, and no product overflows."""
+    most = float(n.max(initial=0.0))
+    return np.asarray(np.ldexp(n, -int(np.frexp(most)[1]))) if most > 1 else n
 
 
 def divided(scatter: Array, n: Array) -> Array:
@@ -121,7 +128,11 @@ def _oas_amounts(s: ScatterSums) -> tuple[float, ...]:
     found = []
     for scatter, n, rows in zip(s.scatter, s.n, s.mean_rows().tolist(), strict=True):
         scaled, unit = _correlation(divided(scatter, np.asarray(n)))
-        found.append(oas(float(np.square(scaled).sum()), float(np.trace(scaled)), len(unit), rows))
+        with np.errstate(over="ignore"):
+            square = float(np.square(scaled).sum())
+        # columns that were hardly ever met together may have a covariance beyond all measure: nothing of it is believed
+        amount = oas(square, float(np.trace(scaled)), len(unit), rows) if np.isfinite(square) else 1.0
+        found.append(amount)
     return tuple(found)
 
 
@@ -152,13 +163,15 @@ def class_covariance(s: ScatterSums, b: GaussianBlock, k: int, pooled: Array, ga
 
 def units(within: Array, mean: Array, n: Array) -> Array:
     """Standard deviation of each column within the classes; overall where that is 0; 0 where nothing varies."""
+    n = light(n)
     total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
     centre = mean[0] + (n * (mean - mean[0])).sum(axis=0) / total
     with np.errstate(over="ignore", invalid="ignore"):
         between = (n * np.square(mean - centre)).sum(axis=0) / total
     if not np.isfinite(between).all():
         raise _core.BadValue("overflow", 0, int(np.argmin(np.isfinite(between))), float(np.abs(mean).max()))
-    dust = np.square(16 * EPS * np.abs(mean).max(axis=0, initial=0.0))
+    with np.errstate(over="ignore"):  # more than any variance: such a column never varies
+        dust = np.square(16 * EPS * np.abs(mean).max(axis=0, initial=0.0))
     found = np.where(within > dust, within, np.where(between > dust, between, 0.0))
     return np.asarray(np.sqrt(found))
 
@@ -188,12 +201,14 @@ def mended(cov: Array, pooled: Array, tol: float) -> Array:
         more, turn = np.linalg.eigh((there + there.T) / 2)
         value = np.concatenate([value[~none], np.maximum(more, floor)])
         vector = np.concatenate([vector[:, ~none], empty @ turn], axis=1)
+        value = np.maximum(value, EPS**2 * value.max())  # a root of less would be rounded to 0 beside the largest
     r: Array = np.asarray(np.linalg.qr((vector * np.sqrt(value)).T, mode="r"))
     return np.asarray(r.T * np.where(np.diag(r) < 0, -1.0, 1.0))
 
 
 def with_line(p: FullParams, n: Array) -> SharedParams:
     """weight (x − centre) + bias: the log joint of a shared covariance without what all classes have in common."""
+    n = light(n)
     total = np.maximum(n.sum(axis=0), np.finfo(float).tiny)
     centre = p.mean[0] + (n * (p.mean - p.mean[0])).sum(axis=0) / total
     weight, square = _core.solve_normal(p.factor[0], away(p, centre))  # centre is near: x − centre loses nothing

@@ -82,7 +82,8 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
 
     def combine(self, a: GaussianSums, b: GaussianSums, sign: int = 1) -> GaussianSums:
         n, mean, low, delta, part = combine_means(a, b, sign)
-        m2 = a.m2 + sign * b.m2 + sign * (delta * delta * a.n * part)
+        with np.errstate(over="ignore", invalid="ignore"):  # `estimate` refuses what is no number
+            m2 = a.m2 + sign * b.m2 + sign * (delta * delta * a.n * part)
         if sign < 0:
             if (m2 < -1e-9 * a.m2).any():
                 raise ForgetError(NEVER_LEARNED)
@@ -113,6 +114,8 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
         if not np.isfinite(var).all():
             j = int(np.argmin(np.isfinite(var).all(axis=0)))
             raise _core.BadValue("overflow", 0, j, float(np.abs(mean[:, j]).max()))
+        gone = (var == 0) & (var > 0).any(axis=0)  # the square of a spread below 1e-162 is not 0, but no number either
+        var = np.where(gone, np.finfo(np.float64).tiny, var)
         return GaussianParams(mean, low, var, epsilon, _core.gaussian_terms(mean, var, low))
 
     def score(self, scorer: _core.Scorer, data: Data, p: GaussianParams) -> None:

@@ -267,8 +267,10 @@ def _log_density(x: float, value: Array, weight: Array, h: float) -> float:
     some = weight > 0
     if not some.any():
         return 0.0  # nothing is known: the column says nothing
-    away = (x - value[some]) / h
-    return float(scipy.special.logsumexp(-0.5 * away * away, b=weight[some] / weight.sum()) - np.log(h) - HALF_LOG_2PI)
+    with np.errstate(over="ignore", divide="ignore"):  # too far to be squared: a density of 0
+        away = (x - value[some]) / h
+        log = float(scipy.special.logsumexp(-0.5 * away * away, b=weight[some] / weight.sum()))
+    return log - float(np.log(h)) - HALF_LOG_2PI
 
 
 def _gather(s: KernelSums, entries: list[list[int]], K: int) -> KernelSums:
@@ -309,8 +311,17 @@ def _deviation(s: KernelSums, j: int, K: int) -> float:
 def _means(s: KernelSums, K: int, d: int) -> Array:
     """The mean of each class and column; of equal values exactly that value."""
     spans = zip(s.start[:-1], s.start[1:], strict=True)
-    found = [np.average(s.value[a:b], weights=s.weight[a:b]) if b > a + 1 else _only(s, a, b) for a, b in spans]
+    found = [_average(s.value[a:b], s.weight[a:b]) if b > a + 1 else _only(s, a, b) for a, b in spans]
     return np.array(found).reshape(d, K).T
+
+
+def _average(value: Array, weight: Array) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = float(np.average(value, weights=weight))
+    if np.isfinite(found):
+        return found
+    unit = float(np.abs(value).max())  # the sum is too large for a number, not the mean
+    return float(np.average(value / unit, weights=weight / weight.max()) * unit)
 
 
 def _only(s: KernelSums, a: int, b: int) -> float:

@@ -76,6 +76,7 @@ def written(s: BlockSums) -> FourthSums:
     return FourthSums(s.n, s.mean, s.low, scatter, third, fourth)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `amounts` refuses what is no number
 def combine(a: FourthSums, b: FourthSums, total: ScatterSums, sign: int) -> FourthSums:
     """The moments of a ± b, whose other sums are `total`."""
     third, fourth = np.zeros((2, *total.scatter.shape))
@@ -179,6 +180,7 @@ def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: GaussianSu
     return MomentSums(s.n, s.mean, s.low, s.m2, m3, m4)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `column_amounts` refuses what is no number
 def combine_columns(a: MomentSums, b: MomentSums, total: GaussianSums, sign: int) -> MomentSums:
     m3, m4 = np.zeros((2, *total.n.shape))
     for s, way in ((a, 1), (b, sign)):
@@ -193,13 +195,17 @@ def combine_columns(a: MomentSums, b: MomentSums, total: GaussianSums, sign: int
 
 def column_amounts(s: MomentSums, varies: Array) -> Array:
     """γ of each class, for variances in the units of the data."""
+    fine = np.isfinite(s.m3) & np.isfinite(s.m4)  # also of columns that hardly vary: other rows may be added
+    if not fine.all():
+        raise _not_summed(float(np.sqrt(s.m2 / np.where(s.n > 0, s.n, 1.0)).max()))
     found = []
     for n, m2, m4 in zip(s.n[:, varies], s.m2[:, varies], s.m4[:, varies], strict=True):
         safe = np.where(n > 0, n, 1.0)
         variance = m2 / safe
         _units(variance)
         delta = float(np.square(variance).sum() - variance.sum() ** 2 / max(len(n), 1))
-        beta = float(((m4 / safe - np.square(variance)) / safe).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            beta = float(((m4 / safe - np.square(variance)) / safe).sum())
         if not np.isfinite(beta):
             raise _not_summed(float(np.sqrt(variance.max())))
         found.append(float(np.clip(beta, 0.0, delta) / delta) if delta > 0 else 0.0)

@@ -38,7 +38,14 @@ def _full(away: Array, r: Array) -> Array:
     """With Σ = RᵀR."""
     half = np.log(np.abs(np.diag(r))).sum() + 0.5 * len(r) * LOG_2PI
     z = scipy.linalg.solve_triangular(r, away.T, trans="T") if len(r) else away.T
-    return np.asarray(-half - 0.5 * np.square(z).sum(axis=0))
+    return np.asarray(-half - 0.5 * _length(z))
+
+
+def _length(z: Array) -> Array:
+    """|z|² of each column; ∞ where it is larger than any number, or ∞ − ∞ on the way to it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.square(z).sum(axis=0)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _wide(away: Array, columns: Array, p: WideParams, k: int) -> Array:

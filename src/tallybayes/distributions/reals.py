@@ -46,7 +46,9 @@ class Moments:
         share = np.divide(self.n, n, out=np.zeros_like(self.n), where=n > 0)
         mean = (share * self.mean).sum(axis=axis, keepdims=True)
         gap = np.where(self.n > 0, self.mean - mean, 0.0)
-        return Moments(n, mean, (self.m2 + self.n * gap * gap).sum(axis=axis, keepdims=True))
+        with np.errstate(over="ignore", invalid="ignore"):  # variances that are no numbers are refused in joint.py
+            m2 = (self.m2 + self.n * gap * gap).sum(axis=axis, keepdims=True)
+        return Moments(n, mean, m2)
 
     def without(self, x: Floats, weight: Floats) -> Moments:
         """x taken out, `weight` times: the inverse of adding it."""
@@ -399,4 +401,6 @@ def _gain(n: Floats, above: Floats, below: Floats) -> float:
     above = np.broadcast_to(above, n.shape)
     if not some.any():
         return 0.0
-    return max(0.0, float(0.5 * (n[some] / n.sum() * (np.log(above[some]) - np.log(below[some]))).sum()))
+    with np.errstate(invalid="ignore"):  # ∞ − ∞: what is too large for a variance is refused by `estimate`
+        told = 0.5 * (n[some] / n.sum() * (np.log(above[some]) - np.log(below[some]))).sum()
+    return max(0.0, float(told))

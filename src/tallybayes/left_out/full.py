@@ -32,6 +32,7 @@ from tallybayes.left_out.prior import LeftPrior
 BYTES = 16 << 20  # of eigenvectors at once
 SMALL = 100  # columns, up to which our own eigenvectors are the faster ones
 APART = 100.0  # units of columns beyond this ratio differ much
+FAR = 1e100  # standard deviations: their squares can still be summed
 TINY = float(np.finfo(np.float64).tiny)
 WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, each eighth of the rows has one divisor
 
@@ -131,6 +132,7 @@ def _directions(q: _Rows, tol: float) -> Array:
     total = q.n.sum()
     away = ((q.mean - q.mean[0]) + (q.low - q.low[0])) / q.unit
     away = (away - (q.n @ away) / total) * np.sqrt(q.n)[:, None]
+    away = away / max(1.0, float(np.abs(away).max(initial=0.0)) / FAR)  # only directions matter
     whole = q.scatter.sum(axis=0) + away.T @ away
     root = whole[None].copy()
     log_det, trace = _core.roots(root, np.sqrt(np.maximum(np.diagonal(whole), TINY))[None])
@@ -281,7 +283,9 @@ def _log_det(value: Array, level: Array, gammas: Array, tol: float, outside: int
     terms[:, 0] = np.log(safe).sum(axis=1) + value.shape[1] * np.log(unit)[:, None]
     ratio = -gammas / safe
     power = -np.ones_like(ratio)
-    for p in range(1, _core.LOG_DET_TERMS):
-        power *= ratio
-        terms[:, p] = power.sum(axis=1) / p
-    return full, terms
+    with np.errstate(over="ignore", invalid="ignore"):
+        for p in range(1, _core.LOG_DET_TERMS):
+            power *= ratio
+            terms[:, p] = power.sum(axis=1) / p
+    known = np.asarray(np.isfinite(terms).all(axis=1))  # else a direction is nothing beside γ
+    return full & known, np.where(known[:, None], terms, 0.0)

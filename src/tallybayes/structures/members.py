@@ -331,8 +331,9 @@ def _with_class(c: Floats) -> float:
     n = float(c.sum())
     if n <= 0:
         return 1e-9
-    share, here = c / n, c > 0
+    share = c / n
     both = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
+    here = (share > 0) & (both > 0)  # weights so small beside the others that they are none
     value = float((share[here] * np.log(share[here] / both[here])).sum())
     free = max(int((c.sum(axis=0) > 0).sum()) - 1, 0) * max(int((c.sum(axis=1) > 0).sum()) - 1, 0)
     return max(value - free / (2 * n), 1e-6 * max(value, 0.0) + 1e-9)
@@ -390,7 +391,7 @@ def numbers(columns: Columns) -> dict[str, Any]:
             continue
         if columns.ordered[j]:
             rank = (np.cumsum(n) - n / 2) / total
-            edge = 0.5 / max(total, float((n > 0).sum()))  # rows may weigh next to nothing
+            edge = max(0.5 / max(total, float((n > 0).sum())), 1e-16)  # rows may weigh next to nothing, or very much
             column.append(j)
             values.append(np.append(ndtri(np.clip(rank, edge, 1 - edge)), 0.0))
             continue
