@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tallybayes.cli import asking, learning, looking
+from tallybayes.cli import asking, learning, looking, start
 from tallybayes.cli.say import one_line
 
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
@@ -30,8 +30,8 @@ class OneLine(TyperGroup):
         except typer.Exit as e:
             sys.exit(e.exit_code)
         except (typer.Abort, KeyboardInterrupt):
-            typer.echo("tallybayes: stopped", err=True)
-            sys.exit(130)
+            typer.echo("tallybayes: stopped", err=True)  # in our own process Ctrl-C does not come here: `start.stop`
+            sys.exit(start.STOPPED)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -57,8 +57,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "sample": asking.sample,
 }
 
+
+def summary(command: Callable[..., None]) -> str:
+    """The first paragraph of what a command says of itself, whole: the list of commands would cut it."""
+    return " ".join((command.__doc__ or "").split("\n\n")[0].split())
+
+
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name, short_help=summary(_command))(_command)
 
 
 def _version(asked: bool) -> None:
@@ -79,7 +85,7 @@ def root(
     """Generative Bayes classifiers for tables: compare, fit, ask, look inside, learn more, forget.
 
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the data or the model says
-    no, 2 the command was not understood.
+    no, 2 the command was not understood, 130 stopped by Ctrl-C; then nothing was changed.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from tallybayes.cli import say
+from tallybayes.cli import say, start
 from tallybayes.cli.options import Reading
 from tallybayes.cli.settings import types_of_kinds, types_of_model
 from tallybayes.cli.tables import FORMATS, GAPS, Rows, Text, as_whole, open_rows
@@ -108,7 +107,7 @@ def _opened(
             f"expected one of {', '.join(FORMATS)}; got {reading.format!r}.", param_hint="--format"
         )
     gaps = GAPS if reading.missing is None else tuple(reading.missing)
-    with tempfile.TemporaryDirectory(prefix="tallybayes-") as scratch:
+    with start.scratch() as scratch:
         yield open_rows(reading.paths, Text(reading.format, gaps, types, target, learned), scratch)
 
 

@@ -60,7 +60,8 @@ def fit(
         for _ in source.map("learning", made.partial_fit):
             pass
         rows = source.seen
-    save(made, out, notes={"target": target, "history": [_done("fit", data, rows)]})
+    with _changing(out, "fit"):
+        save(made, out, notes={"target": target, "history": [_done("fit", data, rows)]})
     _report(made, out, f"Learned {rows:,} rows", {"rows": rows}, json)
 
 
@@ -124,19 +125,20 @@ def _change(
     from tallybayes.cli.inputs import known_data, target_of
     from tallybayes.errors import ForgetError
 
-    model, notes = load(path), load_notes(path)
-    target = target_of(target, notes)
-    step = model.partial_fit if how == "learn" else model.forget
-    with known_data(reading, model, target) as source:
-        for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
-            pass
-        rows = source.seen
-    if not model.class_count_.sum() > 0:
-        raise ForgetError(
-            f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
-        )
-    history = [*_history(notes), _done(how, data, rows)]
-    save(model, out or path, notes={**notes, "target": target, "history": history})
+    with _changing(out or path, how):
+        model, notes = load(path), load_notes(path)
+        target = target_of(target, notes)
+        step = model.partial_fit if how == "learn" else model.forget
+        with known_data(reading, model, target) as source:
+            for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
+                pass
+            rows = source.seen
+        if not model.class_count_.sum() > 0:
+            raise ForgetError(
+                f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
+            )
+        history = [*_history(notes), _done(how, data, rows)]
+        save(model, out or path, notes={**notes, "target": target, "history": history})
     did = "Learned" if how == "learn" else "Forgot"
     _report(model, out or path, f"{did} {rows:,} rows", {"rows": rows}, json)
 
@@ -155,19 +157,32 @@ def merge(
 
     if len(models) < 2:
         raise typer.BadParameter("two or more model files are needed.", param_hint="MODEL...")
-    total, notes = load(models[0]), load_notes(models[0])
-    history = _history(notes)
-    for path in models[1:]:
-        other = load_notes(path)
-        if notes.get("target") != other.get("target"):
-            raise MergeError(
-                f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: they do "
-                "not add."
-            )
-        total.merge(load(path))
-        history += _history(other)
-    save(total, out, notes={**notes, "history": history})
+    with _changing(out, "merge"):  # it may be one of those that are read
+        total, notes = load(models[0]), load_notes(models[0])
+        history = _history(notes)
+        for path in models[1:]:
+            other = load_notes(path)
+            if notes.get("target") != other.get("target"):
+                raise MergeError(
+                    f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: "
+                    "they do not add."
+                )
+            total.merge(load(path))
+            history += _history(other)
+        save(total, out, notes={**notes, "history": history})
     _report(total, out, f"Merged {len(models)} models", {"models": len(models)}, json)
+
+
+@contextmanager
+def _changing(path: str, how: str) -> Iterator[None]:
+    """From reading a model file to writing it again nobody else changes it: the second waits, and says for whom."""
+    from tallybayes.persist.lock import held
+
+    def waiting(holder: str) -> None:
+        say.note(f"{path} is being changed by {holder}; waiting until that is done. Ctrl-C stops waiting.")
+
+    with held(path, f"tallybayes {how}", waiting):
+        yield
 
 
 def _history(notes: dict[str, Any]) -> list[Any]:

@@ -1,6 +1,6 @@
 """What a command says: results on standard output, everything else on standard error, errors in one line.
 
-Exit codes: 0 done, 1 the data or the model says no, 2 the command was not understood.
+Exit codes: 0 done, 1 the data or the model says no, 2 the command was not understood, 130 stopped.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _command(command: Callable[P, None], begin: Callable[[], None]) -> Callable[
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        begin()
         try:
+            begin()
             with _notes(words):
                 command(*args, **kwargs)
         except BrokenPipeError:  # the reader of our output has seen enough
@@ -86,7 +86,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror[0].lower() + error.strerror[1:]
         return f"{error.filename}: {text}" if error.filename else text
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ImportError):
         return f"{error}. The command line needs more than the library: pip install 'tallybayes[cli]'."
     if isinstance(error, TallybayesError | ValueError):  # the library's own, and scikit-learn's
         return str(error)
@@ -123,6 +123,11 @@ def _notes(words: Words) -> Iterator[None]:
         warnings.filterwarnings("always", category=UserWarning)
         warnings.showwarning = show
         yield
+
+
+def note(text: str) -> None:
+    """Something to know that is no result and no error."""
+    typer.echo("note: " + printable(text), err=True)
 
 
 def show(text: str, document: Any, as_json: bool) -> None:

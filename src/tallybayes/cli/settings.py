@@ -117,12 +117,11 @@ def label_of(text: str, classes: Sequence[Any], option: str) -> Any:
 
 def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]:
     """A table of costs: the first column names the answers, the others are the true classes."""
-    import tempfile
-
+    from tallybayes.cli import start
     from tallybayes.cli.tables import Text, open_rows
 
     names = {str(label): label for label in classes}
-    with tempfile.TemporaryDirectory(prefix="tallybayes-") as scratch:
+    with start.scratch() as scratch:
         rows = open_rows([path], Text(), scratch)
         first, *truths = rows.names
         unknown = [name for name in truths if name not in names]
