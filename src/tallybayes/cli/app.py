@@ -25,7 +25,7 @@ class OneLine(TyperGroup):
         except ClickException as e:
             context = getattr(e, "ctx", None)
             help_ = f" Try: {context.command_path} --help" if context is not None else ""
-            typer.echo(f"tallybayes: {one_line(e.format_message())}{help_}", err=True)
+            typer.echo(f"tallybayes: {one_line(_misunderstood(e))}{help_}", err=True)
             sys.exit(e.exit_code)
         except typer.Exit as e:
             sys.exit(e.exit_code)
@@ -33,6 +33,18 @@ class OneLine(TyperGroup):
             typer.echo("tallybayes: stopped", err=True)  # in our own process Ctrl-C does not come here: `start.stop`
             sys.exit(start.STOPPED)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _misunderstood(e: Any) -> str:
+    """What click says, with the option that may have been meant, if one is near."""
+    name, context = getattr(e, "option_name", None), getattr(e, "ctx", None)
+    if name is None or context is None:
+        return str(e.format_message())
+    from difflib import get_close_matches
+
+    known = [option for p in context.command.params for option in p.opts if option.startswith("--")]
+    near = get_close_matches(name, known, n=1)
+    return f"No such option: {name}." + (f" Did you mean {near[0]}?" if near else "")
 
 
 app = typer.Typer(

@@ -33,6 +33,7 @@ WORDS: Words = (
     (KIND, r"--kind \1=\2"),
     (r"\b(unseen|shrinkage)='([\w-]+)'", r"--set \1=\2"),
     (r", or leave it out\.", ", or leave it out with --drop."),
+    (r"\bLeave such rows out\.", "Leave such rows out with --skip-unlabelled."),
 )
 
 # Of commands that ask or change a model: what its columns are, and its parameters, were said at the fit.

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from tallybayes.cli.formats import ENDINGS
 from tallybayes.cli.say import plain
-from tallybayes.cli.tables import ENDINGS
 from tallybayes.errors import OptionError
 from tallybayes.persist import files
 
