@@ -11,7 +11,13 @@ wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject
 CPP := $(shell find cpp -name '*.?pp')
 CORE := CMakeLists.txt $(CPP)
 
-.PHONY: help demo gallery docs test unit fuzz bench bench-quick bench-accuracy lint sanitize clean
+# A second environment, for `make lowest`.
+LOW := build/lowest
+JOBS ?= 2
+LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
+  tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
+
+.PHONY: help demo gallery docs test unit lowest fuzz bench bench-quick bench-accuracy lint sanitize clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -27,6 +33,15 @@ test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests u
 
 unit: .venv/.package ## the Python tests only
 	$(BIN)/python -m pytest -n 2
+
+lowest: .venv/.tools ## the contract and the command line on the lowest versions that pyproject.toml allows
+	rm -rf $(LOW)
+	$(PYTHON) -m venv $(LOW)
+	$(LOW)/bin/python -m pip install --quiet --disable-pip-version-check ninja $$($(BIN)/python tests/lowest.py)
+	@cmake -P .venv/wanted.cmake 2>/dev/null || $(LOW)/bin/python -m pip install --quiet cmake
+	PATH="$(CURDIR)/$(LOW)/bin:$$PATH" $(LOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation --config-settings=build-dir=build/lowest-core .
+	$(LOW)/bin/python -m pytest -n $(JOBS) $(LOW_TESTS)
 
 fuzz: .venv/.package ## 60 seconds of model files made to break load
 	-@$(PIP) $(call wants,['project']['optional-dependencies']['fuzz']) # without it: seeded mutations

@@ -412,7 +412,9 @@ def test_errors_about_a_model(model: Path, tmp_path: Path) -> None:
     assert "not a class. Classes: no, yes" in run("predict", model, WATERMELON, "--prior", "ripe=1", code=2).stderr
     assert "expected 'uniform'" in run("predict", model, WATERMELON, "--prior", "a lot", code=2).stderr
     assert "must end in one of" in run("predict", model, WATERMELON, "-o", tmp_path / "x.xls", code=1).stderr
-    assert "no column 'colour'" in run("inspect", model, "-c", "colour", code=1).stderr
+    said = run("inspect", model, "-c", "colour", code=1).stderr
+    assert "no column 'colour' in the model" in said
+    assert "Did you mean 'color'?" in said
     assert "'maybe' is not a class" in run("sample", model, "--class", "maybe", code=2).stderr
     other = tmp_path / "other.tb"
     run("fit", WATERMELON, "-t", "color", "-o", other)

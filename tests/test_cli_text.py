@@ -48,6 +48,7 @@ def _without_history(path: Path) -> bytes:
         (PLAIN.replace(",", ";"), "separator ';'. To say it yourself: --separator."),
         (PLAIN.replace(",", "|"), "separator '|'. To"),
         (PLAIN.replace(",", "\t"), "separator tab. To"),
+        (PLAIN.replace(",", " "), "separator space. To"),
         (
             PLAIN.replace(",", ";").replace(".", ","),
             "separator ';', decimal sign ','. To say it yourself: --separator,",
@@ -86,6 +87,23 @@ def test_commas_between_thousands_are_not_taken_for_decimals(tmp_path: Path) -> 
     assert "guessed separator ';'. To" in said
     assert "column 'a' is taken for categories: 3 of the first 3 values have a ',', such as '1,234'" in said
     assert kinds(tmp_path / "m.tb") == {"a": "categorical"}
+
+
+def test_spaces_between_words_are_no_separators(tmp_path: Path) -> None:
+    fit(tmp_path, "full name,y\nann lee,u\njoe kay,v\n")
+    (tmp_path / "new.csv").write_text("full name\nann lee\n")
+    result = run("predict", tmp_path / "m.tb", tmp_path / "new.csv")
+    assert (result.stdout.split(), result.stderr) == (['"prediction"', '"u"'], "")
+
+
+def test_a_column_without_a_name_is_said(tmp_path: Path) -> None:
+    assert "--drop ''" in fit(tmp_path, ",a,y\n0,1.5,u\n1,2.5,v\n")
+    assert fit(tmp_path, ",a,y\n0,1.5,u\n1,2.5,v\n", "--drop", "") == ""
+
+
+def test_the_line_of_json_that_is_none(tmp_path: Path) -> None:
+    said = fit(tmp_path, '{"a": 1.5, "y": "u"}\n{"a": 2.5, "y": "v"\n', name="d.jsonl", code=1)
+    assert said.endswith("(line 2).\n")
 
 
 def test_no_names_in_the_first_line(tmp_path: Path) -> None:
@@ -297,6 +315,7 @@ def test_what_is_no_table_is_named(tmp_path: Path, content: bytes, says: str) ->
             1,
             f"Did you mean {WATERMELON!r}?",
         ),
+        (["fit", WATERMELON, "-t", "ripe", "-o", "x.tb", "--batch-rows", "0"], 2, "1. Try: tallybayes fit --help"),
         (["predikt", "m.tb", WATERMELON], 2, "Did you mean 'predict'?"),
     ],
 )

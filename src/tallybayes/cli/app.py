@@ -39,7 +39,8 @@ def _misunderstood(e: Any) -> str:
     """What click says, with the option that may have been meant, if one is near."""
     name, context = getattr(e, "option_name", None), getattr(e, "ctx", None)
     if name is None or context is None:
-        return str(e.format_message())
+        text = str(e.format_message())
+        return text if text.endswith((".", "?", ")")) else text + "."
     from difflib import get_close_matches
 
     known = [option for p in context.command.params for option in p.opts if option.startswith("--")]

@@ -54,6 +54,10 @@ class Speaking:
             return self._bad_value(int(bad[1]), bad[2], bad[3], value[1] if value else None)
         if "CSV parse error" in text:
             return self._bad_row() or "it is no table in text. Is it another format? Say --format."
+        if "JSON parse error" in text:
+            text = re.sub(r" in row \d+$", "", text.rstrip("."))  # counted from somewhere in the file
+            line = line_of_bad_json(self.path)
+            return text + ("." if line is None else f" (line {line}).")
         return re.sub(r"\s+", " ", text)[:300]
 
     def _bad_value(self, j: int, type_: str, reason: str, value: str | None) -> str:
@@ -83,8 +87,8 @@ class Speaking:
                 for line, cells in records(file, self.dialect.separator):
                     width = width or len(cells)
                     if len(cells) != width:
-                        first = "names in the first line" if self.dialect.header else "cells in the first line"
-                        return f"line {line} has {len(cells)} cells, and there are {width} {first}. Correct it."
+                        first = f"{'names' if self.dialect.header else 'has'} {width}"
+                        return f"line {line} has {len(cells)} cells, and the first line {first}. Correct it."
         except BrokenRowError as e:
             return f"the quotes in line {e.args[0]} do not match. Correct it."
         except (UnicodeError, OSError, EOFError):
@@ -105,6 +109,22 @@ def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
                 if k == row + dialect.header:
                     return line
     except (BrokenRowError, UnicodeError, OSError, EOFError):
+        pass
+    return None
+
+
+def line_of_bad_json(path: str) -> int | None:
+    """The first line that is no JSON, where the lines before it are."""
+    import json
+
+    try:
+        with text_of(path, "utf-8") as file:
+            for line, text in enumerate(file, 1):
+                try:
+                    json.loads(text or "{}")
+                except ValueError:
+                    return line if line > 1 else None
+    except (UnicodeError, OSError, EOFError):
         pass
     return None
 

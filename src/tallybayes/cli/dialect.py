@@ -20,13 +20,13 @@ import pyarrow as pa
 
 from tallybayes.errors import TableError
 
-SEPARATORS = ",;\t|"
+SEPARATORS = ",;\t| "
 BLOCK = 1 << 20  # bytes of text that are looked at, and that are parsed at a time
 LOOK = 200  # rows that separators and decimal signs are guessed from
 COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
-SHOWN = {"\t": "tab"}
+SHOWN = {"\t": "tab", " ": "space"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def guess(
     encoding = said.encoding or _encoding(head)
     sample = _decoded(head, encoding, name)
     whole = len(head) < BLOCK
-    separator = said.separator or _separator(sample, usual.separator, whole)
+    separator = said.separator or _separator(sample, usual.separator, whole, wanted)
     rows = _first(sample, separator, whole)
     decimal = said.decimal or (_decimal(rows[1:], gaps) if separator != "," else usual.decimal)
     header = said.header if said.header is not None else not _without_names(rows, wanted)
@@ -141,12 +141,16 @@ def _first(sample: str, separator: str, whole: bool) -> list[list[str]]:
     return rows if whole or len(rows) in (1, LOOK) else rows[:-1]
 
 
-def _separator(sample: str, usual: str, whole: bool) -> str:
-    """The usual one unless it does not fit and another does: as many cells in each row, and more than one."""
+def _separator(sample: str, usual: str, whole: bool, wanted: Collection[str]) -> str:
+    """The usual one unless it does not fit and another does: as many cells in each row, and more than one.
+
+    Words have spaces between them in any text, so a space has to cut out the names that are wanted too.
+    """
     fits = {}
     for separator in SEPARATORS:
-        widths = {len(cells) for cells in _first(sample, separator, whole)}
-        if len(widths) == 1 and max(widths) > 1:
+        rows = _first(sample, separator, whole)
+        widths = {len(cells) for cells in rows}
+        if len(widths) == 1 and max(widths) > 1 and (separator != " " or (wanted and set(wanted) <= set(rows[0]))):
             fits[separator] = max(widths)
     return usual if usual in fits or not fits else max(fits, key=lambda s: fits[s])
 

@@ -130,6 +130,8 @@ def fresh_data(asked: Asked, kinds: Mapping[str, str]) -> Iterator[Source]:
         features = [name for name in rows.names if name != asked.target and name not in asked.drop]
         if not features:
             raise TableError(f"{rows.where}: there is no column beside the target {asked.target!r}.")
+        if "" in features:
+            say.note("a column without a name is taken too. If it only numbers the rows, leave it out: --drop ''.")
         yield Source(rows, features, asked)
 
 
@@ -164,7 +166,7 @@ def _opened(asked: Asked, types: Mapping[str, pa.DataType], needed: list[str], l
 
 def _said(how: Reading) -> Said:
     """What is said of the text, checked."""
-    separator = {"tab": "\t", "\\t": "\t"}.get(how.separator or "", how.separator)
+    separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(how.separator or "", how.separator)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n' or not separator.isascii()):
         raise typer.BadParameter(
             f"expected one character such as ; or the word tab; got {how.separator!r}.", param_hint="--separator"
@@ -183,6 +185,14 @@ def _said(how: Reading) -> Said:
     return Said(separator, how.decimal, encoding, False if how.no_header else None)
 
 
+def _listed(names: list[str]) -> str:
+    """As many names as are read at a glance."""
+    room, most = 200, 0
+    while most < len(names) and (room := room - len(names[most]) - 4) > 0:
+        most += 1
+    return listing(names, max(1, most))
+
+
 def _require(rows: Rows, names: list[str]) -> None:
     absent = [name for name in dict.fromkeys(names) if name not in rows.names]
     if not absent:
@@ -191,7 +201,7 @@ def _require(rows: Rows, names: list[str]) -> None:
     if not hint and numbers_in(rows.names, "."):
         hint = " If the first line is no names but a row, say --no-header: the columns are then x0, x1 and so on."
     where = rows.where if len(rows.files) == 1 else "the files"
-    raise TableError(f"There is no column {listing(absent)} in {where}. Columns: {listing(rows.names, 20)}.{hint}")
+    raise TableError(f"There is no column {listing(absent)} in {where}. Columns: {_listed(rows.names)}.{hint}")
 
 
 def target_of(given: str | None, notes: Mapping[str, Any]) -> str:

@@ -84,11 +84,24 @@ def inspect(
 
     found, notes = load(model), load_notes(model)
     if column:
+        _require(found, column)
         told = {name: found.describe(name) for name in column}
         say.show("\n\n".join(_described(name, told[name]) for name in column), told, json)
         return
     document = _contents(found, notes)
     say.show(_sheet(found, document), document, json)
+
+
+def _require(model: Any, columns: list[str]) -> None:
+    from tallybayes.cli.settings import did_you_mean
+    from tallybayes.errors import TableError, listing
+
+    known = [model.schema_.name(j) for j in range(model.schema_.d)]
+    for name in columns:
+        if name not in known:
+            raise TableError(
+                f"There is no column {name!r} in the model. Columns: {listing(known)}.{did_you_mean(name, known)}"
+            )
 
 
 def _contents(model: Any, notes: dict[str, Any]) -> dict[str, Any]:

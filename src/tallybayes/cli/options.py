@@ -84,7 +84,7 @@ class Reading:
         typer.Option(
             "--separator",
             metavar="CHARACTER",
-            help="What stands between cells in text; 'tab' for a tab.  [default: guessed of , ; tab |]",
+            help="What stands between cells in text; 'tab' for a tab.  [default: guessed of , ; tab | space]",
         ),
     ] = None
     decimal: Annotated[

@@ -19,7 +19,7 @@ from typing import Any, ParamSpec
 
 import typer
 
-from tallybayes.cli import start
+from tallybayes.cli import start, terminal
 from tallybayes.errors import TallybayesError
 
 P = ParamSpec("P")
@@ -133,7 +133,12 @@ def note(text: str) -> None:
 
 def show(text: str, document: Any, as_json: bool) -> None:
     """The result: text for people, or one JSON document."""
-    typer.echo(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) if as_json else printable(text))
+    room = terminal.width()
+    if as_json:
+        text = json.dumps(plain(document), ensure_ascii=False, allow_nan=False)
+    else:
+        text = printable(text if room is None else terminal.folded(text, room))
+    typer.echo(text)
 
 
 def plain(value: Any) -> Any:
