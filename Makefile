@@ -39,8 +39,8 @@ lowest: .venv/.tools ## the contract and the command line on the lowest versions
 	$(PYTHON) -m venv $(LOW)
 	$(LOW)/bin/python -m pip install --quiet --disable-pip-version-check ninja $$($(BIN)/python tests/lowest.py)
 	@cmake -P .venv/wanted.cmake 2>/dev/null || $(LOW)/bin/python -m pip install --quiet cmake
-	PATH="$(CURDIR)/$(LOW)/bin:$$PATH" $(LOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	  --no-build-isolation --config-settings=build-dir=build/lowest-core .
+	PATH="$(CURDIR)/$(LOW)/bin:$$PATH" SKBUILD_CMAKE_DEFINE=TB_DEVELOPER=ON $(LOW)/bin/python -m pip install --quiet \
+	  --disable-pip-version-check --no-deps --no-build-isolation --config-settings=build-dir=build/lowest-core .
 	$(LOW)/bin/python -m pytest -n $(JOBS) $(LOW_TESTS)
 
 fuzz: .venv/.package ## 60 seconds of model files made to break load
