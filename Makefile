@@ -11,8 +11,16 @@ wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject
 CPP := $(shell find cpp -name '*.?pp')
 CORE := CMakeLists.txt $(CPP)
 
-.PHONY: help demo gallery docs test unit fuzz bench bench-quick bench-accuracy lint sanitize sanitize-address
-.PHONY: sanitize-thread clean
+# A second environment, for `make lowest`. The tests that scikit-learn ships are left out there: those of an old version
+# compare with its own conventions of that time, and with what an old scipy rounds. So is one that lets no warning pass:
+# an old matplotlib is warned by a new pyparsing.
+LOW := build/lowest
+JOBS ?= 2
+LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
+  tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
+
+.PHONY: help demo gallery docs test unit lowest fuzz bench bench-quick bench-accuracy lint clean
+.PHONY: sanitize sanitize-address sanitize-thread
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -28,6 +36,17 @@ test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests u
 
 unit: .venv/.package ## the Python tests only
 	$(BIN)/python -m pytest -n 2
+
+lowest: .venv/.tools ## the contract and the command line on the lowest versions that pyproject.toml allows
+	rm -rf $(LOW)
+	$(PYTHON) -m venv $(LOW)
+	$(LOW)/bin/python -m pip install --quiet --disable-pip-version-check ninja $$($(BIN)/python tests/lowest.py)
+	@cmake -P .venv/wanted.cmake 2>/dev/null || $(LOW)/bin/python -m pip install --quiet cmake
+	PATH="$(CURDIR)/$(LOW)/bin:$$PATH" SKBUILD_CMAKE_DEFINE=TB_DEVELOPER=ON $(LOW)/bin/python -m pip install --quiet \
+	  --disable-pip-version-check --no-deps --no-build-isolation --config-settings=build-dir=build/lowest-core .
+	$(LOW)/bin/python -m pytest -n $(JOBS) $(LOW_TESTS) \
+	  --deselect tests/contract/test_sklearn_shipped.py::test_shipped_tests_pass \
+	  --deselect tests/plots/test_display.py::test_nothing_global_changes
 
 fuzz: .venv/.package ## 60 seconds of model files made to break load
 	-@$(PIP) $(call wants,['project']['optional-dependencies']['fuzz']) # without it: seeded mutations

@@ -160,7 +160,7 @@ def test_evaluate(model: Path) -> None:
 def test_explain(model: Path) -> None:
     python = tb.NaiveBayes().fit(X, RIPE)
     text = run("explain", model, WATERMELON, "--rows", 2).stdout
-    assert text == "".join(f"Row {i}: {python.explain(X.slice(0, 2)).text(i)}\n" for i in range(2))
+    assert text == "".join(f"Row {i + 1}: {python.explain(X.slice(0, 2)).text(i)}\n" for i in range(2))
     frame = python.explain(X.slice(0, 1), against="no").frame("dict")
     found = answer("explain", model, WATERMELON, "--rows", 1, "--against", "no")
     assert [line["contribution"] for line in found] == frame["contribution"].tolist()
@@ -293,7 +293,7 @@ def test_an_error_half_way_leaves_the_old_answers(model: Path, tmp_path: Path) -
     bad.write_text(Path(WATERMELON).read_text() + "green,curly,dull,clear,flat,hard,inf,0.1,yes\n")
     out.write_text("old")
     message = run("predict", model, bad, "-o", out, "--batch-rows", 6, code=1).stderr
-    assert "'density' has inf (row 17)" in message  # counted from the start of the file
+    assert "'density' has inf (row 18, line 19)" in message  # counted from the start of the file, as in an editor
     assert out.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.csv", "melon.tb", "out.csv"]
     before = model.read_bytes()
@@ -412,7 +412,9 @@ def test_errors_about_a_model(model: Path, tmp_path: Path) -> None:
     assert "not a class. Classes: no, yes" in run("predict", model, WATERMELON, "--prior", "ripe=1", code=2).stderr
     assert "expected 'uniform'" in run("predict", model, WATERMELON, "--prior", "a lot", code=2).stderr
     assert "must end in one of" in run("predict", model, WATERMELON, "-o", tmp_path / "x.xls", code=1).stderr
-    assert "no column 'colour'" in run("inspect", model, "-c", "colour", code=1).stderr
+    said = run("inspect", model, "-c", "colour", code=1).stderr
+    assert "no column 'colour' in the model" in said
+    assert "Did you mean 'color'?" in said
     assert "'maybe' is not a class" in run("sample", model, "--class", "maybe", code=2).stderr
     other = tmp_path / "other.tb"
     run("fit", WATERMELON, "-t", "color", "-o", other)
@@ -461,7 +463,10 @@ def test_advice_on_classes_that_are_numbers(tmp_path: Path) -> None:
     data.write_text("a,y\n1.5,0\n2,1\n")
     run("fit", data, "-t", "y", "-o", path)
     data.write_text("a,y\n1.5,0\n2,x\n")
-    assert "column 'y' has 'x'; the classes of the model are whole numbers." in run("learn", path, data, code=1).stderr
+    assert (
+        "column 'y' has 'x' (line 3); the classes of the model are whole numbers."
+        in run("learn", path, data, code=1).stderr
+    )
 
 
 def test_advice_on_words_where_only_numbers_go(tmp_path: Path) -> None:

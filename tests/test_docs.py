@@ -27,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"```csv (\S+)\n(.*?)```", re.S)
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -77,10 +78,12 @@ def test_there_are_pages_to_run() -> None:
 
 
 def test_commands_of_a_page_answer_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines after `$ ` in console blocks, in order, in a folder with watermelon.csv."""
+    """The lines after `$ ` in console blocks, in order, in a folder with watermelon.csv and the files that it shows."""
     text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     shutil.copy(ROOT / "src" / "tallybayes" / "datasets" / "watermelon.csv", tmp_path)
     monkeypatch.chdir(tmp_path)
+    for name, content in FILE.findall(text):
+        (tmp_path / name).write_text(content, encoding="utf-8")
     ran = 0
     for block in CONSOLE.findall(text):
         for step in block.removeprefix("$ ").split("\n$ "):
@@ -89,7 +92,7 @@ def test_commands_of_a_page_answer_as_it_says(tmp_path: Path, monkeypatch: pytes
             assert program == "tallybayes"
             result = CliRunner().invoke(app, args)
             assert result.exit_code == 0, result.stderr
-            assert doctest.OutputChecker().check_output(expected, result.stdout, FLAGS), result.stdout
+            assert doctest.OutputChecker().check_output(expected, result.output, FLAGS), result.output
             ran += 1
     assert ran > 8
 

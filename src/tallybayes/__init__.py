@@ -4,9 +4,8 @@ Names are imported when they are first used: `tallybayes --help` need not wait f
 """
 
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers take it for true; typing itself would be half of the time that this import takes
 if TYPE_CHECKING:
     from tallybayes.assumptions import AssumptionReport, check_assumptions
     from tallybayes.compare import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
@@ -111,6 +110,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
+    from importlib.util import find_spec
+
     if name in _HOME:
         found: object = getattr(import_module(f"tallybayes.{_HOME[name]}"), name)
     elif not name.startswith("__") and find_spec(f"tallybayes.{name}") is not None:

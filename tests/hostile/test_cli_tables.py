@@ -25,23 +25,24 @@ def fit(tmp_path: Path, content: str | bytes, *more: str, code: int = 0, name: s
     ("content", "says"),
     [
         ("", "is empty"),
-        ("\n\n", "cannot infer number of columns"),
+        ("\n\n", "there is nothing but empty lines"),
         ("a,y\n", "there are no rows"),
-        ("a,y\n1,u\n2,v,3\n", "Expected 2 columns, got 3"),
-        ("a,b,y\n1,2,u\n2,v\n", "Expected 3 columns, got 2"),
+        ("a,y\n1,u\n2,v,3\n", "d.csv: line 3 has 3 cells, and the first line names 2"),
+        ("a,b,y\n1,2,u\n2,v\n", "d.csv: line 3 has 2 cells, and the first line names 3"),
         ("a,a,y\n1,2,u\n", "several columns are called 'a'"),
         ("a,b\n1,2\n", "There is no column 'y'"),
-        ("a,y\n1,u\n2,\n", "the label of row 1 is missing"),
-        ("a,y\n1,\n2,\n", "(row 0). Leave such rows out"),
+        ("a,y\n1,u\n2,\n", "the label of row 2, line 3 is missing. Leave such rows out with --skip-unlabelled."),
+        ("a,y\n1,\n2,\n", "(row 1, line 2). Leave such rows out"),
         ("y\nu\nv\n", "no column beside the target"),
         ("a,y\n1,0.5\n2,1.5\n", "Unknown label type: continuous"),
         ("a,y\n2020-01-01,u\n2020-01-02,v\n", "leave it out with --drop"),
-        ("a,y\n1,u\ninf,v\n", "'a' has inf (row 1)"),
-        ("a,y\né,u\n".encode("latin-1"), "column 'a' is not text in UTF-8"),
-        (bytes(range(256)) * 20, "CSV parse error"),
-        ('a,y\n"x,u\nz,v\n', "CSV parse error"),
+        ("a,y\n1,u\ninf,v\n", "'a' has inf (row 2, line 3)"),
+        (bytes(range(256)) * 20, "holds bytes that are no text"),
+        ('a,y\n1,u\n"x,u\nz,v\n', "d.csv: the quotes in line 3 do not match"),
+        ('a,y\n"x\n\nz",v\n1,u,2\n', "d.csv: line 5 has 3 cells"),
+        ('a,y\n"x\n\nz",v\n\n1,\n', "the label of row 2, line 6 is missing"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:40],
 )
 def test_refused_in_one_line(tmp_path: Path, content: str | bytes, says: str) -> None:
     said = fit(tmp_path, content, code=1)
@@ -97,8 +98,8 @@ def test_what_comes_late_in_a_long_file(tmp_path: Path) -> None:
     assert model.schema_.kinds == ("real", "real")
     assert model.class_count_.tolist() == [150_001.0, 150_000.0]
     (tmp_path / "m.tb").unlink()
-    assert "column 'a' was taken for numbers and has 'many'" in fit(tmp_path, long + "many,7,u\n", code=1)
-    assert "row 300000" in fit(tmp_path, long + "3,7,\n", code=1)
+    assert "column 'a' was taken for numbers and has 'many' (line 300002)" in fit(tmp_path, long + "many,7,u\n", code=1)
+    assert "row 300001, line 300002" in fit(tmp_path, long + "3,7,\n", code=1)
     fit(tmp_path, long + "many,7,u\n", "--kind", "a=categorical")
     assert tb.load(tmp_path / "m.tb").schema_.levels[0].labels == ("1", "2", "many")
 

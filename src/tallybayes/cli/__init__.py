@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 
 def main() -> None:
     """The program `tallybayes`."""
-    from tallybayes.cli import start
-
-    start.own_process()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stopped_at_once)
     try:
+        from tallybayes.cli import start
+
+        start.own_process()
         from tallybayes.cli.app import app
-    except ModuleNotFoundError as e:
-        if e.name not in ("typer", "click"):
-            raise
-        print(
-            "tallybayes: the command line needs more than the library: pip install 'tallybayes[cli]'", file=sys.stderr
-        )
+    except ImportError as e:
+        needs = "The command line needs more than the library: pip install 'tallybayes[cli]'"
+        print(f"tallybayes: {e}. {needs}", file=sys.stderr)
         sys.exit(1)
     start.run(app)
+
+
+def _stopped_at_once(*_: object) -> None:
+    """Before anything is imported there is nothing to remove."""
+    os.write(2, b"tallybayes: stopped; nothing was changed\n")
+    os._exit(130)

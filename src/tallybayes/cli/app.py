@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tallybayes.cli import asking, learning, looking
+from tallybayes.cli import asking, learning, looking, start
 from tallybayes.cli.say import one_line
 
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
@@ -25,14 +25,27 @@ class OneLine(TyperGroup):
         except ClickException as e:
             context = getattr(e, "ctx", None)
             help_ = f" Try: {context.command_path} --help" if context is not None else ""
-            typer.echo(f"tallybayes: {one_line(e.format_message())}{help_}", err=True)
+            typer.echo(f"tallybayes: {one_line(_misunderstood(e))}{help_}", err=True)
             sys.exit(e.exit_code)
         except typer.Exit as e:
             sys.exit(e.exit_code)
         except (typer.Abort, KeyboardInterrupt):
-            typer.echo("tallybayes: stopped", err=True)
-            sys.exit(130)
+            typer.echo("tallybayes: stopped", err=True)  # in our own process Ctrl-C does not come here: `start.stop`
+            sys.exit(start.STOPPED)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _misunderstood(e: Any) -> str:
+    """What click says, with the option that may have been meant, if one is near."""
+    name, context = getattr(e, "option_name", None), getattr(e, "ctx", None)
+    if name is None or context is None:
+        text = str(e.format_message())
+        return text if text.endswith((".", "?", ")")) else text + "."
+    from difflib import get_close_matches
+
+    known = [option for p in context.command.params for option in p.opts if option.startswith("--")]
+    near = get_close_matches(name, known, n=1)
+    return f"No such option: {name}." + (f" Did you mean {near[0]}?" if near else "")
 
 
 app = typer.Typer(
@@ -57,8 +70,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "sample": asking.sample,
 }
 
+
+def summary(command: Callable[..., None]) -> str:
+    """The first paragraph of what a command says of itself, whole: the list of commands would cut it."""
+    return " ".join((command.__doc__ or "").split("\n\n")[0].split())
+
+
 for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+    app.command(_name, short_help=summary(_command))(_command)
 
 
 def _version(asked: bool) -> None:
@@ -79,7 +98,7 @@ def root(
     """Generative Bayes classifiers for tables: compare, fit, ask, look inside, learn more, forget.
 
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the data or the model says
-    no, 2 the command was not understood.
+    no, 2 the command was not understood, 130 stopped by Ctrl-C; then nothing was changed.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)

@@ -12,6 +12,7 @@ from tallybayes.cli import say
 
 
 @say.answering
+@o.spread
 def predict(
     model: o.ModelFile,
     data: o.Data,
@@ -29,10 +30,13 @@ def predict(
         str | None,
         typer.Option("--prior", help="Other shares of the classes: uniform, or no=0.9,yes=0.1, or 0.9,0.1."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COLUMN", help="A column to put beside the answers. May be repeated."),
+    ] = None,
     out: o.Out = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
-    batch_rows: o.BatchRows = None,
+    *,
+    how: o.Batches,
     json: o.Json = False,
 ) -> None:
     """Says the class of each row, as a table with the column 'prediction'.
@@ -41,20 +45,23 @@ def predict(
     """
     import pyarrow as pa
 
-    from tallybayes.cli.inputs import known_data
+    from tallybayes.cli.inputs import Asked, known_data
     from tallybayes.cli.writing import write_tables
 
     known = _under(prior, model)
     answer = _answers(known, loss)
+    shares = {f"P({label})": k for k, label in enumerate(known.classes_.tolist())} if proba else {}
+    twice = {"prediction", *shares}.intersection(keep or [])
+    if twice:
+        raise typer.BadParameter(f"{min(twice)!r} is the name of a column of answers.", param_hint="--keep")
 
     def ask(X: Any, _: Any) -> pa.Table:
         P = known.predict_proba(X) if proba else None
-        columns = {"prediction": pa.array(answer(X).tolist())}
-        if P is not None:
-            columns |= {f"P({label})": pa.array(P[:, k]) for k, label in enumerate(known.classes_.tolist())}
-        return pa.table(columns)
+        columns = {name: source.kept.column(name) for name in keep or []}
+        columns["prediction"] = pa.array(answer(X).tolist())
+        return pa.table(columns | {name: pa.array(P[:, k]) for name, k in shares.items() if P is not None})
 
-    with known_data(o.Reading(data, [], format, missing, batch_rows), known, None) as source:
+    with known_data(Asked(data, how, keep=keep or []), known) as source:
         write_tables(source.map("answering", ask), out, json)
 
 
@@ -82,14 +89,15 @@ def _answers(model: Any, loss: str | None) -> Any:
 
 
 @say.answering
+@o.spread
 def evaluate(
     model: o.ModelFile,
     data: o.Data,
     target: o.KnownTarget = None,
     prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
-    batch_rows: o.BatchRows = None,
+    skip_unlabelled: o.SkipUnlabelled = False,
+    *,
+    how: o.Batches,
     json: o.Json = False,
 ) -> None:
     """Asks a model about rows whose class is known: accuracy, log-loss, Brier, calibration, and who is taken for whom.
@@ -97,19 +105,20 @@ def evaluate(
     Rows that the model has learned flatter it: take others.
     """
     from tallybayes import load_notes
-    from tallybayes.cli.inputs import known_data, target_of
+    from tallybayes.cli.inputs import Asked, known_data, target_of
     from tallybayes.evaluation import Evaluation
 
     known = _under(prior, model)
     total = Evaluation.none(known.classes_)
     target = target_of(target, load_notes(model))
-    with known_data(o.Reading(data, [], format, missing, batch_rows), known, target) as source:
+    with known_data(Asked(data, how, target, skip_unlabelled=skip_unlabelled), known) as source:
         for part in source.map("asking", lambda X, y: Evaluation.of(known, X, y)):
             total = total + part
     say.show(total.text(), total.to_dict(), json)
 
 
 @say.answering
+@o.spread
 def explain(
     model: o.ModelFile,
     data: Annotated[
@@ -124,12 +133,12 @@ def explain(
     rows: Annotated[int, typer.Option("--rows", min=1, help="At most so many rows, the first.")] = 10,
     most: Annotated[int, typer.Option("--most", min=1, help="At most so many columns for and against.")] = 5,
     prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
+    *,
+    how: o.Reading,
     json: o.Json = False,
 ) -> None:
     """Says what each column of a row speaks for and against; without rows, which columns tell most of the class."""
-    from tallybayes.cli.inputs import known_data
+    from tallybayes.cli.inputs import Asked, known_data
     from tallybayes.cli.settings import label_of
 
     known = _under(prior, model)
@@ -138,9 +147,9 @@ def explain(
         say.show(ranking.text(), _lines(ranking), json)
         return
     rival = None if against is None else label_of(against, known.classes_.tolist(), "--against")
-    with known_data(o.Reading(data, [], format, missing, rows), known, None) as source:
+    with known_data(Asked(data, how, rows=rows), known) as source:
         found = next(source.map("explaining", lambda X, _: known.explain(X, against=rival)))
-    text = "\n".join(f"Row {i}: {found.text(i, most=most)}" for i in range(len(found)))
+    text = "\n".join(f"Row {i + 1}: {found.text(i, most=most)}" for i in range(len(found)))
     say.show(text, _lines(found), json)
 
 

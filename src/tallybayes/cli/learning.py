@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tallybayes.cli import options as o
 from tallybayes.cli import say
 
+if TYPE_CHECKING:
+    from tallybayes.cli.inputs import Asked
+
 
 @say.answering
+@o.spread
 def fit(
     data: o.Data,
     target: o.Target,
@@ -35,9 +40,9 @@ def fit(
         ),
     ] = None,
     drop: o.Drop = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
-    batch_rows: o.BatchRows = None,
+    skip_unlabelled: o.SkipUnlabelled = False,
+    *,
+    how: o.Batches,
     json: o.Json = False,
 ) -> None:
     """Learns a model from a table and writes it into a file.
@@ -46,7 +51,7 @@ def fit(
     of each column and the cuts of 'mdl', 'frequency' and 'width'; later batches may bring new classes and categories.
     """
     from tallybayes import load, save
-    from tallybayes.cli.inputs import fresh_data, known_data
+    from tallybayes.cli.inputs import Asked, fresh_data, known_data
     from tallybayes.cli.settings import make_model, read_kinds
 
     if schema and kind:
@@ -55,12 +60,13 @@ def fit(
     like = load(schema) if schema else None
     said = like.schema_ if like else {name: k for name, k in kinds.items() if name != target}
     made = make_model(model, set_ or [], said)
-    reading = o.Reading(data, drop or [], format, missing, batch_rows)
-    with known_data(reading, like, target) if like else fresh_data(reading, target, kinds) as source, _advising(made):
+    asked = Asked(data, how, target, drop or [], skip_unlabelled)
+    with known_data(asked, like) if like else fresh_data(asked, kinds) as source, _advising(made):
         for _ in source.map("learning", made.partial_fit):
             pass
-        rows = source.seen
-    save(made, out, notes={"target": target, "history": [_done("fit", data, rows)]})
+        rows = source.used
+    with _changing(out, "fit"):
+        save(made, out, notes={"target": target, "history": [_done("fit", data, rows)]})
     _report(made, out, f"Learned {rows:,} rows", {"rows": rows}, json)
 
 
@@ -82,61 +88,66 @@ def _advising(made: Any) -> Iterator[None]:
 
 
 @say.answering
+@o.spread
 def learn(
     model: o.ModelFile,
     data: o.Data,
     target: o.KnownTarget = None,
     out: o.InPlace = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
-    batch_rows: o.BatchRows = None,
+    skip_unlabelled: o.SkipUnlabelled = False,
+    *,
+    how: o.Batches,
     json: o.Json = False,
 ) -> None:
     """Adds rows to what a model has learned.
 
     All of the rows or none: if a row is refused the model file stays as it was.
     """
-    _change("learn", model, data, target, out, o.Reading(data, [], format, missing, batch_rows), json)
+    from tallybayes.cli.inputs import Asked
+
+    _change("learn", model, Asked(data, how, target, skip_unlabelled=skip_unlabelled), out, json)
 
 
 @say.answering
+@o.spread
 def forget(
     model: o.ModelFile,
     data: o.Data,
     target: o.KnownTarget = None,
     out: o.InPlace = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
-    batch_rows: o.BatchRows = None,
+    skip_unlabelled: o.SkipUnlabelled = False,
+    *,
+    how: o.Batches,
     json: o.Json = False,
 ) -> None:
     """Takes rows out of a model again: the exact inverse of learning them.
 
     Rows that were never learned are refused where the counts show it, and then the model file stays as it was.
     """
-    _change("forget", model, data, target, out, o.Reading(data, [], format, missing, batch_rows), json)
+    from tallybayes.cli.inputs import Asked
+
+    _change("forget", model, Asked(data, how, target, skip_unlabelled=skip_unlabelled), out, json)
 
 
-def _change(
-    how: str, path: str, data: list[str], target: str | None, out: str | None, reading: o.Reading, json: bool
-) -> None:
+def _change(how: str, path: str, asked: Asked, out: str | None, json: bool) -> None:
     from tallybayes import load, load_notes, save
     from tallybayes.cli.inputs import known_data, target_of
     from tallybayes.errors import ForgetError
 
-    model, notes = load(path), load_notes(path)
-    target = target_of(target, notes)
-    step = model.partial_fit if how == "learn" else model.forget
-    with known_data(reading, model, target) as source:
-        for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
-            pass
-        rows = source.seen
-    if not model.class_count_.sum() > 0:
-        raise ForgetError(
-            f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
-        )
-    history = [*_history(notes), _done(how, data, rows)]
-    save(model, out or path, notes={**notes, "target": target, "history": history})
+    with _changing(out or path, how):
+        model, notes = load(path), load_notes(path)
+        target = target_of(asked.target, notes)
+        step = model.partial_fit if how == "learn" else model.forget
+        with known_data(replace(asked, target=target), model) as source:
+            for _ in source.map(how + "ing" if how == "learn" else "forgetting", step):
+                pass
+            rows = source.used
+        if not model.class_count_.sum() > 0:
+            raise ForgetError(
+                f"Forgetting these {rows:,} rows would leave no rows: delete the file, or learn other rows first."
+            )
+        history = [*_history(notes), _done(how, asked.paths, rows)]
+        save(model, out or path, notes={**notes, "target": target, "history": history})
     did = "Learned" if how == "learn" else "Forgot"
     _report(model, out or path, f"{did} {rows:,} rows", {"rows": rows}, json)
 
@@ -155,19 +166,32 @@ def merge(
 
     if len(models) < 2:
         raise typer.BadParameter("two or more model files are needed.", param_hint="MODEL...")
-    total, notes = load(models[0]), load_notes(models[0])
-    history = _history(notes)
-    for path in models[1:]:
-        other = load_notes(path)
-        if notes.get("target") != other.get("target"):
-            raise MergeError(
-                f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: they do "
-                "not add."
-            )
-        total.merge(load(path))
-        history += _history(other)
-    save(total, out, notes={**notes, "history": history})
+    with _changing(out, "merge"):  # it may be one of those that are read
+        total, notes = load(models[0]), load_notes(models[0])
+        history = _history(notes)
+        for path in models[1:]:
+            other = load_notes(path)
+            if notes.get("target") != other.get("target"):
+                raise MergeError(
+                    f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: "
+                    "they do not add."
+                )
+            total.merge(load(path))
+            history += _history(other)
+        save(total, out, notes={**notes, "history": history})
     _report(total, out, f"Merged {len(models)} models", {"models": len(models)}, json)
+
+
+@contextmanager
+def _changing(path: str, how: str) -> Iterator[None]:
+    """From reading a model file to writing it again nobody else changes it: the second waits, and says for whom."""
+    from tallybayes.persist.lock import held
+
+    def waiting(holder: str) -> None:
+        say.note(f"{path} is being changed by {holder}; waiting until that is done. Ctrl-C stops waiting.")
+
+    with held(path, f"tallybayes {how}", waiting):
+        yield
 
 
 def _history(notes: dict[str, Any]) -> list[Any]:

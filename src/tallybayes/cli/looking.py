@@ -12,6 +12,7 @@ from tallybayes.cli import say
 
 
 @say.answering_with_sklearn
+@o.spread
 def compare(
     data: o.Data,
     target: o.Target,
@@ -20,17 +21,18 @@ def compare(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the parts, and of the rows that are drawn.")] = 0,
     kind: o.Kinds = None,
     drop: o.Drop = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
+    skip_unlabelled: o.SkipUnlabelled = False,
+    *,
+    how: o.Reading,
     json: o.Json = False,
 ) -> None:
     """Which model suits my table? Cross-validates the family beside two baselines and says which to use."""
     from tallybayes import compare_models
-    from tallybayes.cli.inputs import fresh_data
+    from tallybayes.cli.inputs import Asked, fresh_data
     from tallybayes.cli.settings import read_kinds
 
     kinds = read_kinds(kind or [])
-    with fresh_data(o.Reading(data, drop or [], format, missing), target, kinds) as source:
+    with fresh_data(Asked(data, how, target, drop or [], skip_unlabelled), kinds) as source:
         X, y, seen = source.sample(rows, seed)
     with say.watching("comparing") as watch:
         found = compare_models(X, y, schema=_features(kinds, target), folds=folds, random_state=seed, watch=watch)
@@ -39,23 +41,25 @@ def compare(
 
 
 @say.answering_with_sklearn
+@o.spread
 def check(
     data: o.Data,
     target: o.Target,
     rows: o.Sampled = 100_000,
     kind: o.Kinds = None,
     drop: o.Drop = None,
-    format: o.Format = None,
-    missing: o.Missing = None,
+    skip_unlabelled: o.SkipUnlabelled = False,
+    *,
+    how: o.Reading,
     json: o.Json = False,
 ) -> None:
     """Are the assumptions of the models true of my table? Independence, normal columns, equal covariances: measured."""
     from tallybayes import check_assumptions
-    from tallybayes.cli.inputs import fresh_data
+    from tallybayes.cli.inputs import Asked, fresh_data
     from tallybayes.cli.settings import read_kinds
 
     kinds = read_kinds(kind or [])
-    with fresh_data(o.Reading(data, drop or [], format, missing), target, kinds) as source:
+    with fresh_data(Asked(data, how, target, drop or [], skip_unlabelled), kinds) as source:
         X, y, seen = source.sample(rows)
     found = check_assumptions(X, y, schema=_features(kinds, target))
     drawn = f"\n{X.num_rows:,} of {seen:,} rows, drawn at random (--rows)." if seen > X.num_rows else ""
@@ -80,11 +84,24 @@ def inspect(
 
     found, notes = load(model), load_notes(model)
     if column:
+        _require(found, column)
         told = {name: found.describe(name) for name in column}
         say.show("\n\n".join(_described(name, told[name]) for name in column), told, json)
         return
     document = _contents(found, notes)
     say.show(_sheet(found, document), document, json)
+
+
+def _require(model: Any, columns: list[str]) -> None:
+    from tallybayes.cli.settings import did_you_mean
+    from tallybayes.errors import TableError, listing
+
+    known = [model.schema_.name(j) for j in range(model.schema_.d)]
+    for name in columns:
+        if name not in known:
+            raise TableError(
+                f"There is no column {name!r} in the model. Columns: {listing(known)}.{did_you_mean(name, known)}"
+            )
 
 
 def _contents(model: Any, notes: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -11,7 +14,8 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="CSV, TSV, Parquet, Arrow (Feather) or JSON lines; several files or patterns; '-' reads standard input.",
+        help="CSV, TSV, Parquet, Arrow (Feather), JSON lines or a JSON array, also zipped; several files or patterns; "
+        "'-' reads standard input.",
         show_default=False,
     ),
 ]
@@ -30,29 +34,6 @@ Kinds = Annotated[
         "--kind",
         metavar="COLUMN=KIND",
         help="What a column is: real, categorical, binary or count. Without it the type says. May be repeated.",
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", help="csv, tsv, parquet, arrow or jsonl.  [default: by the name, else by the first bytes]"
-    ),
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--missing",
-        metavar="TEXT",
-        help="What stands for a missing value in CSV and TSV. May be repeated.  "
-        "[default: empty, NA, N/A, NaN, null, None, #N/A]",
-    ),
-]
-BatchRows = Annotated[
-    int | None,
-    typer.Option(
-        "--batch-rows",
-        min=1,
-        help="Rows read at a time.  [default: 65536, fewer in tables of more than 32 columns]",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON.")]
@@ -83,12 +64,88 @@ Sampled = Annotated[
 ]
 
 
+SkipUnlabelled = Annotated[
+    bool, typer.Option("--skip-unlabelled", help="Leave out rows whose class is missing, instead of refusing them.")
+]
+
+
 @dataclass(frozen=True)
 class Reading:
-    """How the data are read."""
+    """How files are read, as said on the command line. None: to be found out."""
 
-    paths: list[str]
-    drop: list[str]
-    format: str | None
-    missing: list[str] | None
-    batch_rows: int | None = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="csv, tsv, parquet, arrow or jsonl.  [default: by the name, else by the first bytes]"
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            "--separator",
+            metavar="CHARACTER",
+            help="What stands between cells in text; 'tab' for a tab.  [default: guessed of , ; tab | space]",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option("--decimal", metavar="CHARACTER", help="The decimal sign in text, . or ,  [default: guessed]"),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option("--encoding", help="Of text, such as utf-8, cp1252 or utf-16.  [default: UTF-8, or else guessed]"),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            metavar="TEXT",
+            help="What also stands for a missing value in CSV and TSV, beside an empty cell, NA, N/A, n/a, NaN, nan, "
+            "null, NULL, None and #N/A. May be repeated; with --missing '' only what is said does.",
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        typer.Option("--no-header", help="The first line is a row too; the columns are then called x0, x1 and so on."),
+    ] = False
+
+
+@dataclass(frozen=True)
+class Batches(Reading):
+    """The same for commands that need not have all rows at once."""
+
+    batch_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--batch-rows",
+            min=1,
+            help="Rows read at a time.  [default: 65536, fewer in tables of more than 32 columns]",
+        ),
+    ] = None
+
+
+def spread(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes a `Reading`: typer is shown the fields of it, each an option, in its place."""
+    hints = get_type_hints(command, include_extras=True)
+    shown: dict[str, Parameter] = {}
+    name, made = "", Reading
+    for parameter in signature(command).parameters.values():
+        hint = hints[parameter.name]
+        if isinstance(hint, type) and issubclass(hint, Reading):
+            name, made = parameter.name, hint
+            kinds = get_type_hints(hint, include_extras=True)
+            for option in fields(hint):
+                shown[option.name] = Parameter(
+                    option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=kinds[option.name]
+                )
+        else:
+            shown[parameter.name] = parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        reading = made(**{option.name: given.pop(option.name) for option in fields(made)})
+        command(**given, **{name: reading})
+
+    run.__signature__ = Signature(list(shown.values()))  # type: ignore[attr-defined]
+    run.__annotations__ = {key: parameter.annotation for key, parameter in shown.items()}
+    return run

@@ -1,6 +1,6 @@
 """What a command says: results on standard output, everything else on standard error, errors in one line.
 
-Exit codes: 0 done, 1 the data or the model says no, 2 the command was not understood.
+Exit codes: 0 done, 1 the data or the model says no, 2 the command was not understood, 130 stopped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ParamSpec
 
 import typer
 
-from tallybayes.cli import start
+from tallybayes.cli import start, terminal
 from tallybayes.errors import TallybayesError
 
 P = ParamSpec("P")
@@ -33,6 +33,7 @@ WORDS: Words = (
     (KIND, r"--kind \1=\2"),
     (r"\b(unseen|shrinkage)='([\w-]+)'", r"--set \1=\2"),
     (r", or leave it out\.", ", or leave it out with --drop."),
+    (r"\bLeave such rows out\.", "Leave such rows out with --skip-unlabelled."),
 )
 
 # Of commands that ask or change a model: what its columns are, and its parameters, were said at the fit.
@@ -64,8 +65,8 @@ def _command(command: Callable[P, None], begin: Callable[[], None]) -> Callable[
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        begin()
         try:
+            begin()
             with _notes(words):
                 command(*args, **kwargs)
         except BrokenPipeError:  # the reader of our output has seen enough
@@ -86,7 +87,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror[0].lower() + error.strerror[1:]
         return f"{error.filename}: {text}" if error.filename else text
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ImportError):
         return f"{error}. The command line needs more than the library: pip install 'tallybayes[cli]'."
     if isinstance(error, TallybayesError | ValueError):  # the library's own, and scikit-learn's
         return str(error)
@@ -125,9 +126,19 @@ def _notes(words: Words) -> Iterator[None]:
         yield
 
 
+def note(text: str) -> None:
+    """Something to know that is no result and no error."""
+    typer.echo("note: " + printable(text), err=True)
+
+
 def show(text: str, document: Any, as_json: bool) -> None:
     """The result: text for people, or one JSON document."""
-    typer.echo(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) if as_json else printable(text))
+    room = terminal.width()
+    if as_json:
+        text = json.dumps(plain(document), ensure_ascii=False, allow_nan=False)
+    else:
+        text = printable(text if room is None else terminal.folded(text, room))
+    typer.echo(text)
 
 
 def plain(value: Any) -> Any:

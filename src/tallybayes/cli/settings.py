@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,15 @@ import typer
 
 from tallybayes.errors import OptionError
 from tallybayes.schema import KINDS
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that is nearly one of those known, else nothing."""
+    from difflib import get_close_matches
+
+    by_case = {option.lower(): option for option in known}
+    near = get_close_matches(name.lower(), by_case, n=1, cutoff=0.6)
+    return f" Did you mean {by_case[near[0]]!r}?" if near else ""
 
 
 def model_class(name: str) -> Any:
@@ -21,8 +30,10 @@ def model_class(name: str) -> Any:
     key = name.lower().replace("-", "").replace("_", "")
     found = next((estimator(public) for public in tallybayes.__all__ if public.lower() == key), None)
     if found is None:
-        known = ", ".join(public for public in tallybayes.__all__ if estimator(public) is not None)
-        raise typer.BadParameter(f"there is no model {name!r}. Models: {known}.", param_hint="--model")
+        known = [public for public in tallybayes.__all__ if estimator(public) is not None]
+        raise typer.BadParameter(
+            f"there is no model {name!r}. Models: {', '.join(known)}.{did_you_mean(name, known)}", param_hint="--model"
+        )
     return found
 
 
@@ -34,7 +45,9 @@ def make_model(name: str, given: Sequence[str], schema: Any) -> Any:
     for key in options:
         if key not in allowed:
             known = ", ".join(allowed) or "none"
-            raise typer.BadParameter(f"{name} has no parameter {key!r}. Parameters: {known}.", param_hint="--set")
+            raise typer.BadParameter(
+                f"{name} has no parameter {key!r}. Parameters: {known}.{did_you_mean(key, allowed)}", param_hint="--set"
+            )
     if schema and "schema" not in allowed:
         raise typer.BadParameter(f"{name} takes columns of one kind only; use NaiveBayes.", param_hint="--kind")
     if schema:
@@ -117,12 +130,11 @@ def label_of(text: str, classes: Sequence[Any], option: str) -> Any:
 
 def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]:
     """A table of costs: the first column names the answers, the others are the true classes."""
-    import tempfile
-
+    from tallybayes.cli import start
     from tallybayes.cli.tables import Text, open_rows
 
     names = {str(label): label for label in classes}
-    with tempfile.TemporaryDirectory(prefix="tallybayes-") as scratch:
+    with start.scratch() as scratch:
         rows = open_rows([path], Text(), scratch)
         first, *truths = rows.names
         unknown = [name for name in truths if name not in names]

@@ -1,5 +1,9 @@
 """A quick start and a quick end: a command imports what it uses, and does not tidy up what the system clears anyway.
 
+Ctrl-C ends a command there and then too (`stop`). An exception would have to find its way out through imports,
+callbacks and pyarrow, each of which may lose it or take it for a fault of its own. So the end removes what is
+unfinished and says that nothing was changed; once a file is replaced that would be false, and Ctrl-C comes too late.
+
 A command lives for a second, and importing scikit-learn takes longer than that wherever pandas is installed, or half of
 it where not. So most commands do without (`alone`), and those that cannot leave out, or put off until asked for, what
 scikit-learn, scipy and pyarrow import for functions that no command calls (`with_sklearn`). Nothing that is imported is
@@ -15,9 +19,10 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from types import ModuleType
@@ -26,13 +31,19 @@ from typing import Any
 LATER = ("asyncio", "numpy.f2py", "numpy.testing", "scipy.special", "scipy.stats")
 WITHOUT = "pandas"  # optional for scikit-learn and pyarrow, which import it wherever it is installed
 
+STOPPED = 130  # as shells count: 128 and the number of the signal
+TERMINAL = b"\r\x1b[2K\x1b[?25h"  # the bar's line is wiped, and the cursor, which it hides, is there again
+
 _own = False
+_scratch: set[str] = set()
 
 
 def own_process() -> None:
     """Says that this process runs one command and nothing else."""
     global _own
     _own = True
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is for what a shell runs in the background
+        signal.signal(signal.SIGINT, stop)
     gc.disable()  # until `_started`
 
 
@@ -47,6 +58,39 @@ def run(command: Callable[[], Any]) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(e.code)
+
+
+def stop(*_: Any) -> None:
+    """What Ctrl-C does in our own process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    files = sys.modules.get("tallybayes.persist.files")
+    for path in [*files.unfinished] if files is not None else ():
+        with suppress(OSError):
+            os.unlink(path)
+    for folder in _scratch:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        os.write(2, (TERMINAL if os.isatty(2) else b"") + b"tallybayes: stopped; nothing was changed\n")
+    os._exit(STOPPED)
+
+
+def _too_late_to_stop() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def scratch() -> Iterator[str]:
+    """A folder for as long as a command runs."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="tallybayes-") as folder:
+        _scratch.add(folder)
+        try:
+            yield folder
+        finally:
+            _scratch.discard(folder)
 
 
 def alone() -> None:
@@ -76,7 +120,10 @@ def with_sklearn() -> None:
 
 
 def _started() -> None:
-    """The collector goes to work, on what will be made from here on."""
+    """The collector goes to work, on what will be made from here on; and files are replaced only by who says so."""
+    from tallybayes.persist import files
+
+    files.before_replacing.append(_too_late_to_stop)
     gc.freeze()
     gc.enable()
 

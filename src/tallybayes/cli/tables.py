@@ -13,51 +13,37 @@ categorical column is read as text, so 02139 stays 02139. Files that have types 
 
 from __future__ import annotations
 
-import glob
-import os
-import re
-import shutil
-import stat
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from queue import Full, Queue
 from threading import Event, Thread
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv
 
+from tallybayes.cli import dialect, formats
+from tallybayes.cli.complaints import Speaking, line_of_row
+from tallybayes.cli.dialect import BLOCK, Dialect, Said, numbers_in
 from tallybayes.errors import OptionError, TableError, listing
 
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-}
-FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
-PACKED = (".gz", ".bz2", ".zst", ".lz4")
 GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")  # what marks a missing value in text
 BATCH_ROWS = 65_536  # rows learned or answered at a time,
 BATCH_CELLS = 1 << 21  # and fewer where they are wide
-BLOCK = 1 << 20  # bytes of text parsed at a time
+LOOK = 200  # values that show whether a column of words was meant for numbers
 AHEAD = 16  # blocks that are read while somebody works on a batch, which is of about 10
+NOTHING_SAID = Said()
+TEXT = {"csv": Dialect(), "tsv": Dialect(separator="\t")}  # what has a dialect, and the usual one
 
 
 @dataclass(frozen=True)
 class Text:
     """How text is read. types: columns whose type is known beforehand. target: labels stay the numbers they are.
 
-    learned: the types are those that a model has learned, so no --kind can change them.
+    learned: the types are those that a model has learned, so no --kind can change them. wanted: columns that there have
+    to be.
     """
 
     format: str | None = None
@@ -65,6 +51,18 @@ class Text:
     types: Mapping[str, pa.DataType] | None = None
     target: str | None = None
     learned: bool = False
+    said: Said = NOTHING_SAID
+    wanted: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a table. name: what it is called in messages."""
+
+    path: str
+    name: str
+    format: str
+    dialect: Dialect
 
 
 @dataclass(frozen=True)
@@ -72,14 +70,19 @@ class Rows:
     """The rows of one or more files of the same columns, in order."""
 
     schema: pa.Schema
-    format: str
-    paths: tuple[str, ...]
+    files: tuple[File, ...]
     text: Text
     whole: frozenset[str]  # columns that the first megabyte shows as whole numbers
+    notes: tuple[str, ...]  # what was guessed, and what may have been meant otherwise
+    starts: list[int] = dataclasses.field(default_factory=list)  # the first row of each file that was read so far
 
     @property
     def names(self) -> list[str]:
         return list(self.schema.names)
+
+    @property
+    def where(self) -> str:
+        return listing([file.name for file in self.files]) if len(self.files) > 1 else self.files[0].name
 
     def batches(self, columns: Sequence[str], rows: int | None = None) -> Iterator[pa.Table]:
         """Tables of `rows` rows (the last has what is left)."""
@@ -89,11 +92,23 @@ class Rows:
             yield from _regroup(stream, rows)
 
     def _read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for path in self.paths:
-            with _Speaking(path, self.names, self.text):
-                for batch in _stream(path, self.format, self.text, schema):
+        self.starts.clear()
+        n = 0
+        for file in self.files:
+            self.starts.append(n)
+            with Speaking(file.path, file.name, file.dialect, self.names, self.text):
+                for batch in _stream(file, self.text, schema):
                     found = batch.select(schema.names)
+                    n += found.num_rows
                     yield found if found.schema == schema else found.cast(schema)
+
+    def place(self, row: int) -> str:
+        """Where a row is, in the words of somebody who opens the file in an editor. row: counted from 0 over all."""
+        k = max(k for k, start in enumerate(self.starts) if start <= row)
+        file, within = self.files[k], row - self.starts[k]
+        line = line_of_row(file.path, file.dialect, within) if file.format in TEXT else None
+        of = f" of {file.name}" if len(self.files) > 1 else ""
+        return f"row {within + 1}{of}" if line is None else f"row {within + 1}, line {line}{of}"
 
 
 def batch_rows(columns: int) -> int:
@@ -158,124 +173,87 @@ def _ahead(stream: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch
 
 
 def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
-    """Opens files, patterns such as 'part-*.csv', or '-'. scratch: a folder for what comes from a pipe."""
-    found = tuple(_one_file(path, scratch) for pattern in paths for path in _expand(pattern))
-    formats = {path: text.format or _format_of(path) for path in found}
-    if len(set(formats.values())) > 1:
-        raise OptionError(f"The files are of different formats: {listing(sorted(set(formats.values())))}.")
-    format = formats[found[0]]
-    for path in found:
-        if os.path.getsize(path) == 0:
-            raise TableError(f"{_shown(path)} is empty: not even the names of columns are there.")
-    schemas = []
-    for path in found:
-        with _Speaking(path):
-            schemas.append(_schema(path, format, text))
-    _check_names(found, [list(s.names) for s in schemas])
-    schema, whole = _types(schemas[0], format, text)
-    return Rows(schema, format, found, text, whole)
+    """Opens files, patterns such as 'part-*.csv', or '-'. scratch: a folder for what has to be copied or unpacked."""
+    found = formats.find(list(paths), text.format, scratch)
+    different = sorted({file.format for file in found})
+    if len(different) > 1:
+        raise OptionError(f"The files are of different formats: {listing(different)}.")
+    files, guesses = [], []
+    for path, name, format in found:
+        how, told = Dialect(), None
+        with Speaking(path, name, how):
+            if format in TEXT:
+                how, told = dialect.guess(path, name, TEXT[format], text.said, text.gaps, text.wanted)
+        files.append(File(path, name, format, how))
+        guesses.append(f"{name}: {told}" if told else None)
+    firsts = [_first(file, text) for file in files]
+    _check_names(files, [list(first.schema.names) for first in firsts])
+    schema, whole = _types(firsts[0].schema, files[0].format, text)
+    odd = _odd_words(firsts[0], files[0], text) if files[0].format in TEXT else []
+    return Rows(schema, tuple(files), text, whole, tuple(filter(None, [*guesses, *odd])))
 
 
-def _schema(path: str, format: str, text: Text) -> pa.Schema:
-    """Names and types; of text what the first megabyte shows."""
-    if format == "parquet":
+def _first(file: File, text: Text) -> pa.Table:
+    """Names and types, and of text the rows of the first megabyte, which shows them."""
+    with Speaking(file.path, file.name, file.dialect, (), text):
+        if file.format == "parquet":
+            from pyarrow import parquet
+
+            return parquet.read_schema(file.path).remove_metadata().empty_table()
+        if file.format == "arrow":
+            with pa.memory_map(file.path) as source:
+                return pa.ipc.open_file(source).schema.remove_metadata().empty_table()
+        reader = _open_text(file, text, None)
+        if file.format == "jsonl":
+            return reader.schema.empty_table()
+        try:
+            return pa.Table.from_batches([reader.read_next_batch()], reader.schema)
+        except StopIteration:
+            return reader.schema.empty_table()
+
+
+def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    if file.format == "parquet":
         from pyarrow import parquet
 
-        return parquet.read_schema(path).remove_metadata()
-    if format == "arrow":
-        with pa.memory_map(path) as file:
-            return pa.ipc.open_file(file).schema.remove_metadata()
-    return _open_text(path, format, text, None).schema
-
-
-def _stream(path: str, format: str, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    if format == "parquet":
-        from pyarrow import parquet
-
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(file.path) as source:
             rows = max(1000, BLOCK // (8 * len(schema.names)))  # a block of numbers
-            yield from file.iter_batches(min(BATCH_ROWS, rows), columns=schema.names)
-    elif format == "arrow":
-        with pa.memory_map(path) as source:
+            yield from source.iter_batches(min(BATCH_ROWS, rows), columns=schema.names)
+    elif file.format == "arrow":
+        with pa.memory_map(file.path) as source:
             reader = pa.ipc.open_file(source)
             for k in range(reader.num_record_batches):
                 yield reader.get_batch(k)
     else:
-        yield from _open_text(path, format, text, schema)
+        yield from _open_text(file, text, schema)
 
 
-def _open_text(path: str, format: str, text: Text, schema: pa.Schema | None) -> Any:
+def _open_text(file: File, text: Text, schema: pa.Schema | None) -> Any:
     """A reader of CSV, TSV or JSON lines; with a schema, of its columns as its types."""
-    if format == "jsonl":
+    if file.format == "jsonl":
         from pyarrow import json
 
         options = json.ParseOptions(explicit_schema=schema, newlines_in_values=True)
-        return json.open_json(path, json.ReadOptions(block_size=BLOCK), options)
+        return json.open_json(file.path, json.ReadOptions(block_size=BLOCK), options)
+    how = file.dialect
+    names = None if how.header else dialect.names_of(dialect.width(file.path, how))
     types = {} if schema is None else {"column_types": schema, "include_columns": schema.names}
     return csv.open_csv(
-        path,
-        csv.ReadOptions(block_size=BLOCK),
-        csv.ParseOptions(delimiter="\t" if format == "tsv" else ",", newlines_in_values=True),
-        csv.ConvertOptions(null_values=list(text.gaps), strings_can_be_null=True, **types),
+        file.path,
+        csv.ReadOptions(block_size=BLOCK, encoding=how.encoding, column_names=names),
+        csv.ParseOptions(delimiter=how.separator, newlines_in_values=True),
+        csv.ConvertOptions(null_values=list(text.gaps), strings_can_be_null=True, decimal_point=how.decimal, **types),
     )
 
 
-def _expand(pattern: str) -> list[str]:
-    if pattern == "-" or os.path.exists(pattern):
-        return [pattern]
-    if glob.has_magic(pattern):
-        found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-        if found:
-            return found
-        raise TableError(f"No file matches {pattern!r}.")
-    raise TableError(f"There is no file {pattern!r}.")
-
-
-def _one_file(path: str, scratch: str) -> str:
-    """A path that can be read twice: what comes through a pipe is put into a file first."""
-    if path == "-":
-        return _spool(sys.stdin.buffer, scratch)
-    if stat.S_ISDIR(os.stat(path).st_mode):
-        raise TableError(f"{path!r} is a folder. Name the files in it: '{path}/*.csv'.")
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        with open(path, "rb") as pipe:
-            return _spool(pipe, scratch)
-    return path
-
-
-def _spool(pipe: IO[bytes], scratch: str) -> str:
-    with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
-        shutil.copyfileobj(pipe, file, 1 << 20)
-    return file.name
-
-
-def _format_of(path: str) -> str:
-    """By the ending of the name; else by the first bytes; else CSV."""
-    stem = path.lower()
-    for packed in PACKED:
-        stem = stem.removesuffix(packed)
-    ending = os.path.splitext(stem)[1]
-    if ending in ENDINGS:
-        return ENDINGS[ending]
-    with open(path, "rb") as file:
-        head = file.read(64)
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith(b"ARROW1"):
-        return "arrow"
-    return "jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "csv"
-
-
-def _check_names(paths: Sequence[str], names: Sequence[list[str]]) -> None:
+def _check_names(files: Sequence[File], names: Sequence[list[str]]) -> None:
     twice = [name for name in names[0] if names[0].count(name) > 1]
     if twice:
-        raise TableError(f"{_shown(paths[0])}: several columns are called {twice[0]!r}. Each needs a name of its own.")
-    for path, found in zip(paths[1:], names[1:], strict=True):
+        raise TableError(f"{files[0].name}: several columns are called {twice[0]!r}. Each needs a name of its own.")
+    for file, found in zip(files[1:], names[1:], strict=True):
         if sorted(found) != sorted(names[0]):
             other = sorted(set(found) ^ set(names[0])) or found
-            raise TableError(
-                f"{_shown(path)} does not have the columns of {_shown(paths[0])}: {listing(other)} differ."
-            )
+            raise TableError(f"{file.name} does not have the columns of {files[0].name}: {listing(other)} differ.")
 
 
 def _types(schema: pa.Schema, format: str, text: Text) -> tuple[pa.Schema, frozenset[str]]:
@@ -315,51 +293,37 @@ def as_whole(table: pa.Table, whole: frozenset[str]) -> pa.Table:
     return table
 
 
-# --- what pyarrow says, in one sentence ----------------------------------------------------------------------------
+def _odd_words(first: pa.Table, file: File, text: Text) -> list[str]:
+    """Columns of numbers that a few words make categories, which nobody may have meant. What is declared is meant."""
+    notes = []
+    for name in first.column_names:
+        column = first.column(name)
+        if name in (text.types or {}) or name == text.target or not pa.types.is_string(column.type):
+            continue
+        cells = [cell for cell in column.to_pylist() if cell is not None]
+        found = max((".", ","), key=lambda decimal: numbers_in(cells[:LOOK], decimal))
+        if 2 * numbers_in(cells[:LOOK], found) <= len(cells[:LOOK]):
+            continue
+        odd = [cell for cell in cells if not numbers_in([cell], found)]
+        if found != file.dialect.decimal:
+            notes.append(_other_decimals(name, cells, found))
+        elif odd:
+            notes.append(_words_among_numbers(name, odd, len(cells)))
+    return notes
 
 
-class _Speaking:
-    """Turns pyarrow's errors into a TableError of one line that names the file and the column."""
-
-    def __init__(self, path: str, names: Sequence[str] = (), text: Text | None = None) -> None:
-        self.where, self.names, self.text = _shown(path), names, text or Text()
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
-        if isinstance(error, pa.ArrowException):
-            raise TableError(f"{self.where}: {self._sentence(str(error))}") from None
-
-    def _sentence(self, text: str) -> str:
-        bad = re.search(
-            r"CSV column #(\d+)(?: \('.*?'\))?: (?:Row #(\d+): )?CSV conversion error to (.+?): (.*)", text, re.S
-        )
-        if bad:
-            column = self.names[int(bad[1])] if int(bad[1]) < len(self.names) else f"number {bad[1]}"
-            value = re.search(r"invalid value '(.*?)'", bad[4], re.S)
-            shown = f"{value[1]!r:.60}" if value else bad[4]
-            if "UTF8" in bad[4]:
-                return f"column {column!r} is not text in UTF-8. Convert the file, for example with iconv -t UTF-8."
-            if self.text.learned and column in (self.text.types or {}):
-                if column == self.text.target:
-                    return f"column {column!r} has {shown}; the classes of the model are {_plain(bad[3])}."
-                return (
-                    f"column {column!r} has {shown}; the model learned {_plain(bad[3])} in this column. Correct it, or "
-                    "if it stands for a gap, say --missing."
-                )
-            return (
-                f"column {column!r} was taken for {_plain(bad[3])} and has {shown}. If it holds words, say --kind "
-                f"{column}=categorical; if that stands for a gap, say --missing."
-            )
-        return re.sub(r"\s+", " ", text)[:300]
+def _words_among_numbers(name: str, odd: list[str], n: int) -> str:
+    return (
+        f"column {name!r} is taken for categories: {len(odd):,} of the first {n:,} values are no numbers, the first is "
+        f"{odd[0]!r:.60}. If that stands for a gap, say --missing {odd[0]!r:.60}; if it is meant so, --kind "
+        f"{name}=categorical."
+    )
 
 
-def _plain(type_: str) -> str:
-    names = {"double": "numbers", "int64": "whole numbers", "bool": "true or false"}
-    return names.get(type_, type_)
-
-
-def _shown(path: str) -> str:
-    """Standard input was copied to a file that nobody knows."""
-    return "standard input" if os.path.basename(path).startswith("tmp") and "tallybayes-" in path else path
+def _other_decimals(name: str, cells: list[str], found: str) -> str:
+    odd = [cell for cell in cells if found in cell]
+    return (
+        f"column {name!r} is taken for categories: {len(odd):,} of the first {len(cells):,} values have a {found!r}, "
+        f"such as {odd[0]!r:.60}. If that is the decimal sign, say --decimal {found}; if it is meant so, --kind "
+        f"{name}=categorical."
+    )

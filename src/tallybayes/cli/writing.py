@@ -14,8 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.cli.say import plain
-from tallybayes.cli.tables import ENDINGS
+from tallybayes.cli import terminal
+from tallybayes.cli.formats import ENDINGS
+from tallybayes.cli.say import note, plain, printable
 from tallybayes.errors import OptionError
 from tallybayes.persist import files
 
@@ -23,6 +24,13 @@ from tallybayes.persist import files
 def write_tables(tables: Iterator[pa.Table], path: str | None, as_json: bool) -> None:
     """Writes tables of one schema, one after the other."""
     if path is None or path == "-":
+        room = terminal.width()
+        if room is not None and not as_json:
+            whole, lines, hidden = terminal.fitted(tables, room)
+            if whole is None:
+                _show(lines, hidden)
+                return
+            tables = whole
         out = sys.stdout.buffer
         for piece in _pieces(tables, "jsonl" if as_json else "csv"):
             out.write(piece)
@@ -34,6 +42,13 @@ def write_tables(tables: Iterator[pa.Table], path: str | None, as_json: bool) ->
     except OSError as e:
         reason = e.__cause__.strerror if isinstance(e.__cause__, OSError) else e.strerror
         raise OSError(e.errno, reason or str(e), path) from e
+
+
+def _show(lines: Iterator[str], hidden: int) -> None:
+    for line in lines:
+        print(printable(line))
+    if hidden:
+        note(f"{hidden:,} columns are not shown, for want of room. A pipe, or -o FILE, gets all of them.")
 
 
 def format_of(path: str) -> str:

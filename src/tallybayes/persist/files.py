@@ -7,12 +7,17 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO
 
 from tallybayes.errors import ModelFileError
 
 Pieces = Iterable[bytes | memoryview]
+
+# For a process that ends without tidying up, as a command that is stopped does: what it has to remove, and what to call
+# before a file is replaced, after which it can no longer say that nothing was changed.
+unfinished: set[str] = set()
+before_replacing: list[Callable[[], None]] = []
 
 
 def write(path: str, pieces: Pieces) -> None:
@@ -37,19 +42,24 @@ def write(path: str, pieces: Pieces) -> None:
 def _replace(target: str, mode: int | None, pieces: Pieces) -> None:
     folder = os.path.dirname(target)
     beside = os.path.join(folder, f".tallybayes-{secrets.token_hex(8)}.tmp")
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    unfinished.add(beside)
     try:
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with open(fd, "wb") as f:
             f.writelines(pieces)
             f.flush()
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(fd, stat.S_IMODE(mode))
             os.fsync(fd)
+        for call in before_replacing:
+            call()
         os.replace(beside, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
+    finally:
+        unfinished.discard(beside)
     _sync_folder(folder)
 
 
