@@ -61,7 +61,7 @@ print("LOADED", *(m for m in {heavy!r} if m in sys.modules))
             ["predict", "MODEL", WATERMELON],
             ["sklearn", "joblib", "scipy.sparse", "scipy.linalg", "scipy.special", "pandas", "polars", "rich"],
         ),
-        (["check", WATERMELON, "--target", "ripe"], ["pandas", "rich", "tallybayes.comparison"]),
+        (["check", WATERMELON, "--target", "ripe"], ["pandas", "rich", "tallybayes.leaderboard"]),
     ],
     ids=["help", "predict", "check"],
 )

@@ -8,8 +8,6 @@ from importlib import import_module
 TYPE_CHECKING = False  # type checkers take it for true; typing itself would be half of the time that this import takes
 if TYPE_CHECKING:
     from tallybayes.assumptions import AssumptionReport, check_assumptions
-    from tallybayes.compare import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
-    from tallybayes.comparison import Comparison, compare_models
     from tallybayes.decision import bayes_risk, conditional_risk
     from tallybayes.distributions import Distribution, SimpleDistribution, register
     from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -26,9 +24,11 @@ if TYPE_CHECKING:
     from tallybayes.estimators.priors import PriorShift
     from tallybayes.estimators.semi import SemiSupervised
     from tallybayes.explain import Explanation, FeatureRanking
+    from tallybayes.leaderboard import Comparison, compare_models
     from tallybayes.novelty import NoveltyScore
     from tallybayes.persist import load, load_notes, save
     from tallybayes.schema import Schema
+    from tallybayes.twins import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
     from tallybayes.versions import show_versions
 
 __version__ = "0.1.0"
@@ -83,8 +83,8 @@ __all__ = [
 # Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
 _HOMES = {
     "assumptions": ("AssumptionReport", "check_assumptions"),
-    "compare": ("LearningCurves", "MatchingFeatures", "count_parameters", "learning_curves", "twin"),
-    "comparison": ("Comparison", "compare_models"),
+    "twins": ("LearningCurves", "MatchingFeatures", "count_parameters", "learning_curves", "twin"),
+    "leaderboard": ("Comparison", "compare_models"),
     "decision": ("bayes_risk", "conditional_risk"),
     "distributions": ("Distribution", "SimpleDistribution", "register"),
     "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.compare import LearningCurves, learning_curves
 from tallybayes.errors import OptionError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
+from tallybayes.twins import LearningCurves, learning_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from tallybayes.compare.features import MatchingFeatures
 from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.twins.features import MatchingFeatures
 
 
 def twin(estimator: Any, *, C: float = 10.0) -> Pipeline:

@@ -15,9 +15,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 import tallybayes as tb
-from tallybayes.comparison import CONTESTANTS, Contestant, Entry
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TallybayesError
+from tallybayes.leaderboard import CONTESTANTS, Contestant, Entry
 from tallybayes.quality import Scores
 
 RNG = np.random.default_rng(0)
@@ -118,11 +118,11 @@ def test_a_contestant_that_fails_is_shown_and_the_others_go_on(monkeypatch: pyte
     def broken(_: tb.Schema) -> object:
         raise OptionError("no such luck")
 
-    monkeypatch.setattr("tallybayes.comparison.CONTESTANTS", [*CONTESTANTS, Contestant("broken", broken)])
+    monkeypatch.setattr("tallybayes.leaderboard.CONTESTANTS", [*CONTESTANTS, Contestant("broken", broken)])
     found = tb.compare_models(X, Y, folds=2)
     assert found.entries[-1].error == "no such luck"
     assert "no such luck" in found.text()
-    monkeypatch.setattr("tallybayes.comparison.CONTESTANTS", [Contestant("broken", broken), CONTESTANTS[-1]])
+    monkeypatch.setattr("tallybayes.leaderboard.CONTESTANTS", [Contestant("broken", broken), CONTESTANTS[-1]])
     with pytest.raises(TallybayesError, match="No model can be fitted: no such luck"):
         tb.compare_models(X, Y, folds=2)
 

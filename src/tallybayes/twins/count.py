@@ -6,11 +6,11 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from tallybayes.compare.features import MatchingFeatures
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
+from tallybayes.twins.features import MatchingFeatures
 
 
 def count_parameters(model: Any) -> int:

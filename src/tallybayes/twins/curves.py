@@ -14,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.utils import _safe_indexing, check_random_state
 
-from tallybayes.compare.count import count_parameters
-from tallybayes.compare.twins import twin
 from tallybayes.errors import AmbiguousColumnWarning, LabelError, OptionError, UnseenCategoryWarning
 from tallybayes.labels import read_labels
 from tallybayes.source import read_table
 from tallybayes.table_out import build_frame
+from tallybayes.twins.count import count_parameters
+from tallybayes.twins.logistic import twin
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

@@ -16,9 +16,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
 
 import tallybayes as tb
-from tallybayes.compare import curves as curves_module
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TableError
+from tallybayes.twins import curves as curves_module
 from tests.estimators import ESTIMATORS, labels
 
 
@@ -143,7 +143,7 @@ def test_refusals_of_twins() -> None:
 
 
 def test_products_of_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tallybayes.compare import features
+    from tallybayes.twins import features
 
     monkeypatch.setattr(features, "MOST", 1000)
     X = np.random.default_rng(0).normal(size=(40, 10))
