@@ -26,7 +26,7 @@ from tests.estimators import ESTIMATORS, labels
 
 NAMES = [name for name in ESTIMATORS if name != "ComplementNB"]
 # whose estimates are the top of what is climbed (with var_smoothing as small as it is)
-INEXACT = "shared|Kernel|oas|diagonal|GaussianDiscriminant$|AODE|A2DE|Network words|Network mixed, real"
+INEXACT = "shared|Kernel|oas|ledoit|diagonal|GaussianDiscriminant$|AODE|A2DE|Network words|Network mixed, real"
 EXACT = [name for name in NAMES if not re.search(INEXACT, name)]
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -71,7 +71,7 @@ def test_the_steps_themselves_go_up(name: str, prior: Any, seed: int) -> None:
     first = estimator.fit(X, np.where(hidden, "a", y), np.where(hidden, 0.0, 1.0))
     codes = np.where(hidden, -1, np.searchsorted(["a", "b", "c"], np.where(hidden, "a", y).astype(str)))
     climb = _Climb(first, X, codes.astype(np.int32), hidden, np.ones(60), 0.7)
-    model, heights = climb.lenient(), []
+    model, heights = first, []
     for _ in range(12):
         model = climb.counted(climb.shares(climb.joint(model)))
         heights.append(climb.height(model, climb.joint(model)))

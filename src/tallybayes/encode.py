@@ -293,9 +293,43 @@ def _translate(column: RawColumn, known: Levels) -> Array:
 
 def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
     """Numeric columns as the numbers of their intervals."""
-    sizes = np.array([len(schema.cuts[j].points) for j in which], dtype=np.int64)
-    points = np.concatenate([schema.cuts[j].points for j in which]) if len(which) else np.empty(0)
+    sizes, points = _cut_points(schema, tuple(which))
     return Codes(_core.Columns(_core.digitize(_dense(table, schema, which).columns, sizes, points)))
+
+
+def _cut_points(schema: Schema, which: tuple[int, ...]) -> tuple[Array, Array]:
+    """How many cuts each column has, and all of them; kept with the schema, since every question asks."""
+    found: tuple[Array, Array] | None = schema.memo.get(("cuts", which))
+    if found is None:
+        sizes = np.array([len(schema.cuts[j].points) for j in which], dtype=np.int64)
+        points = np.concatenate([schema.cuts[j].points for j in which]) if len(which) else np.empty(0)
+        found = schema.memo["cuts", which] = (sizes, points)
+    return found
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Which of some columns are cut and which have levels, as places among them and as columns; what is known."""
+
+    cut: tuple[int, ...]
+    rest: tuple[int, ...]
+    cut_columns: tuple[int, ...]
+    rest_columns: tuple[int, ...]
+    sizes: NDArray[np.int64]  # 0: the table's own integers
+    labels: tuple[Levels | None, ...]
+
+
+def _places(schema: Schema, which: tuple[int, ...]) -> _Places:
+    found: _Places | None = schema.memo.get(("places", which))
+    if found is None:
+        cut = tuple(i for i, j in enumerate(which) if j in schema.cuts)
+        rest = tuple(i for i, j in enumerate(which) if j not in schema.cuts)
+        sizes = [len(schema.cuts[j].points) + 1 if j in schema.cuts else len(schema.levels.get(j, ())) for j in which]
+        labels = tuple(None if j in schema.cuts else schema.levels.get(j) for j in which)
+        cut_columns, rest_columns = tuple(which[i] for i in cut), tuple(which[i] for i in rest)
+        found = _Places(cut, rest, cut_columns, rest_columns, np.array(sizes, dtype=np.int64), labels)
+        schema.memo["places", which] = found
+    return found
 
 
 def coded(
@@ -303,22 +337,20 @@ def coded(
 ) -> tuple[Coded, Schema]:
     """The given columns as codes: of their intervals where the schema cuts them, else of their levels. The last `reals`
     of them stay numbers."""
-    which, real = which[: len(which) - reals], which[len(which) - reals :]
-    cut = [i for i, j in enumerate(which) if j in schema.cuts]
-    rest = [i for i, j in enumerate(which) if j not in schema.cuts]
+    columns, real = tuple(which[: len(which) - reals]), which[len(which) - reals :]
+    places = _places(schema, columns)
     parts: list[tuple[Codes, tuple[int, ...]]] = []
-    if rest:
-        codes, schema = levels(table, schema, [which[i] for i in rest], grow, sizes)
-        parts.append((codes, tuple(rest)))
-    if cut:
-        parts.append((cut_codes(table, schema, [which[i] for i in cut]), tuple(cut)))
-    known = [
-        len(schema.cuts[j].points) + 1 if j in schema.cuts else len(schema.levels.get(j, ())) or sizes.get(j, 0)
-        for j in which
-    ]
-    stay = _dense(table, schema, real, learning=grow) if reals else None
-    labels = tuple(None if j in schema.cuts else schema.levels.get(j) for j in which)
-    return Coded(tuple(parts), np.array(known, dtype=np.int64), table.n, stay, labels), schema
+    if places.rest:
+        codes, schema = levels(table, schema, places.rest_columns, grow, sizes)
+        parts.append((codes, places.rest))
+        places = _places(schema, columns)  # it may have grown
+    if places.cut:
+        parts.append((cut_codes(table, schema, places.cut_columns), places.cut))
+    known = places.sizes
+    if places.rest and not known.all():
+        known = np.array([size or sizes.get(j, 0) for j, size in zip(columns, known.tolist(), strict=True)], np.int64)
+    stay = _dense(table, schema, real, grow) if reals else None
+    return Coded(tuple(parts), known, table.n, stay, places.labels), schema
 
 
 def learn_cuts(

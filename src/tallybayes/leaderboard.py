@@ -31,6 +31,7 @@ from tallybayes.source import read_table
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12  # of a loss: two losses closer than this are one
 
 
 def _any(schema: Schema) -> bool:  # noqa: ARG001
@@ -287,6 +288,7 @@ def _gap(a: Entry, b: Entry) -> tuple[float, float]:
     """The mean of loss a − loss b over the same rows, and its standard error."""
     both = np.isfinite(a.losses) & np.isfinite(b.losses)
     d = a.losses[both] - b.losses[both]
+    d[np.abs(d) <= ROUNDING * np.abs(b.losses[both])] = 0.0  # the same answer, computed in two ways
     return float(d.mean()), float(d.std() / np.sqrt(len(d)))
 
 

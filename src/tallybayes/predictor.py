@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -25,8 +25,7 @@ Floats = NDArray[np.float64]
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 
 
-@dataclass(frozen=True)
-class Manner:
+class Manner(NamedTuple):
     """How a model answers, besides what it learned.
 
     beta: how many times the log-likelihood counts. unseen: what becomes of a category never met: 'ignore', 'other' or

@@ -118,6 +118,12 @@ class Schema:
     levels: Mapping[int, Levels] = field(default_factory=dict)  # absent: the codes are the labels 0, 1, 2, …
     cuts: Mapping[int, Cuts] = field(default_factory=dict)
     ambiguous: tuple[int, ...] = ()
+    memo: dict[Any, Any] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )  # made of it, see encode.py
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "memo": {}}
 
     @property
     def d(self) -> int:

@@ -135,7 +135,7 @@ def test_the_tool_of_these_tests() -> None:
         ("model/groups/0/columns", [1], "each column once"),
         ("model/groups/0/columns", [0, 0], "each column once"),
         ("model/groups/0/distribution", 5, "whole number from 0 to 1"),
-        ("model/groups/0/distribution", 1, "other distributions"),
+        ("model/groups/0/distribution", 1, "is not one"),
         ("model/classes", ["no", "yes"], "not labels"),
         ("model/classes", {"objects": ["yes", "no"]}, "sorted list"),
         ("model/classes", {"objects": ["no", "no"]}, "sorted list"),

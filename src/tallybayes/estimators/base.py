@@ -126,7 +126,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         if not same_shape(terms, fitted.terms):
             raise OptionError(
                 "A parameter that says what is counted was changed after the fit; the rows learned so far do not suit "
-                "it. Change it back, or fit again."
+                "it. Fit again, or change it back."
             )
         return fitted.with_terms(terms)
 

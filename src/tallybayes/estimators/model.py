@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import RLock
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from tallybayes.plan import Term
 from tallybayes.predictor import Manner, Predictor
 from tallybayes.row_door import RowDoor
 from tallybayes.schema import Kind, Schema
+from tallybayes.source import Container
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -24,8 +26,6 @@ Floats = NDArray[np.float64]
 
 class Held:
     """What was learned, and what was made of it: with parameters, compiled, opened for single rows."""
-
-    __slots__ = ("door", "estimated", "fitted", "predictor")
 
     def __init__(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         self.fitted, self.estimated = fitted, estimated
@@ -182,6 +182,12 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__getstate__())
+        return twin
+
+    def giving(self, container: Container, names: tuple[str, ...]) -> Self:
+        """A copy that gives tables (``sample``) of another kind, with these names for its columns."""
+        twin, schema = self.copy(), replace(self.fitted_.schema, container=container, names=names)
+        twin._hold(replace(self.fitted_, schema=schema))
         return twin
 
     def __copy__(self) -> Self:

@@ -94,7 +94,7 @@ class PoissonNB(Preset):
 
     Parameters
     ----------
-    alpha : float, default=1.0
+    alpha : float or array (features,), default=1.0
         Adds this many rows with the feature's overall mean to each class.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
     tempered : bool, default=False
@@ -124,13 +124,15 @@ class PoissonNB(Preset):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if not is_number(self.alpha) or self.alpha < 0:
-            raise OptionError(f"alpha must be a number of at least 0; got {self.alpha!r:.80}.")
+        if not isinstance(self.alpha, np.ndarray) and (not is_number(self.alpha) or self.alpha < 0):
+            raise OptionError(f"alpha must be a number of at least 0, or an array of them; got {self.alpha!r:.80}.")
 
     def _kind(self) -> Kind:
         return "count"
 
-    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+    def _distribution(self, d: int) -> Distribution:
+        if isinstance(self.alpha, np.ndarray) and self.alpha.shape != (d,):
+            raise OptionError(f"An array alpha has one number for each of {d} columns; got {np.shape(self.alpha)}.")
         return Poisson(self.alpha)
 
     def _prior(self) -> Any:

@@ -182,7 +182,7 @@ class _Climb:
         """log P(x, class). A level of an unlabelled row may be new to the first model: that is no mistake here."""
         predictor = model.predictor_
         if predictor.manner.unseen == "error":
-            predictor = predictor.in_manner(replace(predictor.manner, unseen="ignore"))
+            predictor = predictor.in_manner(predictor.manner._replace(unseen="ignore"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenCategoryWarning)
             found: Floats = predictor.answer(self.rows, "joint")

@@ -32,6 +32,7 @@ from tallybayes.schema import Schema
 Array = NDArray[Any]
 
 HELD = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
+EARLIER = frozenset(("_groups", "_tally", "_closed", "_model", "_door"))  # what version 0.1 kept under these names
 # scikit-learn's objects for routing; what was said of each row learned
 NOT_STORED = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
@@ -130,7 +131,13 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     terms = _read_terms(items(groups_, "groups"), items(stats, "stats"), schema, reader)
     fitted = Fitted(schema, reader.value(classes_, "classes"), reader.numbers(weight, "weight"), terms, closed)
     for key, value in mapping(others, "attributes").items():
-        if key in HELD or hasattr(cls, key) or key in vars(model) or not key.isidentifier() or key.startswith("__"):
+        if (
+            key in HELD | EARLIER
+            or hasattr(cls, key)
+            or key in vars(model)
+            or not key.isidentifier()
+            or key.startswith("__")
+        ):
             raise ModelFileError(f"{name} cannot have the attribute {key!r:.60}.")
         setattr(model, key, reader.value(value, f"The attribute {key!r}"))
     model._check_held(fitted)
