@@ -23,10 +23,24 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 def conditional_risk(proba: Any, loss: Any) -> Floats:
-    """R(a | x) for each row and answer: an array (rows, answers).
+    """Tell R(a | x) = Σ_j λ[a, j] P(j | x), what each answer a is expected to cost, row by row.
 
-    proba: P(class | x), an array (rows, classes). loss: an array (answers, classes), or (rows, answers, classes) where
-    each row has losses of its own.
+    Parameters
+    ----------
+    proba : array-like of shape (n_rows, n_classes)
+        P(class | x); each row sums to 1.
+    loss : array-like of shape (n_answers, n_classes), or (n_rows, n_answers, n_classes)
+        λ: what each answer costs under each truth; or losses of its own for each row.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_answers)
+        The risk of each answer.
+
+    Raises
+    ------
+    OptionError
+        If these are no probabilities, or the losses do not fit them.
 
     Examples
     --------
@@ -39,7 +53,26 @@ def conditional_risk(proba: Any, loss: Any) -> Floats:
 
 
 def bayes_risk(proba: Any, loss: Any, sample_weight: Any = None) -> float:
-    """The mean over rows of the smallest conditional risk: what the best answers are expected to cost.
+    """Tell the mean over rows of the smallest conditional risk: what the best answers are expected to cost.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_rows, n_classes)
+        P(class | x); each row sums to 1.
+    loss : array-like of shape (n_answers, n_classes), or (n_rows, n_answers, n_classes)
+        What each answer costs under each truth; or losses of its own for each row.
+    sample_weight : array-like of shape (n_rows,), default=None
+        How much each row counts; None counts each once.
+
+    Returns
+    -------
+    float
+        The Bayes risk, as these rows estimate it.
+
+    Raises
+    ------
+    OptionError
+        If these are no probabilities, or the losses or weights do not fit them.
 
     Examples
     --------
