@@ -12,7 +12,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 EXTRAS = ("test", "cli", "plot")
-TOOLS = ("ruff", "mypy", "import-linter", "clang-format")
+TOOLS = ("ruff", "mypy", "import-linter", "clang-format", "numpydoc")
 
 
 def lowest() -> list[str]:

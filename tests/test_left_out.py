@@ -16,7 +16,8 @@ from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
-from tallybayes.distributions.base import Distribution, SimpleDistribution
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.simple import SimpleDistribution
 from tallybayes.errors import ForgetError, LabelError
 from tests.estimators import ESTIMATORS, LEARNED, codes, counts, mixed, real, words
 from tests.laws.test_evidence_adds_up import with_gaps

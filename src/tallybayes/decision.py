@@ -23,10 +23,24 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 def conditional_risk(proba: Any, loss: Any) -> Floats:
-    """R(a | x) for each row and answer: an array (rows, answers).
+    """Tell R(a | x) = Σ_j λ[a, j] P(j | x), what each answer a is expected to cost, row by row.
 
-    proba: P(class | x), an array (rows, classes). loss: an array (answers, classes), or (rows, answers, classes) where
-    each row has losses of its own.
+    Parameters
+    ----------
+    proba : array-like of shape (n_rows, n_classes)
+        P(class | x); each row sums to 1.
+    loss : array-like of shape (n_answers, n_classes), or (n_rows, n_answers, n_classes)
+        λ: what each answer costs under each truth; or losses of its own for each row.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_answers)
+        The risk of each answer.
+
+    Raises
+    ------
+    OptionError
+        If these are no probabilities, or the losses do not fit them.
 
     Examples
     --------
@@ -39,7 +53,26 @@ def conditional_risk(proba: Any, loss: Any) -> Floats:
 
 
 def bayes_risk(proba: Any, loss: Any, sample_weight: Any = None) -> float:
-    """The mean over rows of the smallest conditional risk: what the best answers are expected to cost.
+    """Tell the mean over rows of the smallest conditional risk: what the best answers are expected to cost.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_rows, n_classes)
+        P(class | x); each row sums to 1.
+    loss : array-like of shape (n_answers, n_classes), or (n_rows, n_answers, n_classes)
+        What each answer costs under each truth; or losses of its own for each row.
+    sample_weight : array-like of shape (n_rows,), default=None
+        How much each row counts; None counts each once.
+
+    Returns
+    -------
+    float
+        The Bayes risk, as these rows estimate it.
+
+    Raises
+    ------
+    OptionError
+        If these are no probabilities, or the losses or weights do not fit them.
 
     Examples
     --------
@@ -64,28 +97,75 @@ def mean(values: Floats, sample_weight: Any = None) -> float:
 
 @dataclass(frozen=True)
 class Losses:
-    """λ_i[a, j] = fixed[a, j] + amount_i · each[a, j] for row i, answer a, class j; or fixed[i, a, j]. All checked."""
+    """Losses, all checked: λ_i[a, j] = fixed[a, j] + amount_i · each[a, j], or fixed[i, a, j].
+
+    Of row i, answer a and class j.
+
+    Parameters
+    ----------
+    fixed : ndarray of shape (n_answers, n_classes) or (n_rows, n_answers, n_classes)
+        The losses.
+    each : ndarray of shape (n_answers, n_classes), default=None
+        What is added for each unit of a row's amount.
+    amount : ndarray of shape (n_rows,), default=None
+        The amount of each row.
+    """
 
     fixed: Floats
     each: Floats | None = None
     amount: Floats | None = None
 
     def risk(self, P: Floats) -> Floats:
-        """R(a | x) for each row and answer."""
+        """Tell R(a | x) for each row and answer.
+
+        Parameters
+        ----------
+        P : ndarray of shape (n_rows, n_classes)
+            P(class | x).
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_answers)
+            The risks.
+        """
         found = P @ self.fixed.T if self.fixed.ndim == 2 else np.einsum("ik,iak->ia", P, self.fixed)
         if self.each is not None and self.amount is not None:
             found = found + self.amount[:, None] * (P @ self.each.T)
         return np.asarray(found)
 
     def size(self, P: Floats) -> Floats:
-        """Σ_j |λ[a, j]| P(j | x), the largest of a row: rounding is a fraction of it, however small the sum is."""
+        """Tell the largest Σ_j |λ[a, j]| P(j | x) of each row: rounding is a fraction of it, however small the sum is.
+
+        Parameters
+        ----------
+        P : ndarray of shape (n_rows, n_classes)
+            P(class | x).
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            One number for each row.
+        """
         each = None if self.each is None else np.abs(self.each)
         return np.asarray(Losses(np.abs(self.fixed), each, self.amount).risk(P).max(axis=1))
 
     def chosen(self, P: Floats, reject: float | None) -> NDArray[np.int64]:
-        """The answer of least risk, the first of equals; one past the last where even that costs more than `reject`.
+        """Choose the answer of least risk, the first of equals.
 
-        Chow's rule: a risk equal to the cost of rejecting is answered. Equal is to rounding: 1 − 0.7 is not 0.2 + 0.1.
+        Chow's rule: where even that costs more than `reject`, it is one past the last answer. A risk equal to the cost
+        of rejecting is answered. Equal is to rounding: 1 − 0.7 is not 0.2 + 0.1.
+
+        Parameters
+        ----------
+        P : ndarray of shape (n_rows, n_classes)
+            P(class | x).
+        reject : float or None
+            What rejecting costs; None: nothing is rejected.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n_rows,)
+            The number of the answer of each row.
         """
         risk, rounding = self.risk(P), ROUNDING * self.size(P)
         least = risk.min(axis=1)
@@ -95,7 +175,20 @@ class Losses:
         return best
 
     def realised(self, answer: NDArray[Any], truth: NDArray[Any]) -> Floats:
-        """What each row's answer costs, given the class it was."""
+        """Tell what each row's answer costs, given the class it was.
+
+        Parameters
+        ----------
+        answer : ndarray of int, of shape (n_rows,)
+            The number of the answer of each row.
+        truth : ndarray of int, of shape (n_rows,)
+            The number of its class.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The losses.
+        """
         found = self.fixed[answer, truth] if self.fixed.ndim == 2 else self.fixed[np.arange(len(truth)), answer, truth]
         if self.each is not None and self.amount is not None:
             found = found + self.amount * self.each[answer, truth]

@@ -25,7 +25,17 @@ ARROW_COLUMNS = 4  # at a time: a table that must be converted to Arrow first is
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numeric columns: one matrix (and which of its columns), or separate arrays. NaN is missing."""
+    """Numeric columns: one matrix (and which of its columns), or separate arrays. NaN is missing.
+
+    Parameters
+    ----------
+    matrix : ndarray or None
+        A matrix of numbers.
+    which : tuple of int or None
+        Which of its columns; None takes all.
+    arrays : tuple of ndarrays, default=()
+        The columns, where there is no matrix.
+    """
 
     matrix: Array | None
     which: tuple[int, ...] | None
@@ -33,6 +43,7 @@ class Numbers:
 
     @cached_property
     def columns(self) -> _core.Columns:
+        """Columns of the core: the same numbers, as compiled code reads them."""
         if self.matrix is None:
             return _core.Columns(list(self.arrays))
         whole = _core.Columns(self.matrix)
@@ -40,21 +51,45 @@ class Numbers:
 
     @property
     def n(self) -> int:
+        """int: how many rows there are."""
         return int(self.columns.n)
 
     @property
     def d(self) -> int:
+        """int: how many columns there are."""
         return int(self.columns.d)
 
     def block(self, span: slice) -> NDArray[np.float64]:
-        """(columns, rows) of some rows as float64."""
+        """Give some rows as float64.
+
+        Parameters
+        ----------
+        span : slice
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (columns, rows)
+            Their numbers.
+        """
         if self.matrix is None:
             return np.stack([np.asarray(a[span], dtype=np.float64) for a in self.arrays])
         part = self.matrix[span] if self.which is None else self.matrix[span][:, list(self.which)]
         return np.ascontiguousarray(part.T, dtype=np.float64)
 
     def column(self, j: int) -> NDArray[np.float64]:
-        """Column j as float64: for distributions written in NumPy."""
+        """Give a column as float64: for distributions written in NumPy.
+
+        Parameters
+        ----------
+        j : int
+            Its place among these.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            NaN where missing.
+        """
         if self.matrix is None:
             return np.asarray(self.arrays[j], dtype=np.float64)
         return np.asarray(self.matrix[:, j if self.which is None else self.which[j]], dtype=np.float64)
@@ -62,32 +97,55 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Codes:
-    """Integer codes: −1 missing, −2 unseen. raw: the table's own non-negative integers."""
+    """Integer codes: −1 missing, −2 unseen.
+
+    Parameters
+    ----------
+    columns : Columns of the core
+        The codes of each column.
+    raw : bool, default=False
+        Whether they are the table's own non-negative integers.
+    """
 
     columns: _core.Columns
     raw: bool = False
 
     @property
     def n(self) -> int:
+        """int: how many rows there are."""
         return int(self.columns.n)
 
 
 @dataclass(frozen=True)
 class Sparse:
-    """A compressed sparse matrix of numbers; what is not stored is zero."""
+    """A compressed sparse matrix of numbers; what is not stored is zero.
+
+    Parameters
+    ----------
+    csr : scipy sparse matrix
+        The numbers.
+    """
 
     csr: Any
 
     @cached_property
     def view(self) -> _core.Csr:
+        """Csr of the core: the same numbers, as compiled code reads them."""
         return _core.Csr(self.csr.data, self.csr.indices, self.csr.indptr, self.csr.shape[1])
 
     @property
     def n(self) -> int:
+        """int: how many rows there are."""
         return int(self.csr.shape[0])
 
     def distinct(self) -> Sparse:
-        """Each cell stored once: for what is not linear in x, two entries of one cell are not their sum."""
+        """Store each cell once: for what is not linear in x, two entries of one cell are not their sum.
+
+        Returns
+        -------
+        Sparse
+            With the same numbers.
+        """
         if self.csr.has_canonical_format:
             return self
         csr = self.csr.copy()
@@ -95,7 +153,18 @@ class Sparse:
         return Sparse(csr)
 
     def dense_blocks(self, cells: int = 1 << 20) -> list[tuple[slice, Numbers]]:
-        """Row blocks as dense numbers, for distributions that have no sparse form."""
+        """Give row blocks as dense numbers, for distributions that have no sparse form.
+
+        Parameters
+        ----------
+        cells : int, default=1 << 20
+            About how many numbers a block has.
+
+        Returns
+        -------
+        list of (slice, Numbers)
+            Which rows, and their numbers.
+        """
         n, d = self.csr.shape
         step = max(1, cells // max(1, d))
         spans = [slice(i, min(n, i + step)) for i in range(0, n, step)]
@@ -106,9 +175,18 @@ class Sparse:
 class Coded:
     """Columns as codes from several sources, for distributions that look at combinations of levels.
 
-    parts: codes, and which columns of the group they are. sizes: how many levels the schema knows of each column
-    (0: the table's own integers, as many as there are). reals: the last columns of the group, where they stay numbers.
-    known: the labels behind the codes, None for intervals and for the table's own integers.
+    Parameters
+    ----------
+    parts : tuple of (Codes, tuple of int)
+        Codes, and which columns of the group they are.
+    sizes : ndarray of int64
+        How many levels the schema knows of each column (0: the table's own integers, as many as there are).
+    n : int
+        How many rows there are.
+    reals : Numbers, default=None
+        The last columns of the group, where they stay numbers.
+    known : tuple of Levels or None, default=()
+        The labels behind the codes, None for intervals and for the table's own integers.
     """
 
     parts: tuple[tuple[Codes, tuple[int, ...]], ...]

@@ -18,7 +18,17 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores, and how often each class (row) was taken for each class (column)."""
+    """The scores, and how often each class (row) was taken for each class (column).
+
+    Parameters
+    ----------
+    classes : ndarray of shape (K,)
+        The labels.
+    scores : Scores
+        Accuracy, log-loss, Brier score and calibration error.
+    confusion : ndarray of int64, of shape (K, K)
+        Rows of each true class (row) that were taken for each class (column).
+    """
 
     classes: Array
     scores: Scores
@@ -26,11 +36,38 @@ class Evaluation:
 
     @classmethod
     def none(cls, classes: Array) -> Self:
+        """Start with no rows.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (K,)
+            The labels.
+
+        Returns
+        -------
+        Evaluation
+            Of nothing.
+        """
         return cls(classes, Scores.none(), np.zeros((len(classes), len(classes)), dtype=np.int64))
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any) -> Self:
-        """A fitted classifier on some rows."""
+        """Evaluate a fitted classifier on some rows.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            With predict_log_proba and classes_.
+        X : table of shape (n, n_columns)
+            The rows.
+        y : array-like of shape (n,)
+            Their true labels.
+
+        Returns
+        -------
+        Evaluation
+            On these rows.
+        """
         codes, labels = read_labels(y, read_table(X).n)
         unknown = labels[positions(labels, model.classes_) < 0]
         if len(unknown):
@@ -48,11 +85,29 @@ class Evaluation:
         return Evaluation(self.classes, self.scores + other.scores, self.confusion + other.confusion)
 
     def to_dict(self) -> dict[str, Any]:
+        """Give plain values, as JSON has them.
+
+        Returns
+        -------
+        dict
+            The scores, the classes and the confusions.
+        """
         labels = [str(v) for v in self.classes.tolist()]
         return {**self.scores.to_dict(), "classes": labels, "confusion": self.confusion.tolist()}
 
     def text(self, most: int = 12) -> str:
-        """most: with more classes than this, only the commonest mistakes are listed."""
+        """Tell the scores and the mistakes in words.
+
+        Parameters
+        ----------
+        most : int, default=12
+            With more classes than this, only the commonest mistakes are listed.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         s = self.scores
         lines = [f"{s.n:,} rows"]
         for name, score in (

@@ -27,17 +27,17 @@ class Explanation:
 
     log P(x, k) = log_prior[k] + Σ_j log_likelihood[:, j, k]                                       (exact)
 
-    `values` and `prior` are the same evidence as log-odds. Against a class l, they are differences:
+    `values` and `prior` are the same evidence as log-odds. Against a class l, they are differences::
 
-    log P(k | x) / P(l | x) = prior[:, k] + Σ_j values[:, j, k]
-    values[:, j, k] = log P(x_j | k) − log P(x_j | l),   prior[:, k] = log P(k) / P(l)
+        log P(k | x) / P(l | x) = prior[:, k] + Σ_j values[:, j, k]
+        values[:, j, k] = log P(x_j | k) − log P(x_j | l),   prior[:, k] = log P(k) / P(l)
 
     Against the rest (the default), the odds of k against a mixture are no sum over features, so each rival l counts by
-    its share r_l = P(l | x) / (1 − P(k | x)) of what k leaves to the others in that row:
+    its share r_l = P(l | x) / (1 − P(k | x)) of what k leaves to the others in that row::
 
-    log P(k | x) / (1 − P(k | x)) = prior[:, k] + Σ_j values[:, j, k]
-    values[:, j, k] = log P(x_j | k) − Σ_l r_l log P(x_j | l)
-    prior[:, k]     = log P(k) − Σ_l r_l log P(l) + Σ_l r_l log r_l
+        log P(k | x) / (1 − P(k | x)) = prior[:, k] + Σ_j values[:, j, k]
+        values[:, j, k] = log P(x_j | k) − Σ_l r_l log P(x_j | l)
+        prior[:, k]     = log P(k) − Σ_l r_l log P(l) + Σ_l r_l log r_l
 
     which is exact, does not depend on the order of the features, and for two classes is the difference above. What is
     missing in a row adds 0. Where a probability is 0, evidence is infinite; where it is 0 on both sides, it is 0.
@@ -45,12 +45,48 @@ class Explanation:
     Columns that a model looks at together (a full covariance, a network) share their evidence by a rule of their
     distribution: see the guide, docs/evidence.md.
 
+    Parameters
+    ----------
+    log_likelihood : ndarray of shape (n_rows, n_features, n_classes)
+        log P(x_j | class), as the model's distributions share it among the features.
+    log_prior : ndarray of shape (n_classes,)
+        log P(class).
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    names : tuple of str
+        The features.
+    table : Table
+        The rows that are explained.
+    rival : label, default=None
+        The class that the others are compared with, or None for the rest.
+
     Attributes
     ----------
-    values : (rows, features, classes), prior : (rows, classes), log_odds : (rows, classes)
-    log_likelihood : (rows, features, classes), log_prior : (classes,), log_joint : (rows, classes)
-    probability : (rows, classes), names : the features, classes : the labels
-    rival : the label that the classes are compared with, or None for the rest
+    log_likelihood, log_prior, classes, names, table, rival
+        As above.
+    values : ndarray of shape (n_rows, n_features, n_classes)
+        What each feature adds to the log-odds of each class.
+    prior : ndarray of shape (n_rows, n_classes)
+        Where the log-odds start from.
+    log_odds : ndarray of shape (n_rows, n_classes)
+        Prior and contributions together.
+    log_joint : ndarray of shape (n_rows, n_classes)
+        log P(x, class).
+    probability : ndarray of shape (n_rows, n_classes)
+        P(class | x).
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> rows = [{"sky": "clear", "wind": 2.0}, {"sky": "grey", "wind": 9.5}, {"sky": "grey", "wind": 7.0},
+    ...         {"sky": "clear", "wind": 3.5}]
+    >>> found = NaiveBayes().fit(rows, ["sail", "stay", "stay", "sail"]).explain([{"sky": "grey"}])
+    >>> print(found.text())
+    'stay' against the rest: odds 3 : 1, P = 0.75
+      prior: odds 1 : 1
+      evidence for:
+        sky = grey: ×3, weak
+      evidence against: none
     """
 
     log_likelihood: Floats
@@ -61,7 +97,23 @@ class Explanation:
     rival: Any = None
 
     def against(self, label: Any = None) -> Explanation:
-        """The same evidence against another class, or (None) against the rest."""
+        """Give the same evidence against another class.
+
+        Parameters
+        ----------
+        label : class label, default=None
+            The class that the others are compared with, or None for the rest.
+
+        Returns
+        -------
+        Explanation
+            Of the same rows.
+
+        Raises
+        ------
+        LabelError
+            If the label is none of the classes.
+        """
         if label is not None and label not in self.classes.tolist():
             raise LabelError(f"{label!r} is not a class of this model. Classes: {self.classes.tolist()}.")
         return replace(self, rival=label)
@@ -73,23 +125,23 @@ class Explanation:
 
     @cached_property
     def log_joint(self) -> Floats:
-        """log P(x, class)."""
+        """ndarray of shape (n_rows, n_classes): log P(x, class)."""
         return np.asarray(self.log_prior + self.log_likelihood.sum(axis=1))
 
     @cached_property
     def probability(self) -> Floats:
-        """P(class | x); the prior where every class is impossible."""
+        """ndarray of shape (n_rows, n_classes): P(class | x); the prior where every class is impossible."""
         joint = self._possible_joint
         return np.asarray(np.exp(joint - scipy.special.logsumexp(joint, axis=1, keepdims=True)))
 
     @cached_property
     def values(self) -> Floats:
-        """(rows, features, classes): contributions to the log-odds."""
+        """ndarray of shape (n_rows, n_features, n_classes): contributions to the log-odds."""
         return _minus(self.log_likelihood, self._reference(self.log_likelihood))
 
     @cached_property
     def prior(self) -> Floats:
-        """(rows, classes): where the log-odds start from."""
+        """ndarray of shape (n_rows, n_classes): where the log-odds start from."""
         start = np.broadcast_to(self.log_prior, (len(self), 1, len(self.classes)))
         found = _minus(start, self._reference(start))[:, 0]
         if self.rival is None and len(self.classes) == 1:  # P = 1, before and after
@@ -102,7 +154,10 @@ class Explanation:
 
     @cached_property
     def log_odds(self) -> Floats:
-        """(rows, classes): prior and contributions together; the prior's odds where every class is impossible."""
+        """ndarray of shape (n_rows, n_classes): prior and contributions together.
+
+        The prior's odds where every class is impossible.
+        """
         with np.errstate(invalid="ignore", divide="ignore"):
             total = self.prior + self.values.sum(axis=1)
             if self.rival is None:
@@ -147,10 +202,18 @@ class Explanation:
     # --- words -------------------------------------------------------------------------------------------------
 
     def frame(self, backend: str | None = None) -> Any:
-        """One line per row, feature and class: row, feature, value, class, contribution; the prior is a feature too.
+        """Give the evidence as a frame with one line per row, feature and class; the prior is a feature too.
 
-        As the kind of data frame that was explained; a dict of arrays if it was none. backend: 'pandas', 'polars',
-        'pyarrow' or 'dict'.
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow', 'dict'}, default=None
+            What to give it as; by default the kind of data frame that was explained, and a dict of arrays if it was
+            none.
+
+        Returns
+        -------
+        data frame or dict of arrays
+            With the columns row, feature, value, class and contribution.
         """
         n, d, K = self.log_likelihood.shape
         names = [PRIOR, *self.names]
@@ -169,10 +232,24 @@ class Explanation:
         )
 
     def text(self, row: int = 0, label: Any = None, most: int = 5) -> str:
-        """The evidence of one row for one class (by default its most probable) in words, strongest first.
+        """Tell the evidence of one row for one class in words, strongest first.
 
         ×3 multiplies the odds by 3, ÷3 divides them. weak: less than √10; substantial: less than 10; strong: less than
         10√10; very strong: less than 100; decisive: more (Jeffreys).
+
+        Parameters
+        ----------
+        row : int, default=0
+            The position of the row.
+        label : class label, default=None
+            The class that the evidence is for; by default the most probable one of the row.
+        most : int, default=5
+            How many features are told on each side; the others are added up.
+
+        Returns
+        -------
+        str
+            Several lines.
         """
         i, k = self._row(row), self._class(row, label)
         name = self.classes.tolist()[k]
@@ -231,11 +308,38 @@ class Explanation:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FeatureRanking:
-    """How much each feature tells of the class under the model: I(feature; class) in nats, most first.
+    """How much each feature tells of the class under the model: I(feature; class) in nats, most first. Print it.
 
-    Each feature by itself: two that say the same are both high. `entropy` is that of the class prior: the most that can
-    be told. `error` is the standard error where information is a mean over values drawn from the model, else 0.
-    A word of a multinomial model is taken as the question whether one word of a text is this one.
+    Each feature by itself: two that say the same are both high. A word of a multinomial model is taken as the question
+    whether one word of a text is this one.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The features.
+    information : ndarray of shape (n_features,)
+        I(feature; class) in nats.
+    error : ndarray of shape (n_features,)
+        The standard error where information is a mean over values drawn from the model, else 0.
+    entropy : float
+        That of the class prior: the most that can be told.
+    container : str, default='numpy'
+        What kind of frame `frame` gives: that of the table that the model was fitted on.
+
+    Attributes
+    ----------
+    names, information, error, entropy, container
+        As above.
+    order : ndarray of shape (n_features,)
+        Positions of the features, the most telling first.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.datasets import load_watermelon
+    >>> ranking = NaiveBayes().fit(*load_watermelon()).explain()
+    >>> [ranking.names[j] for j in ranking.order[:2]]
+    ['sugar', 'texture']
     """
 
     names: tuple[str, ...]
@@ -246,11 +350,23 @@ class FeatureRanking:
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """Positions of the features, the most telling first."""
+        """ndarray of shape (n_features,): positions of the features, the most telling first."""
         return np.argsort(-self.information, kind="stable")
 
     def frame(self, backend: str | None = None) -> Any:
-        """feature, information, error, share (of the entropy of the class), in order."""
+        """Give the ranking as a frame with one line per feature, the most telling first.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow', 'dict'}, default=None
+            What to give it as; by default the kind of data frame that the model was fitted on, and a dict of arrays if
+            it was none.
+
+        Returns
+        -------
+        data frame or dict of arrays
+            With the columns feature, information, error and share (of the entropy of the class).
+        """
         share = self.information / self.entropy if self.entropy > 0 else np.zeros(len(self.names))
         return build_frame(
             {
@@ -264,6 +380,18 @@ class FeatureRanking:
         )
 
     def text(self, most: int = 10) -> str:
+        """Tell the ranking in words.
+
+        Parameters
+        ----------
+        most : int, default=10
+            How many features are told.
+
+        Returns
+        -------
+        str
+            One line for each feature.
+        """
         width = max(len(name) for name in self.names)
         lines = [f"What each feature tells of the class, by itself (of {abs(self.entropy):.3g} nats that there are):"]
         for j in self.order[:most].tolist():

@@ -29,9 +29,22 @@ Starts = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learned.
+    """What was learned: the model as data. What files hold and machines send.
 
-    closed: classes were declared, and another label is an error. log_prior: None until the parameters are estimated.
+    Parameters
+    ----------
+    schema : Schema
+        What each column is.
+    classes : ndarray of shape (K,)
+        The labels.
+    weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    terms : tuple of Term
+        The distributions on their columns, with sums; with parameters too, once they are estimated.
+    closed : bool, default=False
+        Whether the classes were declared, so that another label is an error.
+    log_prior : ndarray of shape (K,), default=None
+        The log prior; None until the parameters are estimated.
     """
 
     schema: Schema
@@ -43,25 +56,54 @@ class Fitted:
 
     @property
     def K(self) -> int:
+        """int: how many classes there are."""
         return len(self.classes)
 
     @property
     def prior(self) -> Floats:
-        """log_prior, where parameters are estimated."""
+        """ndarray of shape (K,): log_prior, where parameters are estimated."""
         assert self.log_prior is not None
         return self.log_prior
 
     def term_of(self, j: int) -> tuple[Term, int]:
-        """Who looks after column j, and its place there."""
+        """Find who looks after a column.
+
+        Parameters
+        ----------
+        j : int
+            The column.
+
+        Returns
+        -------
+        tuple of (Term, int)
+            Its term, and its place there.
+        """
         term = next(t for t in self.terms if j in t.columns)
         return term, term.columns.index(j)
 
     def sizes(self) -> dict[int, int]:
-        """How many codes each column has had whose codes are not those of cuts."""
+        """Tell how many codes each column has had whose codes are not those of cuts.
+
+        Returns
+        -------
+        dict from int to int
+            By column.
+        """
         return {j: size for term in self.terms for j, size in _code_counts(term).items() if j not in self.schema.cuts}
 
     def context(self, term: Term) -> Context:
-        """Labels, or intervals for a distribution of cut columns: those exist whether or not a value fell into them."""
+        """Tell what a term's tally cannot know by itself.
+
+        Parameters
+        ----------
+        term : Term
+            One of its terms.
+
+        Returns
+        -------
+        Context
+            Labels, or intervals for a distribution of cut columns: those exist whether or not a value fell into them.
+        """
         cut = self.schema.cuts if term.distribution.needs in ("cuts", "codes") else ()
         schema = self.schema
         return Context(
@@ -72,11 +114,38 @@ class Fitted:
     # --- sums --------------------------------------------------------------------------------------------------
 
     def add(self, other: Fitted) -> Fitted:
-        """The two together; other: counted with this one's schema, or one that has grown from it."""
+        """Add what was counted of other rows.
+
+        Parameters
+        ----------
+        other : Fitted
+            Counted with this one's schema, or one that has grown from it.
+
+        Returns
+        -------
+        Fitted
+            The two together.
+        """
         return replace(self._combined(other, 1), schema=other.schema)
 
     def subtract(self, other: Fitted) -> Fitted:
-        """What is left without the other; ForgetError if that had more of something."""
+        """Take away what was counted of some rows.
+
+        Parameters
+        ----------
+        other : Fitted
+            Counted with this one's schema, or one that has grown from it.
+
+        Returns
+        -------
+        Fitted
+            What is left.
+
+        Raises
+        ------
+        ForgetError
+            If the other had more of something.
+        """
         left = self._combined(other, -1)
         if not self.closed and (left.weight == 0).any():
             left = left.reclass(left.classes[left.weight > 0])
@@ -91,12 +160,34 @@ class Fitted:
         return replace(self, classes=classes, weight=weight, terms=terms, log_prior=None)
 
     def scale(self, factor: float) -> Fitted:
-        """Every row learned so far counts `factor` times as much."""
+        """Let every row learned so far count `factor` times as much.
+
+        Parameters
+        ----------
+        factor : float
+            Above 0.
+
+        Returns
+        -------
+        Fitted
+            With the same classes.
+        """
         terms = tuple(_raw(t, t.distribution.scale(t.sums, factor)) for t in self.terms)
         return replace(self, weight=self.weight * factor, terms=terms, log_prior=None)
 
     def reclass(self, classes: Array) -> Fitted:
-        """The same sums over another set of classes."""
+        """Give the same sums over another set of classes.
+
+        Parameters
+        ----------
+        classes : ndarray
+            The labels; one that was there before and is not among them is dropped.
+
+        Returns
+        -------
+        Fitted
+            Over these classes.
+        """
         if np.array_equal(self.classes, classes):
             return replace(self, classes=classes)
         to, K = positions(self.classes, classes).tolist(), len(classes)
@@ -104,7 +195,23 @@ class Fitted:
         return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
 
     def merge(self, other: Fitted) -> Fitted:
-        """Both together, as if all rows had been learned here."""
+        """Add another model, with a schema and classes of its own, as if all rows had been learned here.
+
+        Parameters
+        ----------
+        other : Fitted
+            Of the same columns and distributions.
+
+        Returns
+        -------
+        Fitted
+            Both together.
+
+        Raises
+        ------
+        MergeError
+            If the two count different things.
+        """
         schema = union_schema(self, other)
         if not same_shape(self.terms, other.terms):
             raise MergeError(
@@ -114,7 +221,18 @@ class Fitted:
         return replace(both, closed=self.closed and other.closed)
 
     def relevel(self, schema: Schema) -> Fitted:
-        """The same counts under a schema that numbers the levels in another order."""
+        """Give the same counts under a schema that numbers the levels in another order.
+
+        Parameters
+        ----------
+        schema : Schema
+            With all levels of this one's.
+
+        Returns
+        -------
+        Fitted
+            Under that schema.
+        """
         terms = []
         for term in self.terms:
             counts = _code_counts(term)
@@ -126,14 +244,36 @@ class Fitted:
         return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
 
     def with_terms(self, terms: Sequence[Term]) -> Fitted:
-        """The same sums, to be read with the options that the distributions of these terms have."""
+        """Give the same sums, to be read with other options.
+
+        Parameters
+        ----------
+        terms : sequence of Term
+            Those whose distributions have the options.
+
+        Returns
+        -------
+        Fitted
+            Without parameters.
+        """
         sums = {t.columns: t.sums for t in self.terms}
         return replace(self, terms=tuple(_raw(t, sums[t.columns]) for t in terms), log_prior=None)
 
     # --- parameters --------------------------------------------------------------------------------------------
 
     def estimate(self, priors: Any) -> Fitted:
-        """With parameters read from the sums, and a class prior as asked for (see priors.py)."""
+        """Read parameters from the sums.
+
+        Parameters
+        ----------
+        priors : None, 'uniform', 'laplace', array, dict, Series or callable
+            The class prior: counted, or as `priors.log_prior` reads it.
+
+        Returns
+        -------
+        Fitted
+            With parameters in its terms, and a log prior.
+        """
         terms = []
         for term in self.terms:
             with named(self.schema, term.columns):
@@ -141,12 +281,26 @@ class Fitted:
         return replace(self, terms=tuple(terms), log_prior=log_prior(self.weight, self.classes, priors))
 
     def left_out(self, rows: Rows, priors: Any, starts: Starts) -> tuple[Floats, Floats]:
-        """(n, K) each: the log prior and log P(x | class) without the row itself, the latter up to a term that all
-        classes share. NaN for a row without which its class has none.
+        """Tell the log prior and log P(x | class) of rows that were learned, each without the row itself.
 
-        rows: learned before. priors: as for `estimate`; starts: what the log joint starts from, given the log prior.
         A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
         with all rows (cuts, structure, strengths of back-off, bandwidths, shrinkage, a given prior) stays.
+
+        Parameters
+        ----------
+        rows : Rows
+            Learned before.
+        priors : None, 'uniform', 'laplace', array, dict, Series or callable
+            The class prior, as for the estimate.
+        starts : callable
+            What the log joint starts from, given the log prior.
+
+        Returns
+        -------
+        prior : ndarray of shape (n, K)
+            The log prior; NaN for a row without which its class has none.
+        likelihood : ndarray of shape (n, K)
+            log P(x | class), up to a term that all classes share.
         """
         y = rows.classes_of_rows
         unit = np.ones(rows.n) if rows.w is None else np.minimum(rows.w, 1.0)

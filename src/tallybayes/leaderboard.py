@@ -90,7 +90,27 @@ def _kinds(schema: Schema) -> dict[str | int, str]:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the leaderboard. `losses`: the log-loss of each row that was scored."""
+    """One line of the leaderboard.
+
+    Parameters
+    ----------
+    name : str
+        What the model is called.
+    baseline : bool
+        Whether it is a baseline, and no model of this library.
+    scores : Scores
+        Accuracy, log-loss, Brier score and calibration error over all folds, with standard errors.
+    fit_seconds : ndarray of shape (n_folds,)
+        How long each fit took.
+    predict_seconds : ndarray of shape (n_folds,)
+        How long each prediction took.
+    losses : ndarray of shape (n_rows,)
+        The log-loss of each row that was scored; NaN of the others.
+    error : str, default=''
+        Why the model could not be fitted, if it could not.
+    ensemble : bool, default=False
+        Whether it holds many networks.
+    """
 
     name: str
     baseline: bool
@@ -102,6 +122,13 @@ class Entry:
     ensemble: bool = False
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the line as plain values, as JSON has them.
+
+        Returns
+        -------
+        dict
+            Name, scores and seconds, each with its standard error; or name and error.
+        """
         if self.error:
             return {"name": self.name, "baseline": self.baseline, "error": self.error}
         out = {"name": self.name, "baseline": self.baseline, **self.scores.to_dict()}
@@ -112,7 +139,40 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The leaderboard, best log-loss first: `text()`, `to_dict()`, `best` and `advice`."""
+    """The leaderboard, best log-loss first: which model to use on a table. Made by `compare_models`; print it.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows the table has.
+    classes : list
+        The labels.
+    folds : int
+        Into how many parts the rows were split.
+    entries : tuple of Entry
+        One for each model, best log-loss first; those that could not be fitted last.
+    unscored : int, default=0
+        Rows whose class was in no training part.
+
+    Attributes
+    ----------
+    rows, classes, folds, entries, unscored
+        As above.
+    best : str
+        The name of the entry with the lowest log-loss.
+    advice : str
+        Which to use, and why, in a sentence or two.
+
+    Examples
+    --------
+    >>> from tallybayes import compare_models
+    >>> from tallybayes.datasets import load_watermelon
+    >>> found = compare_models(*load_watermelon())
+    >>> found.rows, found.classes, found.folds
+    (17, ['no', 'yes'], 5)
+    >>> found.to_dict()["best"] == found.best == found.entries[0].name
+    True
+    """
 
     rows: int
     classes: list[Any]
@@ -122,15 +182,22 @@ class Comparison:
 
     @property
     def best(self) -> str:
-        """The name of the entry with the lowest log-loss."""
+        """str: the name of the entry with the lowest log-loss."""
         return self.entries[0].name
 
     @property
     def advice(self) -> str:
-        """Which to use, and why, in a sentence or two."""
+        """str: which to use, and why, in a sentence or two."""
         return _advice([e for e in self.entries if not e.error])
 
     def to_dict(self) -> dict[str, Any]:
+        """Give the leaderboard as plain values, as JSON has them.
+
+        Returns
+        -------
+        dict
+            With the keys rows, classes, folds, unscored_rows, models, best and advice.
+        """
         return {
             "rows": self.rows,
             "classes": self.classes,
@@ -142,6 +209,13 @@ class Comparison:
         }
 
     def text(self) -> str:
+        """Tell the leaderboard as a table, with the advice below it.
+
+        Returns
+        -------
+        str
+            One line for each model, with accuracy, log-loss, Brier score, calibration error and times.
+        """
         wide = max(len(e.name) for e in self.entries) + 2
         head = "accuracy", "log-loss", "Brier", "calibration"
         lines = [" " * wide + "".join(f"{h:^17}" for h in head) + f"{'fit':>10}{'predict':>10}"]
@@ -172,10 +246,35 @@ def compare_models(
     random_state: int = 0,
     watch: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Cross-validates the models that suit the table, and two baselines.
+    """Cross-validate the models that suit the table, and two baselines.
 
-    X, y: as for fit. schema: as for NaiveBayes. folds: parts, stratified by class. watch: called with the name of each
-    model before its turn.
+    Parameters
+    ----------
+    X : table of shape (n_rows, n_columns)
+        pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+    y : array-like of shape (n_rows,)
+        The class label of each row.
+    schema : None, str, dict or Schema, default=None
+        Kinds of columns where the type does not tell: a kind for all of them, or ``{"zip": "categorical"}``. The kinds
+        are 'real', 'categorical', 'binary' and 'count'.
+    folds : int, default=5
+        Into how many parts the rows are split, stratified by class; fewer if no class has so many rows.
+    random_state : int, default=0
+        What they are split with.
+    watch : callable, default=None
+        Called with the name of each model before its turn.
+
+    Returns
+    -------
+    Comparison
+        The leaderboard, best log-loss first.
+
+    Raises
+    ------
+    LabelError
+        If there is one class only, or every class has one row only.
+    TallybayesError
+        If no model can be fitted.
 
     Examples
     --------

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NoveltyScore:
-    """Compares log p(x) of a row with that of m reference rows.
+    """Compares log p(x) of a row with that of m reference rows. Made by the method ``novelty`` of a model.
 
     p = (1 + #{reference rows that are at most as likely}) / (m + 1)
 
@@ -32,6 +32,27 @@ class NoveltyScore:
     A row with missing values is compared with reference rows that have the same values hidden (those that lack one of
     its other values sit out). A category never met is left out of log p(x) with unseen='ignore'; to count it as
     unlikely, fit with unseen='other'.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library
+        What log p(x) is asked of.
+    reference : Table
+        The rows that others are compared with.
+    drawn : bool
+        Whether they were drawn from the model, and not given.
+
+    Attributes
+    ----------
+    model, reference, drawn
+        As above.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> model.novelty(random_state=0).is_novel([[1.5], [30.0]]).tolist()
+    [False, True]
     """
 
     model: Any
@@ -39,12 +60,34 @@ class NoveltyScore:
     drawn: bool  # from the model, not given
 
     def score(self, X: Any) -> Floats:
-        """log p(x): the lower, the stranger."""
+        """Tell log p(x) of each row: the lower, the stranger.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that the model takes; missing values are left out.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            What ``score_samples`` of the model gives.
+        """
         found: Floats = self.model.score_samples(X)
         return found
 
     def p_value(self, X: Any) -> Floats:
-        """How often a row like those of the reference is at most as likely as this one."""
+        """Tell how often a row like those of the reference is at most as likely as this one.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that the model takes.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Above 0 and at most 1.
+        """
         table = read_table(X)
         found = self.score(table)
         table = align(table, self.model.schema_)
@@ -60,12 +103,46 @@ class NoveltyScore:
         return out
 
     def is_novel(self, X: Any, alpha: float = 0.05) -> NDArray[np.bool_]:
-        """p ≤ alpha, row by row."""
+        """Tell which rows have a p-value of at most alpha.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that the model takes.
+        alpha : float between 0 and 1, default=0.05
+            How often a row like those of the reference may be called novel.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n_rows,)
+            True where the row is novel.
+
+        Raises
+        ------
+        OptionError
+            If there are too few reference rows for so small an alpha.
+        """
         _rank(alpha, self.reference.n)
         return self.p_value(X) <= alpha
 
     def threshold(self, alpha: float = 0.05) -> float:
-        """Complete rows with log p(x) below this are novel."""
+        """Tell below which log p(x) a complete row is novel.
+
+        Parameters
+        ----------
+        alpha : float between 0 and 1, default=0.05
+            How often a row like those of the reference may be called novel.
+
+        Returns
+        -------
+        float
+            To be compared with ``score``.
+
+        Raises
+        ------
+        OptionError
+            If there are too few reference rows for so small an alpha.
+        """
         known = _quietly(self.model, self.reference)
         known = np.sort(known if self.drawn else known[~missing_cells(self.reference).any(axis=1)])
         return float(known[_rank(alpha, len(known)) - 1])

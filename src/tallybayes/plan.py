@@ -19,7 +19,19 @@ BY_KIND = {"real": "gaussian", "categorical": "categorical", "binary": "bernoull
 
 @dataclass(frozen=True)
 class Term:
-    """One distribution on its columns: with its sums once it has counted, its parameters once they are estimated."""
+    """One distribution on its columns.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Who looks after the columns.
+    columns : tuple of int
+        Their positions in the schema.
+    sums : record or dict of arrays, default=None
+        What was counted, once it was.
+    params : params of the distribution, default=None
+        Its parameters, once they are estimated.
+    """
 
     distribution: Distribution
     columns: tuple[int, ...]

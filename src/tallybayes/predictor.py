@@ -28,8 +28,16 @@ OTHER = "; unseen='other' gives them the smoothed probability of a level never s
 class Manner(NamedTuple):
     """How a model answers, besides what it learned.
 
-    beta: how many times the log-likelihood counts. unseen: what becomes of a category never met: 'ignore', 'other' or
-    'error'; can_be_other: whether 'other' may be advised. who: what messages call the model.
+    Parameters
+    ----------
+    beta : float, default=1.0
+        How many times the log-likelihood counts.
+    unseen : {'ignore', 'other', 'error'}, default='ignore'
+        What becomes of a category never met.
+    can_be_other : bool, default=True
+        Whether 'other' may be advised.
+    who : str, default='this model'
+        What messages call the model.
     """
 
     beta: float = 1.0
@@ -39,10 +47,19 @@ class Manner(NamedTuple):
 
 
 class Predictor:
-    """Reads rows as the model does, and answers for them."""
+    """Reads rows as the model does, and answers for them.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        With parameters.
+    start : ndarray of shape (K,)
+        What the log joint starts from, for all rows.
+    manner : Manner
+        How it answers.
+    """
 
     def __init__(self, fitted: Fitted, start: Floats, manner: Manner) -> None:
-        """fitted: with parameters. start: what the log joint starts from, for all rows."""
         self.fitted, self.start, self.manner = fitted, start, manner
         self._terms: tuple[Term, ...] = tuple(
             replace(t, params=t.distribution.compile(t.params, fitted.context(t))) for t in fitted.terms
@@ -50,19 +67,53 @@ class Predictor:
         self._sizes: Mapping[int, int] = fitted.sizes()
 
     def in_manner(self, manner: Manner) -> Predictor:
-        """The same, answering in another manner."""
+        """Answer in another manner.
+
+        Parameters
+        ----------
+        manner : Manner
+            How to answer.
+
+        Returns
+        -------
+        Predictor
+            The same otherwise.
+        """
         twin = copy(self)
         twin.manner = manner
         return twin
 
     def read(self, X: Any) -> Rows:
-        """A table as this model reads it."""
+        """Read a table as this model does.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+
+        Returns
+        -------
+        Rows
+            Aligned with the schema.
+        """
         return read_rows(X, self.fitted.schema, self._terms, self._sizes, self.manner.who)
 
     def answer(self, rows: Rows, how: str, start: Floats | None = None) -> Any:
-        """joint, log_proba, proba, best or evidence of each row; start: in the place of the model's own.
+        """Answer for rows: log prior + β log P(x | class) = β (log prior / β + log P(x | class)).
 
-        log prior + β log P(x | class) = β (log prior / β + log P(x | class))
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+        how : {'joint', 'log_proba', 'proba', 'best', 'evidence'}
+            log P(x, class), log P(class | x), P(class | x), the number of the best class, or log p(x).
+        start : ndarray of shape (K,) or (n, K), default=None
+            What the log joint starts from, in the place of the model's own.
+
+        Returns
+        -------
+        ndarray of shape (n, K) or (n,)
+            The answer for each row.
         """
         beta, start = self.manner.beta, self.start if start is None else start
         if beta == 1 or how == "evidence":  # log p(x) is a statement about rows, not about classes
@@ -74,12 +125,34 @@ class Predictor:
         return np.exp(log) if how == "proba" else log
 
     def likelihood(self, rows: Rows) -> Floats:
-        """log P(x | class), (n, K), without prior or temperature."""
+        """Tell log P(x | class), without prior or temperature.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row and class.
+        """
         found: Floats = self._scored(rows, "joint", np.zeros(self.fitted.K))
         return found
 
     def terms(self, rows: Rows) -> Floats:
-        """(n, columns, K): what each column adds to the log joint, the temperature included."""
+        """Tell what each column adds to the log joint, the temperature included.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K)
+            Of each row, column and class.
+        """
         K, schema = self.fitted.K, self.fitted.schema
         out = np.empty((rows.n, schema.d, K))
         for term in self._terms:

@@ -28,7 +28,15 @@ NAMES = ("accuracy", "log_loss", "brier", "calibration_error")
 
 @dataclass(frozen=True)
 class Score:
-    """A mean and its standard error."""
+    """A mean and its standard error.
+
+    Parameters
+    ----------
+    value : float
+        The mean.
+    se : float
+        Its standard error.
+    """
 
     value: float
     se: float
@@ -36,7 +44,17 @@ class Score:
 
 @dataclass(frozen=True)
 class Scores:
-    """Sums over rows: add rows with `add`, parts with `+`, and read the four scores."""
+    """Sums over rows: add rows with `add`, parts with `+`, and read the four scores.
+
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    sums : ndarray of shape (3, 2)
+        The sum of a value and of its square, of accuracy, log-loss and Brier score.
+    bins : ndarray of shape (BINS, 2)
+        By how sure the answer was, the sum of top − [y is top] and of its square.
+    """
 
     n: int
     sums: Floats  # (3, 2): value and its square, of accuracy, log-loss and Brier
@@ -44,10 +62,30 @@ class Scores:
 
     @classmethod
     def none(cls) -> Self:
+        """Start with no rows.
+
+        Returns
+        -------
+        Scores
+            Of nothing.
+        """
         return cls(0, np.zeros((3, 2)), np.zeros((BINS, 2)))
 
     def add(self, y: NDArray[Any], log_proba: Floats) -> Self:
-        """With these rows. y: the column of log_proba that is the true class."""
+        """Add rows.
+
+        Parameters
+        ----------
+        y : ndarray of int, of shape (n,)
+            The column of log_proba that is the true class.
+        log_proba : ndarray of shape (n, K)
+            log P(class | x).
+
+        Returns
+        -------
+        Scores
+            With these rows.
+        """
         rows = row_scores(y, log_proba)
         best = log_proba.argmax(axis=1)
         top = np.exp(log_proba[np.arange(len(y)), best])
@@ -62,18 +100,22 @@ class Scores:
 
     @property
     def accuracy(self) -> Score:
+        """Score: the share of right answers."""
         return self._mean(*self.sums[0])
 
     @property
     def log_loss(self) -> Score:
+        """Score: minus the mean log probability of the true class."""
         return self._mean(*self.sums[1])
 
     @property
     def brier(self) -> Score:
+        """Score: the mean squared distance between the probabilities and the truth."""
         return self._mean(*self.sums[2])
 
     @property
     def calibration_error(self) -> Score:
+        """Score: how far probabilities of answers are from the share of right ones, over bins of the probability."""
         return self._mean(np.abs(self.bins[:, 0]).sum(), self.bins[:, 1].sum())
 
     def _mean(self, total: float, squares: float) -> Score:
@@ -83,7 +125,13 @@ class Scores:
         return Score(float(mean), float(np.sqrt(max(0.0, squares / self.n - mean * mean) / self.n)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers: {'rows': …, 'accuracy': …, 'accuracy_se': …, …}."""
+        """Give plain numbers.
+
+        Returns
+        -------
+        dict
+            {'rows': …, 'accuracy': …, 'accuracy_se': …, …}.
+        """
         out: dict[str, Any] = {"rows": self.n}
         for name in NAMES:
             score: Score = getattr(self, name)

@@ -31,7 +31,18 @@ class RowDoor:
         self.settled = 0  # rows that the model knows of
 
     def catch_up(self, fitted: Fitted) -> Fitted:
-        """The model with all rows that came through the door; itself if none did since it was last asked."""
+        """Take over all rows that came through the door.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            The model as it was when the door was opened, or last caught up.
+
+        Returns
+        -------
+        Fitted
+            With these rows; itself if none came since it was last asked.
+        """
         if self.settled == self.core.learned:
             return fitted
         self.settled = self.core.learned

@@ -27,9 +27,20 @@ Labels = NDArray[np.int32]
 class Rows:
     """Rows as the distributions read them.
 
-    table: aligned with the schema. schema: with the levels that the rows brought, if they are to be learned. data: by
-    the columns of a term. y: the class of each row by number, −1 where it does not count; w: None if all weigh 1. who:
-    what messages call the model.
+    Parameters
+    ----------
+    table : Table
+        Aligned with the schema.
+    schema : Schema
+        With the levels that the rows brought, if they are to be learned.
+    data : dict from columns to Data
+        What the distribution of a term reads, by the columns of the term.
+    y : ndarray of int32, of shape (n,), default=None
+        The class of each row by number, −1 where it does not count.
+    w : ndarray of shape (n,), default=None
+        The weight of each row; None if all weigh 1.
+    who : str, default='this model'
+        What messages call the model.
     """
 
     table: Table
@@ -41,21 +52,59 @@ class Rows:
 
     @property
     def n(self) -> int:
+        """int: how many rows there are."""
         return self.table.n
 
     def of(self, term: Term) -> Data:
-        """What the distribution of a term reads."""
+        """Give what the distribution of a term reads.
+
+        Parameters
+        ----------
+        term : Term
+            One of those that the rows were read for.
+
+        Returns
+        -------
+        Numbers, Codes, Sparse or Coded
+            Its columns.
+        """
         return self.data[term.columns]
 
     def labelled(self, y: Labels, w: Floats | None) -> Rows:
+        """Give the same rows classes and weights.
+
+        Parameters
+        ----------
+        y : ndarray of int32, of shape (n,)
+            The class of each row by number, −1 where it does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None if all weigh 1.
+
+        Returns
+        -------
+        Rows
+            The same rows otherwise.
+        """
         return replace(self, y=y, w=w)
 
     def of_target(self, target: Target) -> Rows:
+        """Give the same rows the classes and weights of a target.
+
+        Parameters
+        ----------
+        target : Target
+            Of as many rows.
+
+        Returns
+        -------
+        Rows
+            The same rows otherwise.
+        """
         return replace(self, y=target.y, w=target.w)
 
     @property
     def classes_of_rows(self) -> Labels:
-        """y, where there must be one."""
+        """ndarray of int32, of shape (n,): y, where there must be one."""
         assert self.y is not None
         return self.y
 

@@ -21,10 +21,17 @@ FEW = 12  # an integer column with at most this many values might be categories
 
 
 class Levels:
-    """The labels of a column by code. `declared`: codes that the column's type lists, met or not.
+    """The labels of a column by code.
 
     It never changes: extend gives another. Those that came from one another share the labels and the index of them
     (`known`), so that a longer one costs what is new in it, and a lookup costs the same however many there are.
+
+    Parameters
+    ----------
+    labels : iterable, default=()
+        The labels, in the order of their codes; or what another holds as `known`.
+    declared : frozenset of int, default=frozenset()
+        Codes that the column's type lists, met or not.
     """
 
     __slots__ = ("_labels", "declared", "known")
@@ -39,6 +46,7 @@ class Levels:
 
     @property
     def labels(self) -> tuple[Any, ...]:
+        """tuple: the labels, in the order of their codes."""
         if self._labels is None:
             self._labels = self.known.labels()
         return self._labels
@@ -68,19 +76,63 @@ class Levels:
         return self
 
     def index(self) -> dict[Any, int]:
+        """Give the code of each label.
+
+        Returns
+        -------
+        dict from label to int
+            Made anew by each call.
+        """
         return {label: code for code, label in enumerate(self.labels)}
 
     def find(self, labels: Sequence[Any]) -> NDArray[np.int32]:
-        """The codes of some labels; −2 for those that are not among these."""
+        """Look up the codes of some labels.
+
+        Parameters
+        ----------
+        labels : sequence
+            What to look up.
+
+        Returns
+        -------
+        ndarray of int32
+            One code for each; −2 for those that are not among these.
+        """
         return self.known.find(labels)
 
     def extend(self, labels: Iterable[Any], declared: bool = False) -> Levels:
-        """Appends what is new."""
+        """Append what is new.
+
+        Parameters
+        ----------
+        labels : iterable
+            Labels, known or not.
+        declared : bool, default=False
+            Whether the column's type lists them.
+
+        Returns
+        -------
+        Levels
+            These and the new ones; codes stay as they were.
+        """
         codes, known = self.known.extend(labels)
         return self.grown(known, codes.tolist() if declared else ())
 
     def grown(self, known: _core.LevelList, declared: Iterable[int] = ()) -> Levels:
-        """These, longer: known comes from these, and more of its codes are declared."""
+        """Take over a longer list that comes from these.
+
+        Parameters
+        ----------
+        known : list of levels of the core
+            The longer list.
+        declared : iterable of int, default=()
+            More codes that the column's type lists.
+
+        Returns
+        -------
+        Levels
+            These, longer; the same object if nothing is new.
+        """
         more = self.declared.union(declared)
         if known is self.known and len(more) == len(self.declared):
             return self
@@ -89,7 +141,17 @@ class Levels:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where a numeric column is cut into intervals, and the range that was seen (for sampling)."""
+    """Where a numeric column is cut into intervals, and the range that was seen (for sampling).
+
+    Parameters
+    ----------
+    points : ndarray
+        The cut points, rising: one less than there are intervals.
+    low : float
+        The smallest number that was seen.
+    high : float
+        The largest number that was seen.
+    """
 
     points: NDArray[np.float64]
     low: float
@@ -97,10 +159,17 @@ class Cuts:
 
     @property
     def intervals(self) -> Levels:
-        """The intervals as levels: they exist whether or not a value fell into them."""
+        """Levels: the intervals as levels, which exist whether or not a value fell into them."""
         return Levels().extend(range(len(self.points) + 1), declared=True)
 
     def labels(self) -> list[str]:
+        """Tell the intervals in words.
+
+        Returns
+        -------
+        list of str
+            Such as '< 3', '3 to 5' and '>= 5'; 'any' if there is no cut.
+        """
         edges = [f"{p:.6g}" for p in self.points]
         if not edges:
             return ["any"]
@@ -110,7 +179,44 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, in the order in which the model keeps them."""
+    """What each column of a table is, in the order in which the model keeps them. Print it.
+
+    Every fitted model has one as ``schema_``. Given to another model as ``schema=``, it makes that one use the same
+    kinds, levels and cuts. It grows by appending and never reorders.
+
+    Parameters
+    ----------
+    kinds : tuple of {'real', 'categorical', 'binary', 'count'}
+        The kind of each column.
+    names : tuple of str, default=None
+        Their names, where they have names.
+    container : str, default='numpy'
+        What kind of table it was: 'pandas', 'polars', 'pyarrow', 'numpy', 'sparse' or 'rows'.
+    levels : dict from position to Levels, default={}
+        The labels of columns that have labels; of another column of categories the codes are the labels, from 0.
+    cuts : dict from position to Cuts, default={}
+        Where numbers are cut into intervals.
+    ambiguous : tuple of int, default=()
+        Columns of integers with few values, which might be categories and were taken as numbers.
+
+    Attributes
+    ----------
+    kinds, names, container, levels, cuts, ambiguous
+        As above.
+    d : int
+        How many columns there are.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> rows = [{"sky": "clear", "wind": 2.0}, {"sky": "grey", "wind": 9.5}]
+    >>> model = NaiveBayes().fit(rows, ["sail", "stay"])
+    >>> print(model.schema_)
+    sky: categorical  2 levels: clear, grey
+    wind: real
+    >>> NaiveBayes(schema=model.schema_).fit(rows[:1], ["sail"]).describe("sky")
+    {'sail': {'clear': 1.0}}
+    """
 
     kinds: tuple[Kind, ...]
     names: tuple[str, ...] | None = None
@@ -127,13 +233,42 @@ class Schema:
 
     @property
     def d(self) -> int:
+        """int: how many columns there are."""
         return len(self.kinds)
 
     def name(self, j: int) -> str:
+        """Tell what a column is called.
+
+        Parameters
+        ----------
+        j : int
+            Its position.
+
+        Returns
+        -------
+        str
+            Its name, or 'x0', 'x1', … where columns have no names.
+        """
         return self.names[j] if self.names is not None else f"x{j}"
 
     def position(self, column: str | int) -> int:
-        """The position of a column given by name (or 'x3', or 3 where columns have no names)."""
+        """Find a column.
+
+        Parameters
+        ----------
+        column : str or int
+            Its name (or 'x3' where columns have no names), or its position.
+
+        Returns
+        -------
+        int
+            Its position.
+
+        Raises
+        ------
+        OptionError
+            If there is no such column.
+        """
         if isinstance(column, str):
             if self.names is not None and column in self.names:
                 return self.names.index(column)
@@ -145,6 +280,18 @@ class Schema:
         raise OptionError(f"There is no column {column!r}. Columns: {known}.")
 
     def with_levels(self, levels: Mapping[int, Levels]) -> Schema:
+        """Replace the levels of some columns.
+
+        Parameters
+        ----------
+        levels : dict from position to Levels
+            The new levels; other columns keep theirs.
+
+        Returns
+        -------
+        Schema
+            Another schema; this one stays as it is.
+        """
         return replace(self, levels={**self.levels, **levels})
 
     def __str__(self) -> str:

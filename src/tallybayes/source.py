@@ -24,7 +24,25 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """n rows and d columns: `matrix`, `csr` or `columns`, whichever is not None."""
+    """A table as it came: `matrix`, `csr` or `columns`, whichever is not None.
+
+    Parameters
+    ----------
+    n : int
+        How many rows it has.
+    d : int
+        How many columns it has.
+    container : {'numpy', 'sparse', 'pandas', 'polars', 'pyarrow', 'rows'}
+        What kind of table it was.
+    names : tuple of str, default=None
+        The names of the columns, where they have names.
+    matrix : ndarray of shape (n, d), default=None
+        A table that is a matrix.
+    csr : scipy sparse matrix, default=None
+        A table that is sparse.
+    columns : tuple of RawColumn, default=None
+        A table of columns.
+    """
 
     n: int
     d: int
@@ -35,10 +53,33 @@ class Table:
     columns: tuple[RawColumn, ...] | None = None
 
     def name(self, j: int) -> str:
+        """Tell what a column is called.
+
+        Parameters
+        ----------
+        j : int
+            Its position.
+
+        Returns
+        -------
+        str
+            Its name, or 'x0', 'x1', … where columns have no names.
+        """
         return self.names[j] if self.names is not None else f"x{j}"
 
     def values(self, j: int) -> list[Any]:
-        """Column j as plain Python values; None is missing."""
+        """Give a column as plain Python values.
+
+        Parameters
+        ----------
+        j : int
+            Its position.
+
+        Returns
+        -------
+        list
+            One value for each row; None is missing.
+        """
         if self.columns is not None:
             return self.columns[j].plain()
         found = self.csr[:, [j]].toarray().ravel() if self.matrix is None else self.matrix[:, j]

@@ -19,21 +19,60 @@ MOST_WEIGHT = 1e250  # all weights together: sums and products of a few such sum
 
 @dataclass(frozen=True)
 class Target:
-    """The class of each row as a number (−1: it does not count), the labels behind the numbers, the weights."""
+    """The class of each row as a number.
+
+    Parameters
+    ----------
+    y : ndarray of int32, of shape (n,)
+        The class of each row; −1: it does not count.
+    classes : ndarray of shape (K,)
+        The labels behind the numbers.
+    w : ndarray of shape (n,) or None
+        The weight of each row; None if all weigh 1.
+    """
 
     y: Labels
     classes: Array
     w: Floats | None
 
     def within(self, known: Array, refusal: str) -> Target:
-        """The same with the numbers of `known`; LabelError if there are others. refusal: a sentence with a {}."""
+        """Number the rows as known classes are.
+
+        Parameters
+        ----------
+        known : ndarray
+            The labels that there are.
+        refusal : str
+            A sentence with a {}, for the labels that are not among them.
+
+        Returns
+        -------
+        Target
+            The same with the numbers of `known`.
+
+        Raises
+        ------
+        LabelError
+            If there are other labels.
+        """
         unknown = self.classes[positions(self.classes, known) < 0]
         if len(unknown):
             raise LabelError(refusal.format(listing([str(v) for v in unknown])))
         return self.among(known)
 
     def among(self, classes: Array) -> Target:
-        """The same with the numbers that labels have in `classes`, which has all of them."""
+        """Number the rows as labels are in a larger set.
+
+        Parameters
+        ----------
+        classes : ndarray
+            All of the labels, and perhaps more.
+
+        Returns
+        -------
+        Target
+            The same with the numbers that labels have in `classes`.
+        """
         if np.array_equal(self.classes, classes):
             return self
         return Target(recode(self.y, self.classes, classes), classes, self.w)

@@ -18,11 +18,11 @@ __all__ = ["AssumptionReport", "Finding", "check_assumptions"]
 def check_assumptions(
     X: Any, y: Any, *, schema: Any = None, alpha: float = 0.05, random_state: int = 0
 ) -> AssumptionReport:
-    """Measures the three assumptions of generative classifiers, each with an effect size and corrected p-values.
+    """Measure the three assumptions of generative classifiers, each with an effect size and corrected p-values.
 
-    independence : each pair of columns, given the class (what naive Bayes assumes)
-    normality : each real column in each class (what Gaussians assume)
-    equal covariances : the real columns over the classes, by Box's M (what LDA assumes)
+    * independence: each pair of columns, given the class (what naive Bayes assumes);
+    * normality: each real column in each class (what Gaussians assume);
+    * equal covariances: the real columns over the classes, by Box's M (what LDA assumes).
 
     With many rows everything is significant, so an assumption fails only where a deviation is both significant and of
     at least medium size; with significant but small ones it nearly holds. Within each assumption p-values are
@@ -30,13 +30,23 @@ def check_assumptions(
 
     Parameters
     ----------
-    X, y : a table as `fit` takes it, and the class labels. Missing values are left out pair by pair; equal covariances
-        look at complete rows.
-    schema : None, str, dict or Schema
-        Kinds of columns, as in NaiveBayes.
+    X : table of shape (n_rows, n_columns)
+        pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out pair by pair;
+        equal covariances look at complete rows.
+    y : array-like of shape (n_rows,)
+        The class label of each row.
+    schema : None, str, dict or Schema, default=None
+        Kinds of columns where the type does not tell: a kind for all of them, or ``{"zip": "categorical"}``. The kinds
+        are 'real', 'categorical', 'binary' and 'count'.
     alpha : float between 0 and 1, default=0.05
+        Below it a corrected p-value is significant.
     random_state : int, default=0
         Of the sample that is taken from more than 200 columns or 100,000 rows.
+
+    Returns
+    -------
+    AssumptionReport
+        A verdict on each assumption, its tests, and which classifiers they point to.
 
     Examples
     --------

@@ -34,10 +34,17 @@ def sizes(effect: Floats, limits: tuple[float, float, float]) -> list[str]:
 class Finding:
     """One assumption: its verdict, a sentence, and one line per test (the strongest first).
 
-    A line has what, effect, size (in words), says, statistic, p and p_holm; the p of a mere detail is None.
-
-    verdict: 'holds' (nothing significant), 'nearly' (significant, but small), 'fails' (significant, and at least of
-    medium size), or 'untested'.
+    Parameters
+    ----------
+    assumption : str
+        What is assumed.
+    verdict : {'holds', 'nearly', 'fails', 'untested'}
+        'holds': nothing significant; 'nearly': significant, but small; 'fails': significant, and at least of medium
+        size.
+    sentence : str
+        The verdict in words.
+    lines : tuple of dict, default=()
+        One for each test: what, effect, size (in words), says, statistic, p and p_holm; the p of a mere detail is None.
     """
 
     assumption: str
@@ -80,13 +87,39 @@ def _told(line: dict[str, Any]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class AssumptionReport:
-    """The three assumptions, and what they point to.
+    """The three assumptions, and what they point to. Made by `check_assumptions`; print it.
+
+    Parameters
+    ----------
+    independence : Finding
+        On the independence of columns, given the class.
+    normality : Finding
+        On normal columns in each class.
+    covariances : Finding
+        On equal covariances of the classes.
+    suggestions : tuple of dict
+        Which classifiers the evidence points to ('model'), each with its reason ('why').
+    notes : tuple of str
+        What was left out, sampled or taken for granted.
+    alpha : float
+        Below it a corrected p-value is significant.
+    container : str, default='numpy'
+        What kind of frame `frame` gives: that of the table that was checked.
 
     Attributes
     ----------
-    independence, normality, covariances : Finding
-    suggestions : which classifiers the evidence points to, each with its reason
-    notes : what was left out, sampled or taken for granted
+    independence, normality, covariances, suggestions, notes, alpha, container
+        As above.
+    findings : tuple of Finding
+        The three, in this order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import check_assumptions
+    >>> found = check_assumptions(*load_iris(return_X_y=True))
+    >>> found.suggestions[0]["model"]
+    'QuadraticDiscriminantAnalysis()'
     """
 
     independence: Finding
@@ -99,13 +132,24 @@ class AssumptionReport:
 
     @property
     def findings(self) -> tuple[Finding, Finding, Finding]:
+        """tuple of Finding: independence, normality and covariances."""
         return self.independence, self.normality, self.covariances
 
     def frame(self, which: str | None = None, backend: str | None = None) -> Any:
-        """One line per test: assumption, what, effect, size, statistic, p, p_holm. which: one assumption only.
+        """Give the tests as a frame with one line per test.
 
-        As the kind of data frame that was checked; a dict of arrays if it was none. backend: 'pandas', 'polars',
-        'pyarrow' or 'dict'.
+        Parameters
+        ----------
+        which : {'independence', 'normality', 'covariances'}, default=None
+            One assumption only; None gives all.
+        backend : {'pandas', 'polars', 'pyarrow', 'dict'}, default=None
+            What to give them as; by default the kind of data frame that was checked, and a dict of arrays if it was
+            none.
+
+        Returns
+        -------
+        data frame or dict of arrays
+            With the columns assumption, what, effect, size, statistic, p and p_holm.
         """
         if which not in (None, *PARTS):
             raise OptionError(f"which must be one of {', '.join(PARTS)}; got {which!r}.")
@@ -115,7 +159,13 @@ class AssumptionReport:
         return build_frame({key: [line[key] for line in lines] for key in keys}, self.container, backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON has them."""
+        """Give the report as plain values, as JSON has them.
+
+        Returns
+        -------
+        dict
+            Of each assumption verdict, sentence and tests; suggestions, notes and alpha.
+        """
         return {
             **{
                 name: {"verdict": f.verdict, "sentence": f.sentence, "tests": [dict(line) for line in f.lines]}
@@ -127,7 +177,18 @@ class AssumptionReport:
         }
 
     def text(self, most: int = 3) -> str:
-        """The verdicts in words, with the strongest deviations of each assumption."""
+        """Tell the verdicts in words, with the strongest deviations of each assumption.
+
+        Parameters
+        ----------
+        most : int, default=3
+            How many deviations of each assumption are told.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         lines = []
         for f in self.findings:
             lines.append(f"{f.assumption}: {f.verdict.upper()}. {f.sentence}")

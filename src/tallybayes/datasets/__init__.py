@@ -17,13 +17,45 @@ Rows = list[dict[str, Any]]
 
 
 def load_watermelon() -> tuple[Rows, list[str]]:
-    """17 rows: color, root, sound, texture, umbilicus, surface, density, sugar → ripe ('yes' or 'no')."""
+    """Read 17 watermelons, ripe or not, with six nominal and two real columns (Zhou, Machine Learning, table 4.3).
+
+    Returns
+    -------
+    X : list of dicts
+        Rows with color, root, sound, texture, umbilicus, surface, density and sugar.
+    y : list of str
+        'yes' or 'no'.
+
+    Examples
+    --------
+    >>> from tallybayes.datasets import load_watermelon
+    >>> X, y = load_watermelon()
+    >>> len(X), X[0]["density"], y[0]
+    (17, 0.697, 'yes')
+    """
     text = files(__name__).joinpath("watermelon.csv").read_text(encoding="utf-8")
     return _rows(text, "ripe", {"density": float, "sugar": float})
 
 
 def load_census() -> tuple[Rows, list[str]]:
-    """10,000 rows, 14 mixed columns, some missing → '<=50K' or '>50K'."""
+    """Read 10,000 rows of the Adult table, of people who earn more than 50,000 dollars a year or not.
+
+    14 mixed columns, some values missing. From Becker and Kohavi (1996), UCI Machine Learning Repository, CC BY 4.0.
+
+    Returns
+    -------
+    X : list of dicts
+        Rows; None where a value is missing.
+    y : list of str
+        '<=50K' or '>50K'.
+
+    Examples
+    --------
+    >>> from tallybayes.datasets import load_census
+    >>> X, y = load_census()
+    >>> len(X), len(X[0]), sorted(set(y))
+    (10000, 14, ['<=50K', '>50K'])
+    """
     text = gzip.decompress(files(__name__).joinpath("census.csv.gz").read_bytes()).decode("utf-8")
     whole = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
     return _rows(text, "target", dict.fromkeys(whole, int))

@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from tallybayes.distributions.base import Distribution, SimpleDistribution
+from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.bernoulli import Bernoulli, Threshold
 from tallybayes.distributions.categorical import Binned, Categorical
 from tallybayes.distributions.counts import Complement, Multinomial, Poisson
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.kernel import Kernel
+from tallybayes.distributions.simple import SimpleDistribution
 from tallybayes.errors import OptionError
 
 __all__ = [
@@ -47,7 +48,47 @@ _REGISTRY: dict[str, tuple[type[Distribution], dict[str, Any]]] = {
 
 
 def register(cls: type[Distribution]) -> type[Distribution]:
-    """Makes a distribution available by its `name`; usable as a class decorator."""
+    """Make a distribution available by its `name`; usable as a class decorator.
+
+    Parameters
+    ----------
+    cls : subclass of Distribution
+        A frozen dataclass with a `name` that no distribution of the library has.
+
+    Returns
+    -------
+    type
+        The same class.
+
+    Raises
+    ------
+    OptionError
+        If it is no such class.
+
+    Examples
+    --------
+    A column of numbers about 0; ``NaiveBayes({"error": "centred"})`` then takes it by name:
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from tallybayes import NaiveBayes, SimpleDistribution, register
+    >>> @register
+    ... @dataclass(frozen=True)
+    ... class Centred(SimpleDistribution):
+    ...     name = "centred"
+    ...     parameters = ("variance",)
+    ...     def statistics(self, x):
+    ...         return [x**2]
+    ...     def estimate_one(self, n, sums):
+    ...         return [sums[0] / n]
+    ...     def log_density(self, x, variance):
+    ...         return -0.5 * np.log(2 * np.pi * variance) - x**2 / (2 * variance)
+    ...     def draw(self, rng, variance):
+    ...         return rng.normal(0, np.sqrt(variance))
+    >>> X, y = [{"error": 1.0}, {"error": -1.0}, {"error": 4.0}, {"error": -2.0}], ["new", "new", "old", "old"]
+    >>> NaiveBayes({"error": "centred"}).fit(X, y).describe("error")
+    {'new': {'variance': 1.0}, 'old': {'variance': 10.0}}
+    """
     if not (isinstance(cls, type) and issubclass(cls, Distribution)):
         raise OptionError(f"register takes a subclass of Distribution; got {cls!r}.")
     if not isinstance(getattr(cls, "name", None), str):
@@ -62,12 +103,36 @@ def register(cls: type[Distribution]) -> type[Distribution]:
 
 
 def registered() -> tuple[str, ...]:
-    """The names that `distributions=` understands."""
+    """List the names that `distributions=` understands.
+
+    Returns
+    -------
+    tuple of str
+        Those of the library first, then what was registered.
+
+    Examples
+    --------
+    >>> from tallybayes.distributions import registered
+    >>> registered()[:3]
+    ('gaussian', 'categorical', 'bernoulli')
+    """
     return tuple(_REGISTRY)
 
 
 def known() -> dict[str, type[Distribution]]:
-    """Every class by its own name: the library's, and what was registered in this process."""
+    """Give every class of distributions by its own name: the library's, and what was registered in this process.
+
+    Returns
+    -------
+    dict from str to type
+        The library's that have no name in `distributions=` too.
+
+    Examples
+    --------
+    >>> from tallybayes.distributions import known
+    >>> known()["poisson"]
+    <class 'tallybayes.distributions.counts.Poisson'>
+    """
     own: dict[str, type[Distribution]] = {}
     waiting = Distribution.__subclasses__()
     while waiting:
@@ -79,7 +144,31 @@ def known() -> dict[str, type[Distribution]]:
 
 
 def distribution(what: Any, options: Mapping[str, Any]) -> Distribution:
-    """A distribution from its name (with the estimator's options), or the instance given."""
+    """Make a distribution from its name, or give back the instance given.
+
+    Parameters
+    ----------
+    what : str or Distribution
+        One of the names that `registered` lists, or an instance.
+    options : dict
+        The estimator's options; those that the distribution has fields for are taken.
+
+    Returns
+    -------
+    Distribution
+        Ready to add.
+
+    Raises
+    ------
+    OptionError
+        If it is no distribution.
+
+    Examples
+    --------
+    >>> from tallybayes.distributions import distribution
+    >>> distribution("poisson", {"alpha": 0.5, "ddof": 1})
+    Poisson(alpha=0.5)
+    """
     if isinstance(what, Distribution):
         return what
     if not isinstance(what, str) or what not in _REGISTRY:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes import _core, encode
 from tallybayes.distributions.records import arrays_of, changed, record_of
 from tallybayes.distributions.terms import split as split_terms
-from tallybayes.encode import Data, Numbers, Sparse, rows_of
+from tallybayes.encode import Data, Sparse, rows_of
 from tallybayes.errors import ForgetError, TableError
 from tallybayes.schema import Levels, Schema
 from tallybayes.source import Table
@@ -50,29 +50,62 @@ DUST = 8 * np.finfo(np.float64).eps  # what rounding leaves of a weight that was
 
 @dataclass(frozen=True)
 class Context:
-    """What a tally cannot know by itself: the weight of each class, and the labels behind the codes."""
+    """What a tally cannot know by itself: the weight of each class, and the labels behind the codes.
+
+    Parameters
+    ----------
+    class_weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    levels : sequence of Levels or None, default=()
+        One for each column: its labels, if it has labels.
+    """
 
     class_weight: NDArray[np.float64]
     levels: Sequence[Levels | None] = ()  # one for each column
 
     @property
     def K(self) -> int:
+        """int: how many classes there are."""
         return len(self.class_weight)
 
     def without(self, k: int, unit: float) -> Context:
-        """The same where class k has lost so much weight."""
+        """Take weight away from a class.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+        unit : float
+            How much weight it loses.
+
+        Returns
+        -------
+        Context
+            The same otherwise.
+        """
         weight = self.class_weight.copy()
         weight[k] = max(weight[k] - unit, 0.0)
         return Context(weight, self.levels)
 
     @property
     def d(self) -> int:
+        """int: how many columns there are."""
         return len(self.levels)
 
 
 @dataclass(frozen=True)
 class RowColumn:
-    """A column of rows that come one at a time: its place in the schema, its kind, and where it is cut, if it is."""
+    """A column of rows that come one at a time.
+
+    Parameters
+    ----------
+    place : int
+        Its place in the schema.
+    kind : str
+        Its kind.
+    points : ndarray, default=None
+        Where it is cut, if it is.
+    """
 
     place: int
     kind: str
@@ -80,7 +113,35 @@ class RowColumn:
 
 
 class Distribution(ABC, Generic[S, P]):
-    """One kind of factor P(x_j | class), for a group of columns; S: the type of its sums, P: of its parameters."""
+    """One kind of factor P(x_j | class), for a group of columns: how it adds, scores and samples.
+
+    Its tally holds sums only, in arrays whose first axis is the class: smoothing, floors and shrinkage enter in
+    `estimate`, so that adding and subtracting stay exact. A subclass is a frozen dataclass whose fields are its
+    options; it writes `add`, `estimate`, `score`, `sample` and `describe`, and of the others those whose default is not
+    right for it. For one column of numbers SimpleDistribution asks for less.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in ``distributions=`` and in files.
+    kinds : tuple of str
+        The kinds of column that it can take.
+    needs : {'numbers', 'levels', 'cuts', 'codes'}
+        What it reads: numbers, codes of labels, codes of intervals, or codes of either.
+    cells : tuple of str
+        Arrays of the tally that merge by plain addition.
+    sums : type
+        The record that holds its sums; dict by default.
+    always : dict
+        Options that it had once: files name them, and they say always the same.
+
+    Examples
+    --------
+    >>> from tallybayes import Distribution, GaussianNB
+    >>> (term,) = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]).fitted_.terms
+    >>> isinstance(term.distribution, Distribution), term.distribution.name, term.distribution.kinds
+    (True, 'gaussian', ('real', 'count', 'binary'))
+    """
 
     name: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]  # the kinds of column it can take
@@ -90,7 +151,13 @@ class Distribution(ABC, Generic[S, P]):
     always: ClassVar[Mapping[str, Any]] = {}  # options that it had once: files name them, and they say always the same
 
     def layout(self) -> tuple[Any, ...]:
-        """Two distributions of one layout have tallies that add."""
+        """Tell what its tally is made of: two distributions of one layout have tallies that add.
+
+        Returns
+        -------
+        tuple
+            Compared with that of another; by default the class alone.
+        """
         return (type(self),)
 
     # --- what it reads -----------------------------------------------------------------------------------------
@@ -104,15 +171,54 @@ class Distribution(ABC, Generic[S, P]):
         w: Weights,  # noqa: ARG002
         K: int,  # noqa: ARG002
     ) -> Schema:
-        """The schema with cuts for those of its columns that it wants cut and that have none yet."""
+        """Cut those of its columns that it wants cut and that have no cuts yet; by default none.
+
+        Parameters
+        ----------
+        table : Table
+            The first rows.
+        schema : Schema
+            What the columns are.
+        columns : sequence of int
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        Schema
+            With the cuts.
+        """
         return schema
 
     def encode(
         self, table: Table, schema: Schema, columns: Sequence[int], grow: bool, sizes: Mapping[int, int]
     ) -> tuple[Data, Schema]:
-        """Its columns as it reads them; with grow, labels not met before are appended to the schema.
+        """Read its columns as it needs them.
 
-        sizes: how many integer codes a column without a dictionary has had so far.
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        schema : Schema
+            What the columns are.
+        columns : sequence of int
+            Its columns.
+        grow : bool
+            Whether labels not met before are appended to the schema.
+        sizes : dict from int to int
+            How many integer codes a column without a dictionary has had so far.
+
+        Returns
+        -------
+        data : Numbers, Coded, Codes or Sparse
+            The columns.
+        schema : Schema
+            The schema, grown where labels were new.
         """
         if self.needs == "levels":
             codes, schema = encode.levels(table, schema, columns, grow, sizes)
@@ -129,36 +235,143 @@ class Distribution(ABC, Generic[S, P]):
 
     @abstractmethod
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> S:
-        """The tally of these rows."""
+        """Count rows: make the tally of these alone.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns, as `encode` gave them.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        sums
+            A record of arrays, or a dict of them, whose first axis is the class.
+        """
 
     def combine(self, a: S, b: S, sign: int = 1) -> S:
-        """a + b, or a − b; raises ForgetError where b holds more than a."""
+        """Add two tallies, or take the second away from the first.
+
+        Parameters
+        ----------
+        a : sums
+            A tally.
+        b : sums
+            Another one, of the same layout and classes.
+        sign : {1, -1}, default=1
+            1: a + b; −1: a − b.
+
+        Returns
+        -------
+        sums
+            Another tally; a and b stay as they are.
+
+        Raises
+        ------
+        ForgetError
+            If b holds more than a.
+        """
         one, two = arrays_of(a), arrays_of(b)
         add = np.add if sign > 0 else subtract
         return changed(a, {key: add(one[key], two[key]) for key in self.cells})
 
     def scale(self, s: S, factor: float) -> S:
-        """Every row counts `factor` times as much."""
+        """Let every row count `factor` times as much.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        factor : float
+            Above 0.
+
+        Returns
+        -------
+        sums
+            Another tally.
+        """
         arrays = arrays_of(s)
         return changed(s, {key: arrays[key] * factor for key in self.cells})
 
     def reclass(self, s: S, to: Sequence[int], K: int) -> S:
-        """Class c becomes class to[c] of K; to[c] < 0 drops it."""
+        """Renumber the classes: class c becomes class to[c] of K.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        to : sequence of int
+            The new number of each class; below 0 drops it.
+        K : int
+            How many classes there are afterwards.
+
+        Returns
+        -------
+        sums
+            Another tally.
+        """
         arrays = arrays_of(s)
         return changed(s, {key: spread(arrays[key], to, K) for key in self.cells})
 
     def relevel(self, s: S, maps: Sequence[Sequence[int] | None]) -> S:  # noqa: ARG002
-        """Level v of column j becomes level maps[j][v]; None leaves a column as it is."""
+        """Renumber the levels: level v of column j becomes level maps[j][v].
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        maps : sequence of (sequence of int) or None
+            One for each column; None leaves a column as it is.
+
+        Returns
+        -------
+        sums
+            Another tally; by default the same, of a distribution that reads numbers.
+        """
         return s
 
     def sums_of(self, arrays: Mapping[str, Array]) -> S:
-        """The sums that a file's arrays stand for; ValueError if they are none of this distribution's."""
+        """Read the sums that a file's arrays stand for.
+
+        Parameters
+        ----------
+        arrays : dict from str to ndarray
+            What the file holds, of this version or an earlier one.
+
+        Returns
+        -------
+        sums
+            Not yet checked.
+
+        Raises
+        ------
+        ValueError
+            If they are none of this distribution's.
+        """
         found: Any = dict(arrays) if self.sums is dict else record_of(self.sums, arrays)
         sums: S = found
         return sums
 
     def check(self, s: S, context: Context) -> None:
-        """Raises ValueError if no rows can have this tally: it comes from a file, and may be anything."""
+        """Refuse a tally that no rows can have: it comes from a file, and may be anything.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Raises
+        ------
+        ValueError
+            If no rows can have this tally.
+        """
         arrays = arrays_of(s)
         missing = [key for key in self.cells if key not in arrays]
         if missing:
@@ -170,29 +383,99 @@ class Distribution(ABC, Generic[S, P]):
                 raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
 
     def sizes(self, s: S) -> NDArray[np.int64] | None:  # noqa: ARG002
-        """How many codes each of its columns has had; None if it reads numbers. Columns that stay numbers come last."""
+        """Tell how many codes each of its columns has had. Columns that stay numbers come last, and are not listed.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+
+        Returns
+        -------
+        ndarray of int64 or None
+            None if it reads numbers.
+        """
         return None
 
     def met(self, s: S, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Which of the d columns had a value in some row, as far as the tally shows."""
+        """Tell which of its columns had a value in some row, as far as the tally shows.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        d : int
+            How many columns it has.
+
+        Returns
+        -------
+        ndarray of bool, of shape (d,)
+            Of the others nothing is said and none is drawn; by default all are met.
+        """
         return np.ones(d, dtype=bool)
 
     @abstractmethod
     def estimate(self, s: S, context: Context) -> P:
-        """The parameters that people read."""
+        """Make parameters of a tally: smoothing, floors and shrinkage go here.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        params
+            What people read, and what `score` and the others work with.
+        """
 
     def estimate_again(self, s: S, context: Context, p: P) -> P:  # noqa: ARG002
-        """The parameters of another tally, with what was chosen by leave-one-out or the like kept as it is in p."""
+        """Make parameters of another tally, with what was chosen by leave-one-out or the like kept as it is.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+        p : params
+            Those of the tally on which it was chosen.
+
+        Returns
+        -------
+        params
+            Of s; by default what `estimate` gives.
+        """
         return self.estimate(s, context)
 
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, p: P, context: Context
     ) -> Array:
-        """(n, K): log P(x | class) of rows that are in the tally, each by the tally without the row itself, up to a
-        term that all classes share.
+        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
 
-        unit: how much of each row is taken out of its class y; 0 leaves the row in. p: the parameters of the whole
-        tally. This way is right for any distribution, at the cost of an estimate for each row.
+        This way is right for any distribution, at the cost of an estimate for each row.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        p : params
+            Its parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Up to a term that all classes share.
         """
         out = np.empty((len(y), context.K))
         for i in range(len(y)):
@@ -205,86 +488,273 @@ class Distribution(ABC, Generic[S, P]):
         return out
 
     def penalty(self, s: S, p: P) -> float:  # noqa: ARG002
-        """log of the prior density under which `estimate` is the most probable value, up to a constant.
+        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
-        0 where the estimate is maximum likelihood (or no maximum at all). The likelihood plus this is what EM climbs.
+        The likelihood plus this is what EM climbs.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        p : params
+            Its parameters.
+
+        Returns
+        -------
+        float
+            0 where the estimate is maximum likelihood (or no maximum at all).
         """
         return 0.0
 
     def row_door(self, columns: Sequence[RowColumn], s: S, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
-        """What learns and scores these columns of one dict at a time in compiled code, to the bit as `add`, `combine`,
-        `estimate` and `score` do; or a sentence that says why there is none."""
+        """Make what learns and scores these columns of one dict at a time in compiled code.
+
+        It does so to the bit as `add`, `combine`, `estimate` and `score` do.
+
+        Parameters
+        ----------
+        columns : sequence of RowColumn
+            Its columns.
+        s : sums
+            The tally so far.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        DoorPart or str
+            A sentence that says why there is none, by default.
+        """
         return f"the distribution {self.name!r} has no compiled form for one row"
 
     # --- how it answers ----------------------------------------------------------------------------------------
 
     def compile(self, p: P, context: Context) -> P:  # noqa: ARG002
-        """The parameters as `score`, `answer` and `terms` read them fastest: made once for many questions."""
+        """Make the parameters as `score`, `answer` and `terms` read them fastest: once for many questions.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        params
+            By default the same.
+        """
         return p
 
     def answer(self, data: Data, p: P, how: str, start: Array) -> Array | None:  # noqa: ARG002
-        """A whole answer, where this is the only distribution of a model and has a shorter way to it than `score`.
+        """Give a whole answer, where this is the only distribution of a model and has a shorter way to it than `score`.
 
-        how: joint, log_proba, proba, best or evidence; start: what the log joint starts from, (K) or (n, K).
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        how : {'joint', 'log_proba', 'proba', 'best', 'evidence'}
+            What is asked.
+        start : ndarray of shape (K,) or (n, K)
+            What the log joint starts from.
+
+        Returns
+        -------
+        ndarray or None
+            None where there is no shorter way, by default.
         """
         return None
 
     @abstractmethod
     def score(self, scorer: _core.Scorer, data: Data, p: P) -> None:
-        """Adds log P(x | class) of these columns to the scorer."""
+        """Add log P(x | class) of its columns to the scorer.
+
+        Parameters
+        ----------
+        scorer : Scorer
+            The log joint of each row and class so far; ``scorer.added(terms)`` adds an array (n, K).
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        """
 
     @abstractmethod
     def sample(self, p: P, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        """One value per row and column, given the class of each row: numbers, or codes."""
+        """Draw one value for each row and column, given the class of each row.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        rng : numpy.random.Generator
+            What they are drawn with.
+
+        Returns
+        -------
+        list of ndarrays of shape (n,)
+            One for each column: numbers, or codes.
+        """
 
     @abstractmethod
     def describe(self, p: P, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
-        """What class k says of column j, in words and numbers."""
+        """Tell what class k says of column j, in words and numbers.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+        k : int
+            The class.
+        labels : sequence of str
+            What its codes stand for; empty if it has none.
+
+        Returns
+        -------
+        dict from str to float
+            Such as a mean and a variance, or the probability of each label.
+        """
 
     def column(self, p: P, j: int) -> P | None:  # noqa: ARG002
-        """The parameters of column j alone; None where the columns are not independent given the class."""
+        """Take out the parameters of column j alone.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+
+        Returns
+        -------
+        params or None
+            None where the columns are not independent given the class, by default.
+        """
         return None
 
     def terms(self, data: Data, p: P, K: int) -> Array:
-        """(n, columns, K): what each column adds to log P(x | class). They sum to what `score` adds.
+        """Tell what each column adds to log P(x | class). They sum to what `score` adds.
 
         log P(x_j | class) if `column` gives the parameters of one column; else log P(x_j | x_1 … x_(j−1), class) in
         the order of the columns, with those that follow taken as missing.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K)
+            The terms.
         """
         return split_terms(self, data, p, K)
 
     def outcomes(self, p: P, j: int) -> Array | None:  # noqa: ARG002
-        """(values, K): the log probability of each value that column j can have; None if they are not a short list."""
+        """Tell the log probability of each value that column j can have.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+
+        Returns
+        -------
+        ndarray of shape (values, K) or None
+            None if they are not a short list, by default.
+        """
         return None
 
     def linear(self, p: P, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:  # noqa: ARG002
-        """weight (K, columns) and bias (K): log P(x | class) = weight x + bias, up to a term that all classes share.
+        """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
 
-        None where it is not linear in x. log_prior: of the classes; the numbers may be kept small by it. A weight is
-        infinite where a probability is 0. A column of levels counts as one column for each of them, 1 where a row has
-        it; for a threshold x is 1 above it.
+        A weight is infinite where a probability is 0. A column of levels counts as one column for each of them, 1 where
+        a row has it; for a threshold x is 1 above it.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        log_prior : ndarray of shape (K,)
+            Of the classes; the numbers may be kept small by it.
+
+        Returns
+        -------
+        tuple of (ndarray of shape (K, columns), ndarray of shape (K,)) or None
+            Weight and bias; None where it is not linear in x, by default.
         """
         return None
 
     def quadratic(self, p: P) -> tuple[Array, Array, Array] | None:  # noqa: ARG002
-        """A (K, d, d), b (K, d), c (K) with log P(x | class) = xᵀ A x + xᵀ b + c; None where that is not its form."""
+        """Give A, b and c with log P(x | class) = xᵀ A x + xᵀ b + c.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+
+        Returns
+        -------
+        tuple of ndarrays of shapes (K, d, d), (K, d) and (K,), or None
+            None where that is not its form, by default.
+        """
         return None
 
     def normal(self, p: P) -> tuple[Array, Array] | None:  # noqa: ARG002
-        """Means, from those of the first class, and variances (K, columns), where each column by itself is Gaussian in
-        each class; else None."""
+        """Give means (from those of the first class) and variances, if each column by itself is Gaussian in each class.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+
+        Returns
+        -------
+        tuple of two ndarrays of shape (K, columns), or None
+            None where that is not its form, by default.
+        """
         return None
 
     def features(self) -> Features | None:
-        """In which functions of its columns the log-odds of two classes are linear; None if in none of these.
+        """Tell in which functions of its columns the log-odds of two classes are linear.
 
         'numbers': x.  'squares': x, x².  'products': x, all x_i x_j.  'sphere': x, Σ x².  'levels': 0 or 1 for each
         level.  'threshold': 0 or 1, by the field `threshold`.  'counts': x, of numbers that are 0 or more.
+
+        Returns
+        -------
+        str or None
+            None if in none of these, by default.
         """
         return None
 
     def n_parameters(self, p: P, context: Context) -> int | None:  # noqa: ARG002
-        """How many free numbers P(x | class) has, in all classes together; None if no fixed number."""
+        """Tell how many free numbers P(x | class) has, in all classes together.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        int or None
+            None if no fixed number, by default.
+        """
         return None
 
 
@@ -382,111 +852,3 @@ def _rows_from(first: int) -> Iterator[None]:
     except _core.BadValue as e:
         kind, row, col, value = e.args
         raise _core.BadValue(kind, row + first, col, value) from None
-
-
-class SimpleDistribution(Distribution[Stats, Params]):
-    """A distribution of one numeric column, written in a few lines of NumPy.
-
-    Say which functions of x are summed (`statistics`), how the sums become parameters (`estimate_one`), and what the
-    log density is (`log_density`). Adding, merging, forgetting, weights and missing values follow.
-    """
-
-    kinds = ("real", "count")
-    cells = ("n", "sums")
-    parameters: ClassVar[tuple[str, ...]]  # the names of what estimate_one returns
-
-    @abstractmethod
-    def statistics(self, x: Array) -> Sequence[Array]:
-        """The functions of x whose weighted sums are all this distribution needs to keep."""
-
-    @abstractmethod
-    def estimate_one(self, n: Array, sums: Sequence[Array]) -> Sequence[Array]:
-        """Parameters per class from the weight n and the sums of each statistic (arrays over the classes)."""
-
-    @abstractmethod
-    def log_density(self, x: Array, *parameters: Array) -> Array:
-        """log p(x) for x of shape (rows, 1) and parameters of shape (classes,)."""
-
-    @abstractmethod
-    def draw(self, rng: np.random.Generator, *parameters: Array) -> Array:
-        """One value for each entry of the parameter arrays."""
-
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Stats:
-        if isinstance(data, Sparse):
-            return dense_sum(self, data, y, w, K)
-        assert isinstance(data, Numbers)
-        n = np.zeros((K, data.d))
-        sums: Array | None = None
-        for j in range(data.d):
-            x = data.column(j)
-            counted = (y >= 0) & (True if w is None else w > 0)
-            keep = np.isfinite(x) & counted
-            if (np.isinf(x) & counted).any():
-                row = int(np.argmax(np.isinf(x) & counted))
-                raise _core.BadValue("infinite", row, j, float(x[row]))
-            weight = np.ones(len(x))[keep] if w is None else w[keep]
-            n[:, j] = np.bincount(y[keep], weights=weight, minlength=K)
-            found = [np.bincount(y[keep], weights=weight * t, minlength=K) for t in self.statistics(x[keep])]
-            if sums is None:
-                sums = np.zeros((K, data.d, len(found)))
-            sums[:, j] = np.stack(found, axis=-1)
-        assert sums is not None
-        return {"n": n, "sums": sums}
-
-    def combine(self, a: Stats, b: Stats, sign: int = 1) -> Stats:
-        n = a["n"] + b["n"] if sign > 0 else subtract(a["n"], b["n"])
-        sums = np.where(n[..., None] == 0, 0.0, a["sums"] + sign * b["sums"])
-        return {"n": n, "sums": sums}
-
-    def check(self, s: Stats, context: Context) -> None:
-        shape = (context.K, context.d)
-        expect(s, {"n": shape, "sums": (*shape, len(self.statistics(np.empty(0))))}, at_least_0=("n",))
-
-    def estimate(self, s: Stats, context: Context) -> Params:  # noqa: ARG002
-        n, sums = s["n"], s["sums"]
-        total = n.sum(axis=0)
-        # A class that never saw a column takes what all classes together say of it.
-        unseen = n == 0
-        n = np.where(unseen, total, n)
-        sums = np.where(unseen[..., None], sums.sum(axis=0), sums)
-        return {
-            "columns": [
-                [np.asarray(v, dtype=np.float64) for v in self.estimate_one(n[:, j], list(sums[:, j].T))]
-                if total[j] > 0
-                else None
-                for j in range(n.shape[1])
-            ],
-            "K": n.shape[0],
-        }
-
-    def score(self, scorer: _core.Scorer, data: Data, p: Params) -> None:
-        if isinstance(data, Sparse):
-            dense_scores(self, scorer, data, p, p["K"])
-            return
-        assert isinstance(data, Numbers)
-        terms = np.zeros((data.n, p["K"]))
-        for j, parameters in enumerate(p["columns"]):
-            x = data.column(j)
-            if np.isinf(x).any():
-                row = int(np.flatnonzero(np.isinf(x))[0])
-                raise _core.BadValue("infinite", row, j, float(x[row]))
-            here = ~np.isnan(x)
-            if parameters is not None:
-                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                    found = self.log_density(x[here, None], *parameters)
-                terms[here] += np.where(np.isnan(found), -np.inf, found)
-        scorer.added(terms)
-
-    def sample(self, p: Params, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        missing = np.full(len(y), np.nan)
-        return [missing if q is None else self.draw(rng, *(v[y] for v in q)) for q in p["columns"]]
-
-    def describe(self, p: Params, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
-        found = p["columns"][j]
-        return {} if found is None else {name: float(v[k]) for name, v in zip(self.parameters, found, strict=True)}
-
-    def column(self, p: Params, j: int) -> Params:
-        return {"columns": [p["columns"][j]], "K": p["K"]}
-
-    def n_parameters(self, p: Params, context: Context) -> int:  # noqa: ARG002
-        return context.K * context.d * len(self.parameters)

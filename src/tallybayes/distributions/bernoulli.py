@@ -28,7 +28,26 @@ from tallybayes.errors import OptionError
 
 @dataclass(frozen=True)
 class Bernoulli(Categorical):
-    """P(x_j = v | c) = (n_cv + a) / (n_c + 2a) for a column with two labels, whichever they are."""
+    """A column with two labels, whichever they are: P(x_j = v | c) = (n_cv + a) / (n_c + 2a).
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        What is added to every count, a above; 1 is Laplace's correction.
+    other : bool, default=False
+        Whether one more level stands for all that was never seen.
+    contiguous : bool, default=False
+        Whether integer labels are codes 0 … max, all of them levels.
+    min_categories : int or array, default=None
+        With contiguous, at least this many levels.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> model = NaiveBayes({"member": "bernoulli"}).fit([{"member": "yes"}, {"member": "no"}], ["a", "b"])
+    >>> round(model.describe("member")["a"]["yes"], 3)
+    0.667
+    """
 
     name = "bernoulli"
     kinds = ("binary", "categorical")
@@ -59,9 +78,22 @@ class ThresholdParams(Record):
 
 @dataclass(frozen=True)
 class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
-    """P(x_j = 1 | c) = (n_c1 + a) / (n_c + 2a);  x is 1 where the number is above the threshold.
+    """Numbers above a threshold (x_j = 1) or not: P(x_j = 1 | c) = (n_c1 + a) / (n_c + 2a).
 
-    alpha may be one number or one per column.
+    Parameters
+    ----------
+    alpha : float or sequence of float, default=1.0
+        What is added to every count, a above; 1 is Laplace's correction. A sequence has a number for each column.
+    threshold : float, default=0.0
+        Numbers above it are a yes.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import Threshold
+    >>> model = NaiveBayes(Threshold(threshold=37.5)).fit([[36.6], [36.9], [38.2]], ["well", "well", "ill"])
+    >>> model.predict([[39.0]]).tolist()
+    ['ill']
     """
 
     alpha: float | Sequence[float] = 1.0
@@ -97,7 +129,22 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
         return ThresholdParams(no, yes)
 
     def penalty(self, s: ThresholdSums, p: ThresholdParams) -> float:  # noqa: ARG002
-        """Beta: a (log p + log(1 − p))."""
+        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+
+        Beta: a (log p + log(1 − p)).
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        p : params
+            Its parameters.
+
+        Returns
+        -------
+        float
+            Over all classes and columns.
+        """
         return weighted(self.alpha, p.no + p.yes)
 
     def score(self, scorer: _core.Scorer, data: Data, p: ThresholdParams) -> None:
@@ -123,7 +170,24 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
         return replace(self, alpha=repeated_alpha(self.alpha, rows))
 
     def sample(self, p: ThresholdParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        """0 and 1 where the threshold lies between them, else numbers on its two sides."""
+        """Draw one value for each row and column, given the class of each row.
+
+        They are 0 and 1 where the threshold lies between them, else numbers on its two sides.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        rng : numpy.random.Generator
+            What they are drawn with.
+
+        Returns
+        -------
+        list of ndarrays of shape (n,)
+            One for each column.
+        """
         yes = np.exp(p.yes)[y]
         drawn = rng.random(yes.shape) < yes
         if 0 <= self.threshold < 1:
@@ -142,7 +206,22 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
         return np.stack([p.no[:, j], p.yes[:, j]])
 
     def linear(self, p: ThresholdParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:  # noqa: ARG002
-        """In 0 and 1, by the threshold."""
+        """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
+
+        x is 0 or 1, by the threshold.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        log_prior : ndarray of shape (K,)
+            Of the classes; the numbers may be kept small by it.
+
+        Returns
+        -------
+        tuple of ndarrays of shapes (K, columns) and (K,)
+            Weight and bias.
+        """
         with np.errstate(invalid="ignore"):
             return p.yes - p.no, p.no.sum(axis=1)
 

@@ -26,14 +26,51 @@ class ByColumn(Distribution[S, P]):
 
     @abstractmethod
     def sums_of_one(self, x: Array, weight: Array) -> S:
-        """The sums of values x (m,), each in a column of its own, that weigh (K, m)."""
+        """Count values, each in a column of its own.
+
+        Parameters
+        ----------
+        x : ndarray of shape (m,)
+            The values.
+        weight : ndarray of shape (K, m)
+            How much each weighs in each class.
+
+        Returns
+        -------
+        sums
+            Of a table of m columns.
+        """
 
     @abstractmethod
     def log_of_one(self, x: Array, p: P) -> Array:
-        """(K, m): log p of values x (m,), each in a column of its own; 0 for one that is missing."""
+        """Tell log p of values, each in a column of its own.
+
+        Parameters
+        ----------
+        x : ndarray of shape (m,)
+            The values.
+        p : params
+            Of a table of m columns.
+
+        Returns
+        -------
+        ndarray of shape (K, m)
+            0 for a value that is missing.
+        """
 
     def repeated(self, rows: int) -> Self:  # noqa: ARG002
-        """The same options for a table in which each column stands so many times."""
+        """Make the same options for a table in which each column stands several times.
+
+        Parameters
+        ----------
+        rows : int
+            How many times.
+
+        Returns
+        -------
+        Distribution
+            By default itself.
+        """
         return self
 
     def left_out(

@@ -53,11 +53,29 @@ class CategoricalParams(Record):
 
 @dataclass(frozen=True)
 class Categorical(Distribution[CategoricalSums, CategoricalParams]):
-    """P(x_j = v | c) = (n_cv + a) / (n_c + a N_j),  a = 1: Laplace.
+    """One probability for each level and class: P(x_j = v | c) = (n_cv + a) / (n_c + a N_j).
 
-    N_j is the number of levels met (or declared by the column's type). With `contiguous`, integer labels are codes
-    0 … max, and N_j = max + 1 (at least min_categories), as scikit-learn's CategoricalNB counts. With `other`, one
-    more level stands for all that was never seen.
+    N_j is the number of levels met (or declared by the column's type).
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        What is added to every count, a above; 1 is Laplace's correction.
+    other : bool, default=False
+        Whether one more level stands for all that was never seen.
+    contiguous : bool, default=False
+        Whether integer labels are codes 0 … max, so that N_j = max + 1, as CategoricalNB counts.
+    min_categories : int or array, default=None
+        With contiguous, N_j is at least this.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import Categorical
+    >>> rows = [{"sky": "clear"}, {"sky": "grey"}, {"sky": "grey"}]
+    >>> model = NaiveBayes({"sky": Categorical(alpha=0.5)}).fit(rows, ["sail", "stay", "stay"])
+    >>> {label: round(p, 3) for label, p in model.describe("sky")["sail"].items()}
+    {'clear': 0.75, 'grey': 0.25}
     """
 
     alpha: float = 1.0
@@ -119,7 +137,20 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             raise ValueError(f"min_categories has the shape {np.shape(self.min_categories)}, not ({context.d},)")
 
     def levels_counted(self, s: CategoricalSums, context: Context) -> Array:
-        """N_j: how many levels share the probability."""
+        """Tell N_j: how many levels share the probability.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (columns,)
+            One number for each column.
+        """
         return self._existing(s, context)[1]
 
     def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
@@ -170,7 +201,22 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         return CategoricalParams(np.ascontiguousarray(table.T), rest.T.copy(), sizes, N, exist)
 
     def penalty(self, s: CategoricalSums, p: CategoricalParams) -> float:  # noqa: ARG002
-        """Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too."""
+        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+
+        Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        p : params
+            Its parameters.
+
+        Returns
+        -------
+        float
+            Over all classes and columns.
+        """
         if self.alpha == 0:
             return 0.0
         total = 0.0
@@ -192,8 +238,31 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         p: CategoricalParams,
         context: Context,
     ) -> Array:
-        """A row takes itself out of n_cv and n_c of its own class. If no other row has its level, the level is gone,
-        and its factor is that of a level never seen."""
+        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+
+        A row takes itself out of n_cv and n_c of its own class. If no other row has its level, the level is gone, and
+        its factor is that of a level never seen.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        p : params
+            Its parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Up to a term that all classes share.
+        """
         assert isinstance(data, Codes)
         K, sizes = context.K, p.sizes
         counts = split(resize(s, sizes), sizes)
@@ -285,7 +354,22 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         return np.concatenate([levels, p.other[j : j + 1]]) if self.other else levels
 
     def linear(self, p: CategoricalParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:
-        """Levels as columns of 0 and 1."""
+        """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
+
+        Each level counts as a column, 1 where a row has it and else 0.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        log_prior : ndarray of shape (K,)
+            Of the classes; the numbers may be kept small by it.
+
+        Returns
+        -------
+        tuple of ndarrays of shapes (K, columns) and (K,)
+            Weight and bias.
+        """
         return p.log.T, np.zeros(len(log_prior))
 
     def features(self) -> Features:
@@ -304,7 +388,24 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         return data, _filled(schema, columns) if grow and self.contiguous else schema
 
     def row_door(self, columns: Sequence[RowColumn], s: CategoricalSums, context: Context) -> _core.DoorPart | str:
-        """A label met for the first time is one more level only where nothing else says how many there are."""
+        """Make what learns and scores these columns of one dict at a time in compiled code.
+
+        A label met for the first time is one more level only where nothing else says how many there are.
+
+        Parameters
+        ----------
+        columns : sequence of RowColumn
+            Its columns.
+        s : sums
+            The tally so far.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        DoorPart or str
+            What learns and scores, or a sentence that says why there is none.
+        """
         codes, grows, truths = {}, [], []
         for c, known, size in zip(columns, context.levels, s.sizes.tolist(), strict=True):
             codes[c.place] = {v: i for i, v in enumerate(range(size))} if known is None else known.index()
@@ -329,6 +430,29 @@ class Binned(Categorical):
     """Numbers as intervals: equal width, equal frequency, or Fayyad and Irani's minimum description length.
 
     The cuts are chosen once, from the first rows learned, and then kept; counts of intervals add like any others.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        What is added to every count; 1 is Laplace's correction.
+    other : bool, default=False
+        Whether one more level stands for all that was never seen.
+    contiguous : bool, default=False
+        Whether integer labels are codes 0 … max, all of them levels.
+    min_categories : int or array, default=None
+        With contiguous, at least this many levels.
+    method : {'mdl', 'width', 'frequency'}, default='mdl'
+        How the numbers are cut.
+    bins : int, default=10
+        Into how many intervals 'width' and 'frequency' cut.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import Binned
+    >>> X, y = [[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]
+    >>> print(NaiveBayes(Binned(method="width", bins=2)).fit(X, y).schema_)
+    x0: real  cut into 2: < 4.5, >= 4.5
     """
 
     method: str = "mdl"

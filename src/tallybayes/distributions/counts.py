@@ -78,10 +78,22 @@ class PoissonParams(CountParams):
 
 @dataclass(frozen=True)
 class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
-    """log p(x | c) = Σ_j x_j log θ_cj,  θ_cj = (S_cj + a_j) / Σ_j (S_cj + a_j),  S: summed counts.
+    """Counts that share one vector: log p(x | c) = Σ_j x_j log θ_cj,  θ_cj = (S_cj + a_j) / Σ_j (S_cj + a_j).
 
-    All columns of the group share one vector θ_c. The count of orderings, the same for all classes, is left out: this
-    is the probability of the words in their order. alpha may be one number or one per column.
+    S: summed counts. All columns of the group share one vector θ_c. The count of orderings, the same for all classes,
+    is left out: this is the probability of the words in their order.
+
+    Parameters
+    ----------
+    alpha : float or sequence of float, default=1.0
+        What is added to every count, a above. A sequence has a number for each column.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> model = NaiveBayes("multinomial").fit([[3.0, 0.0], [0.0, 2.0]], ["a", "b"])
+    >>> model.predict([[1.0, 0.0]]).tolist()
+    ['a']
     """
 
     alpha: float | Sequence[float] = 1.0
@@ -108,7 +120,22 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
         return MultinomialParams(_log_shares(s.sum + np.asarray(self.alpha)))
 
     def penalty(self, s: MultinomialSums, p: MultinomialParams) -> float:  # noqa: ARG002
-        """Dirichlet: Σ_j a_j log θ_cj."""
+        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+
+        Dirichlet: Σ_j a_j log θ_cj.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        p : params
+            Its parameters.
+
+        Returns
+        -------
+        float
+            Over all classes and columns.
+        """
         return weighted(self.alpha, p.weight)
 
     def score(self, scorer: _core.Scorer, data: Data, p: MultinomialParams) -> None:
@@ -123,7 +150,30 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
         p: MultinomialParams,
         context: Context,
     ) -> Array:
-        """A row takes its own counts out of its own class: x_j from S_cj, Σ_j x_j from their sum."""
+        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+
+        A row takes its own counts out of its own class: x_j from S_cj, Σ_j x_j from their sum.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        p : params
+            Its parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Up to a term that all classes share.
+        """
         smoothed = s.sum + np.asarray(self.alpha)
         total, d = smoothed.sum(axis=1), smoothed.shape[1]
         out = np.empty((len(y), context.K))
@@ -141,7 +191,24 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
         return out
 
     def sample(self, p: MultinomialParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
-        """Rows of as many counts as there are columns: the model says nothing of a row's length."""
+        """Draw one value for each row and column, given the class of each row.
+
+        Rows of as many counts as there are columns: the model says nothing of a row's length.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        rng : numpy.random.Generator
+            What they are drawn with.
+
+        Returns
+        -------
+        list of ndarrays of shape (n,)
+            One for each column.
+        """
         share: Array = np.exp(p.shares())
         share /= share.sum(axis=1, keepdims=True)
         drawn = np.empty((len(y), share.shape[1]), dtype=np.int64)
@@ -157,7 +224,22 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
         return MultinomialParams(_one(p.weight, j))
 
     def outcomes(self, p: MultinomialParams, j: int) -> Array:
-        """Of one word: is it word j? The model says nothing of how many words there are."""
+        """Tell the log probability of each value that column j can have.
+
+        Of one word: is it word j? The model says nothing of how many words there are.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+
+        Returns
+        -------
+        ndarray of shape (2, K)
+            Of the two answers.
+        """
         share = p.shares()[:, j]
         with np.errstate(divide="ignore"):
             return np.stack([share, np.log1p(-np.minimum(np.exp(share), 1.0))])
@@ -179,8 +261,22 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
 class Complement(Multinomial):
     """Rennie et al. 2003: the weights of class c come from all other classes, which are better estimated.
 
-    w_cj = −log θ_c̃j,  θ_c̃j = (S_j − S_cj + a) / Σ_j (…);  norm: w_c is divided by Σ_j |w_cj|.
-    A decision rule rather than a density: sampling uses the multinomial of the same counts.
+    w_cj = −log θ_c̃j,  θ_c̃j = (S_j − S_cj + a) / Σ_j (…), S: summed counts. A decision rule rather than a density:
+    sampling uses the multinomial of the same counts.
+
+    Parameters
+    ----------
+    alpha : float or sequence of float, default=1.0
+        What is added to every count, a above. A sequence has a number for each column.
+    norm : bool, default=False
+        Whether w_c is divided by Σ_j |w_cj|.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> model = NaiveBayes("complement").fit([[3.0, 0.0], [0.0, 2.0]], ["a", "b"])
+    >>> model.predict([[1.0, 0.0]]).tolist()
+    ['a']
     """
 
     norm: bool = False
@@ -198,7 +294,15 @@ class Complement(Multinomial):
         return ComplementParams(_one(p.weight, j), _one(p.shares(), j))
 
     def linear(self, p: MultinomialParams, log_prior: NDArray[np.float64]) -> None:  # noqa: ARG002
-        """A rule that is no log P(x | class)."""
+        """Give nothing: the complement rule is no log P(x | class), and has no linear form of one.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        log_prior : ndarray of shape (K,)
+            Of the classes.
+        """
         return
 
     def left_out(
@@ -210,7 +314,30 @@ class Complement(Multinomial):
         p: MultinomialParams,
         context: Context,
     ) -> Array:
-        """A row takes its counts out of what all classes but its own are compared with."""
+        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+
+        A row takes its counts out of what all classes but its own are compared with.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        p : params
+            Its parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Up to a term that all classes share.
+        """
         if self.norm and np.min(self.alpha) == 0:  # the sum of the weights has terms that come and go
             return Distribution.left_out(self, data, y, unit, s, p, context)
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0) + np.asarray(self.alpha)
@@ -237,9 +364,21 @@ class Complement(Multinomial):
 
 @dataclass(frozen=True)
 class Poisson(ByColumn[PoissonSums, PoissonParams]):
-    """log p(x | c) = x log λ_cj − λ_cj − log x!,  λ_cj = (S_cj + a m_j) / (n_cj + a),  m_j: mean over all classes.
+    """Counts: log p(x | c) = x log λ_cj − λ_cj − log x!,  λ_cj = (S_cj + a m_j) / (n_cj + a).
 
-    Smoothing adds `alpha` rows with the feature's overall mean. A column of zeros says nothing.
+    S: summed counts, n: weight of the rows, m_j: the mean over all classes. A column of zeros says nothing.
+
+    Parameters
+    ----------
+    alpha : float or sequence of float, default=1.0
+        How many rows with the feature's overall mean smoothing adds, a above. A sequence has a number for each column.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import Poisson
+    >>> NaiveBayes(Poisson(alpha=0.0)).fit([[1.0], [2.0], [9.0]], ["few", "few", "many"]).describe(0)
+    {'few': {'rate': 1.5}, 'many': {'rate': 9.0}}
     """
 
     alpha: float | Sequence[float] = 1.0
@@ -273,7 +412,22 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
         return PoissonParams(weight, bias, rate)
 
     def penalty(self, s: PoissonSums, p: PoissonParams) -> float:
-        """Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j."""
+        """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
+
+        Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        p : params
+            Its parameters.
+
+        Returns
+        -------
+        float
+            Over all classes and columns.
+        """
         if self.alpha == 0:
             return 0.0
         overall = s.sum.sum(axis=0) / np.maximum(s.n.sum(axis=0), np.finfo(float).tiny)
@@ -305,7 +459,22 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
         return PoissonParams(_one(p.weight, j), _one(p.bias, j), _one(p.rate, j))
 
     def linear(self, p: PoissonParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:  # noqa: ARG002
-        """log x! is the same for all classes."""
+        """Give weight and bias with log P(x | class) = weight x + bias, up to a term that all classes share.
+
+        The term log x! is the same for all classes, and left out.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        log_prior : ndarray of shape (K,)
+            Of the classes; the numbers may be kept small by it.
+
+        Returns
+        -------
+        tuple of ndarrays of shapes (K, columns) and (K,)
+            Weight and bias.
+        """
         return p.weight, p.bias.sum(axis=1)
 
     def features(self) -> Features:

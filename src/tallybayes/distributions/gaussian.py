@@ -49,14 +49,33 @@ class GaussianParams(Record):
 
 @dataclass(frozen=True)
 class Gaussian(ByColumn[GaussianSums, GaussianParams]):
-    """log p(x | c) = −½ log(2π σ²_cj) − (x − μ_cj)² / (2 σ²_cj)
+    """The normal distribution: log p(x | c) = −½ log(2π σ²_cj) − (x − μ_cj)² / (2 σ²_cj).
 
-    own:     σ²_cj = M_cj / (n_cj − ddof)              M: centred sum of squares
-    shared:  σ²_j  = Σ_c M_cj / (Σ_c n_cj − ddof·K)
+    With M the centred sum of squares::
+
+        own:     σ²_cj = M_cj / (n_cj − ddof)
+        shared:  σ²_j  = Σ_c M_cj / (Σ_c n_cj − ddof·K)
+
     Then var_smoothing times the feature's variance over all classes is added: a floor in the feature's own units
-    (and a variance is never below 1e-15 times that variance, even without smoothing).
-    A feature that never varies says nothing and is left out. A class that never saw a feature takes the mean and
-    variance of all classes together.
+    (and a variance is never below 1e-15 times that variance, even without smoothing). A feature that never varies says
+    nothing and is left out. A class that never saw a feature takes the mean and variance of all classes together.
+
+    Parameters
+    ----------
+    ddof : {0, 1}, default=0
+        Variances divide by n (0) or n − 1 (1).
+    shared : bool, default=False
+        Whether all classes share one variance.
+    var_smoothing : float, default=1e-9
+        This part of a feature's overall variance is added to its variances.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import Gaussian
+    >>> X, y = [[1.0], [3.0], [7.0], [9.0]], ["low", "low", "high", "high"]
+    >>> NaiveBayes(Gaussian(ddof=1, var_smoothing=0.0)).fit(X, y).describe(0)["low"]
+    {'mean': 2.0, 'variance': 2.0}
     """
 
     ddof: int = 0

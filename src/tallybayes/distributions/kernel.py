@@ -53,12 +53,26 @@ class KernelParams(Record):
 
 @dataclass(frozen=True)
 class Kernel(Distribution[KernelSums, KernelParams]):
-    """p(x | c) = Σ_i w_i φ((x − v_i) / h_cj) / (h_cj Σ_i w_i)   over the values v_i of class c
+    """A kernel density (John and Langley 1995): p(x | c) = Σ_i w_i φ((x − v_i) / h_cj) / (h_cj Σ_i w_i).
 
-    The tally is the set of distinct values of each column and class with their weights: it adds and subtracts exactly.
-    bandwidth: a rule, or a number in units of the feature's overall standard deviation. A class with a single value
-    takes 0.9 · (overall standard deviation) · n^(−1/5); one that never saw a column takes the values of all classes. A
-    feature that never varies says nothing and is left out.
+    v_i are the values of class c. The tally is the set of distinct values of each column and class with their weights:
+    it adds and subtracts exactly. A class with a single value takes 0.9 · (overall standard deviation) · n^(−1/5) as h;
+    one that never saw a column takes the values of all classes. A feature that never varies says nothing and is left
+    out.
+
+    Parameters
+    ----------
+    bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
+        How h is found. A number is in units of the feature's overall standard deviation.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import Kernel
+    >>> X = [[0.0], [0.1], [9.9], [10.0], [4.9], [5.0], [5.1]]
+    >>> model = NaiveBayes(Kernel(bandwidth=0.1)).fit(X, ["ends"] * 4 + ["middle"] * 3)
+    >>> model.predict([[9.0], [5.5]]).tolist()
+    ['ends', 'middle']
     """
 
     bandwidth: str | float = "silverman"
@@ -141,7 +155,24 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         return _read(s, h, mean)
 
     def estimate_again(self, s: KernelSums, context: Context, p: KernelParams) -> KernelParams:  # noqa: ARG002
-        """The bandwidths stay, and which columns vary."""
+        """Make parameters of another tally, with what was chosen by leave-one-out or the like kept as it is.
+
+        The bandwidths stay, and which columns vary.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+        p : params
+            Those of the tally on which it was chosen.
+
+        Returns
+        -------
+        params
+            Of s, with the bandwidths of p.
+        """
         K, d = p.bandwidth.shape
         s, _ = _with_everyone(s, _weights(s, K))
         mean = _means(s, K, d)
@@ -165,10 +196,32 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         p: KernelParams,
         context: Context,
     ) -> Array:
-        """A row's own kernel is dropped; bandwidths stay, and which columns vary.
+        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+
+        A row's own kernel is dropped; bandwidths stay, and which columns vary.
 
         (W f(x) − u φ(0) / h) / (W − u),  W: the weight of the class. A class without another value takes those of all
         classes.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        p : params
+            Its parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Up to a term that all classes share.
         """
         if isinstance(data, Sparse):
             return dense_left_out(self, data, y, unit, s, p, context)

@@ -18,6 +18,7 @@ from tallybayes.estimators import given_covariance
 from tallybayes.estimators.contract import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.estimators.discriminant import GaussianDiscriminant
 from tallybayes.fitted import Fitted
+from tallybayes.paragraphs import documented
 from tallybayes.plan import named
 from tallybayes.priors import plain
 from tallybayes.rows import Rows
@@ -59,32 +60,58 @@ class _Analysis(GaussianDiscriminant):
         return part
 
 
+@documented
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):  # type: ignore[misc]
-    """All classes share one covariance: linear boundaries.
+    """Linear discriminant analysis: all classes share one covariance, and the boundaries are linear.
 
     Parameters
     ----------
     solver : {'svd', 'lsqr', 'eigen'}, default='svd'
-        Accepted for compatibility: one method serves all data, and all give the same answer.
+        Accepted for code written for scikit-learn: one method serves all data, and all give the same answer.
     shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
-        'auto' is Ledoit-Wolf, as in scikit-learn.
+        A number γ makes the covariance (1 − γ) Σ + γ (tr Σ / d) I. 'auto' (Ledoit and Wolf's rule) and 'oas' (the
+        oracle approximating one) shrink each class's covariance towards its own variances by the amount those rules
+        give.
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        Enters the intercept only.
+        The class prior. None counts the classes, 'laplace' counts each once more, 'uniform' makes them equally likely.
+        An array goes in the order of ``classes_``, a dict or a Series by label; what does not sum to 1 is divided by
+        its sum, with a warning.
     n_components : int, default=None
-        Columns that transform gives; at most K − 1.
+        How many columns transform gives, at most K − 1; None gives all.
     store_covariance : bool, default=False
-        Whether covariance_ is there with solver='svd', as in scikit-learn.
-    tol : float, default=1e-4
-        See GaussianDiscriminant.
+        Whether ``covariance_`` is there with solver='svd'.
+    {tol_gaussian}
     covariance_estimator : object with fit and covariance_, default=None
-        As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
-        mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+        An estimator of covariances such as those of ``sklearn.covariance``, with any solver: a copy finds the
+        covariance of each class, and their mean, weighted by rows, is that of all. Such a model can fit, but not add,
+        forget, merge or decay.
+    {tempered}
 
     Attributes
     ----------
-    coef_, intercept_, means_, priors_, covariance_, scalings_, xbar_, explained_variance_ratio_, classes_
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) of two classes
+        Σ⁻¹ (mean_k − xbar); of two classes the difference.
+    intercept_ : ndarray of shape (n_classes,), or (1,) of two classes
+        What is added to X coef_ᵀ.
+    means_ : ndarray of shape (n_classes, n_features)
+        The mean of each class.
+    priors_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    xbar_ : ndarray of shape (n_features,)
+        The mean of the classes' means, weighted by the priors.
+    covariance_ : ndarray of shape (n_features, n_features)
+        The shared covariance; with solver='svd' only if store_covariance=True.
+    scalings_ : ndarray of shape (n_features, rank)
+        The directions that separate the classes, the best first, with variance 1 within the classes.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        The share of the variance between the classes that each direction has.
+    alpha_ : float
+        Always 0: all classes share one covariance.
+    shrinkage_ : float, or ndarray of shape (n_classes,)
+        The amount of shrinkage; by class with 'auto' and 'oas'.
+    n_parameters_ : int
+        How many numbers the model estimates.
+    {learned}
 
     Examples
     --------
@@ -152,7 +179,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def xbar_(self) -> Floats:
-        """The mean of the classes' means, weighted by the priors."""
+        """ndarray of shape (n_features,): the mean of the classes' means, weighted by the priors."""
         self._require_attribute("xbar_")
         return np.asarray(self.priors_ @ self.means_)
 
@@ -174,13 +201,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def coef_(self) -> Floats:
-        """Σ⁻¹ (mean_k − xbar); two classes: one row, the difference."""
+        """ndarray of shape (n_classes, n_features): Σ⁻¹ (mean_k − xbar); two classes: one row, the difference."""
         self._require_attribute("coef_")
         weight = self._lines()[0]
         return weight[1:] - weight[:1] if len(weight) == 2 else weight
 
     @property
     def intercept_(self) -> Floats:
+        """ndarray of shape (n_classes,): what is added to X coef_ᵀ; two classes: one number, the difference."""
         self._require_attribute("intercept_")
         weight, bias = self._lines()
         bias = bias - weight @ self.xbar_
@@ -188,6 +216,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def covariance_(self) -> Any:
+        """ndarray of shape (n_features, n_features): the shared covariance.
+
+        With solver='svd' it is there only if store_covariance=True.
+        """
         self._require_attribute("covariance_")
         if self.solver == "svd" and not self.store_covariance:
             raise AttributeError("covariance_ is there with store_covariance=True, or solver 'lsqr' or 'eigen'.")
@@ -205,11 +237,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     @property
     def scalings_(self) -> Floats:
+        """ndarray of shape (n_features, rank): the directions that separate the classes, the best first."""
         self._require_attribute("scalings_")
         return self._directions()[0]
 
     @property
     def explained_variance_ratio_(self) -> Floats:
+        """ndarray of shape (n_components,): the share of the variance between the classes that each direction has."""
         self._require_attribute("explained_variance_ratio_")
         size = np.square(self._directions()[1])
         return np.asarray((size / size.sum())[: self._max_components()]) if size.sum() > 0 else np.empty(0)
@@ -223,9 +257,24 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return int(min(self._max_components(), self.scalings_.shape[1]))
 
     def transform(self, X: Any) -> Floats:
-        """The rows along the directions that separate the classes best.
+        """Give the rows along the directions that separate the classes best.
 
         A missing value is put where the covariance expects it, given the row's other values.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_rows, n_components)
+            The coordinates of each row, from ``xbar_``.
+
+        Raises
+        ------
+        TableError
+            If a number is infinite.
         """
         rows = self.predictor_.read(X)
         scalings, xbar, rest = self.scalings_[:, : self._max_components()], self.xbar_, self._from_xbar()[1]
@@ -250,7 +299,18 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             centred[np.ix_(rows, pattern)] = -found.T
 
     def decision_function(self, X: Any) -> Floats:
-        """Two classes: log P(second | x) / P(first | x). More: xᵀ coef_k + intercept_k."""
+        """Tell how far each row is on the side of each class.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes. A row with missing values has the log joint of what is there.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Two classes: log P(second | x) / P(first | x). More: xᵀ coef_k + intercept_k of each class k.
+        """
         self._require_fit()
         if len(self.classes_) == 2:
             return super().decision_function(X)
@@ -267,31 +327,45 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.asarray(found)
 
 
+@documented
 class QuadraticDiscriminantAnalysis(_Analysis):
-    """Each class has its own covariance: quadratic boundaries.
+    """Quadratic discriminant analysis: each class has its own covariance, and the boundaries are quadratic.
 
     Parameters
     ----------
     solver : {'svd', 'eigen'}, default='svd'
-        Accepted for compatibility: both give the same answer.
+        Accepted for code written for scikit-learn: both give the same answer.
     shrinkage : None, float between 0 and 1, 'auto' or 'oas', default=None
-        'auto' is Ledoit-Wolf, as in scikit-learn.
-    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        A number γ makes each covariance (1 − γ) Σ_k + γ (tr Σ_k / d) I. 'auto' (Ledoit and Wolf's rule) and 'oas' (the
+        oracle approximating one) shrink it towards its own variances by the amount those rules give.
+    {priors}
     reg_param : float between 0 and 1, default=0.0
         Σ_k becomes (1 − reg_param) Σ_k + reg_param I, in the units of the data.
     store_covariance : bool, default=False
-        Whether covariance_ is there, as in scikit-learn.
-    tol : float, default=1e-4
-        See GaussianDiscriminant.
-    covariance_estimator : object with fit and covariance_, default=None
-        As those of sklearn.covariance: a copy finds the covariance of each class, with any solver (LDA takes their
-        mean, weighted by rows). Such a model can fit, but not add, forget, merge or decay.
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+        Whether ``covariance_`` is there.
+    {tol_gaussian}
+    {covariance_estimator}
+    {tempered}
 
     Attributes
     ----------
-    means_, priors_, covariance_, rotations_, scalings_, classes_
+    means_ : ndarray of shape (n_classes, n_features)
+        The mean of each class.
+    priors_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    covariance_ : list of ndarrays of shape (n_features, n_features)
+        The covariance of each class; only if store_covariance=True.
+    rotations_ : list of ndarrays of shape (n_features, rank)
+        The axes of each class's Gaussian, in the order of scalings_.
+    scalings_ : list of ndarrays of shape (rank,)
+        The variances along the axes of each class's Gaussian, largest first.
+    alpha_ : float
+        Always 1: each class has its own covariance.
+    shrinkage_ : float, or ndarray of shape (n_classes,)
+        The amount of shrinkage; by class with 'auto' and 'oas'.
+    n_parameters_ : int
+        How many numbers the model estimates.
+    {learned}
 
     Examples
     --------
@@ -330,6 +404,10 @@ class QuadraticDiscriminantAnalysis(_Analysis):
 
     @property
     def covariance_(self) -> Any:
+        """list of ndarrays of shape (n_features, n_features): the covariance of each class.
+
+        It is there only if store_covariance=True.
+        """
         self._require_attribute("covariance_")
         if not self.store_covariance:
             raise AttributeError("covariance_ is there with store_covariance=True.")
@@ -348,18 +426,29 @@ class QuadraticDiscriminantAnalysis(_Analysis):
 
     @property
     def scalings_(self) -> list[Floats]:
-        """The variances along the axes of each class's Gaussian, largest first."""
+        """list of ndarrays of shape (rank,): the variances along the axes of each class's Gaussian, largest first."""
         self._require_attribute("scalings_")
         return [np.sort(variance)[::-1] for variance, _ in self._axes()]
 
     @property
     def rotations_(self) -> list[Floats]:
-        """The axes of each class's Gaussian, in the order of scalings_."""
+        """list of ndarrays of shape (n_features, rank): the axes of each class's Gaussian, as scalings_ goes."""
         self._require_attribute("rotations_")
         return [turn[:, np.argsort(variance)[::-1]] for variance, turn in self._axes()]
 
     def decision_function(self, X: Any) -> Floats:
-        """Two classes: log P(second | x) / P(first | x). More: −½ log|Σ_k| − ½ distance² + log prior."""
+        """Tell how far each row is on the side of each class.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Two classes: log P(second | x) / P(first | x). More: −½ log|Σ_k| − ½ distance² + log prior of each class k.
+        """
         found = super().decision_function(X)
         if found.ndim == 2:
             found = found + 0.5 * self._beta * len(self._part().keep) * LOG_2PI

@@ -9,23 +9,24 @@ import numpy as np
 from tallybayes.distributions.averaged import AveragedNetwork, most_together
 from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.network import NetworkClassifier
+from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.schema import Schema
 
 
+@documented
 class AnDE(NetworkClassifier):
-    """Averaged n-dependence estimators: the mean over all sets of n columns of the network in which these are the
-    parents of all other columns (Webb, Boughton and Wang 2005; Webb et al. 2012).
+    """Averaged n-dependence estimators: the mean of the networks of all sets of n parents.
 
-    One pass over the rows counts all sets of n + 1 columns; nothing is chosen, so every way of adding and taking away
-    rows is exact. Memory grows with (levels · columns)ⁿ⁺¹ and is asked for first.
+    In each network n columns are the parents of all other columns (Webb, Boughton and Wang 2005; Webb et al. 2012). One
+    pass over the rows counts all sets of n + 1 columns; nothing is chosen, so every way of adding and taking away rows
+    is exact. Memory grows with (levels · columns)ⁿ⁺¹ and is asked for first.
 
     Parameters
     ----------
     n : {1, 2, 3}, default=2
         How many parents. 1 is AODE, 0 would be naive Bayes.
-    schema : None, str, dict or Schema, default=None
-        Kinds of columns where the type does not tell, as for NaiveBayes.
+    {schema}
     min_count : float, default=1
         A set of parents takes part for a row if its values were met together at least so often; if none was, the
         answer is that of naive Bayes.
@@ -34,8 +35,30 @@ class AnDE(NetworkClassifier):
     subsumption : bool, default=False
         Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
         (subsumption resolution, Zheng and Webb 2006).
-    smoothing, alpha, cuts, bins, priors, unseen, tempered
-        As for TAN. With cuts=None only discrete columns are parents; real ones are children of all of them.
+    {smoothing}
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
+        finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
+        are parents then, and real ones are children of all of them.
+    bins : int, default=10
+        Into how many intervals 'frequency' and 'width' cut.
+    {priors}
+    {unseen_network}
+    {tempered}
+
+    Attributes
+    ----------
+    {learned}
+
+    Examples
+    --------
+    Three features that say nothing alone or in pairs, and everything together:
+
+    >>> from tallybayes import AnDE
+    >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 10
+    >>> y = [a ^ b ^ c for a, b, c in X]
+    >>> AnDE(n=2, schema="categorical").fit(X, y).score(X, y)
+    1.0
     """
 
     def __init__(
@@ -92,9 +115,11 @@ class AnDE(NetworkClassifier):
 
     @property
     def graph_(self) -> Any:
+        """Graph: there is none, and asking is an AttributeError, because the networks of all parents are averaged."""
         raise AttributeError(f"{type(self).__name__!r} has no graph_: it averages over the networks of all parents.")
 
 
+@documented
 class AODE(AnDE):
     """Averaged one-dependence estimators: the mean of the SPODEs of all columns (Webb, Boughton and Wang 2005).
 
@@ -103,8 +128,29 @@ class AODE(AnDE):
 
     Parameters
     ----------
-    schema, min_count, weighting, subsumption, smoothing, alpha, cuts, bins, priors, unseen, tempered
-        As for AnDE.
+    {schema}
+    min_count : float, default=1
+        A column is a parent for a row if its value was met at least so often; if none was, the answer is that of naive
+        Bayes.
+    weighting : None or 'information', default=None
+        'information': the networks are weighted by what their parents tell about the class (WAODE).
+    subsumption : bool, default=False
+        Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
+        (subsumption resolution, Zheng and Webb 2006).
+    {smoothing}
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
+        finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
+        are parents then, and real ones are children of all of them.
+    bins : int, default=10
+        Into how many intervals 'frequency' and 'width' cut.
+    {priors}
+    {unseen_network}
+    {tempered}
+
+    Attributes
+    ----------
+    {learned}
 
     Examples
     --------

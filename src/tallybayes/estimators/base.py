@@ -61,6 +61,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Returns
         -------
         self : estimator
+            The same model, fitted.
         """
         with self._learning():
             self._learn(X, y, sample_weight, None, fresh=True)
@@ -72,18 +73,19 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            As for ``fit``.
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
         y : array-like of shape (n_rows,)
             The class label of each row.
         classes : array-like, default=None
             All labels that can ever occur; given once, any other label is an error. Without it new classes may appear
             in any batch.
         sample_weight : array-like of shape (n_rows,), default=None
-            How many times each row counts.
+            How many times each row counts; None counts each once.
 
         Returns
         -------
         self : estimator
+            The same model, which has learned the rows.
         """
         with self._learning():
             self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
@@ -206,6 +208,12 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Returns
         -------
         self : estimator
+            The same model, which knows both. ``a + b`` makes a third.
+
+        Raises
+        ------
+        MergeError
+            If the two models count different things.
         """
         self._require_fit()
         if type(other) is not type(self):
@@ -235,6 +243,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Returns
         -------
         self : estimator
+            The same model, with less weight.
         """
         self._require_fit()
         if not is_number(factor) or not 0 < factor <= 1:
@@ -251,13 +260,15 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            As for ``fit``; missing values are left out.
-        priors : default=None
-            A class prior in the place of the model's own, as for ``predict_proba``.
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only: an array in the order of
+            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
 
         Returns
         -------
         labels : ndarray of shape (n_rows,)
+            One of ``classes_`` for each row.
         """
         best: NDArray[np.int64] = self._ask(X, "best", priors)
         return np.asarray(self.classes_[best])
@@ -268,10 +279,10 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            As for ``fit``; missing values are left out.
+            Rows, in any kind of table that fit takes; missing values are left out.
         priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
-            A class prior in the place of the model's own, for this question only: in any form that ``with_prior``
-            takes, or an array (rows, classes) with a prior for each row.
+            A class prior in the place of the model's own, for this question only: an array in the order of
+            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
 
         Returns
         -------
@@ -286,13 +297,15 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            As for ``fit``; missing values are left out.
-        priors : default=None
-            A class prior in the place of the model's own, as for ``predict_proba``.
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only: an array in the order of
+            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
 
         Returns
         -------
         log_probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
         """
         return self._matrix(X, "log_proba", priors)
 
@@ -302,29 +315,33 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            As for ``fit``; missing values are left out.
-        priors : default=None
-            A class prior in the place of the model's own, as for ``predict_proba``.
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only: an array in the order of
+            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
 
         Returns
         -------
         log_joint : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
         """
         return self._matrix(X, "joint", priors)
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
-        """Tell log p(x): is this row like anything seen?
+        """Tell log p(x): how much a row is like anything seen.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            As for ``fit``; missing values are left out.
-        priors : default=None
-            A class prior in the place of the model's own, as for ``predict_proba``.
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only: an array in the order of
+            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
 
         Returns
         -------
         log_density : ndarray of shape (n_rows,)
+            The lower, the stranger the row.
         """
         return self._matrix(X, "evidence", priors)
 

@@ -19,6 +19,7 @@ from tallybayes.encode import Coded
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
+from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, same_shape
 from tallybayes.rows import Rows
 from tallybayes.schema import Schema
@@ -37,9 +38,12 @@ EFFORTS = {
 }
 
 
+@documented
 class BayesClassifier(TallyClassifier):
-    """An ensemble of small Bayesian networks, contexts and a Gaussian discriminant, all of them counts, with a weight
-    for each part and feature that the rows choose by leave-one-out. Give it a table; nothing needs to be tuned.
+    """The one to use when you do not want to choose: give it a table, and nothing needs to be tuned.
+
+    An ensemble of small Bayesian networks, contexts and a Gaussian discriminant, all of them counts, with a weight for
+    each part and feature that the rows choose by leave-one-out.
 
     Every network draws its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents)
     backs off to fewer parents as strongly as leave-one-out finds best. The logarithms are averaged over the networks,
@@ -51,35 +55,34 @@ class BayesClassifier(TallyClassifier):
         'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
         20 contexts, a naive Bayes on finer cuts, a Gaussian discriminant, and weights; 'best' more than twice as many
         of everything.
-    schema : None, str, dict or Schema, default=None
-        Kinds of columns where the type does not tell, as for NaiveBayes.
+    {schema}
     members : int, default=None
         How many networks, in place of what effort says.
     parents : int, default=None
-        How many super-parents a network has at most. 0 makes every network a naive Bayes.
+        How many super-parents a network has at most, in place of what effort says. 0 makes every network a naive Bayes.
     parts : sequence of {'networks', 'naive', 'contexts', 'gaussian'}, default=None
         What takes part. None: what effort says.
     weighting : {'features', 'temperature', 'none'}, default=None
         'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
         it should be; 'none': the terms are added as they are. None: what effort says.
-    smoothing : {'backoff', 'laplace'}, default='backoff'
-        As for TAN.
-    alpha : float, default=1.0
-        Laplace's correction, of smoothing='laplace'.
+    {smoothing}
     priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        None counts the classes, and adds half a row to each.
-    unseen : {'ignore', 'error'}, default='ignore'
-        What to do at predict with a category never met.
+        The class prior. None counts the classes, and adds half a row to each; 'laplace' adds a whole one; 'uniform'
+        makes them equally likely. An array goes in the order of ``classes_``, a dict or a Series by label.
+    {unseen_network}
     random_state : int, RandomState or None, default=0
         What the cuts and super-parents are drawn with. The same number gives the same bits.
     tempered : bool, default=False
-        As for every estimator: one more number that leave-one-out chooses, over all rows of fit. The weights are chosen
-        so that it has little to do.
+        True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
+        rows of fit. The weights are chosen so that it has little to do.
 
     Attributes
     ----------
     weights_ : dict
         How much each part is believed, for each column where it has a weight for each.
+    graph_ : Graph
+        Who depends on whom, of a model with one network such as ``network(0)`` gives; else an AttributeError.
+    {learned}
 
     Examples
     --------
@@ -226,8 +229,26 @@ class BayesClassifier(TallyClassifier):
         return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
 
     def empty(self) -> Self:
-        """A model of the same cuts, networks and contexts that has learned nothing: for other machines to learn with,
-        and to merge. It needs rows (partial_fit) before it can answer."""
+        """Make a model of the same cuts, networks and contexts that has learned nothing.
+
+        Other machines can let it learn their rows, and ``merge`` brings them together. It needs rows (``partial_fit``)
+        before it can answer.
+
+        Returns
+        -------
+        BayesClassifier
+            With no rows, and a model of its own.
+
+        Examples
+        --------
+        >>> from tallybayes import BayesClassifier
+        >>> from tallybayes.datasets import load_watermelon
+        >>> X, y = load_watermelon()
+        >>> here = BayesClassifier("fast").fit(X[::2], y[::2])
+        >>> there = here.empty().partial_fit(X[1::2], y[1::2])
+        >>> float(here.merge(there).class_count_.sum())
+        17.0
+        """
         fitted = self.fitted_
         twin, ensemble, s = self.copy(), self._ensemble(), fitted.terms[0].sums
         K = len(self.classes_)
@@ -237,7 +258,23 @@ class BayesClassifier(TallyClassifier):
         return twin
 
     def merge(self, other: TallyClassifier) -> Self:
-        """Adds what another model learned, as if its rows had been learned here. Both must come of one: see empty()."""
+        """Add what another model learned, as if its rows had been learned here.
+
+        Parameters
+        ----------
+        other : BayesClassifier
+            A model with the same cuts, networks and contexts: both come from one, by ``copy`` or ``empty``.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which knows both.
+
+        Raises
+        ------
+        MergeError
+            If the two models drew different cuts and networks, and so count different things.
+        """
         if isinstance(other, BayesClassifier):
             mine, theirs = self.fitted_, other.fitted_
             alike = (mine.schema.names, mine.schema.kinds) == (theirs.schema.names, theirs.schema.kinds)
@@ -257,6 +294,7 @@ class BayesClassifier(TallyClassifier):
 
     @property
     def weights_(self) -> dict[str, Any]:
+        """dict: how much each part is believed, by name; of 'networks' and 'naive' by column."""
         self._require_attribute("weights_")
         ensemble, found = self._ensemble(), self._parameters().terms[0].params.weights
         out: dict[str, Any] = {}
@@ -268,11 +306,33 @@ class BayesClassifier(TallyClassifier):
         return out
 
     def summary(self) -> str:
-        """What was counted and what was chosen, in words."""
+        """Tell what was counted and what was chosen, in words.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         return describe(self._parameters())
 
     def network(self, i: int = 0) -> Self:
-        """Network i alone, a model of its own: the simplest that this one holds. It can learn, forget and be saved."""
+        """Take one network out, as a model of its own: the simplest that this one holds.
+
+        Parameters
+        ----------
+        i : int, default=0
+            Which one, from 0.
+
+        Returns
+        -------
+        BayesClassifier
+            With this network alone, and a ``graph_``. It can learn, forget and be saved.
+
+        Raises
+        ------
+        OptionError
+            If there is no such network.
+        """
         fitted = self.fitted_
         ensemble, (term,), d = self._ensemble(), fitted.terms, fitted.schema.d
         s = term.sums
@@ -292,7 +352,7 @@ class BayesClassifier(TallyClassifier):
 
     @property
     def graph_(self) -> Graph:
-        """Who depends on whom, of a model with one network: see network()."""
+        """Graph: who depends on whom, of a model with one network (see network); of more it is an AttributeError."""
         self._require_attribute("graph_")
         ensemble = self._ensemble()
         if ensemble.networks != 1:
@@ -307,7 +367,25 @@ class BayesClassifier(TallyClassifier):
         return shown(tuple(parents), names, None)
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
-        """log p(x) under the first network, a number read as its interval: the weighted whole is no density."""
+        """Tell log p(x) under the first network, a number read as its interval: the weighted whole is no density.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_rows,)
+            The lower, the stranger the row.
+
+        Raises
+        ------
+        OptionError
+            If the model has no networks.
+        """
         predictor, ensemble = self.predictor_, self._ensemble()
         if not ensemble.networks:
             raise OptionError("A BayesClassifier without networks has no p(x): it is its first network's.")

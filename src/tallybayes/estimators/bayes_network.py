@@ -16,6 +16,7 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
 from tallybayes.fitted import Fitted
+from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Edge, Parents, parents_of, read_edges
@@ -25,6 +26,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
+@documented
 class BayesNetwork(NetworkClassifier):
     """A Bayesian network classifier whose graph is given: P(x | class) = Π_j P(x_j | class, parents of j).
 
@@ -39,15 +41,22 @@ class BayesNetwork(NetworkClassifier):
         Names of several outputs: y then has one column for each, and one network answers for all of them together.
         Arrows from a target to a column say which targets the column depends on (all, if none is named); arrows
         between targets say how they depend on each other (their joint frequencies are counted, if none is named).
-    schema, smoothing, alpha, cuts, bins, priors, unseen, tempered
-        As for TAN. With targets, priors must be None.
+    {schema}
+    {smoothing}
+    {cuts}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        The class prior. None counts the classes, 'laplace' counts each once more, 'uniform' makes them equally likely.
+        An array goes in the order of ``classes_``, a dict or a Series by label. With targets it must be None.
+    {unseen_network}
+    {tempered}
 
     Attributes
     ----------
     graph_ : Graph
-        Who depends on whom.
+        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     outputs_ : dict
         With targets: the labels of each.
+    {learned}
 
     Examples
     --------
@@ -57,6 +66,15 @@ class BayesNetwork(NetworkClassifier):
     >>> model = BayesNetwork("x0 -> x1", schema="categorical").fit(X, y)
     >>> model.predict(X[:4]).tolist()
     [0, 1, 1, 0]
+
+    Two outputs at once, the second asked for given the first:
+
+    >>> Y = {"sum": [a + b for a, b in X], "both": [a & b for a, b in X]}
+    >>> model = BayesNetwork(targets=["sum", "both"], schema="categorical").fit(X, Y)
+    >>> model.predict([[1, 1]]).tolist()
+    [[2, 1]]
+    >>> [p.round(2).tolist() for p in model.predict_proba([[1, 1]], given={"sum": 2})]
+    [[[0.0, 0.0, 1.0]], [[0.0, 1.0]]]
     """
 
     def __init__(
@@ -154,7 +172,7 @@ class BayesNetwork(NetworkClassifier):
 
     @property
     def outputs_(self) -> dict[str, Array]:
-        """With targets: the labels of each."""
+        """dict: with targets, the labels of each; without, an AttributeError."""
         if self._outputs is None:
             raise AttributeError("This BayesNetwork has no outputs_: it has one target, see classes_.")
         return dict(zip(self._outputs.names, self._outputs.labels, strict=True))
@@ -181,6 +199,27 @@ class BayesNetwork(NetworkClassifier):
             del self._reading
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take rows out again that were learned before: the exact inverse of learning them.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The rows, as they were learned.
+        y : array-like of shape (n_rows,), or (n_rows, n_targets) with targets
+            Their labels; with targets also a data frame or a dict with a column for each target.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self : estimator
+            A class with nothing left disappears unless it was declared.
+
+        Raises
+        ------
+        ForgetError
+            If a count would fall below zero; nothing is changed then.
+        """
         if self._outputs is not None:
             columns, n = read_columns(y, self._outputs.names)
             y = self._outputs.codes(columns, n)
@@ -193,6 +232,23 @@ class BayesNetwork(NetworkClassifier):
         return super()._learned_rows(X, y, sample_weight)
 
     def merge(self, other: TallyClassifier) -> Self:
+        """Add what another model learned, as if its rows had been learned here.
+
+        Parameters
+        ----------
+        other : BayesNetwork
+            A fitted network of the same graph, on the same columns, with the same targets and labels of them.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which knows both.
+
+        Raises
+        ------
+        MergeError
+            If the two networks have different targets, or different labels of them.
+        """
         theirs = other._outputs if isinstance(other, BayesNetwork) else None
         mine = self._outputs
         if (mine is None) != (theirs is None) or (
@@ -207,6 +263,25 @@ class BayesNetwork(NetworkClassifier):
         return super().merge(other)
 
     def with_prior(self, priors: Any) -> Self:
+        """Make a copy of this model under another class prior, without fitting again.
+
+        Parameters
+        ----------
+        priors : array-like, dict, Series, table, 'uniform', 'laplace' or None
+            An array in the order of ``classes_``; a dict, a Series or a table of labels and shares by label; None
+            counts the classes. A prior of 0 rules a class out. With targets only None is allowed: how they depend on
+            each other is counted.
+
+        Returns
+        -------
+        BayesNetwork
+            What fit with that prior would have given.
+
+        Raises
+        ------
+        OptionError
+            If there are several targets and priors is not None.
+        """
         self._refuse(priors)
         return super().with_prior(priors)
 
@@ -215,7 +290,21 @@ class BayesNetwork(NetworkClassifier):
             raise OptionError("priors must be None with several targets: how they depend on each other is counted.")
 
     def predict(self, X: Any, priors: Any = None) -> Array:
-        """The most probable class of each row; with targets (rows, targets), the most probable combination."""
+        """Tell the most probable class of each row; with targets, the most probable combination.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are summed out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only, or an array (rows, classes) with a
+            prior for each row. With targets it must be None.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,), or (n_rows, n_targets) with targets
+            One label for each row and target.
+        """
         self._refuse(priors)
         if self._outputs is None:
             return super().predict(X, priors)
@@ -223,10 +312,23 @@ class BayesNetwork(NetworkClassifier):
         return self._outputs.decode(best)
 
     def predict_proba(self, X: Any, priors: Any = None, given: Mapping[str, Any] | None = None) -> Any:
-        """P(class | x); with targets a list with P(label | x) of each of them.
+        """Tell P(class | x) of each row; with targets, P(label | x) of each of them.
 
-        priors: a class prior for this question only, as for other estimators (one target).
-        given: what is known of some targets, as in ``{"colour": "red"}``: the others are answered for given that.
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are summed out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only, or an array (rows, classes) with a
+            prior for each row. With targets it must be None.
+        given : dict from target to label, default=None
+            What is known of some targets, as in ``{"colour": "red"}``: the others are answered for given that.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes), or a list of them with targets
+            Columns in the order of ``classes_``; with targets one array for each, in the order of its labels in
+            ``outputs_``.
         """
         outputs = self._outputs
         if outputs is None:
@@ -240,7 +342,22 @@ class BayesNetwork(NetworkClassifier):
         ]
 
     def predict_log_proba(self, X: Any, priors: Any = None) -> Any:
-        """The logarithm of predict_proba."""
+        """Tell log P(class | x) of each row; with targets, log P(label | x) of each of them.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are summed out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only, or an array (rows, classes) with a
+            prior for each row. With targets it must be None.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_rows, n_classes), or a list of them with targets
+            Columns in the order of ``classes_``; with targets one array for each, in the order of its labels in
+            ``outputs_``.
+        """
         self._refuse(priors)
         if self._outputs is None:
             return super().predict_log_proba(X, priors)
@@ -248,7 +365,26 @@ class BayesNetwork(NetworkClassifier):
             return [np.log(p) for p in self.predict_proba(X)]
 
     def predict_joint_proba(self, X: Any, given: Mapping[str, Any] | None = None) -> Floats:
-        """(rows, labels of the first target, labels of the second, …): P(y₁, y₂, … | x)."""
+        """Tell P(y₁, y₂, … | x) of each row, for a network with targets.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are summed out.
+        given : dict from target to label, default=None
+            What is known of some targets, as in ``{"colour": "red"}``: combinations that do not agree have probability
+            0.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, labels of the first target, labels of the second, …)
+            They sum to 1 in each row.
+
+        Raises
+        ------
+        OptionError
+            If the network has one target only, or if what is given never happens together with a row.
+        """
         self._require_fit()
         outputs = self._outputs
         if outputs is None:
@@ -263,7 +399,22 @@ class BayesNetwork(NetworkClassifier):
         return np.asarray((p / total).reshape(len(p), *outputs.shape))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows answered right; with targets, right in all of them."""
+        """Tell the share of rows answered right; with targets, right in all of them.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes.
+        y : array-like of shape (n_rows,), or (n_rows, n_targets) with targets
+            Their true labels; with targets also a data frame or a dict with a column for each target.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts; None counts each once.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         if self._outputs is None:
             return float(super().score(X, y, sample_weight))
         columns, n = read_columns(y, self._outputs.names)
@@ -272,7 +423,25 @@ class BayesNetwork(NetworkClassifier):
         return float(np.average(right, weights=check_weights(sample_weight, n)))
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
-        """Draws rows and their classes; with targets y has a column for each."""
+        """Draw rows and their classes from the model; with targets y has a column for each.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many rows.
+        y : label, array-like or dict, default=None
+            The class of all rows, or of each; with targets a label for each of them, one combination for all rows or
+            one for each. None draws the classes too.
+        random_state : int, RandomState or None, default=None
+            What they are drawn with.
+
+        Returns
+        -------
+        X : table of shape (n, n_columns)
+            As the kind of table that the model was fitted on.
+        y : ndarray of shape (n,), or (n, n_targets) with targets
+            The class of each row.
+        """
         if self._outputs is None:
             return super().sample(n, y, random_state)
         if y is not None:
@@ -284,7 +453,18 @@ class BayesNetwork(NetworkClassifier):
         return X, self._outputs.decode(codes)
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
-        """{label: P(label | row)} for one row given as a dict; with targets the labels are tuples."""
+        """Tell P(label | row) of one row given as a dict; with targets the labels are tuples.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            A key left out is a missing value.
+
+        Returns
+        -------
+        dict from label to probability
+            In the order of ``classes_``; with targets a tuple of labels for each combination.
+        """
         found = super().predict_proba_one(row) if self._outputs is None else None
         if found is not None:
             return found

@@ -17,11 +17,13 @@ from tallybayes.errors import LabelError, OptionError, is_number, listing
 from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss, read_losses
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import positions, read_labels
+from tallybayes.paragraphs import documented
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
+@documented
 class BayesDecision(Wrapper):
     """Answers so that the expected loss is least: h(x) = argmin_a Σ_j λ[a, j] P(j | x).
 
@@ -44,14 +46,18 @@ class BayesDecision(Wrapper):
     amount_loss : None, array, dict or table, default=None
         What is added to λ for each unit of a row's `amount`; a pair not named adds 0. With it, predict, score and the
         others need ``amount=``, one number per row.
-    reject_label : default=None
+    reject_label : label, default=None
         What predict returns for a rejected row. None: −1 if classes are numbers, else "reject".
 
     Attributes
     ----------
-    estimator_, classes_, n_features_in_, feature_names_in_
-    answers_ : array (answers,), the reject label last
-    loss_ : array (answers, classes), without rejecting
+    estimator_ : estimator
+        The fitted estimator.
+    answers_ : ndarray of shape (n_answers,)
+        What predict can answer, the reject label last.
+    loss_ : ndarray of shape (n_answers, n_classes)
+        λ, without rejecting.
+    {wrapped}
 
     Examples
     --------
@@ -83,7 +89,27 @@ class BayesDecision(Wrapper):
     # --- learning ----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Fits the estimator; params go to its fit (by scikit-learn's metadata routing where that is on)."""
+        """Fit the estimator, and read the losses.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Whatever the estimator learns from.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        **params : dict
+            For the estimator's fit, such as ``sample_weight`` (by scikit-learn's metadata routing where that is on).
+
+        Returns
+        -------
+        self : BayesDecision
+            The same model, fitted.
+
+        Raises
+        ------
+        OptionError
+            If the estimator gives no probabilities, or the losses do not fit the classes.
+        """
         self._check_estimator()
         inner = clone(self.estimator).fit(X, y, **self._routed("fit", params).fit)
         if not hasattr(inner, "predict_proba") or not hasattr(inner, "classes_"):
@@ -124,46 +150,168 @@ class BayesDecision(Wrapper):
     # --- asking ------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Array:
-        """The answer of least conditional risk for each row; equal risks: the first in answers_.
+        """Tell the answer of least conditional risk for each row; of equal risks, the first in ``answers_``.
 
-        losses: an array (rows, answers, classes), or one loss for all, in the place of `loss`. amount: one number per
-        row, for amount_loss.
-        params: for the estimator's predict_proba (metadata routing), such as the priors of each row.
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, as the estimator takes them.
+        losses : array (rows, answers, classes), or any form of `loss`, default=None
+            Losses of each row, or one loss for all, in the place of `loss`.
+        amount : float or array-like of shape (n_rows,), default=None
+            One number per row, for amount_loss.
+        **params : dict
+            For the estimator's predict_proba (by metadata routing where that is on), such as the priors of each row.
+
+        Returns
+        -------
+        answers : ndarray of shape (n_rows,)
+            One of ``answers_`` for each row.
         """
         P = self._proba(X, self._routed("predict", params))
         return np.asarray(self.answers_[self._losses(len(P), losses, amount).chosen(P, self._cost)])
 
     def predict_proba(self, X: Any, **params: Any) -> Floats:
-        """P(class | x) of the estimator, columns in the order of classes_."""
+        """Tell P(class | x) of each row, as the estimator does.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, as the estimator takes them.
+        **params : dict
+            For the estimator's predict_proba (by metadata routing where that is on), such as the priors of each row.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
         return self._proba(X, self._routed("predict_proba", params))
 
     def conditional_risk(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
-        """R(a | x) of each row and answer, in the order of answers_ (rejecting last, where there is a cost for it)."""
+        """Tell R(a | x), what each answer a is expected to cost, row by row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, as the estimator takes them.
+        losses : array (rows, answers, classes), or any form of `loss`, default=None
+            Losses of each row, or one loss for all, in the place of `loss`.
+        amount : float or array-like of shape (n_rows,), default=None
+            One number per row, for amount_loss.
+        **params : dict
+            For the estimator's predict_proba (by metadata routing where that is on), such as the priors of each row.
+
+        Returns
+        -------
+        risks : ndarray of shape (n_rows, n_answers)
+            Columns in the order of ``answers_`` (rejecting last, where there is a cost for it).
+        """
         P = self._proba(X, self._routed("predict", params))
         risk = self._losses(len(P), losses, amount).risk(P)
         return risk if self._cost is None else np.column_stack([risk, np.full(len(P), float(self._cost))])
 
     def answer_risk(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
-        """The conditional risk of each row's answer: what it is expected to cost."""
+        """Tell the conditional risk of each row's answer: what it is expected to cost.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, as the estimator takes them.
+        losses : array (rows, answers, classes), or any form of `loss`, default=None
+            Losses of each row, or one loss for all, in the place of `loss`.
+        amount : float or array-like of shape (n_rows,), default=None
+            One number per row, for amount_loss.
+        **params : dict
+            For the estimator's predict_proba (by metadata routing where that is on), such as the priors of each row.
+
+        Returns
+        -------
+        risks : ndarray of shape (n_rows,)
+            The least risk of each row.
+        """
         return np.asarray(self.conditional_risk(X, losses, amount, **params).min(axis=1))
 
     def bayes_risk(
         self, X: Any, losses: Any = None, amount: Any = None, sample_weight: Any = None, **params: Any
     ) -> float:
-        """The expected loss: the mean of answer_risk. True of the world as far as the probabilities are."""
+        """Tell the expected loss: the mean of answer_risk. It is true of the world as far as the probabilities are.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, as the estimator takes them.
+        losses : array (rows, answers, classes), or any form of `loss`, default=None
+            Losses of each row, or one loss for all, in the place of `loss`.
+        amount : float or array-like of shape (n_rows,), default=None
+            One number per row, for amount_loss.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts; None counts each once.
+        **params : dict
+            For the estimator's predict_proba (by metadata routing where that is on), such as the priors of each row.
+
+        Returns
+        -------
+        float
+            The mean over rows.
+        """
         return mean(self.answer_risk(X, losses, amount, **params), sample_weight)
 
     def realised_loss(self, X: Any, y: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
-        """What each row's answer cost, given its true class y."""
+        """Tell what each row's answer cost, given its true class.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, as the estimator takes them.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        losses : array (rows, answers, classes), or any form of `loss`, default=None
+            Losses of each row, or one loss for all, in the place of `loss`.
+        amount : float or array-like of shape (n_rows,), default=None
+            One number per row, for amount_loss.
+        **params : dict
+            For the estimator's predict_proba (by metadata routing where that is on), such as the priors of each row.
+
+        Returns
+        -------
+        losses : ndarray of shape (n_rows,)
+            The loss of each row.
+
+        Raises
+        ------
+        LabelError
+            If y holds a label that is none of ``classes_``.
+        """
         P = self._proba(X, self._routed("score", params))
         return self._realised(P, y, self._losses(len(P), losses, amount))
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, losses: Any = None, amount: Any = None, **params: Any
     ) -> float:
-        """Minus the mean realised loss: greater is better, as scikit-learn's searches want it.
+        """Tell minus the mean realised loss: greater is better, as searches for parameters want it.
 
         With loss=None and no reject it is accuracy − 1.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, as the estimator takes them.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How much each row counts; None counts each once.
+        losses : array (rows, answers, classes), or any form of `loss`, default=None
+            Losses of each row, or one loss for all, in the place of `loss`.
+        amount : float or array-like of shape (n_rows,), default=None
+            One number per row, for amount_loss.
+        **params : dict
+            For the estimator's predict_proba (by metadata routing where that is on), such as the priors of each row.
+
+        Returns
+        -------
+        float
+            Minus the mean over rows.
         """
         return -mean(self.realised_loss(X, y, losses, amount, **params), sample_weight)
 
@@ -207,6 +355,13 @@ class BayesDecision(Wrapper):
         return Bunch(fit=params, predict_proba=params)
 
     def get_metadata_routing(self) -> Any:
+        """Tell scikit-learn which parameters go on to the methods of the estimator.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRouter
+            What fit, predict, predict_proba and score pass on.
+        """
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for caller in ("predict", "predict_proba", "score"):
             mapping.add(caller=caller, callee="predict_proba")

@@ -15,6 +15,7 @@ from tallybayes.distributions.counts import MultinomialParams, MultinomialSums
 from tallybayes.errors import OptionError, TableError, is_number, warn
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.paragraphs import documented
 from tallybayes.predictor import Predictor
 from tallybayes.schema import Kind
 
@@ -71,6 +72,7 @@ class _Discrete(Preset):
 
     @property
     def class_log_prior_(self) -> Floats:
+        """ndarray of shape (n_classes,): the logarithm of the class prior in use."""
         self._require_attribute("class_log_prior_")
         return self._parameters().prior
 
@@ -86,10 +88,12 @@ class _Counts(_Discrete):
 
     @property
     def feature_count_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the summed counts of each class and feature, as weighted."""
         return read_only(self._sums("feature_count_", MultinomialSums).sum)
 
     @property
     def feature_log_prob_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): what a count of each feature is multiplied by, for each class."""
         return read_only(self._read("feature_log_prob_", MultinomialParams).weight)
 
     def __sklearn_tags__(self) -> Any:
@@ -98,23 +102,25 @@ class _Counts(_Discrete):
         return tags
 
 
+@documented
 class MultinomialNB(_Counts):
     """Multinomial naive Bayes for word counts and shares.
 
     Parameters
     ----------
-    alpha : float or array (features,), default=1.0
-    force_alpha : bool, default=True
-        False raises alpha to 1e-10 where it is below.
-    fit_prior : bool, default=True
-        False: all classes equally likely.
-    class_prior : array, dict or Series, default=None
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {alpha_counts}
+    {discrete_prior}
+    {tempered}
 
     Attributes
     ----------
-    feature_count_, feature_log_prob_, class_log_prior_, class_count_, classes_
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        The summed counts of each class and feature, as weighted.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        log P(feature | class).
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class prior in use.
+    {learned}
 
     Examples
     --------
@@ -142,21 +148,38 @@ class MultinomialNB(_Counts):
         return Multinomial(self._alpha(d))
 
 
+@documented
 class ComplementNB(_Counts):
     """Complement naive Bayes (Rennie et al. 2003) for unbalanced text.
 
+    The weights of a class come from the counts of all other classes, which are better estimated than those of a rare
+    class by itself.
+
     Parameters
     ----------
-    alpha : float or array (features,), default=1.0
+    {alpha_counts}
     force_alpha : bool, default=True
+        False raises alpha to 1e-10 where it is below.
     fit_prior : bool, default=True
         False: all classes equally likely in class_log_prior_, score_samples and sample. The rule itself has no prior.
     class_prior : array, dict or Series, default=None
-        If given, its logarithm is added.
+        If given, its logarithm is added to the scores: an array in the order of ``classes_``, a dict or a Series by
+        label.
     norm : bool, default=False
         Divide the weights of each class by their sum.
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {tempered}
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        The summed counts of each class and feature, as weighted.
+    feature_all_ : ndarray of shape (n_features,)
+        The summed counts of each feature over all classes.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        What a count of each feature is multiplied by, for each class: the weights of the rule.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class shares, as fit_prior and class_prior say.
+    {learned}
 
     Examples
     --------
@@ -191,14 +214,27 @@ class ComplementNB(_Counts):
 
     @property
     def feature_all_(self) -> Floats:
-        """Summed counts of each feature over all classes."""
+        """ndarray of shape (n_features,): the summed counts of each feature over all classes."""
         return np.asarray(self._sums("feature_all_", MultinomialSums).sum.sum(axis=0))
 
     def _start(self, log_prior: Floats) -> Floats:
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
-        """log p(x) under the multinomial of the same counts: the complement rule itself is not a density."""
+        """Tell log p(x) under the multinomial of the same counts: the complement rule itself is not a density.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Counts, in any kind of table that fit takes.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_rows,)
+            The lower, the stranger the row.
+        """
         fitted = self._parameters()
         (term,) = fitted.terms
         own = replace(term, distribution=Multinomial(self._alpha(fitted.schema.d)))
@@ -208,19 +244,34 @@ class ComplementNB(_Counts):
         return found
 
 
+@documented
 class BernoulliNB(_Discrete):
     """Bernoulli naive Bayes: each feature is there or not.
 
     Parameters
     ----------
-    alpha : float or array (features,), default=1.0
+    alpha : float or array of shape (n_features,), default=1.0
+        What is added to the counts of yes and of no; 1 is Laplace's correction. An array has a number for each feature.
     force_alpha : bool, default=True
+        False raises alpha to 1e-10 where it is below.
     binarize : float or None, default=0.0
         A number above this is a yes; None takes the table as it is (0 or 1).
     fit_prior : bool, default=True
+        True counts the classes; False makes them equally likely.
     class_prior : array, dict or Series, default=None
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+        A class prior in the place of what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
+        label.
+    {tempered}
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        The weight of the rows of each class that have the feature.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        log P(feature is there | class).
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class prior in use.
+    {learned}
 
     Examples
     --------
@@ -256,33 +307,42 @@ class BernoulliNB(_Discrete):
 
     @property
     def feature_count_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the weight of the rows of each class that have the feature."""
         return read_only(self._sums("feature_count_", ThresholdSums).yes)
 
     @property
     def feature_log_prob_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): log P(feature is there | class)."""
         return read_only(self._read("feature_log_prob_", ThresholdParams).yes)
 
 
+@documented
 class CategoricalNB(_Discrete):
-    """Categorical naive Bayes. Integers are codes 0 … max, as in scikit-learn; strings and missing values are welcome.
+    """Categorical naive Bayes: each feature is one of some categories.
+
+    Integers are codes 0 … max, and all of them count as categories, met or not; strings and missing values are welcome.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        0: no correction; 1: Laplace.
-    force_alpha : bool, default=True
-    fit_prior : bool, default=True
-    class_prior : array, dict or Series, default=None
-    min_categories : int or array (features,), default=None
+        What is added to every count: 0 is no correction, 1 is Laplace's.
+    {discrete_prior}
+    min_categories : int or array of shape (n_features,), default=None
         At least this many categories per feature.
-    unseen : {'ignore', 'other', 'error'}, default='ignore'
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {unseen}
+    {tempered}
 
     Attributes
     ----------
-    category_count_, feature_log_prob_ : lists of arrays (classes, categories)
-    n_categories_ : array (features,)
+    category_count_ : list of ndarrays of shape (n_classes, n_categories)
+        For each feature the weight of the rows of each class and category.
+    feature_log_prob_ : list of ndarrays of shape (n_classes, n_categories)
+        For each feature log P(category | class).
+    n_categories_ : ndarray of shape (n_features,)
+        How many categories each feature has.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class prior in use.
+    {learned}
 
     Examples
     --------
@@ -333,16 +393,19 @@ class CategoricalNB(_Discrete):
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
+        """ndarray of shape (n_features,): how many categories each feature has."""
         N = self._read("n_categories_", CategoricalParams).N
         return np.asarray(N - (1 if self.unseen == "other" else 0), dtype=np.int64)
 
     @property
     def category_count_(self) -> list[Floats]:
+        """list of ndarrays of shape (n_classes, n_categories): the weight of each category, by feature."""
         s = self._sums("category_count_", CategoricalSums)
         return self._by_category("category_count_", split(s.count, s.sizes), 0.0)
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
+        """list of ndarrays of shape (n_classes, n_categories): log P(category | class), by feature."""
         p = self._read("feature_log_prob_", CategoricalParams)
         return self._by_category("feature_log_prob_", split(p.log.T, p.sizes), p.other)
 

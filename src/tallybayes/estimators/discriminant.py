@@ -22,6 +22,7 @@ from tallybayes.fitted import Fitted
 from tallybayes.left_out import axes as left_out_axes
 from tallybayes.left_out import full as left_out_full
 from tallybayes.left_out.prior import LeftPrior
+from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.priors import log_prior
 from tallybayes.rows import Rows
@@ -30,12 +31,17 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
+@documented
 class GaussianDiscriminant(Preset):
-    """P(x | class) = N(mean_k, Σ_k), Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ.
+    """One Gaussian over all columns for each class: P(x | class k) = N(mean_k, Σ_k).
+
+    Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ;  S_k: the covariance of class k, Σ:
+    that of all classes about their own means.
 
     Parameters
     ----------
     covariance : {'full', 'diagonal', 'spherical'}, default='full'
+        Which entries the covariances have: all, variances only, or one variance for all columns.
     alpha : float between 0 and 1, or 'auto', default=0.0
         1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries).
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default=None
@@ -44,19 +50,27 @@ class GaussianDiscriminant(Preset):
         'spherical', where nothing is left to shrink.
         'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
         learned; it stays when more rows are added.
-    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        Enters the intercept only.
+    {priors}
     ddof : {0, 1}, default=0
         Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
-    tol : float, default=1e-4
-        A direction whose standard deviation, in units of the columns' own, is below tol counts as having none; it
-        takes the shared one, and tol if that is none either.
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {tol_gaussian}
+    {tempered}
 
     Attributes
     ----------
-    means_, priors_, covariance_, alpha_, shrinkage_; coef_ and intercept_ where the boundaries are linear
+    means_ : ndarray of shape (n_classes, n_features)
+        The mean of each class.
+    priors_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    covariance_ : ndarray of shape (n_features, n_features), or a list of them
+        One matrix if all classes share it, else one for each class.
+    alpha_ : float
+        α as given or chosen.
+    shrinkage_ : float, or ndarray of shape (n_classes,)
+        γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
+    n_parameters_ : int
+        How many numbers the model estimates.
+    {learned}
 
     Examples
     --------
@@ -168,14 +182,80 @@ class GaussianDiscriminant(Preset):
         return replace(fitted, terms=(replace(term, distribution=chosen),))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add these rows to what was learned before; what 'auto' chose on the first rows stays.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the sums.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        classes : array-like, default=None
+            All labels that can ever occur; given once, any other label is an error. Without it new classes may appear
+            in any batch.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which has learned the rows.
+
+        Raises
+        ------
+        OptionError
+            If the covariances come from a covariance_estimator, which needs all rows at once.
+        """
         self._refuse_if_it_needs_all_rows()
         return super().partial_fit(X, y, classes, sample_weight)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take rows out again that were learned before: the exact inverse of learning them.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The rows, as they were learned.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self : estimator
+            A class with nothing left disappears unless it was declared.
+
+        Raises
+        ------
+        ForgetError
+            If a sum would fall below zero; nothing is changed then.
+        OptionError
+            If the covariances come from a covariance_estimator, which needs all rows at once.
+        """
         self._refuse_if_it_needs_all_rows()
         return super().forget(X, y, sample_weight)
 
     def merge(self, other: Any) -> Self:
+        """Add what another model learned, as if its rows had been learned here.
+
+        Parameters
+        ----------
+        other : estimator
+            A fitted model of the same class, on the same columns.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which knows both.
+
+        Raises
+        ------
+        MergeError
+            If one model keeps a covariance for each class and the other one for all.
+        OptionError
+            If the covariances come from a covariance_estimator, which needs all rows at once.
+        """
         self._refuse_if_it_needs_all_rows()
         if type(other) is type(self) and self._fitted():
             mine, theirs = self._block(), other.fitted_.terms[0].distribution
@@ -187,6 +267,23 @@ class GaussianDiscriminant(Preset):
         return super().merge(other)
 
     def decay(self, factor: float) -> Self:
+        """Make everything learned so far count less, for streams that drift.
+
+        Parameters
+        ----------
+        factor : float
+            Above 0 and at most 1: how many times as much each row counts from now on.
+
+        Returns
+        -------
+        self : estimator
+            The same model, with less weight.
+
+        Raises
+        ------
+        OptionError
+            If the covariances come from a covariance_estimator, which needs all rows at once.
+        """
         self._refuse_if_it_needs_all_rows()
         return super().decay(factor)
 
@@ -206,7 +303,18 @@ class GaussianDiscriminant(Preset):
     # --- asking ------------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
-        """Two classes: log P(second | x) / P(first | x). More: the score of each class, up to a common term."""
+        """Tell how far each row is on the side of each class.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Two classes: log P(second | x) / P(first | x). More: log P(x, class) of each class.
+        """
         self._require_fit()
         if len(self.classes_) == 2:
             found = self.predict_joint_log_proba(X) if not self._linear() else self.predict_log_proba(X)
@@ -229,23 +337,25 @@ class GaussianDiscriminant(Preset):
 
     @property
     def means_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the mean of each class."""
         part = cast("Means", self._read("means_", Record))
         return read_only(part.mean)
 
     @property
     def priors_(self) -> Floats:
+        """ndarray of shape (n_classes,): the class prior in use."""
         self._require_attribute("priors_")
         return np.exp(self._parameters().prior)
 
     @property
     def alpha_(self) -> float:
-        """α as given or chosen."""
+        """float: α as given or chosen."""
         self._require_attribute("alpha_")
         return float(self._block().alpha)
 
     @property
     def shrinkage_(self) -> Any:
-        """γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'."""
+        """float or ndarray of shape (n_classes,): γ as given or chosen; by class with 'ledoit-wolf' and 'oas'."""
         self._require_attribute("shrinkage_")
         d = self._block()
         if not isinstance(d.gamma, str):
@@ -257,7 +367,10 @@ class GaussianDiscriminant(Preset):
 
     @property
     def covariance_(self) -> Any:
-        """One matrix if all classes share it, else one for each class; as estimated, before its rank is mended."""
+        """ndarray of shape (n_features, n_features), or a list of one for each class: as estimated.
+
+        One matrix if all classes share it. Its rank may be mended before it is used.
+        """
         self._require_attribute("covariance_")
         block = self._block()
         if isinstance(block, GaussianAxes):
@@ -274,7 +387,7 @@ class GaussianDiscriminant(Preset):
 
     @property
     def n_parameters_(self) -> int:
-        """How many numbers the model estimates: means, free entries of the covariances, and K − 1 priors."""
+        """int: how many numbers the model estimates: means, free entries of the covariances, and K − 1 priors."""
         self._require_attribute("n_parameters_")
         K, d = len(self.classes_), self.n_features_in_
         shape = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self._options()["covariance"]]
@@ -292,14 +405,43 @@ def left_prior(fitted: Fitted, priors: Any) -> LeftPrior:
     return LeftPrior(fitted.weight, given=given)
 
 
+@documented
 class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     """Friedman's (1989) discriminant: α between LDA and QDA, γ towards spheres, both chosen unless given.
+
+    P(x | class k) = N(mean_k, Σ_k),  Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ;
+    S_k: the covariance of class k, Σ: that of all classes about their own means.
 
     Parameters
     ----------
     alpha : float between 0 and 1, or 'auto', default='auto'
+        1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries). 'auto': the
+        value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows learned; it stays when more are
+        added.
     shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default='auto'
-    priors, ddof, tol, tempered : as in GaussianDiscriminant
+        A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance towards
+        its own variances by the amount those rules give. 'auto': chosen as for alpha, together with it.
+    {priors}
+    ddof : {0, 1}, default=0
+        Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
+    {tol_gaussian}
+    {tempered}
+
+    Attributes
+    ----------
+    means_ : ndarray of shape (n_classes, n_features)
+        The mean of each class.
+    priors_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    covariance_ : ndarray of shape (n_features, n_features), or a list of them
+        One matrix if all classes share it, else one for each class.
+    alpha_ : float
+        α as given or chosen.
+    shrinkage_ : float, or ndarray of shape (n_classes,)
+        γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
+    n_parameters_ : int
+        How many numbers the model estimates.
+    {learned}
 
     Examples
     --------

@@ -39,6 +39,7 @@ class Generates(Model):
         X : table of shape (n, n_columns)
             As the kind of table that the model was fitted on.
         y : ndarray of shape (n,)
+            The class of each row.
         """
         fitted = self._parameters()
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:

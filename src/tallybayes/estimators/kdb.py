@@ -13,6 +13,7 @@ from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError
 from tallybayes.estimators.network import LearnedNetwork, codes_of, network_of
 from tallybayes.fitted import Fitted
+from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.rows import Rows
 from tallybayes.structures.learn import by_information, k_dependence
@@ -20,6 +21,7 @@ from tallybayes.structures.learn import by_information, k_dependence
 Floats = NDArray[np.float64]
 
 
+@documented
 class KDB(LearnedNetwork):
     """k-dependence Bayes: each column depends on the class and on up to k others (Sahami 1996), selectively.
 
@@ -33,19 +35,33 @@ class KDB(LearnedNetwork):
     ----------
     k : int, default=2
         Most parents of a column, besides the class.
+    {schema}
     select : bool, default=True
         Choose the number of columns and of parents; ``k_`` and ``selected_`` say what was chosen.
-    schema, smoothing, alpha, cuts, bins, priors, unseen, tempered
-        As for TAN.
+    {smoothing}
+    {cuts}
+    {priors}
+    {unseen_network}
+    {tempered}
 
     Attributes
     ----------
     graph_ : Graph
-        Who depends on whom.
+        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     k_ : int
         The number of parents that was chosen.
     selected_ : list of str
         The columns that speak for or against a class, by falling information.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import KDB
+    >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 10
+    >>> y = [a ^ b for a, b, _ in X]
+    >>> model = KDB(k=1, schema="categorical").fit(X, y)
+    >>> model.score(X, y), model.k_, model.selected_
+    (1.0, 1, ['x0', 'x1'])
     """
 
     def __init__(
@@ -108,12 +124,14 @@ class KDB(LearnedNetwork):
 
     @property
     def k_(self) -> int:
+        """int: the number of parents that was chosen."""
         self._require_attribute("k_")
         network = network_of(self.fitted_.terms[0])
         return max((len(own) for own in network.parents), default=0)
 
     @property
     def selected_(self) -> list[str]:
+        """list of str: the columns that speak for or against a class, by falling information."""
         self._require_attribute("selected_")
         (term,) = self.fitted_.terms
         network = network_of(term)

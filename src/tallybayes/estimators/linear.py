@@ -55,8 +55,16 @@ class LinearForms(Model):
         Returns
         -------
         A : ndarray of shape (n_classes, n_columns, n_columns)
+            The quadratic terms of each class.
         b : ndarray of shape (n_classes, n_columns)
+            The linear terms of each class.
         c : ndarray of shape (n_classes,)
+            The constant of each class.
+
+        Raises
+        ------
+        OptionError
+            If the model is not Gaussian.
         """
         return quadratic_form(self.predictor_)
 
@@ -73,7 +81,14 @@ class LinearForms(Model):
         Returns
         -------
         a : ndarray of shape (n_columns,)
+            The normal of the boundary.
         b : float
+            The constant.
+
+        Raises
+        ------
+        OptionError
+            If the boundaries of the model are not linear, or a label is none of its classes.
         """
         weight, bias = linear_form(self.predictor_)
         labels = self.classes_.tolist()

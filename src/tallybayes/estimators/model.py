@@ -94,14 +94,14 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     @property
     def fitted_(self) -> Fitted:
-        """The model as data: schema, classes, and the sums of each term. What files hold and machines send."""
+        """Fitted: the model as data: schema, classes, and the sums of each term. What files hold and machines send."""
         self._require_fit()
         self._held.settle()
         return self._held.fitted
 
     @property
     def predictor_(self) -> Predictor:
-        """The model made for answering, with its parameters (``predictor_.fitted``): compiled once, never saved."""
+        """Predictor: the model made for answering, with its parameters (``predictor_.fitted``); never saved."""
         self._require_fit()
         held, manner = self._held, self._manner()
         held.settle()
@@ -114,13 +114,13 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     @property
     def schema_(self) -> Schema:
-        """What each column is: name, kind, levels, cuts. Print it."""
+        """Schema: what each column is: name, kind, levels, cuts. Print it."""
         self._require_attribute("schema_")
         return self.fitted_.schema
 
     @property
     def class_count_(self) -> Floats:
-        """The weight of the rows of each class."""
+        """ndarray of shape (n_classes,): the weight of the rows of each class."""
         self._require_attribute("class_count_")
         return self.fitted_.weight.copy()
 

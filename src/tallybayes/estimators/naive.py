@@ -7,10 +7,12 @@ from typing import Any
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
+from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, assign
 from tallybayes.schema import Schema
 
 
+@documented
 class NaiveBayes(TallyClassifier):
     """Naive Bayes for real tables: P(class | x) ∝ P(class) Π_j P(x_j | class).
 
@@ -20,30 +22,19 @@ class NaiveBayes(TallyClassifier):
         None chooses by kind: real → 'gaussian', categorical → 'categorical', binary → 'bernoulli',
         count → 'poisson'. One name (or instance) is for all numeric columns. A dict goes from column or kind to
         distribution, as in ``{"income": "kernel", "real": "mdl"}``.
-    schema : None, str, dict or Schema, default=None
-        Kinds of columns where the type does not tell: ``{"zip": "categorical"}``. Another model's ``schema_`` makes
-        this one use the same levels and cuts.
+    {schema}
     alpha : float, default=1.0
         Laplace's correction for counts.
-    ddof : {0, 1}, default=0
-        Gaussian variances divide by n (0) or n − 1 (1).
-    variance : {'own', 'shared'}, default='own'
-        Each class has its own Gaussian variance, or all share one (the posterior is then a logistic regression).
+    {variances}
     var_smoothing : float, default=1e-9
         This part of a feature's overall variance is added to its variances.
-    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        None counts the classes. An array goes in the order of ``classes_``, a dict or a Series by label.
-    unseen : {'ignore', 'other', 'error'}, default='ignore'
-        What to do at predict with a category never met: leave its factor out (with one warning), give it the smoothed
-        probability of one more level, or refuse.
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {priors}
+    {unseen}
+    {tempered}
 
     Attributes
     ----------
-    classes_, class_count_, n_features_in_, feature_names_in_ : as in scikit-learn
-    schema_ : Schema
-        What each column is; print it.
+    {learned}
 
     Examples
     --------

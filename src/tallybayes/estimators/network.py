@@ -16,6 +16,7 @@ from tallybayes.encode import CUT, Coded
 from tallybayes.errors import LabelError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
+from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.rows import Rows, read_rows
 from tallybayes.schema import Schema
@@ -70,7 +71,7 @@ class NetworkClassifier(TallyClassifier):
 
     @property
     def graph_(self) -> Graph:
-        """Who depends on whom, and how much information each arrow carries (in nats, from the counts so far)."""
+        """Graph: who depends on whom, and how much information each arrow carries (in nats, from the counts so far)."""
         self._require_attribute("graph_")
         (term,) = self.fitted_.terms
         network: Any = term.distribution
@@ -101,10 +102,28 @@ class LearnedNetwork(NetworkClassifier):
         raise NotImplementedError
 
     def relearn(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
-        """Chooses the structure again, from the counts of all that was learned so far; while rows are only added the
-        structure stays as it is.
+        """Choose the structure again, from the counts of all that was learned so far.
 
-        X, y, sample_weight: rows among those learned, for a choice that is judged by leave-one-out.
+        While rows are only added, the structure stays as it was chosen on the first ones.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns), default=None
+            Rows among those learned, for a choice that is judged by leave-one-out; None chooses from the counts alone.
+        y : array-like of shape (n_rows,), default=None
+            Their labels; needed with X.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self : estimator
+            The same model, with the structure that is best now.
+
+        Raises
+        ------
+        OptionError
+            If the choice needs rows, or counts that were not kept.
         """
         self._check_options()
         fitted, rows = self.fitted_, None
@@ -119,6 +138,7 @@ class LearnedNetwork(NetworkClassifier):
         return self
 
 
+@documented
 class TAN(LearnedNetwork):
     """Tree-augmented naive Bayes: each column depends on the class and on one other column, in a tree.
 
@@ -129,22 +149,12 @@ class TAN(LearnedNetwork):
     ----------
     root : 'auto' or a column, default='auto'
         Where the arrows start. 'auto': the column that tells most about the class; ``root_`` says which.
-    schema : None, str, dict or Schema, default=None
-        Kinds of columns where the type does not tell, as for NaiveBayes.
-    smoothing : {'backoff', 'laplace'}, default='backoff'
-        How P(x | class, parents) is read from counts. 'laplace' adds alpha to every count. 'backoff' mixes in the
-        estimate with one parent less, as strongly as leave-one-out finds best.
-    alpha : float, default=1.0
-        Laplace's correction; with back-off, where no parent is left.
-    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
-        How numbers are cut into intervals, once, on the first rows. bins: how many, for the latter two. None: numbers
-        stay numbers, normally distributed given the class and discrete parents; they are not parents themselves.
-    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-        None counts the classes.
-    unseen : {'ignore', 'error'}, default='ignore'
-        What to do at predict with a category never met: take it as missing (with one warning), or refuse.
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {schema}
+    {smoothing}
+    {cuts}
+    {priors}
+    {unseen_network}
+    {tempered}
 
     Attributes
     ----------
@@ -152,6 +162,16 @@ class TAN(LearnedNetwork):
         Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     root_ : str
         The column that depends on the class alone; None where all columns stay real, which leaves no tree.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import TAN
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10
+    >>> y = [a ^ b for a, b in X]
+    >>> model = TAN(root="x0", schema="categorical").fit(X, y)
+    >>> model.score(X, y), model.graph_.parents["x1"]
+    (1.0, ('x0',))
     """
 
     def __init__(
@@ -189,10 +209,12 @@ class TAN(LearnedNetwork):
 
     @property
     def root_(self) -> str | None:
+        """str or None: the column that depends on the class alone; None where all columns stay real."""
         self._require_attribute("root_")
         return _without_parents(self)
 
 
+@documented
 class SPODE(LearnedNetwork):
     """Super-parent one-dependence estimator: each column depends on the class and on one column, the super-parent.
 
@@ -202,15 +224,29 @@ class SPODE(LearnedNetwork):
         'auto' tries every column and takes the one with the smallest leave-one-out log-loss, exact and in one pass
         over the rows after the one that counts. ``relearn()`` without rows takes the one with the largest sum of
         I(x_j; x_p | y), which the counts tell. ``superparent_`` says which.
-    schema, smoothing, alpha, cuts, bins, priors, unseen, tempered
-        As for TAN.
+    {schema}
+    {smoothing}
+    {cuts}
+    {priors}
+    {unseen_network}
+    {tempered}
 
     Attributes
     ----------
     graph_ : Graph
-        Who depends on whom.
+        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     superparent_ : str
         The column that all others depend on; None where all columns stay real, which leaves none.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import SPODE
+    >>> X = [[0, 0, 5], [0, 1, 5], [1, 0, 5], [1, 1, 5]] * 10
+    >>> y = [a ^ b for a, b, _ in X]
+    >>> model = SPODE(schema="categorical").fit(X, y)
+    >>> model.score(X, y), model.superparent_
+    (1.0, 'x0')
     """
 
     def __init__(
@@ -253,6 +289,7 @@ class SPODE(LearnedNetwork):
 
     @property
     def superparent_(self) -> str | None:
+        """str or None: the column that all others depend on; None where all columns stay real."""
         self._require_attribute("superparent_")
         return _without_parents(self)
 

@@ -13,29 +13,35 @@ from tallybayes.distributions.gaussian import GaussianParams
 from tallybayes.distributions.kernel import KernelParams
 from tallybayes.errors import OptionError, is_number
 from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.paragraphs import documented
 from tallybayes.schema import Kind
 
 Floats = NDArray[np.float64]
 
 
+@documented
 class GaussianNB(Preset):
     """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
 
     Parameters
     ----------
-    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+    {priors}
     var_smoothing : float, default=1e-9
         This part of each feature's own overall variance is added to its variances.
-    ddof : {0, 1}, default=0
-    variance : {'own', 'shared'}, default='own'
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {variances}
+    {tempered}
 
     Attributes
     ----------
-    theta_, var_ : arrays (classes, features)
-    epsilon_ : array (features,), what var_smoothing adds
-    class_count_, class_prior_, classes_, n_features_in_, feature_names_in_
+    theta_ : ndarray of shape (n_classes, n_features)
+        The mean of each class and feature.
+    var_ : ndarray of shape (n_classes, n_features)
+        The variance of each class and feature, smoothing included.
+    epsilon_ : ndarray of shape (n_features,)
+        What var_smoothing adds to the variances of each feature.
+    class_prior_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    {learned}
 
     Examples
     --------
@@ -43,6 +49,8 @@ class GaussianNB(Preset):
     >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
     >>> model.predict([[1.4], [6.0]]).tolist()
     ['low', 'high']
+    >>> model.classes_.tolist(), model.theta_.tolist()
+    (['high', 'low'], [[7.5], [1.5]])
     """
 
     def __init__(
@@ -73,22 +81,27 @@ class GaussianNB(Preset):
 
     @property
     def theta_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the mean of each class and feature."""
         return read_only(self._read("theta_", GaussianParams).mean)
 
     @property
     def var_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the variance of each class and feature, smoothing included."""
         return read_only(self._read("var_", GaussianParams).var)
 
     @property
     def epsilon_(self) -> Floats:
+        """ndarray of shape (n_features,): what var_smoothing adds to the variances of each feature."""
         return read_only(self._read("epsilon_", GaussianParams).epsilon)
 
     @property
     def class_prior_(self) -> Floats:
+        """ndarray of shape (n_classes,): the class prior in use."""
         self._require_attribute("class_prior_")
         return np.exp(self._parameters().prior)
 
 
+@documented
 class PoissonNB(Preset):
     """Poisson naive Bayes for counts: each class has its rate for each feature.
 
@@ -96,13 +109,14 @@ class PoissonNB(Preset):
     ----------
     alpha : float or array (features,), default=1.0
         Adds this many rows with the feature's overall mean to each class.
-    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+    {priors}
+    {tempered}
 
     Attributes
     ----------
-    rate_ : array (classes, features)
+    rate_ : ndarray of shape (n_classes, n_features)
+        The mean count of each class and feature, as smoothed by alpha.
+    {learned}
 
     Examples
     --------
@@ -140,6 +154,7 @@ class PoissonNB(Preset):
 
     @property
     def rate_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the mean count of each class and feature, as smoothed by alpha."""
         return read_only(self._read("rate_", PoissonParams).rate)
 
     def __sklearn_tags__(self) -> Any:
@@ -148,20 +163,23 @@ class PoissonNB(Preset):
         return tags
 
 
+@documented
 class KernelNB(Preset):
     """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
 
     Parameters
     ----------
     bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
-        'silverman' is R's nrd0. A number is in units of the feature's overall standard deviation.
-    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
-    tempered : bool, default=False
-        True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of fit.
+        How wide the kernel of each value is. 'silverman' is R's nrd0. A number is in units of the feature's overall
+        standard deviation.
+    {priors}
+    {tempered}
 
     Attributes
     ----------
-    bandwidth_ : array (classes, features)
+    bandwidth_ : ndarray of shape (n_classes, n_features)
+        The bandwidth of each class and feature, in the units of the data.
+    {learned}
 
     Examples
     --------
@@ -190,4 +208,5 @@ class KernelNB(Preset):
 
     @property
     def bandwidth_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the bandwidth of each class and feature."""
         return read_only(self._read("bandwidth_", KernelParams).bandwidth)

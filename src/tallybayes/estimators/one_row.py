@@ -45,10 +45,11 @@ class OneRow(Model):
         Returns
         -------
         self : estimator
+            The same model, which has learned the row.
 
         See Also
         --------
-        one_row : whether a row takes microseconds, and if not, why.
+        one_row : Whether a row takes microseconds, and if not, why.
         """
         with self._learning():
             held = self.__dict__.get("_held")
@@ -103,15 +104,16 @@ class OneRow(Model):
         Returns
         -------
         label
+            One of ``classes_``.
         """
         found = self.predict_proba_one(row)
         return max(found, key=found.__getitem__)
 
     @property
     def one_row(self) -> str:
-        """'compiled' if learn_one and predict_proba_one take microseconds; else why they go through a table of one row.
+        """str: 'compiled' if learn_one and predict_proba_one take microseconds; else why they take longer.
 
-        Either way the answers are the same.
+        Where they are not compiled they go through a table of one row, with the same answers.
 
         Examples
         --------

@@ -20,7 +20,48 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PriorShift:
-    """What adapt_prior found. Arrays go in the order of `classes`."""
+    """What adapt_prior found: the class shares of unlabelled rows, and whether they moved. Print it.
+
+    Parameters
+    ----------
+    model : estimator
+        The same model under the new prior.
+    classes : ndarray of shape (n_classes,)
+        The labels; all arrays go in their order.
+    prior : ndarray of shape (n_classes,)
+        The class shares of the unlabelled rows.
+    old_prior : ndarray of shape (n_classes,)
+        The class prior of the model that was asked.
+    standard_error : ndarray of shape (n_classes,)
+        Of prior, as far as p(x | class) is known.
+    loglik : ndarray of shape (n_iter + 1,)
+        The log-likelihood at each step of EM, the first under the old prior.
+    statistic : float
+        The likelihood ratio.
+    p_value : float
+        Of the hypothesis that nothing moved.
+    n_iter : int
+        How many steps EM took.
+    n_rows : int
+        Rows that some class with a prior above 0 can explain; the others say nothing.
+    converged : bool
+        Whether the log-likelihood came within tol of its top.
+
+    Attributes
+    ----------
+    model, classes, prior, old_prior, standard_error, loglik, statistic, p_value, n_iter, n_rows, converged
+        As above.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> found = model.adapt_prior([[1.5], [2.0], [2.5], [8.0]])
+    >>> print(found)
+    prior of 4 rows: moved? p = ... (likelihood ratio ...)
+      high: 0.500 → 0.250 ± ...
+      low: 0.500 → 0.750 ± ...
+    """
 
     model: Any  # the same model under the new prior
     classes: Array
@@ -45,11 +86,25 @@ class Priors(Model):
     """with_prior and adapt_prior."""
 
     def with_prior(self, priors: Any) -> Self:
-        """A copy of this model under another class prior: what fit with that prior would have given, without fitting.
+        """Make a copy of this model under another class prior, without fitting again.
 
-        priors: an array in the order of classes_, a dict, a pandas Series or a table of labels and shares (what
-        value_counts gives) by label, 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
-        Options that were chosen on the data ('auto') stay as they are.
+        Parameters
+        ----------
+        priors : array-like, dict, Series, table, 'uniform', 'laplace' or None
+            An array in the order of ``classes_``; a dict, a pandas Series or a table of labels and shares (what
+            value_counts gives) by label; 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
+
+        Returns
+        -------
+        estimator
+            What fit with that prior would have given. Options that were chosen on the data ('auto') stay as they are.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [2.5], [4.0]], ["well", "well", "well", "ill", "ill"])
+        >>> model.with_prior({"ill": 0.01, "well": 0.99}).class_prior_.round(2).tolist()
+        [0.01, 0.99]
         """
         fitted = self._parameters()
         found = log_prior(fitted.weight, fitted.classes, priors)
@@ -65,11 +120,24 @@ class Priors(Model):
         self.__dict__["priors"] = priors
 
     def adapt_prior(self, X: Any, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
-        """Estimates the class prior of unlabelled rows by EM (Saerens et al. 2002), and tests whether it moved.
+        """Estimate the class prior of unlabelled rows by EM (Saerens et al. 2002), and test whether it moved.
 
         Right where the classes themselves look as they did (p(x | class) is the same) and only their shares changed. A
-        class with prior 0 keeps it. EM stops when the log-likelihood is within tol of its top. Returns a PriorShift:
-        the new prior, its standard errors, the test, and `model`, this model under the new prior.
+        class with prior 0 keeps it.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows without labels.
+        tol : float, default=1e-6
+            EM stops when the log-likelihood is within tol of its top.
+        max_iter : int, default=1000
+            How many steps it takes at most; if they are not enough, a ConvergenceWarning says so.
+
+        Returns
+        -------
+        PriorShift
+            The new prior, its standard errors, the test, and ``model``, this model under the new prior.
         """
         self._require_fit()
         if not is_number(tol) or tol < 0:

@@ -20,6 +20,7 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.fitted import count
 from tallybayes.labels import read_some_labels, recode
+from tallybayes.paragraphs import documented
 from tallybayes.rows import read_rows
 from tallybayes.source import read_table
 from tallybayes.target import check_weights
@@ -30,6 +31,7 @@ NOTHING = 1e-30  # a share of a row that cannot be told from none
 IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
 
 
+@documented
 class SemiSupervised(Wrapper):
     """EM (Nigam et al. 2000): a row without a label counts in every class, as much as it probably belongs there.
 
@@ -42,19 +44,26 @@ class SemiSupervised(Wrapper):
     ----------
     estimator : an estimator of this library
         Cloned. ComplementNB and BayesClassifier are refused: their rules are no densities.
-    unlabelled : default=None
+    unlabelled : label, default=None
         The mark of a row without a label, such as −1. None, NaN and NA are always such marks.
     weight : float between 0 and 1, default=1.0
         λ, how much an unlabelled row counts beside a labelled one. Less protects against a model that is wrong.
     max_iter : int, default=100
+        How many steps EM takes at most; if they are not enough, a ConvergenceWarning says so.
     tol : float, default=1e-6
         Stop when a step raises the mean over rows of what is climbed by less.
 
     Attributes
     ----------
-    estimator_ : the fitted estimator; its tally holds the labelled rows and the shares of the others
-    loglik_ : array, what is climbed after each step; it never falls
-    n_iter_, converged_, classes_, n_features_in_, feature_names_in_
+    estimator_ : estimator
+        The fitted estimator; its tally holds the labelled rows and the shares of the others.
+    loglik_ : ndarray of shape (n_iter_,)
+        What is climbed after each step; it never falls.
+    n_iter_ : int
+        How many steps were taken.
+    converged_ : bool
+        Whether EM came to rest before max_iter.
+    {wrapped}
 
     Examples
     --------
@@ -77,7 +86,27 @@ class SemiSupervised(Wrapper):
     # --- learning ----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learns from the labelled rows, then from all. y: labels, and None (or the mark) where there is none."""
+        """Learn from the labelled rows, then from all.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
+        y : array-like of shape (n_rows,)
+            The class label of each row, and None (or the mark `unlabelled`) where there is none.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        self : SemiSupervised
+            The same model, fitted.
+
+        Raises
+        ------
+        OptionError
+            If the estimator is no density, or needs all rows to have labels.
+        """
         self._check_options()
         table = read_table(X)
         codes, labels = read_some_labels(y, table.n, self.unlabelled)
@@ -125,19 +154,71 @@ class SemiSupervised(Wrapper):
     # --- asking ------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, priors: Any = None) -> Array:
-        """The most probable class of each row."""
+        """Tell the most probable class of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            One of ``classes_`` for each row.
+        """
         return np.asarray(self._fitted().predict(X, priors=priors))
 
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
-        """P(class | x), columns in the order of classes_."""
+        """Tell P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
         return self._fitted().predict_proba(X, priors=priors)
 
     def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
-        """log P(class | x)."""
+        """Tell log P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
         return self._fitted().predict_log_proba(X, priors=priors)
 
     def score_samples(self, X: Any, priors: Any = None) -> Floats:
-        """log p(x)."""
+        """Tell log p(x): how much a row is like anything seen.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_rows,)
+            The lower, the stranger the row.
+        """
         return self._fitted().score_samples(X, priors=priors)
 
     def _fitted(self) -> TallyClassifier:

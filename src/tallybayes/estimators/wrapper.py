@@ -22,14 +22,17 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     @property
     def classes_(self) -> Array:
+        """ndarray of shape (n_classes,): the labels, in the order of all answers."""
         return np.asarray(self._of_inner("classes_"))
 
     @property
     def n_features_in_(self) -> int:
+        """int: how many columns there are."""
         return int(self._of_inner("n_features_in_"))
 
     @property
     def feature_names_in_(self) -> Array:
+        """ndarray of shape (n_features_in_,): the names of the columns, where the table had names."""
         return np.asarray(self._of_inner("feature_names_in_"))
 
     def _check_estimator(self) -> None:

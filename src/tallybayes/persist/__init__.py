@@ -16,11 +16,24 @@ __all__ = ["load", "load_notes", "save"]
 
 
 def save(model: TallyClassifier, path: Any, *, notes: Mapping[str, Any] | None = None) -> None:
-    """Writes a fitted model into a file: its parameters, schema and tally.
+    """Write a fitted model into a file: its parameters, schema and tally.
 
-    path: a path, or a binary file to write to. A file that is there already is replaced in one step: it is the old
-    one or the new one at every moment, whatever happens.
-    notes: what else to keep beside the model, such as where the data came from; load_notes reads it.
+    A file that is there already is replaced in one step: it is the old one or the new one at every moment, whatever
+    happens.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library
+        What is written.
+    path : str, path or binary file
+        Where to write it.
+    notes : dict, default=None
+        What else to keep beside the model, such as where the data came from; load_notes reads it.
+
+    Raises
+    ------
+    OptionError
+        If path is neither a path nor a binary file.
 
     Examples
     --------
@@ -51,16 +64,67 @@ def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def load(path: Any) -> TallyClassifier:
-    """The model in a file that `save` wrote. It answers with the same bits, and can go on learning and forgetting.
+    """Read the model in a file that `save` wrote.
 
-    path: a path, or a binary file to read from. Nothing in the file is executed. Whatever its bytes are, the answer is
-    a model or one ModelFileError, in time and memory in proportion to its size.
+    Nothing in the file is executed. Whatever its bytes are, the answer is a model or one ModelFileError, in time and
+    memory in proportion to its size.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        Where to read it from.
+
+    Returns
+    -------
+    estimator
+        It answers with the same bits, and can go on learning and forgetting.
+
+    Raises
+    ------
+    ModelFileError
+        If the file holds no model, or one that no rows can have made.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tallybayes import NaiveBayes, load, save
+    >>> file = io.BytesIO()
+    >>> save(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]), file)
+    >>> _ = file.seek(0)
+    >>> load(file).learn_one({"sky": "grey"}, "stay").class_count_.tolist()
+    [1.0, 2.0]
     """
     return _load(path)[0]
 
 
 def load_notes(path: Any) -> dict[str, Any]:
-    """The notes that were saved beside a model; the file is checked as by `load`."""
+    """Read the notes that were saved beside a model.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        Where to read them from; the whole file is checked, as when its model is loaded.
+
+    Returns
+    -------
+    dict
+        What `save` was given as notes.
+
+    Raises
+    ------
+    ModelFileError
+        If the file holds no model, or one that no rows can have made.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tallybayes import GaussianNB, load_notes, save
+    >>> file = io.BytesIO()
+    >>> save(GaussianNB().fit([[1.0], [8.0]], ["low", "high"]), file, notes={"source": "the river"})
+    >>> _ = file.seek(0)
+    >>> load_notes(file)
+    {'source': 'the river'}
+    """
     return _load(path)[1]
 
 

@@ -158,8 +158,9 @@ class NetworkDisplay(Display):
         max_edges: int = MOST_ARROWS,
         ax: Axes | None = None,
     ) -> Self:
-        """The graph_ of a fitted network, weighted by mutual information given the class; for a naive model, the class
-        above every column.
+        """The graph_ of a fitted network, weighted by mutual information given the class.
+
+        For a naive model, the class above every column.
 
         Parameters
         ----------

@@ -19,10 +19,32 @@ Edge = tuple[Hashable, Hashable]  # names of columns: parent, child
 
 @dataclass(frozen=True)
 class Graph:
-    """Who depends on whom. The class is a parent of every column; `parents` lists the others.
+    """Who depends on whom. The class is a parent of every column; `parents` lists the others. Print it.
 
-    edges: (parent, child, {"mutual_information": I(parent; child | class)}), as networkx takes them:
-    ``networkx.DiGraph(model.graph_.edges)``.
+    Parameters
+    ----------
+    columns : tuple of str
+        The columns.
+    parents : dict from str to tuple of str
+        The other columns that each depends on.
+    edges : tuple of (str, str, dict)
+        (parent, child, {"mutual_information": I(parent; child | class)}), as networkx takes them:
+        ``networkx.DiGraph(model.graph_.edges)``.
+    target : str, default='class'
+        What the class is called.
+
+    Attributes
+    ----------
+    columns, parents, edges, target
+        As above.
+
+    Examples
+    --------
+    >>> from tallybayes import BayesNetwork
+    >>> model = BayesNetwork("x0 -> x1", schema="categorical").fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0])
+    >>> print(model.graph_)
+    x0 | class
+    x1 | class, x0 (0.693 nats)
     """
 
     columns: tuple[str, ...]
@@ -43,7 +65,13 @@ class Graph:
         return "\n".join(lines)
 
     def dot(self) -> str:
-        """The graph in Graphviz's language."""
+        """Give the graph in Graphviz's language.
+
+        Returns
+        -------
+        str
+            The text of a digraph.
+        """
         lines = ["digraph network {", f"  {_quoted(self.target)} [shape=doublecircle];"]
         lines += [f"  {_quoted(self.target)} -> {_quoted(c)} [color=gray];" for c in self.columns]
         for a, b, e in self.edges:
@@ -52,7 +80,13 @@ class Graph:
         return "\n".join([*lines, "}"])
 
     def to_networkx(self) -> Any:
-        """A networkx.DiGraph with the class and all columns."""
+        """Give the graph as one of networkx, with the class and all columns.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Arrows go from parent to child.
+        """
         import networkx as nx
 
         g = nx.DiGraph()

@@ -14,10 +14,34 @@ from tallybayes.twins.features import MatchingFeatures
 
 
 def count_parameters(model: Any) -> int:
-    """The number of free parameters of a fitted classifier of this library, or of its fitted twin.
+    """Tell how many free parameters a fitted classifier of this library has, or its fitted twin.
 
     Generative: K − 1 priors, and those of each factor (LDA: Kd means and d (d + 1) / 2 covariances). Its twin: K − 1
     times the number of free features and an intercept.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library, or a fitted pipeline that twin made
+        The model whose numbers are counted.
+
+    Returns
+    -------
+    int
+        How many numbers it estimates.
+
+    Raises
+    ------
+    OptionError
+        If it is neither, or if a distribution has no fixed number of parameters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import LinearDiscriminantAnalysis, count_parameters, twin
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis()
+    >>> count_parameters(model.fit(X, y)), count_parameters(twin(model).fit(X, y))
+    (24, 10)
     """
     if isinstance(model, TallyClassifier):
         fitted = model.predictor_.fitted

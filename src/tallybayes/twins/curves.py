@@ -31,11 +31,36 @@ EACH = 2  # rows of every class that the smallest sample has
 class LearningCurves:
     """Error and log-loss on held-out rows of two classifiers that learned from the same rows, more and more of them.
 
+    Made by `learning_curves`. Print it.
+
+    Parameters
+    ----------
+    names : tuple of two str
+        What the two are called.
+    sizes : ndarray of shape (n_sizes,)
+        Numbers of training rows.
+    error : ndarray of shape (2, n_sizes, repeats)
+        The share of wrong answers.
+    log_loss : ndarray of shape (2, n_sizes, repeats)
+        Minus the mean log-probability of the true class.
+    parameters : tuple of two int or None
+        How many numbers each estimates, fitted on all training rows; None where that is not known.
+    container : str, default='numpy'
+        What kind of frame `frame` gives: that of the table that was learned.
+
     Attributes
     ----------
-    names : the two;  sizes : (sizes,) training rows
-    error, log_loss : (2, sizes, repeats)
-    parameters : how many each estimates, fitted on all training rows (None where that is not known)
+    names, sizes, error, log_loss, parameters, container
+        As above.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import GaussianNB, learning_curves
+    >>> X, y = load_iris(return_X_y=True)
+    >>> curves = learning_curves(GaussianNB(), X, y, sizes=[10, 100], repeats=2)
+    >>> curves.names, curves.sizes.tolist(), curves.error.shape
+    (('GaussianNB', 'LogisticRegression'), [10, 100], (2, 2, 2))
     """
 
     names: tuple[str, str]
@@ -46,15 +71,50 @@ class LearningCurves:
     container: str = "numpy"
 
     def mean(self, measure: str = "error") -> Floats:
-        """(2, sizes)"""
+        """Tell the mean over the repeats.
+
+        Parameters
+        ----------
+        measure : {'error', 'log_loss'}, default='error'
+            Of what.
+
+        Returns
+        -------
+        ndarray of shape (2, n_sizes)
+            A row for each classifier.
+        """
         return np.asarray(self._of(measure).mean(axis=2))
 
     def standard_error(self, measure: str = "error") -> Floats:
-        """(2, sizes): over the repeats. Their splits overlap, so it is somewhat too small."""
+        """Tell the standard error of the mean over the repeats. Their splits overlap, so it is somewhat too small.
+
+        Parameters
+        ----------
+        measure : {'error', 'log_loss'}, default='error'
+            Of what.
+
+        Returns
+        -------
+        ndarray of shape (2, n_sizes)
+            A row for each classifier; NaN with one repeat.
+        """
         return _standard_error(self._of(measure))
 
     def lead(self, measure: str = "error") -> tuple[Floats, Floats]:
-        """By how much the first is better at each size (negative: worse), and the standard error of that."""
+        """Tell by how much the first is better at each size, and the standard error of that.
+
+        Parameters
+        ----------
+        measure : {'error', 'log_loss'}, default='error'
+            In what.
+
+        Returns
+        -------
+        lead : ndarray of shape (n_sizes,)
+            What the second has more; negative where the first is worse.
+        standard_error : ndarray of shape (n_sizes,)
+            Of the lead, over the repeats.
+        """
         gain = self._of(measure)[1] - self._of(measure)[0]
         return np.asarray(gain.mean(axis=1)), _standard_error(gain)
 
@@ -83,7 +143,19 @@ class LearningCurves:
         return float(np.exp(low + part * (high - low)))
 
     def frame(self, backend: str | None = None) -> Any:
-        """One line per model and size: model, size, error, error_se, log_loss, log_loss_se."""
+        """Give the curves as a frame with one line per model and size.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow', 'dict'}, default=None
+            What to give them as; by default the kind of data frame that was learned, and a dict of arrays if it was
+            none.
+
+        Returns
+        -------
+        data frame or dict of arrays
+            With the columns model, size, error, error_se, log_loss, log_loss_se.
+        """
         columns: dict[str, Any] = {
             "model": [name for name in self.names for _ in self.sizes],
             "size": np.tile(self.sizes, 2),
@@ -94,7 +166,13 @@ class LearningCurves:
         return build_frame(columns, self.container, backend)
 
     def text(self) -> str:
-        """The curves as a table, and who leads where."""
+        """Tell the curves as a table, and who leads where.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         lines = [f"{'rows':>8}  " + "  ".join(f"{name[:28]:>28}" for name in self.names) + "   (error, log-loss)"]
         for i, size in enumerate(self.sizes.tolist()):
             cells = [f"{self.mean('error')[m, i]:>17.3f}, {self.mean('log_loss')[m, i]:>9.3f}" for m in (0, 1)]
@@ -139,18 +217,36 @@ def learning_curves(
     test_size: float = 0.3,
     random_state: Any = 0,
 ) -> LearningCurves:
-    """Fits two classifiers on more and more of the same rows and measures both on rows held out.
+    """Fit two classifiers on more and more of the same rows and measure both on rows held out.
 
     Parameters
     ----------
-    pair : a classifier of this library, compared with its twin; or two classifiers with predict_proba
-    X, y : a table and the class labels
-    sizes : numbers of training rows; by default eight from few to all, evenly in the logarithm
+    pair : classifier of this library, or two classifiers with predict_proba
+        One classifier is compared with its twin.
+    X : table of shape (n_rows, n_columns)
+        pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+    y : array-like of shape (n_rows,)
+        The class label of each row.
+    sizes : sequence of int, default=None
+        Numbers of training rows; by default eight from few to all, evenly in the logarithm.
     repeats : int, default=10
         How often the rows are split anew.
     test_size : float between 0 and 1, default=0.3
         The part of the rows that is held out.
     random_state : int, RandomState or None, default=0
+        What the rows are split with.
+
+    Returns
+    -------
+    LearningCurves
+        Error and log-loss of both at each size and repeat.
+
+    Raises
+    ------
+    OptionError
+        If an argument is outside what is allowed.
+    LabelError
+        If there is one class only, or a class has too few rows to learn from some and hold others out.
 
     Examples
     --------

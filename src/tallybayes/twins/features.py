@@ -60,17 +60,76 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    model_ : the fitted clone;  n_free_ : features without those that others determine (one level of each category)
+    model_ : estimator
+        The fitted clone.
+    forms_ : dict
+        For each group of columns what its features are: 'numbers', 'squares', 'products', 'sphere', 'levels',
+        'threshold' or 'counts'.
+    units_ : dict
+        For each group of columns the centre and scale of its numbers.
+    means_ : dict
+        For each group of columns the means that missing features are given.
+    n_free_ : int
+        How many features there are without those that others determine (one level of each category).
+    n_features_in_ : int
+        How many columns there are.
+
+    Examples
+    --------
+    Gaussians with variances of their own have log-odds that are linear in x and x²:
+
+    >>> from tallybayes import GaussianNB, MatchingFeatures
+    >>> X, y = [[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]
+    >>> MatchingFeatures(GaussianNB()).fit_transform(X, y).shape
+    (4, 2)
     """
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any) -> Self:
+        """Learn kinds, levels, cuts and units.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+
+        Returns
+        -------
+        self : MatchingFeatures
+            The same transformer, fitted.
+
+        Raises
+        ------
+        OptionError
+            If a distribution of the estimator has log-odds that are linear in no list of features.
+        """
         self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any) -> Any:  # the numbers learned are those of the features themselves
+        """Learn kinds, levels, cuts and units, and give the features of the same rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+
+        Returns
+        -------
+        features : ndarray or scipy sparse matrix of shape (n_rows, n_features)
+            Sparse where some column has levels.
+
+        Raises
+        ------
+        OptionError
+            If a distribution of the estimator has log-odds that are linear in no list of features.
+        """
         table = read_table(X)
         self.model_ = clone(self.estimator).fit(table, y)
         self.forms_ = {t.columns: form_of(t.distribution) for t in self.model_.fitted_.terms}
@@ -91,6 +150,18 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _joined(blocks)
 
     def transform(self, X: Any) -> Any:
+        """Give the features of rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes.
+
+        Returns
+        -------
+        features : ndarray or scipy sparse matrix of shape (n_rows, n_features)
+            Sparse where some column has levels.
+        """
         check_is_fitted(self)
         table = align(read_table(X), self.model_.schema_)
         blocks = []

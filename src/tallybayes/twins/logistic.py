@@ -14,15 +14,24 @@ from tallybayes.twins.features import MatchingFeatures
 
 
 def twin(estimator: Any, *, C: float = 10.0) -> Pipeline:
-    """The discriminative twin: a logistic regression on the features in which the estimator's log-odds are linear.
+    """Make the discriminative twin: a logistic regression on the features in which the estimator's log-odds are linear.
 
     Both can represent the same boundaries. The generative one finds its parameters by modelling P(x | class), the twin
-    by fitting P(class | x) alone (Ng and Jordan 2002). An unfitted scikit-learn pipeline, to be fitted on the same
-    rows; for the generative model's own coefficients see `logistic()`.
+    by fitting P(class | x) alone (Ng and Jordan 2002). For the generative model's own coefficients see its method
+    ``logistic()``.
 
-    estimator: a classifier of this library, fitted or not; it is cloned and left alone.
-    C: how free the coefficients are, as in LogisticRegression. 10 holds back little: enough that separable classes do
-    not drive coefficients to infinity. The larger, the nearer to maximum likelihood.
+    Parameters
+    ----------
+    estimator : a classifier of this library
+        Fitted or not; it is cloned and left alone.
+    C : float, default=10.0
+        How free the coefficients of the logistic regression are, above 0. 10 holds back little: enough that separable
+        classes do not drive coefficients to infinity. The larger, the nearer to maximum likelihood.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        Unfitted, to be fitted on the same rows: MatchingFeatures, then LogisticRegression.
 
     Examples
     --------
