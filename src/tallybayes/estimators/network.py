@@ -106,15 +106,16 @@ class LearnedNetwork(NetworkClassifier):
 
         X, y, sample_weight: rows among those learned, for a choice that is judged by leave-one-out.
         """
-        self._check_options()
-        fitted, rows = self.fitted_, None
-        if X is not None:
-            refusal = "relearn takes rows among those learned: these have the label(s) {}."
-            rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
-            rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
-            if not (rows.classes_of_rows >= 0).any():
-                raise LabelError("relearn takes rows among those learned: these have no weight at all.")
         with self._learning():
+            self._check_options()
+            fitted, rows = self.fitted_, None
+            self._require_rows(fitted)
+            if X is not None:
+                refusal = "relearn takes rows among those learned: these have the label(s) {}."
+                rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
+                rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
+                if not (rows.classes_of_rows >= 0).any():
+                    raise LabelError("relearn takes rows among those learned: these have no weight at all.")
             self._keep(replace(fitted, terms=(self._learn_parents(fitted, rows),), log_prior=None))
         return self
 

@@ -51,13 +51,13 @@ class Priors(Model):
         value_counts gives) by label, 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
         Options that were chosen on the data ('auto') stay as they are.
         """
-        fitted = self._parameters()
+        with self._learning():  # three looks at one model
+            fitted, learned, twin = self._parameters(), self.fitted_, self.copy()
         found = log_prior(fitted.weight, fitted.classes, priors)
-        twin = self.copy()
         twin._drop_left_out()  # it was by another prior
         kept = plain(priors)
         twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
-        twin._held = Held(self.fitted_, replace(fitted, log_prior=found))
+        twin._held = Held(learned, replace(fitted, log_prior=found))
         return twin
 
     def _take_prior(self, priors: Any) -> None:
