@@ -236,8 +236,9 @@ def back_off(m: Moments, below: Normal, a: float | Floats) -> Normal:
     """
     total = m.n + a
     gap = np.where(m.n > 0, m.mean - below[0], 0.0)
-    mean = below[0] + gap * (m.n / total)
-    return mean, (m.m2 + m.n * a / total * gap * gap + a * below[1]) / total
+    share = m.n / total
+    # divided before it is added: a sum of squares may be too large for a number where their mean is not
+    return below[0] + gap * share, m.m2 / total + (a / total) * (share * gap * gap + below[1])
 
 
 def marginal(m: Moments, below: Normal, a: float) -> Floats:
@@ -254,8 +255,8 @@ def marginal(m: Moments, below: Normal, a: float) -> Floats:
             0.5 * np.log(a / total)
             + scipy.special.gammaln(total / 2)
             - scipy.special.gammaln(a / 2)
-            + a / 2 * np.log(a * below[1])
-            - total / 2 * np.log(total * var)
+            + a / 2 * (np.log(a) + np.log(below[1]))
+            - total / 2 * (np.log(total) + np.log(var))
             - m.n / 2 * np.log(np.pi)
         )
     return np.where(m.n > 0, found, 0.0)
