@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, TableError
 
 
 @pytest.fixture(autouse=True)
@@ -107,3 +107,35 @@ def test_real_columns_of_a_network_near_the_largest_numbers() -> None:
     rows = [{"n": v, "w": w} for v, w in ((-1.3e153, "a"), (-4e152, "b"), (-3e152, "c"), (-9e152, "a"))]
     model = tb.AODE(cuts=None).fit(rows[:3], ["x", "y", "y"]).partial_fit(rows[3:], ["y"])
     np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        tb.GaussianDiscriminant,
+        lambda: tb.GaussianDiscriminant(alpha=0.5, shrinkage="oas"),
+        lambda: tb.LinearDiscriminantAnalysis(shrinkage="auto"),
+        lambda: tb.TAN(cuts=None),
+        lambda: tb.KDB(cuts=None),
+        lambda: tb.SPODE(cuts=None),
+        lambda: tb.AODE(cuts=None),
+    ],
+)
+def test_squares_too_large_that_hardly_count(make: Any) -> None:
+    """A weight of 1e-300 makes their sum a number, but not their mean. KDB raised the kernel's own error."""
+    X = np.random.default_rng(0).normal(size=(12, 2)) * [1.0, 1e300]
+    with pytest.raises(TableError, match="Column 'x1' has values of the size of"):
+        make().fit(X, [0, 1, 2] * 4, np.full(12, 1e-300))
+
+
+def test_shrinkage_where_no_row_is_complete() -> None:
+    model = tb.GaussianDiscriminant(shrinkage="oas").fit([{"a": None}, {"a": None}], [0, 1])
+    np.testing.assert_allclose(model.predict_proba([{"a": 1.0}]), 0.5)
+
+
+def test_leave_one_out_of_real_columns_near_the_largest_numbers() -> None:
+    """n · gap² was too large for a number, n · gap² · w / (n − w) is not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)) * [1.0, 1e153], [0, 1] * 20
+    small = tb.TAN(cuts=None).fit(X * [1.0, 1e-153], y).leave_one_out(X * [1.0, 1e-153], y)
+    np.testing.assert_allclose(tb.TAN(cuts=None).fit(X, y).leave_one_out(X, y), small, atol=1e-6)

@@ -57,11 +57,12 @@ class Moments:
         n = np.where(left, n, 0.0)
         gap = np.where(left & (weight > 0), x - self.mean, 0.0)
         part = np.divide(weight, n, out=np.zeros(np.broadcast_shapes(n.shape, weight.shape)), where=n > 0)
-        m2 = self.m2 - gap * gap * self.n * part
+        m2 = self.m2 - gap * gap * (self.n * part)  # in this order no step is larger than the sum itself
         return Moments(n, np.where(left, self.mean - gap * part, 0.0), np.where(left, np.maximum(m2, 0.0), 0.0))
 
     def variance(self) -> Floats:
-        return np.divide(self.m2, self.n, out=np.zeros_like(self.m2), where=self.n > 0)
+        with np.errstate(over="ignore"):  # squares that are no numbers are refused with the column's name
+            return np.divide(self.m2, self.n, out=np.zeros_like(self.m2), where=self.n > 0)
 
 
 # --- which sets, and where they lie ---------------------------------------------------------------------------------

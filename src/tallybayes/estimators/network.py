@@ -16,7 +16,7 @@ from tallybayes.encode import CUT, Coded
 from tallybayes.errors import LabelError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
-from tallybayes.plan import Term
+from tallybayes.plan import Term, named
 from tallybayes.rows import Rows, read_rows
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Graph, shown
@@ -92,8 +92,9 @@ class LearnedNetwork(NetworkClassifier):
             return self._choose(fitted.schema)
         return (replace(fitted.terms[0], distribution=replace(network, **self._options())),)
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
-        return replace(fitted, terms=(self._learn_parents(fitted, rows),))
+    def _structure(self, fitted: Fitted, rows: Rows | None) -> Fitted:
+        with named(fitted.schema, fitted.terms[0].columns, type(self).__name__):
+            return replace(fitted, terms=(self._learn_parents(fitted, rows),))
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
         """The network with its parents, and the sums that it needs. fitted: with a count of all pairs. rows: those
@@ -116,7 +117,7 @@ class LearnedNetwork(NetworkClassifier):
                 rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
                 if not (rows.classes_of_rows >= 0).any():
                     raise LabelError("relearn takes rows among those learned: these have no weight at all.")
-            self._keep(replace(fitted, terms=(self._learn_parents(fitted, rows),), log_prior=None))
+            self._keep(self._structure(replace(fitted, log_prior=None), rows))
         return self
 
 
