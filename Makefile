@@ -16,6 +16,7 @@ CORE := CMakeLists.txt $(CPP)
 # an old matplotlib is warned by a new pyparsing.
 LOW := build/lowest
 JOBS ?= 2
+SECONDS ?= 60
 LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
@@ -48,9 +49,10 @@ lowest: .venv/.tools ## the contract and the command line on the lowest versions
 	  --deselect tests/contract/test_sklearn_shipped.py::test_shipped_tests_pass \
 	  --deselect tests/plots/test_display.py::test_nothing_global_changes
 
-fuzz: .venv/.package ## 60 seconds of model files made to break load
+fuzz: .venv/.package ## a minute of random calls, a minute of model files made to break load; SECONDS=60
+	$(BIN)/python -m tests.hostile.fuzz_api $(SECONDS)
 	-@$(PIP) $(call wants,['project']['optional-dependencies']['fuzz']) # without it: seeded mutations
-	$(BIN)/python -m tests.hostile.fuzz 60
+	$(BIN)/python -m tests.hostile.fuzz $(SECONDS)
 
 bench: .venv/.bench ## speed and memory beside peers; several minutes
 	$(BIN)/python -m bench

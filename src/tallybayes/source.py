@@ -226,10 +226,10 @@ def _twice(names: list[str]) -> str:
 
 def _frame_column(s: Any, name: str) -> RawColumn:
     dtype, native = s.dtype, s.to_native()
+    if dtype.is_decimal() or dtype == nw.Int128 or dtype == nw.UInt128:  # NumPy has no such type
+        return RawColumn(s.cast(nw.Float64).to_numpy(), "numbers", "real", integer=dtype.is_integer())
     if dtype.is_integer() or dtype.is_float():
         return RawColumn(_eight_bytes(s.to_numpy()), "numbers", "real", integer=dtype.is_integer())
-    if dtype.is_decimal():
-        return RawColumn(s.cast(nw.Float64).to_numpy(), "numbers", "real")
     if dtype == nw.Boolean:
         if s.null_count() == 0:
             return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))

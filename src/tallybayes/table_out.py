@@ -20,7 +20,7 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
     """columns: for each column what it is ('numbers', 'levels', 'cuts') and its values or codes."""
     values = [_decode(schema, j, needs, a, rng) for j, (needs, a) in enumerate(columns)]
     if schema.container == "sparse":
-        return scipy.sparse.csr_matrix(np.column_stack(values))
+        return scipy.sparse.csr_matrix(np.column_stack([v.astype(np.float64) for v in values]))
     if schema.container == "numpy":
         if any(v.dtype == object for v in values):
             out = np.empty((len(values[0]), len(values)), dtype=object)

@@ -94,11 +94,14 @@ def check_weights(sample_weight: Any, n: int) -> Floats | None:
     """Finite numbers of at least 0, one per row; one number stands for all."""
     if sample_weight is None:
         return None
-    w = np.asarray(sample_weight)
+    try:
+        w = np.asarray(sample_weight)
+    except ValueError:
+        raise OptionError("sample_weight must be one number for each row; got rows of different lengths.") from None
     if w.dtype.kind not in "fiub":
         try:
-            w = w.astype(np.float64)
-        except (TypeError, ValueError):
+            w = w.astype(np.float64, casting="unsafe" if w.dtype.kind in "OUS" else "same_kind")
+        except (TypeError, ValueError, OverflowError):
             raise OptionError(f"sample_weight must be numbers; got an array of type {w.dtype}.") from None
     w = np.full(n, w, dtype=np.float64) if w.ndim == 0 else np.ascontiguousarray(w, dtype=np.float64)
     if w.ndim != 1:

@@ -101,7 +101,13 @@ def _numbers(table: Table, schema: Schema, which: list[int], keep: Array) -> Flo
     if np.isinf(out).any():
         name = schema.name(which[int(np.argmax(np.isinf(out).any(axis=0)))])
         raise TableError(f"Input X contains infinity: column {name!r}. Replace it by a number, or by NaN if missing.")
-    return out
+    return _of_usual_size(out)
+
+
+def _of_usual_size(columns: Floats) -> Floats:
+    """Columns whose squares are too large or too small for a number, times a power of 2: no test looks at units."""
+    _, power = np.frexp(np.nanmax(np.abs(columns), axis=0, initial=0.0))
+    return np.asarray(np.ldexp(columns, np.where(np.abs(power) > 300, -power, 0)))
 
 
 def _codes(table: Table, schema: Schema, which: list[int], keep: Array) -> Array:

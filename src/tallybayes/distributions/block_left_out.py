@@ -116,10 +116,10 @@ class _Closed:
         b = self.block
         down = self.n.sum() - unit - b.ddof * (self.n > 0).sum()
         own_down = self.n[k] - unit * mine - b.ddof
-        shared = np.where(down > 0, (1 - b.alpha) / np.where(down > 0, down, 1.0), 0.0)
-        own = np.where(own_down > 0, b.alpha / np.where(own_down > 0, own_down, 1.0), 0.0)
-        share = own * mine + shared
-        with np.errstate(invalid="ignore", divide="ignore"):  # nothing left to divide by: no rank either
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # hardly anything left: no rank either
+            shared = np.where(down > 0, (1 - b.alpha) / np.where(down > 0, down, 1.0), 0.0)
+            own = np.where(own_down > 0, b.alpha / np.where(own_down > 0, own_down, 1.0), 0.0)
+            share = own * mine + shared
             if b.alpha == 0:
                 return self._made(-1, 0.0, float(shared[0])), shared / shared[0], share
             if b.alpha == 1:

@@ -52,7 +52,7 @@ class BlockSums(CentredSums, ABC):
         """Which columns had a value in some row."""
         return np.ones(self.mean.shape[1], dtype=bool)
 
-    def limits(self) -> Iterator[tuple[Array, float]]:
+    def limits(self) -> Iterator[tuple[Array, float | Array]]:
         """Sums, and how large a number in them may be."""
         yield from ((a, MOST) for a in (self.n, self.mean, self.low))
 
@@ -94,9 +94,11 @@ class ScatterSums(BlockSums, ABC):
         moved = super().reclassed(to, K, pooled)
         return moved if pooled else replace(moved, scatter=spread(self.scatter, to, K))
 
-    def limits(self) -> Iterator[tuple[Array, float]]:
+    def limits(self) -> Iterator[tuple[Array, float | Array]]:
         yield from super().limits()
-        yield self.scatter, MOST / max(len(self.n), 1)  # so that sums over classes are numbers too
+        # so that sums over classes are numbers too, and so is what rows that hardly count are divided by
+        weight = self.n if len(self.scatter) == len(self.n) else self.n.sum(keepdims=True)
+        yield self.scatter, MOST / max(len(self.n), 1) * np.clip(weight, 0.0, 1.0)[:, None, None]
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
         return {**super().shapes(K, d, pooled), "scatter": (1 if pooled else K, d, d)}
@@ -198,7 +200,7 @@ class WideSums(BlockSums):
         """Without the other rows."""
         return replace(self, rows=self.rows[some], owner=self.owner[some])
 
-    def limits(self) -> Iterator[tuple[Array, float]]:
+    def limits(self) -> Iterator[tuple[Array, float | Array]]:
         yield from super().limits()
         yield self.rows, ROOT
 
@@ -232,7 +234,7 @@ class WeighedSums(WideSums):
         size = np.square(self.rows[mine] / unit).sum(axis=1)
         return float((np.square(size) / self.weight[mine]).sum())
 
-    def limits(self) -> Iterator[tuple[Array, float]]:
+    def limits(self) -> Iterator[tuple[Array, float | Array]]:
         yield from super().limits()
         yield self.weight, MOST
 

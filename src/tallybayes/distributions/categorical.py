@@ -523,7 +523,7 @@ def weighted(alpha: float | Sequence[float], log: Array) -> float:
 
 def split(a: Array, sizes: Array) -> list[Array]:
     """The columns' parts of an array whose last axis runs over all levels."""
-    return np.split(a, np.cumsum(sizes)[:-1], axis=-1)
+    return np.split(a, np.cumsum(sizes)[:-1], axis=-1) if len(sizes) else []
 
 
 def resize(s: CategoricalSums, sizes: Array) -> Array:

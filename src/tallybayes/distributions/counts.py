@@ -287,7 +287,10 @@ class Complement(Multinomial):
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0)  # rounding may leave less than nothing
         # a feature that only this class has would weigh infinitely much, and ∞ − ∞ is no number
         logged = np.maximum(_log_shares(others + np.asarray(self.alpha)), np.log(np.finfo(np.float64).tiny))
-        weight = logged / logged.sum(axis=1, keepdims=True) if self.norm else -logged
+        weight = -logged
+        if self.norm:  # the only column has all of the counts, and says nothing
+            total = logged.sum(axis=1, keepdims=True)
+            weight = np.divide(logged, total, out=np.zeros_like(logged), where=total < 0)
         return ComplementParams(weight, _log_shares(s.sum + np.asarray(self.alpha)))
 
     def column(self, p: MultinomialParams, j: int) -> ComplementParams:
@@ -338,7 +341,7 @@ class Complement(Multinomial):
         ndarray of shape (n, K)
             Up to a term that all classes share.
         """
-        if self.norm and np.min(self.alpha) == 0:  # the sum of the weights has terms that come and go
+        if self.norm and (np.min(self.alpha) == 0 or context.d == 1):  # the sum has terms that come and go, or none
             return Distribution.left_out(self, data, y, unit, s, p, context)
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0) + np.asarray(self.alpha)
         total, d = others.sum(axis=1), others.shape[1]

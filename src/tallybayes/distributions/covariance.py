@@ -89,7 +89,7 @@ def pooled_covariance(s: ScatterSums, b: GaussianBlock, gamma: tuple[float, ...]
     if not is_number(b.gamma):
         n = s.most_rows()
         parts = (n[k] * own_covariance(s, b, k, gamma[k]) for k in np.flatnonzero(n > 0).tolist())
-        return np.asarray(sum(parts, np.zeros(s.scatter.shape[1:])) / n.sum())
+        return np.asarray(sum(parts, np.zeros(s.scatter.shape[1:])) / (n.sum() or 1.0))
     return divided(s.scatter.sum(axis=0), s.n.sum(axis=0) - b.ddof * (s.n > 0).sum(axis=0))
 
 

@@ -57,11 +57,12 @@ class Moments:
         n = np.where(left, n, 0.0)
         gap = np.where(left & (weight > 0), x - self.mean, 0.0)
         part = np.divide(weight, n, out=np.zeros(np.broadcast_shapes(n.shape, weight.shape)), where=n > 0)
-        m2 = self.m2 - gap * gap * self.n * part
+        m2 = self.m2 - gap * gap * (self.n * part)  # in this order no step is larger than the sum itself
         return Moments(n, np.where(left, self.mean - gap * part, 0.0), np.where(left, np.maximum(m2, 0.0), 0.0))
 
     def variance(self) -> Floats:
-        return np.divide(self.m2, self.n, out=np.zeros_like(self.m2), where=self.n > 0)
+        with np.errstate(over="ignore"):  # squares that are no numbers are refused with the column's name
+            return np.divide(self.m2, self.n, out=np.zeros_like(self.m2), where=self.n > 0)
 
 
 # --- which sets, and where they lie ---------------------------------------------------------------------------------
@@ -243,8 +244,9 @@ def back_off(m: Moments, below: Normal, a: float | Floats) -> Normal:
     """
     total = m.n + a
     gap = np.where(m.n > 0, m.mean - below[0], 0.0)
-    mean = below[0] + gap * (m.n / total)
-    return mean, (m.m2 + m.n * a / total * gap * gap + a * below[1]) / total
+    share = m.n / total
+    # divided before it is added: a sum of squares may be too large for a number where their mean is not
+    return below[0] + gap * share, m.m2 / total + (a / total) * (share * gap * gap + below[1])
 
 
 def marginal(m: Moments, below: Normal, a: float) -> Floats:
@@ -261,8 +263,8 @@ def marginal(m: Moments, below: Normal, a: float) -> Floats:
             0.5 * np.log(a / total)
             + scipy.special.gammaln(total / 2)
             - scipy.special.gammaln(a / 2)
-            + a / 2 * np.log(a * below[1])
-            - total / 2 * np.log(total * var)
+            + a / 2 * (np.log(a) + np.log(below[1]))
+            - total / 2 * (np.log(total) + np.log(var))
             - m.n / 2 * np.log(np.pi)
         )
     return np.where(m.n > 0, found, 0.0)

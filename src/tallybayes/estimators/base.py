@@ -270,8 +270,9 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         labels : ndarray of shape (n_rows,)
             One of ``classes_`` for each row.
         """
-        best: NDArray[np.int64] = self._ask(X, "best", priors)
-        return np.asarray(self.classes_[best])
+        predictor = self.predictor_  # one for all: another thread may be learning
+        best = predictor.answer(predictor.read(X), "best", other_start(predictor.fitted, priors))
+        return np.asarray(predictor.fitted.classes[best])
 
     def predict_proba(self, X: Any, priors: Any = None) -> Floats:
         """Tell P(class | x) of each row.
@@ -352,17 +353,15 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
     def _ask(self, X: Any, how: str, priors: Any = None) -> Any:
         """joint, log_proba, proba, best or evidence of each row."""
         predictor = self.predictor_
-        return predictor.answer(predictor.read(X), how, self._other_start(priors))
-
-    def _other_start(self, priors: Any) -> Floats | None:
-        """What the log joint starts from under a prior for one question; None: as always."""
-        if priors is None:
-            return None
-        fitted = self.fitted_
-        return log_priors(fitted.weight, fitted.classes, priors)
+        return predictor.answer(predictor.read(X), how, other_start(predictor.fitted, priors))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def other_start(fitted: Fitted, priors: Any) -> Floats | None:
+    """What the log joint starts from under a prior for one question; None: as always."""
+    return None if priors is None else log_priors(fitted.weight, fitted.classes, priors)

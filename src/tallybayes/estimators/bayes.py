@@ -17,7 +17,7 @@ from tallybayes.distributions.joint import packed
 from tallybayes.distributions.kept_rows import no_rows, tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import MergeError, OptionError
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.base import TallyClassifier, other_start
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, same_shape
@@ -389,7 +389,7 @@ class BayesClassifier(TallyClassifier):
         predictor, ensemble = self.predictor_, self._ensemble()
         if not ensemble.networks:
             raise OptionError("A BayesClassifier without networks has no p(x): it is its first network's.")
-        start = self._other_start(priors)
+        start = other_start(predictor.fitted, priors)
         (term,) = predictor.fitted.terms
         data = predictor.read(X).of(term)
         assert isinstance(data, Coded)

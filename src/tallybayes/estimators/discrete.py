@@ -13,6 +13,7 @@ from tallybayes.distributions.bernoulli import ThresholdParams, ThresholdSums
 from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums, split
 from tallybayes.distributions.counts import MultinomialParams, MultinomialSums
 from tallybayes.errors import OptionError, TableError, is_number, warn
+from tallybayes.estimators.base import other_start
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.paragraphs import documented
@@ -61,7 +62,8 @@ class _Discrete(Preset):
             )
         if isinstance(a, np.ndarray) and not (a >= 0).all():
             raise OptionError("All values in alpha must be greater than 0.")
-        if not self.force_alpha and np.min(a) < 1e-10:
+        known = isinstance(a, np.ndarray) or is_number(a)  # what is neither, the distribution refuses
+        if known and not self.force_alpha and np.min(a) < 1e-10:
             warn(
                 "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to "
                 "keep alpha unchanged.",
@@ -240,7 +242,7 @@ class ComplementNB(_Counts):
         own = replace(term, distribution=Multinomial(self._alpha(fitted.schema.d)))
         own = replace(own, params=MultinomialParams(term.params.generative))
         density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._manner())
-        found: Floats = density.answer(density.read(X), "evidence", self._other_start(priors))
+        found: Floats = density.answer(density.read(X), "evidence", other_start(density.fitted, priors))
         return found
 
 

@@ -55,7 +55,7 @@ class Generates(Model):
                 columns[j] = (needs, drawn[i])
                 if needs != "levels" and not met[i]:  # no row had a value: there is none to draw
                     columns[j] = ("numbers", np.full(len(codes), np.nan))
-        return build_table(fitted.schema, columns, rng), self.classes_[codes]
+        return build_table(fitted.schema, columns, rng), fitted.classes[codes]
 
     def describe(self, column: str | int) -> dict[Any, dict[str, float]]:
         """Tell what each class says of a column.
@@ -71,7 +71,8 @@ class Generates(Model):
             For each class the probabilities of the levels, or mean and variance, or a rate. Of a column of numbers
             that no row had a value in they say nothing: empty dicts.
         """
-        fitted, labels = self._parameters(), self.classes_.tolist()
+        fitted = self._parameters()
+        labels = fitted.classes.tolist()
         j = fitted.schema.position(column)
         term, i = fitted.term_of(j)
         met = term.distribution.met(term.sums, len(term.columns))

@@ -124,8 +124,11 @@ def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
 def quadratic_form(predictor: Predictor) -> tuple[Floats, Floats, Floats]:
     """A (K, d, d), b (K, d), c (K) of the log joint."""
     fitted, beta = predictor.fitted, predictor.manner.beta
-    forms = [t.distribution.quadratic(t.params) for t in fitted.terms]
+    with np.errstate(over="ignore", invalid="ignore"):  # what that gives is refused below
+        forms = [t.distribution.quadratic(t.params) for t in fitted.terms]
     if len(forms) > 1 or forms[0] is None:
         raise OptionError("quadratic() is for Gaussian models: discriminants and Gaussian naive Bayes.")
     A, b, c = forms[0]
+    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+        raise OptionError("A column is so narrow that its coefficient is too large for a number. Give it another unit.")
     return beta * A, beta * b, beta * c + fitted.prior

@@ -96,21 +96,30 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def fitted_(self) -> Fitted:
         """Fitted: the model as data: schema, classes, and the sums of each term. What files hold and machines send."""
         self._require_fit()
-        self._held.settle()
-        return self._held.fitted
+        held = self._held
+        if not isinstance(held.door, RowDoor):  # no row can come while we look
+            return held.fitted
+        with self._learning():
+            self._held.settle()
+            return self._held.fitted
 
     @property
     def predictor_(self) -> Predictor:
         """Predictor: the model made for answering, with its parameters (``predictor_.fitted``); never saved."""
         self._require_fit()
         held, manner = self._held, self._manner()
-        held.settle()
-        if held.predictor is None:
-            held.estimated = held.estimated or self._estimated(held.fitted)
-            held.predictor = Predictor(held.estimated, self._start(held.estimated.prior), manner)
-        elif held.predictor.manner != manner:
-            held.predictor = held.predictor.in_manner(manner)
-        return held.predictor
+        ready = held.predictor
+        if ready is not None and not isinstance(held.door, RowDoor) and ready.manner == manner:
+            return ready
+        with self._learning():  # another thread may be learning through the door, or making the same
+            held = self._held
+            held.settle()
+            if held.predictor is None:
+                held.estimated = held.estimated or self._estimated(held.fitted)
+                held.predictor = Predictor(held.estimated, self._start(held.estimated.prior), manner)
+            elif held.predictor.manner != manner:
+                held.predictor = held.predictor.in_manner(manner)
+            return held.predictor
 
     @property
     def schema_(self) -> Schema:
@@ -138,12 +147,15 @@ class Model(BaseEstimator):  # type: ignore[misc]
         return self.predictor_.fitted
 
     def _estimated(self, fitted: Fitted) -> Fitted:
+        self._require_rows(fitted)
+        return fitted.estimate(self._prior())
+
+    def _require_rows(self, fitted: Fitted) -> None:
         if not fitted.weight.sum() > 0:
             raise not_fitted(
                 f"This {type(self).__name__} has forgotten every row it learned, or was made empty. Fit it again, or "
                 "let it learn rows."
             )
-        return fitted.estimate(self._prior())
 
     def _keep(self, fitted: Fitted) -> None:
         """Takes over what was learned, after its parameters could be read."""
@@ -195,9 +207,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """Arrays and plain values: what is compiled is compiled again when needed."""
-        state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
-        if "_held" in state:
-            state["_held"] = Held(self.fitted_, self._held.estimated)
+        with self._learning():
+            state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
+            if "_held" in state:
+                state["_held"] = Held(self.fitted_, self._held.estimated)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from tallybayes.errors import LabelError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
-from tallybayes.plan import Term
+from tallybayes.plan import Term, named
 from tallybayes.rows import Rows, read_rows
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Graph, shown
@@ -93,8 +93,9 @@ class LearnedNetwork(NetworkClassifier):
             return self._choose(fitted.schema)
         return (replace(fitted.terms[0], distribution=replace(network, **self._options())),)
 
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
-        return replace(fitted, terms=(self._learn_parents(fitted, rows),))
+    def _structure(self, fitted: Fitted, rows: Rows | None) -> Fitted:
+        with named(fitted.schema, fitted.terms[0].columns, type(self).__name__):
+            return replace(fitted, terms=(self._learn_parents(fitted, rows),))
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
         """The network with its parents, and the sums that it needs. fitted: with a count of all pairs. rows: those
@@ -125,16 +126,17 @@ class LearnedNetwork(NetworkClassifier):
         OptionError
             If the choice needs rows, or counts that were not kept.
         """
-        self._check_options()
-        fitted, rows = self.fitted_, None
-        if X is not None:
-            refusal = "relearn takes rows among those learned: these have the label(s) {}."
-            rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
-            rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
-            if not (rows.classes_of_rows >= 0).any():
-                raise LabelError("relearn takes rows among those learned: these have no weight at all.")
         with self._learning():
-            self._keep(replace(fitted, terms=(self._learn_parents(fitted, rows),), log_prior=None))
+            self._check_options()
+            fitted, rows = self.fitted_, None
+            self._require_rows(fitted)
+            if X is not None:
+                refusal = "relearn takes rows among those learned: these have the label(s) {}."
+                rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
+                rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
+                if not (rows.classes_of_rows >= 0).any():
+                    raise LabelError("relearn takes rows among those learned: these have no weight at all.")
+            self._keep(self._structure(replace(fitted, log_prior=None), rows))
         return self
 
 

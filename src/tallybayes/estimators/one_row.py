@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tallybayes.errors import TableError
 from tallybayes.estimators.model import Model
 from tallybayes.row_door import RowDoor, open_door
 
-Floats = NDArray[np.float64]
 COMPILED = "compiled"
 MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow
 
@@ -27,8 +23,6 @@ class OneRow(Model):
     if TYPE_CHECKING:
 
         def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self: ...
-
-        def predict_proba(self, X: Any, priors: Any = None) -> Floats: ...
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row given as a dict: the same, to the bit, as partial_fit of a table of this row.
@@ -91,7 +85,9 @@ class OneRow(Model):
             if found is not None:
                 answer: dict[Any, float] = found
                 return answer
-        return dict(zip(self.classes_.tolist(), self.predict_proba(_one(row))[0].tolist(), strict=True))
+        predictor = self.predictor_
+        (found,) = predictor.answer(predictor.read(_one(row)), "proba").tolist()
+        return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 
     def predict_one(self, row: Mapping[str, Any]) -> Any:
         """Tell the most probable label of one row given as a dict.
@@ -134,10 +130,12 @@ class OneRow(Model):
 
     def _open(self) -> RowDoor | str:
         """The door for the model as it is now, or why there is none."""
-        if not self.fitted_.weight.sum() > 0:
-            return "the model has no rows"
-        found = self._held.door = open_door(self._parameters(), self._prior())
-        return found
+        with self._learning():
+            if not self.fitted_.weight.sum() > 0:
+                return "the model has no rows"
+            if self._held.door is None:
+                self._held.door = open_door(self._parameters(), self._prior())
+            return self._held.door
 
 
 def _one(row: Any) -> list[Mapping[str, Any]]:

@@ -106,13 +106,13 @@ class Priors(Model):
         >>> model.with_prior({"ill": 0.01, "well": 0.99}).class_prior_.round(2).tolist()
         [0.01, 0.99]
         """
-        fitted = self._parameters()
+        with self._learning():  # three looks at one model
+            fitted, learned, twin = self._parameters(), self.fitted_, self.copy()
         found = log_prior(fitted.weight, fitted.classes, priors)
-        twin = self.copy()
         twin._drop_left_out()  # it was by another prior
         kept = plain(priors)
         twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
-        twin._held = Held(self.fitted_, replace(fitted, log_prior=found))
+        twin._held = Held(learned, replace(fitted, log_prior=found))
         return twin
 
     def _take_prior(self, priors: Any) -> None:

@@ -78,8 +78,9 @@ class Tempers(Model):
         self : estimator
             With ``temperature_``, ``loo_log_proba_`` and ``loo_score_``, as after fit with ``tempered=True``.
         """
-        rows = self._learned_rows(X, y, sample_weight)
-        self._take_temperature(choose_temperature(self._parameters(), rows, self._prior(), self._start))
+        with self._learning():
+            rows = self._learned_rows(X, y, sample_weight)
+            self._take_temperature(choose_temperature(self._parameters(), rows, self._prior(), self._start))
         return self
 
     def _rows_met(self, X: Any, y: Any, sample_weight: Any, refusal: str) -> tuple[Rows, Fitted]:

@@ -1,0 +1,141 @@
+"""What a sound answer is, and whether a model is the one that it was: for callers that cannot know the right answer."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import io
+import pickle
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+
+import tallybayes as tb
+from tallybayes.distributions.records import arrays_of
+from tallybayes.errors import AmbiguousColumnWarning, UnseenCategoryWarning
+
+CLOSE = 1e-9
+OWN_WARNINGS = (AmbiguousColumnWarning, UnseenCategoryWarning, ConvergenceWarning, DataConversionWarning)
+
+
+class UnsoundError(AssertionError):
+    """An answer that is none."""
+
+
+def demand(holds: Any, what: str, *shown: object) -> None:
+    if not bool(np.all(holds)):
+        raise UnsoundError(" ".join([what, *(f"{v!r:.400}" for v in shown)]))
+
+
+def sound(model: Any, X: Any) -> None:
+    """All answers for a table are such, and agree with each other."""
+    P, labels, classes = model.predict_proba(X), model.predict(X), model.classes_.tolist()
+    demand(np.isfinite(P), "probabilities are not finite:", P)
+    demand(P >= 0, "a probability is below 0:", P)
+    demand(np.abs(P.sum(axis=1) - 1) < CLOSE, "rows do not sum to 1:", P)
+    if not isinstance(model, tb.BayesDecision):
+        at = [classes.index(label) for label in labels.tolist()]
+        demand(P[np.arange(len(P)), at] >= P.max(axis=1) - CLOSE, "predict is not the most probable:", labels, P)
+    else:
+        demand([v in model.answers_.tolist() for v in labels.tolist()], "an answer is not in answers_:", labels)
+    if hasattr(model, "predict_log_proba"):
+        log = model.predict_log_proba(X)
+        demand(~np.isnan(log), "log-probabilities are NaN:", log)
+        demand(np.abs(np.exp(log) - P) < CLOSE, "log-probabilities are not those of predict_proba:", log, P)
+    if hasattr(model, "predict_joint_log_proba"):
+        _agree(model.predict_joint_log_proba(X), log)
+    if hasattr(model, "score_samples") and not isinstance(model, tb.ComplementNB | tb.BayesClassifier):
+        no_nan(model.score_samples(X))
+
+
+def _agree(joint: Any, log: Any) -> None:
+    demand(~np.isnan(joint), "the log joint is NaN:", joint)
+    demand(joint < np.inf, "the log joint is infinite:", joint)
+    size = np.abs(np.where(np.isfinite(joint), joint, 0.0)).max(axis=1)
+    rows = np.isfinite(joint).any(axis=1) & (size < 1e5)  # beyond it rounding alone moves the odds
+    found = joint[rows] - logsumexp(joint[rows], axis=1, keepdims=True)
+    gap = np.abs(np.exp(found) - np.exp(log[rows]))
+    demand(gap < 1e-6, "the log joint does not agree with the probabilities:", joint[rows], log[rows])
+
+
+def left_out(found: Any) -> None:
+    """Log-probabilities of rows without themselves: NaN for the only row of a class, and then all of them."""
+    none = np.isnan(found)
+    demand(none.all(axis=1) == none.any(axis=1), "a row is NaN in part:", found)
+    rest = np.exp(found[~none.any(axis=1)])
+    demand(np.abs(rest.sum(axis=1) - 1) < CLOSE, "rows do not sum to 1:", rest)
+
+
+def numbers_in(found: Any, depth: int = 0) -> Iterator[Any]:
+    """All arrays of floats inside."""
+    if isinstance(found, float | np.ndarray | np.floating):
+        values = np.asarray(found)
+        if values.dtype.kind == "f":
+            yield values
+    elif isinstance(found, dict | list | tuple) and depth < 5:
+        for v in found.values() if isinstance(found, dict) else found:
+            yield from numbers_in(v, depth + 1)
+    elif dataclasses.is_dataclass(found) and depth < 5:
+        for field in dataclasses.fields(found):
+            yield from numbers_in(getattr(found, field.name), depth + 1)
+
+
+def no_nan(found: Any) -> None:
+    """Numbers that say something. A log density may be −inf."""
+    for values in numbers_in(found):
+        demand(~np.isnan(values), "NaN:", values)
+
+
+def finite(found: Any) -> None:
+    for values in numbers_in(found):
+        demand(np.isfinite(values), "not finite:", values)
+
+
+def to_bytes(model: Any) -> bytes:
+    file = io.BytesIO()
+    tb.save(model, file)
+    return file.getvalue()
+
+
+def kept(model: Any, X: Any) -> None:
+    """Files, pickles and copies answer to the bit as the model does, and are written as it is."""
+    P, written = model.predict_proba(X), to_bytes(model)
+    loaded = tb.load(io.BytesIO(written))
+    demand(to_bytes(loaded) == written, "a model written, read and written is another one")
+    for name, twin in (
+        ("file", loaded),
+        ("pickle", pickle.loads(pickle.dumps(model))),
+        ("copy", model.copy()),
+        ("deepcopy", copy.deepcopy(model)),
+    ):
+        demand(np.array_equal(twin.predict_proba(X), P), f"the {name} answers otherwise:", twin.predict_proba(X), P)
+
+
+def state(model: Any) -> Any:
+    """What a failed call, and a question, must leave as it was."""
+    inner = getattr(model, "estimator_", model)
+    found = inner.__dict__
+    learned = None
+    if "_held" in found:
+        fitted = inner.fitted_
+        sums = [(key, _digest(v)) for term in fitted.terms for key, v in sorted(arrays_of(term.sums).items())]
+        learned = (_digest(fitted.weight), sums, repr(fitted.schema), fitted.classes.tolist(), fitted.closed)
+    fields = ("temperature_", "n_features_in_", "loo_score_")
+    names = found.get("feature_names_in_")
+    plain = {k: found.get(k) for k in fields}
+    return learned, plain, None if names is None else list(names), repr(inner.get_params())
+
+
+def _digest(values: Any) -> tuple[str, tuple[int, ...], bytes]:
+    array = np.ascontiguousarray(values)
+    data = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
+    return str(array.dtype), array.shape, blake2b(data, digest_size=16).digest()
+
+
+def foreign(category: type[Warning]) -> bool:
+    """A warning that is not this library's own."""
+    return category is not UserWarning and not issubclass(category, OWN_WARNINGS)

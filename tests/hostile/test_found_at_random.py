@@ -1,0 +1,141 @@
+"""What the random callers (fuzz_api.py) have found, each as small as it could be made."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import tallybayes as tb
+from tallybayes.errors import OptionError, TableError
+
+
+@pytest.fixture(autouse=True)
+def _no_warning_of_others() -> Iterator[None]:
+    with warnings.catch_warnings():
+        for category in (RuntimeWarning, DeprecationWarning, FutureWarning):
+            warnings.simplefilter("error", category)
+        yield
+
+
+@pytest.mark.parametrize(
+    "w", [np.ones(4) * 1j, [[1.0], [1.0, 2.0]] * 2, np.ones(4, dtype="timedelta64[s]"), [10**400] * 4, [1j] * 4]
+)
+def test_weights_that_are_no_real_numbers(w: Any) -> None:
+    """Complex ones were cast with a warning of NumPy, ragged ones raised NumPy's error."""
+    with pytest.raises(OptionError, match="sample_weight must be"):
+        tb.GaussianNB().fit(np.eye(4), [0, 1, 0, 1], sample_weight=w)
+
+
+@pytest.mark.parametrize("make", [tb.MultinomialNB, tb.BernoulliNB, tb.ComplementNB, tb.CategoricalNB])
+@pytest.mark.parametrize("alpha", ["auto", None, np.nan, {}])
+def test_alpha_that_is_no_number_where_it_may_be_raised(make: Any, alpha: Any) -> None:
+    with pytest.raises(OptionError, match="alpha"):
+        make(alpha=alpha, force_alpha=False).fit(np.eye(4, dtype=int), [0, 1, 0, 1])
+
+
+def test_whole_numbers_of_16_bytes() -> None:
+    X = pl.DataFrame({"a": pl.Series([10**25, 1, None, 3], dtype=pl.Int128)})
+    model = tb.GaussianNB().fit(X[1:], [0, 1, 1])
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("power", [-300, -160, 153, 300])
+def test_assumptions_do_not_look_at_units(power: int) -> None:
+    """Squares of the values were too large for a number, or nothing."""
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), [0, 1] * 20
+    unit = 2.0 ** round(power / np.log10(2))
+    assert str(tb.check_assumptions(X * [1.0, unit], y)) == str(tb.check_assumptions(X, y))
+
+
+@pytest.mark.parametrize("tempered", [False, True])
+def test_complement_of_one_column_with_norm(tempered: bool) -> None:
+    """Its share of the counts is 1 whatever the class, and 0 / 0 was taken for its weight."""
+    X, y = np.array([[1.0], [2.0], [3.0], [0.0]]), [0, 1, 0, 1]
+    model = tb.ComplementNB(norm=True, tempered=tempered).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)
+    np.testing.assert_allclose(np.exp(model.leave_one_out(X, y)).sum(axis=1), 1.0)
+
+
+def test_a_network_without_rows_learns_no_structure() -> None:
+    """Moments of no class were read as of some: NumPy's error of a shape."""
+    X, y = np.eye(3), [0, 1, 1]
+    for make in (tb.TAN, tb.SPODE, tb.KDB):
+        model = make(cuts=None).fit(X, y).forget(X, y)
+        with pytest.raises(NotFittedError, match="forgotten every row"):
+            model.relearn()
+
+
+def test_a_quadratic_form_too_large_for_numbers() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2)) * [1.0, 1e-160]
+    model = tb.LinearDiscriminantAnalysis().fit(X, [0, 1] * 10)
+    with pytest.raises(OptionError, match="another unit"):
+        model.quadratic()
+
+
+def test_rows_drawn_by_a_model_of_sparse_codes() -> None:
+    """Levels are Python numbers, of which scipy makes no sparse table."""
+    X = sparse.csr_matrix(np.array([[0, 1], [2, 0], [1, 1], [0, 2]]))
+    model = tb.CategoricalNB().fit(X, [0, 1, 0, 1])
+    drawn, _ = model.sample(5, random_state=0)
+    assert sparse.issparse(drawn)
+    assert model.predict(drawn).shape == (5,)
+
+
+def test_averaged_estimators_of_real_columns_alone_are_explained() -> None:
+    X, y = np.random.default_rng(0).normal(size=(12, 2)), [0, 1, 2] * 4
+    model = tb.AODE(cuts=None).fit(X, y)
+    found = model.explain(X)
+    np.testing.assert_allclose(found.log_joint, model.predict_joint_log_proba(X), atol=1e-9)
+
+
+def test_leave_one_out_of_rows_that_hardly_count() -> None:
+    X, y = np.random.default_rng(0).normal(size=(12, 2)), [0, 1, 2] * 4
+    w = np.full(12, 5e-324)
+    found = tb.QuadraticDiscriminantAnalysis().fit(X, y, w).leave_one_out(X, y, w)
+    np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0)
+
+
+def test_real_columns_of_a_network_near_the_largest_numbers() -> None:
+    """Their squares are numbers, and so is the mean of these; the sum was not."""
+    rows = [{"n": v, "w": w} for v, w in ((-1.3e153, "a"), (-4e152, "b"), (-3e152, "c"), (-9e152, "a"))]
+    model = tb.AODE(cuts=None).fit(rows[:3], ["x", "y", "y"]).partial_fit(rows[3:], ["y"])
+    np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        tb.GaussianDiscriminant,
+        lambda: tb.GaussianDiscriminant(alpha=0.5, shrinkage="oas"),
+        lambda: tb.LinearDiscriminantAnalysis(shrinkage="auto"),
+        lambda: tb.TAN(cuts=None),
+        lambda: tb.KDB(cuts=None),
+        lambda: tb.SPODE(cuts=None),
+        lambda: tb.AODE(cuts=None),
+    ],
+)
+def test_squares_too_large_that_hardly_count(make: Any) -> None:
+    """A weight of 1e-300 makes their sum a number, but not their mean. KDB raised the kernel's own error."""
+    X = np.random.default_rng(0).normal(size=(12, 2)) * [1.0, 1e300]
+    with pytest.raises(TableError, match="Column 'x1' has values of the size of"):
+        make().fit(X, [0, 1, 2] * 4, np.full(12, 1e-300))
+
+
+def test_shrinkage_where_no_row_is_complete() -> None:
+    model = tb.GaussianDiscriminant(shrinkage="oas").fit([{"a": None}, {"a": None}], [0, 1])
+    np.testing.assert_allclose(model.predict_proba([{"a": 1.0}]), 0.5)
+
+
+def test_leave_one_out_of_real_columns_near_the_largest_numbers() -> None:
+    """n · gap² was too large for a number, n · gap² · w / (n − w) is not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)) * [1.0, 1e153], [0, 1] * 20
+    small = tb.TAN(cuts=None).fit(X * [1.0, 1e-153], y).leave_one_out(X * [1.0, 1e-153], y)
+    np.testing.assert_allclose(tb.TAN(cuts=None).fit(X, y).leave_one_out(X, y), small, atol=1e-6)
