@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
+from tallybayes import _core
 from tallybayes.distributions import kept_rows, normal_part
 from tallybayes.distributions.ensemble import Ensemble, Part
 from tallybayes.distributions.ensemble_records import EnsembleParams
@@ -88,7 +89,7 @@ def test_without_weights_it_is_the_mean_of_its_networks() -> None:
         ensemble, p = model.network(i)._ensemble(), model.network(i).predictor_.fitted.terms[0].params
         codes = packed_codes(alone, X)
         one = np.zeros(len(ensemble.plane), np.int32)
-        each.append(ensemble.chains.terms(p.logs, codes, 1, one, np.ones(len(one)))[0])
+        each.append(ensemble.chains.terms(p.logs, codes, _core.ChainPlanes(1, one, np.ones(len(one))))[0])
     found = model.predict_joint_log_proba(X) - model.predictor_.fitted.prior
     np.testing.assert_allclose(found, np.mean(each, axis=0), atol=1e-6)
 
@@ -151,7 +152,8 @@ def test_one_network_is_a_bayes_network(parents: int) -> None:
     other = tb.BayesNetwork({c: p for c, p in drawn.items() if p}, smoothing="laplace", priors="uniform").fit(X, y)
     np.testing.assert_allclose(model.predict_joint_log_proba(X), other.predict_joint_log_proba(X), rtol=1e-14)
     ensemble, p, q = model._ensemble(), model.predictor_.fitted.terms[0].params, other.predictor_.fitted.terms[0].params
-    each = ensemble.chains.terms(p.logs, packed_codes(model, X), 5, np.arange(5, dtype=np.int32), p.scale)
+    planes = _core.ChainPlanes(5, np.arange(5, dtype=np.int32), p.scale)
+    each = ensemble.chains.terms(p.logs, packed_codes(model, X), planes)
     total = 0.0
     for i, j in enumerate(q.child.tolist()):  # parents first
         total = total + each[j]

@@ -118,6 +118,15 @@ def chains():
     return _core.Chains(*description())
 
 
+def learn(chains, counts, codes, y, w, grid, rows, alpha, planes, plane, scale, strengths=None):
+    smoothing = _core.ChainSmoothing(grid, rows, alpha, strengths)
+    return chains.learn(counts, codes, y, w, smoothing, _core.ChainPlanes(planes, plane, scale))
+
+
+def terms(chains, logs, codes, planes, plane, scale):
+    return chains.terms(logs, codes, _core.ChainPlanes(planes, plane, scale))
+
+
 # ---- right -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 @pytest.mark.parametrize("weights", [False, True])
@@ -145,10 +154,10 @@ def test_counts(chains, dtype, weights):
 def test_logs_and_left_out_terms(chains, K, dtype, weights):
     rows = Rows(n=120, K=K, dtype=dtype, weights=weights)
     counts = rows.counted(chains)
-    strengths, logs, left = chains.learn(counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
+    strengths, logs, left = learn(chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
     assert logs.shape == (chains.rungs, K)
     assert logs.dtype == left.dtype == np.float32
-    scored = chains.terms(logs, rows.codes, len(CHAINS), PLANE, ONES)
+    scored = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     for i, (child, parents) in enumerate(CHAINS):
         rung = strengths[rungs_of(i)]
         assert len(rung) == len(parents) + 1
@@ -164,8 +173,8 @@ def test_logs_and_left_out_terms(chains, K, dtype, weights):
 def test_strengths_are_the_best_of_the_grid(chains):
     """By the leave-one-out log-likelihood of the own class, rung by rung."""
     rows = Rows(n=150)
-    strengths, _, _ = chains.learn(
-        rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES
+    strengths, _, _ = learn(
+        chains, rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES
     )
     for i in (0, 2, 6):
         child, parents = CHAINS[i]
@@ -197,9 +206,9 @@ def test_given_strengths(chains):
     rows = Rows(n=60)
     counts = rows.counted(chains)
     given = np.random.default_rng(1).choice([0.0, 0.3, 7.0], len(CHAINS) + sum(len(p) for _, p in CHAINS))
-    same, logs, left = chains.learn(counts, rows.codes, rows.y, None, GRID, 0, 1.0, len(CHAINS), PLANE, ONES, given)
+    same, logs, left = learn(chains, counts, rows.codes, rows.y, None, GRID, 0, 1.0, len(CHAINS), PLANE, ONES, given)
     np.testing.assert_array_equal(same[1:], given[1:])
-    scored = chains.terms(logs, rows.codes, len(CHAINS), PLANE, ONES)
+    scored = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     for i in range(len(CHAINS)):
         rung = given[rungs_of(i)]
         for r in range(0, rows.n, 5):
@@ -208,7 +217,7 @@ def test_given_strengths(chains):
     assert np.isfinite(left).all()
     # the rows that are asked need not be all that were counted
     some = np.ascontiguousarray(rows.codes[:, 7:30])
-    _, _, part = chains.learn(counts, some, rows.y[7:30], None, GRID, 0, 1.0, len(CHAINS), PLANE, ONES, given)
+    _, _, part = learn(chains, counts, some, rows.y[7:30], None, GRID, 0, 1.0, len(CHAINS), PLANE, ONES, given)
     np.testing.assert_array_equal(part, left[:, 7:30])
 
 
@@ -217,9 +226,9 @@ def test_given_strengths(chains):
 def test_laplace(chains, alpha):
     rows = Rows(n=60)
     counts = rows.counted(chains)
-    _, floats, left = chains.learn(counts, rows.codes, rows.y, None, NO_GRID, 0, alpha, len(CHAINS), PLANE, ONES)
+    _, floats, left = learn(chains, counts, rows.codes, rows.y, None, NO_GRID, 0, alpha, len(CHAINS), PLANE, ONES)
     logs = chains.laplace(counts, alpha)
-    scored = chains.terms(logs, rows.codes, len(CHAINS), PLANE, ONES)
+    scored = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     np.testing.assert_allclose(np.maximum(floats, -60), np.maximum(logs, -60), atol=1e-5)  # floats have no log 0
     for i in range(len(CHAINS)):
         for r in range(0, rows.n, 5):
@@ -271,11 +280,11 @@ def test_planes_and_scales(chains):
     rows = Rows(n=70)
     counts = rows.counted(chains)
     learned = (rows.codes, rows.y, None, GRID, 1000, 1.0)
-    _, logs, each = chains.learn(counts, *learned, len(CHAINS), PLANE, ONES)
-    alone = chains.terms(logs, rows.codes, len(CHAINS), PLANE, ONES)
+    _, logs, each = learn(chains, counts, *learned, len(CHAINS), PLANE, ONES)
+    alone = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     plane, scale = np.array([0, 2, 2, 0, 2, 0, 2, 0], np.int32), np.linspace(-1, 2, len(CHAINS))
-    _, again, left = chains.learn(counts, *learned, 3, plane, scale)
-    together = chains.terms(logs, rows.codes, 3, plane, scale)
+    _, again, left = learn(chains, counts, *learned, 3, plane, scale)
+    together = terms(chains, logs, rows.codes, 3, plane, scale)
     np.testing.assert_array_equal(again, logs)
     for p in range(3):
         own = plane == p
@@ -287,13 +296,13 @@ def test_planes_and_scales(chains):
 def test_what_each_parent_adds(chains, dtype):
     rows = Rows(n=70)
     counts = rows.counted(chains)
-    _, logs, _ = chains.learn(counts, rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
+    _, logs, _ = learn(chains, counts, rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
     logs = logs.astype(dtype)
-    whole = chains.terms(logs, rows.codes, len(CHAINS), PLANE, ONES)
+    whole = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
     for i in (2, 5, 7):
         plane, scale = np.zeros(len(CHAINS), np.int32), np.zeros(len(CHAINS))
         plane[i], scale[i] = -1, 1.5
-        found = chains.terms(logs, rows.codes, 4, plane, scale)  # three columns, and what is left
+        found = terms(chains, logs, rows.codes, 4, plane, scale)  # three columns, and what is left
         np.testing.assert_allclose(found.sum(axis=0), 1.5 * whole[i], atol=1e-12)
         first = sum(
             int(np.cumprod([VIEWS[c][1] if c >= 0 else 1, *(VIEWS[v][1] for v in p)]).sum()) for c, p in CHAINS[:i]
@@ -310,8 +319,8 @@ def test_instruction_sets_agree(chains):
         for isa in (0, 1, 2):
             _core.limit_isa(isa)
             counts = rows.counted(chains)
-            learned = chains.learn(counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
-            found.append((counts, *learned, chains.terms(learned[1], rows.codes, len(CHAINS), PLANE, ONES)))
+            learned = learn(chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
+            found.append((counts, *learned, terms(chains, learned[1], rows.codes, len(CHAINS), PLANE, ONES)))
     finally:
         _core.limit_isa(2)
     for other in found[1:]:
@@ -325,8 +334,8 @@ def digest():
     h = hashlib.blake2b()
     rows, chains = Rows(n=9000), _core.Chains(*description())
     counts = rows.counted(chains)
-    learned = chains.learn(counts, rows.codes, rows.y, None, GRID, 1000, 1.0, 3, PLANE % 3, ONES)
-    for a in (counts, *learned, chains.laplace(counts, 1.0), chains.terms(learned[1], rows.codes, 3, PLANE % 3, ONES)):
+    learned = learn(chains, counts, rows.codes, rows.y, None, GRID, 1000, 1.0, 3, PLANE % 3, ONES)
+    for a in (counts, *learned, chains.laplace(counts, 1.0), terms(chains, learned[1], rows.codes, 3, PLANE % 3, ONES)):
         h.update(a.tobytes())
     return h.hexdigest()
 
@@ -354,13 +363,13 @@ def test_weights_of_any_size(chains):
         counts = rows.counted(chains) * factor
         args = (rows.codes, rows.y, rows.w * factor, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
         strengths = np.zeros(len(CHAINS) + sum(len(p) for _, p in CHAINS))
-        _, logs, left = chains.learn(counts, *args, strengths)
+        _, logs, left = learn(chains, counts, *args, strengths)
         assert np.isfinite(logs).all()
         assert np.isfinite(left).all()
         base = logs if base is None else base
         np.testing.assert_allclose(np.maximum(logs, -10), np.maximum(base, -10), atol=1e-3)
     tiny = rows.counted(chains) * 1e-300
-    _, logs, left = chains.learn(tiny, rows.codes, rows.y, rows.w * 1e-300, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
+    _, logs, left = learn(chains, tiny, rows.codes, rows.y, rows.w * 1e-300, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
     assert np.isfinite(logs).all()
     assert np.isfinite(left).all()
 
@@ -423,7 +432,7 @@ def test_arguments_that_do_not_fit(chains):
         "counts": counts, "codes": rows.codes, "y": rows.y, "w": None, "grid": GRID, "rows": 9, "alpha": 1.0,
         "planes": n, "plane": PLANE, "scale": ONES, "strengths": None,
     }  # fmt: skip
-    _, logs, _ = chains.learn(**good)
+    _, logs, _ = learn(chains=chains, **good)
 
     def put(a, v):
         b = a.copy()
@@ -446,7 +455,7 @@ def test_arguments_that_do_not_fit(chains):
     for name, values in bad.items():
         for value in values:
             with pytest.raises((ValueError, TypeError)):
-                chains.learn(**{**good, name: value})
+                learn(chains=chains, **{**good, name: value})
     good = {"logs": logs, "codes": rows.codes, "planes": n, "plane": PLANE, "scale": ONES}
     bad = {name: bad[name] for name in ("codes", "planes", "plane", "scale")}
     bad["logs"] = [logs[:-1], logs.astype(np.float16), logs.T, logs.astype(np.int32)]
@@ -454,7 +463,7 @@ def test_arguments_that_do_not_fit(chains):
     for name, values in bad.items():
         for value in values:
             with pytest.raises((ValueError, TypeError)):
-                chains.terms(**{**good, name: value})
+                terms(chains=chains, **{**good, name: value})
     for value in (counts[:-1], counts.astype(np.float32), counts.astype(float)[::2]):
         with pytest.raises((ValueError, TypeError)):
             chains.laplace(value, 1.0)
@@ -475,15 +484,15 @@ def test_nothing_at_all():
     assert (none.cells, none.rungs) == (0, 0)
     empty = np.empty(0, np.int32)
     rows = Rows(n=4)
-    strengths, logs, left = none.learn(
-        rows.counted(none), rows.codes, rows.y, None, GRID, 9, 1.0, 2, empty, np.empty(0)
+    strengths, logs, left = learn(
+        none, rows.counted(none), rows.codes, rows.y, None, GRID, 9, 1.0, 2, empty, np.empty(0)
     )
     assert strengths.shape == (0,)
     assert logs.shape == (0, 3)
     assert not left.any()
     chains, nobody = _core.Chains(*description()), Rows(n=0)
     counts = nobody.counted(chains)
-    _, logs, left = chains.learn(counts, nobody.codes, nobody.y, None, GRID, 9, 1.0, len(CHAINS), PLANE, ONES)
+    _, logs, left = learn(chains, counts, nobody.codes, nobody.y, None, GRID, 9, 1.0, len(CHAINS), PLANE, ONES)
     assert left.shape == (len(CHAINS), 0, 3)
     assert np.isfinite(logs).all()
     np.testing.assert_allclose(chains.laplace(counts, 0.0)[:5], np.log(1 / 5))

@@ -99,8 +99,12 @@ def problem(
     return [codes, y, w, C, column, maps, bins, candidates, GRID, 1e9]
 
 
+def ours(codes, y, w, C, column, maps, bins, candidates, grid, most_cells):
+    return _core.grow_contexts(codes, y, w, C, _core.Splits(column, maps, bins), candidates, grid, most_cells)
+
+
 def agrees(arguments):
-    got = _core.grow_contexts(*arguments)
+    got = ours(*arguments)
     expected, closest = grow(*arguments)
     assert got.shape == expected.shape
     assert np.array_equal(got, expected) or closest < 1e-7
@@ -156,7 +160,7 @@ def test_a_column_that_says_all_is_taken_and_noise_is_not():
     y = codes[0].astype(np.int32)
     maps = np.array([[0, 1, 255]] * 2, np.uint8)
     candidates = np.array([[[1, -1], [1, 0], [0, 1]]], np.int32)
-    chosen = _core.grow_contexts(
+    chosen = ours(
         codes, y, None, 2, np.array([0, 1], np.int32), maps, np.array([2, 2], np.int32), candidates, GRID, 100
     )
     assert chosen.tolist() == [[-1, 0, 0]] or chosen.tolist() == [[-1, 0, -1]]
@@ -167,15 +171,15 @@ def test_a_weight_of_two_is_the_row_twice():
     codes, y, _, *rest = problem(rng, 200, 3)
     w = rng.integers(0, 4, 200)
     again = np.repeat(np.arange(200), w)
-    one = _core.grow_contexts(codes, y, w.astype(float), *rest)
-    two = _core.grow_contexts(np.ascontiguousarray(codes[:, again]), y[again], None, *rest)
+    one = ours(codes, y, w.astype(float), *rest)
+    two = ours(np.ascontiguousarray(codes[:, again]), y[again], None, *rest)
     assert np.array_equal(one, two)
 
 
 def test_cells_stay_within_bounds():
     rng = np.random.default_rng(3)
     arguments = problem(rng, 500, 3, members=10, depth=8)
-    free = _core.grow_contexts(*arguments)
+    free = ours(*arguments)
     bins = arguments[6]
 
     def cells(chosen):
@@ -183,7 +187,7 @@ def test_cells_stay_within_bounds():
 
     assert cells(free) > 50
     arguments[-1] = 50
-    assert 3 < cells(_core.grow_contexts(*arguments)) <= 50
+    assert 3 < cells(ours(*arguments)) <= 50
 
 
 def test_extreme_strengths_weights_and_depths():
@@ -192,14 +196,14 @@ def test_extreme_strengths_weights_and_depths():
     arguments[8] = np.array([1e-6, 1e6])
     for w in (None, arguments[2], arguments[2] * 1e200, arguments[2] * 1e-200):
         arguments[2] = w
-        chosen = _core.grow_contexts(*arguments)
+        chosen = ours(*arguments)
         assert ((chosen >= -1) & (chosen < 10)).all()
 
 
 def test_same_bits_for_any_number_of_threads():
     code = (
-        "import sys; import numpy as np; from tallybayes import _core; from tests.test_contexts_kernel import problem\n"
-        "out = _core.grow_contexts(*problem(np.random.default_rng(0), 900, 3, members=12))\n"
+        "import sys; import numpy as np; from tests.test_contexts_kernel import ours, problem\n"
+        "out = ours(*problem(np.random.default_rng(0), 900, 3, members=12))\n"
         "sys.stdout.buffer.write(out.tobytes())"
     )
 
@@ -237,11 +241,11 @@ def test_wrong_arguments_are_named(place, change, message):
     arguments = problem(np.random.default_rng(0), 30, 3, gaps=False)
     arguments[place] = change(arguments[place])
     with pytest.raises(ValueError, match=message):
-        _core.grow_contexts(*arguments)
+        ours(*arguments)
 
 
 def test_wrong_type_of_codes():
     arguments = problem(np.random.default_rng(0), 30, 3)
     arguments[0] = arguments[0].astype(np.int8)
     with pytest.raises(TypeError, match="codes must be"):
-        _core.grow_contexts(*arguments)
+        ours(*arguments)

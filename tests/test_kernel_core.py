@@ -47,7 +47,13 @@ def log_density(x, t, h, K=1, cells=True):
     x = np.asarray(x)
     h = np.full((K, (len(t[0]) - 1) // K), h, float)
     tables = _core.kernel_tables(*t, h, K, cells)
-    return _core.kernel_log_density(_core.Columns(x[:, None] if x.ndim == 1 else x), *t, *tables, K)
+    return scored(x[:, None] if x.ndim == 1 else x, t, tables, K)
+
+
+def scored(x, t, tables, K):
+    scorer = _core.Scorer(len(x), np.zeros(K))
+    scorer.kernel(_core.Columns(x), *t, *tables)
+    return scorer.joint()
 
 
 def same(a, b):
@@ -159,9 +165,9 @@ def test_arguments_that_do_not_fit_are_refused():
             log_density([1.0], t, h)
     tables = _core.kernel_tables(*t, np.ones((1, 1)), 1)
     with pytest.raises(ValueError, match="columns"):
-        _core.kernel_log_density(_core.Columns(np.ones((1, 2))), *t, *tables, 1)
+        scored(np.ones((1, 2)), t, tables, 1)
     with pytest.raises(ValueError, match="fit"):
-        _core.kernel_log_density(_core.Columns(np.ones((1, 1))), *t, tables[0], np.array([0, 4]), *tables[2:], 1)
+        scored(np.ones((1, 1)), t, (tables[0], np.array([0, 4]), *tables[2:]), 1)
 
 
 # ---- laws of adding ----------------------------------------------------------------------------------------
@@ -339,11 +345,11 @@ def test_many_rows_give_the_bits_of_few_rows():
     t = tally(rng.normal(size=(5000, 2)), rng.integers(0, 3, 5000), None, 3)
     Q = rng.normal(size=(20000, 2))
     tables = _core.kernel_tables(*t, np.full((3, 2), 0.2), 3)
-    got = _core.kernel_log_density(_core.Columns(Q), *t, *tables, 3)
+    got = scored(Q, t, tables, 3)
     for i in (0, 63, 64, 12345):
-        np.testing.assert_array_equal(_core.kernel_log_density(_core.Columns(Q[i : i + 1]), *t, *tables, 3)[0], got[i])
+        np.testing.assert_array_equal(scored(Q[i : i + 1], t, tables, 3)[0], got[i])
     kept = pickle.loads(pickle.dumps((t, tables)))
-    np.testing.assert_array_equal(_core.kernel_log_density(_core.Columns(Q), *kept[0], *kept[1], 3), got)
+    np.testing.assert_array_equal(scored(Q, kept[0], kept[1], 3), got)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e290])

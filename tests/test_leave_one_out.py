@@ -175,15 +175,28 @@ def test_what_is_not_there_is_refused() -> None:
         "outside": 0,
     }
     columns = Numbers(X, None).columns
-    assert np.isfinite(_core.left_out_losses(columns, **call)).all()
+
+    def losses(changed: dict[str, Any]) -> Any:
+        c = {**call, **changed}
+        rows = _core.LeftOutRows(c["row"], c["start"], c["about"])
+        frames = _core.Frames(c["vector"], c["value"], c["frames"], c["log_det"], c["gamma"])
+        return _core.left_out_losses(columns, c["mean"], c["low"], c["prior"], rows, frames, c["frame"], c["outside"])
+
+    assert np.isfinite(losses({})).all()
     for wrong in (
         {"row": call["row"] + 1},
         {"start": np.array([0, 20, 41])},
         {"frame": call["frame"] + 1},
         {"prior": np.zeros(3)},
         {"low": np.zeros((1, 2))},
+        {"start": np.array([0, 40])},
+        {"start": np.empty(0, np.int64)},
+        {"about": np.ones((5, 39))},
+        {"vector": np.eye(3)[None], "value": np.ones((1, 3))},
+        {"value": np.ones((2, 2))},
+        {"gamma": np.array([0.5, 1.0])},
     ):
         with pytest.raises(ValueError, match=r"is not there|must be"):
-            _core.left_out_losses(columns, **{**call, **wrong})
+            losses(wrong)
     sizes = _core.class_distances(columns, np.where(y == 0, 0, 5).astype(np.int32), np.zeros((1, 2)), np.zeros((1, 2)))
     np.testing.assert_allclose(sizes, np.where(y == 0, np.square(X).sum(axis=1), np.nan))

@@ -166,7 +166,8 @@ def test_the_kernel(isa: int, d: int) -> None:
         shared, there = rng.exponential(size=(n, d)), (rng.random((n, d)) < 0.8)
         level, prior = rng.exponential(size=(n, K + 1)), rng.normal(size=(n, K))
         y, w = rng.integers(K, size=n).astype(np.int32), rng.random(n)
-        got = _core.left_out_axes(away, own, shared, level, there.view(np.uint8), prior, y, w, alphas, gammas)
+        rows = _core.AxisRows(away, own, shared, level, there.view(np.uint8))
+        got = _core.left_out_axes(rows, prior, y, w, alphas, gammas)
         for a, alpha in enumerate(alphas):
             for g, gamma in enumerate(gammas):
                 v = (1 - gamma) * (alpha * own + (1 - alpha) * shared[:, None])
@@ -175,9 +176,11 @@ def test_the_kernel(isa: int, d: int) -> None:
                 lost = np.logaddexp.reduce(score, axis=1) - score[np.arange(n), y]
                 np.testing.assert_allclose(got[a, g], w @ lost, rtol=1e-11)
         with pytest.raises(ValueError, match="not there"):
-            _core.left_out_axes(away, own, shared, level, there.view(np.uint8), prior, y + 1, w, alphas, gammas)
+            _core.left_out_axes(rows, prior, y + 1, w, alphas, gammas)
         with pytest.raises(ValueError, match="must be"):
-            _core.left_out_axes(away, own[1:], shared, level, there.view(np.uint8), prior, y, w, alphas, gammas)
+            _core.left_out_axes(rows, prior[1:], y, w, alphas, gammas)
+        with pytest.raises(ValueError, match="must be"):
+            _core.AxisRows(away, own[1:], shared, level, there.view(np.uint8))
     finally:
         _core.limit_isa(2)
 

@@ -12,13 +12,6 @@
 namespace tb::bind {
 namespace {
 
-bool good(const double* x, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!(x[i] >= 0.0 && std::isfinite(x[i]))) return false;
-  }
-  return true;
-}
-
 // The Python class _core.Averaged: checked once, keeps the arrays alive.
 class PyAveraged {
  public:
@@ -50,7 +43,7 @@ class PyAveraged {
  private:
   void set_strengths(std::size_t order) {
     if (strengths_->shape(0) != order || strengths_->shape(1) != counts_.d() ||
-        !good(strengths_->data(), strengths_->size())) {
+        !all_at_least(strengths_->data(), strengths_->size(), 0.0)) {
       throw nb::value_error("strengths must be finite numbers >= 0 of shape (order, columns)");
     }
     counts_.strength = strengths_->data();
@@ -76,7 +69,7 @@ Array<double, 2> scores(PyAveraged& self, const AnyCodes& codes, const Doubles& 
                         double removed, double removed_of_all) {
   const AveragedCounts& m = self.get();
   const PackedCodes rows = self.packed(codes);
-  if (weights.shape(0) != choose(m.d(), m.order) || !good(weights.data(), weights.shape(0))) {
+  if (weights.shape(0) != choose(m.d(), m.order) || !all_at_least(weights, 0.0)) {
     throw nb::value_error("weights must hold a finite number >= 0 for each set of parents");
   }
   if (std::isnan(min_count)) throw nb::value_error("min_count must be a number");
@@ -105,7 +98,7 @@ Array<double, 3> terms(const PyAveraged& self, const AnyCodes& codes, const Ints
 
 Array<double, 2> strengths(const PyAveraged& self, const Doubles& grid) {
   const AveragedCounts& m = self.get();
-  if (grid.shape(0) == 0 || !good(grid.data(), grid.shape(0)))
+  if (grid.shape(0) == 0 || !all_at_least(grid, 0.0))
     throw nb::value_error("grid must hold finite numbers >= 0, at least one");
   Array<double, 2> out = make_array<double, 2>({m.order, m.d()});
   const nb::gil_scoped_release release;

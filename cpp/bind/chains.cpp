@@ -3,7 +3,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "bind/checked.hpp"
 #include "bind/large.hpp"
@@ -16,11 +15,7 @@ namespace {
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Logs = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-bool all_at_least_0(const Doubles& a) {
-  for (std::size_t i = 0; i < a.shape(0); ++i)
-    if (!(a(i) >= 0 && a(i) <= std::numeric_limits<double>::max())) return false;
-  return true;
-}
+void check_alpha(double alpha) { expect(alpha >= 0 && std::isfinite(alpha), "alpha must be a number of at least 0"); }
 
 // The Python class _core.Chains: a description that was checked once, and owns its numbers.
 class PyChains {
@@ -80,14 +75,58 @@ void check_rows(const PyChains& self, const AnyCodes& codes, const Labels& y, co
   tb::check_rows(y.data(), weight, y.shape(0), K);
 }
 
-Planes planes_of(const PyChains& self, std::size_t count, const Ints& of, const Doubles& scale, bool spread) {
-  expect(of.shape(0) == self.get().count && scale.shape(0) == self.get().count, "plane and scale: one for each chain");
-  for (std::size_t i = 0; i < of.shape(0); ++i) {
-    if (spread && of(i) == -1 && self.get().child[i] < 0 && count > self.columns()) continue;
-    expect(of(i) >= 0 && static_cast<std::size_t>(of(i)) < count, "a plane is not there");
+// The Python class _core.ChainPlanes: where the terms of chains go.
+class PyPlanes {
+ public:
+  PyPlanes(std::size_t count, const Ints& plane, const Doubles& scale)
+      : count_(count), plane_(copy_of(plane)), scale_(copy_of(scale)) {
+    expect(plane_.size() == scale_.size(), "plane and scale: one for each chain");
+    for (const std::int32_t p : plane_)
+      expect(p >= -1 && (p < 0 || static_cast<std::size_t>(p) < count), "a plane is not there");
   }
-  return {count, of.data(), scale.data()};
-}
+
+  std::size_t count() const { return count_; }
+  // spread: whether the terms of a chain of the class may be shared out, plane -1.
+  Planes of(const PyChains& chains, bool spread) const {
+    const Chains& all = chains.get();
+    expect(plane_.size() == all.count, "plane and scale: one for each chain");
+    for (std::size_t i = 0; i < plane_.size(); ++i)
+      expect(plane_[i] >= 0 || (spread && all.child[i] < 0 && count_ > chains.columns()), "a plane is not there");
+    return {count_, plane_.data(), scale_.data()};
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<std::int32_t> plane_;
+  std::vector<double> scale_;
+};
+
+// The Python class _core.ChainSmoothing: how estimates are drawn to the one with a parent less.
+class PySmoothing {
+ public:
+  PySmoothing(const Doubles& grid, std::size_t rows, double alpha, const std::optional<Doubles>& strengths)
+      : grid_(copy_of(grid)), rows_(rows), alpha_(alpha) {
+    expect(all_at_least(grid, 0.0), "grid must be finite and not negative");
+    check_alpha(alpha);
+    if (!strengths) return;
+    expect(all_at_least(*strengths, 0.0), "strengths must be finite and not negative");
+    strengths_ = copy_of(*strengths);
+  }
+
+  Smooth get() const { return {grid_.data(), grid_.size(), rows_, alpha_, strengths_.has_value()}; }
+  // The known strengths, if there are any: one for each rung.
+  void write_known(Array<double, 1>& out) const {
+    if (!strengths_) return;
+    expect(strengths_->size() == out.shape(0), "strengths: one for each rung");
+    std::copy(strengths_->begin(), strengths_->end(), out.data());
+  }
+
+ private:
+  std::vector<double> grid_;
+  std::size_t rows_;
+  double alpha_;
+  std::optional<std::vector<double>> strengths_;
+};
 
 void py_count(const PyChains& self, const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
               const OwnCounts& out) {
@@ -105,48 +144,41 @@ void py_count(const PyChains& self, const AnyCodes& codes, const Labels& y, cons
   });
 }
 
-std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(
-    const PyChains& self, const AnyCounts& counts, const AnyCodes& codes, const Labels& y,
-    const std::optional<Doubles>& w, const Doubles& grid, std::size_t rows, double alpha, std::size_t planes,
-    const Ints& plane, const Doubles& scale, const std::optional<Doubles>& given) {
+std::tuple<Array<double, 1>, Array<float, 2>, Array<float, 3>> py_learn(const PyChains& self, const AnyCounts& counts,
+                                                                        const AnyCodes& codes, const Labels& y,
+                                                                        const std::optional<Doubles>& w,
+                                                                        const PySmoothing& smoothing,
+                                                                        const PyPlanes& planes) {
   const std::size_t K = counts.shape(1), n = codes.shape(1);
   const Chains& chains = self.get();
   check_rows(self, codes, y, w, K);
   expect(counts.shape(0) == chains.counts.back(), "counts must be (cells, classes)");
-  const Planes to = planes_of(self, planes, plane, scale, false);
-  expect(all_at_least_0(grid), "grid must be finite and not negative");
-  expect(alpha >= 0 && alpha <= std::numeric_limits<double>::max(), "alpha must be a number of at least 0");
-  const Smooth smooth{grid.data(), grid.shape(0), rows, alpha, given.has_value()};
+  const Planes to = planes.of(self, false);
   auto strengths = make_array<double, 1>({static_cast<std::size_t>(chains.parent_start[chains.count]) + chains.count});
-  if (given) {
-    expect(given->shape(0) == strengths.shape(0), "strengths: one for each rung");
-    expect(all_at_least_0(*given), "strengths must be finite and not negative");
-    std::copy_n(given->data(), given->shape(0), strengths.data());
-  }
+  smoothing.write_known(strengths);
   auto logs = make_large<float, 2>({chains.rungs.back(), K});
-  auto terms = make_large<float, 3>({planes, n, K});
+  auto terms = make_large<float, 3>({to.count, n, K});
   {
     const nb::gil_scoped_release release;
-    std::fill_n(terms.data(), planes * n * K, 0.0f);
+    std::fill_n(terms.data(), to.count * n * K, 0.0f);
     with_counts(counts.dtype(), counts.data(), [&](const auto* from) {
       with_codes(codes, [&]<class T>(const T* p) {
-        learn_chains(chains, from, K, Rows<T>{p, n, y.data(), w ? w->data() : nullptr}, smooth, to, strengths.data(),
-                     logs.data(), terms.data());
+        learn_chains(chains, from, K, Rows<T>{p, n, y.data(), w ? w->data() : nullptr}, smoothing.get(), to,
+                     strengths.data(), logs.data(), terms.data());
       });
     });
   }
   return {strengths, logs, terms};
 }
 
-Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const AnyCodes& codes, std::size_t planes,
-                          const Ints& plane, const Doubles& scale) {
+Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const AnyCodes& codes, const PyPlanes& planes) {
   const std::size_t K = logs.shape(1), n = codes.shape(1);
   expect(codes.shape(0) == self.columns(), "codes must be (columns, rows)");
   expect(logs.shape(0) == self.get().rungs.back(), "logs must be (rung cells, classes)");
-  const Planes to = planes_of(self, planes, plane, scale, true);
-  auto out = make_large<double, 3>({planes, n, K});
+  const Planes to = planes.of(self, true);
+  auto out = make_large<double, 3>({to.count, n, K});
   const nb::gil_scoped_release release;
-  std::fill_n(out.data(), planes * n * K, 0.0);
+  std::fill_n(out.data(), to.count * n * K, 0.0);
   with_codes(codes, [&]<class T>(const T* p) {
     if (logs.dtype() == nb::dtype<float>())
       add_chains(self.get(), static_cast<const float*>(logs.data()), K, p, n, to, out.data());
@@ -161,7 +193,7 @@ Array<double, 3> py_terms(const PyChains& self, const Logs& logs, const AnyCodes
 Array<double, 2> py_laplace(const PyChains& self, const AnyCounts& counts, double alpha) {
   const std::size_t K = counts.shape(1);
   expect(counts.shape(0) == self.get().counts.back(), "counts must be (cells, classes)");
-  expect(alpha >= 0 && alpha <= std::numeric_limits<double>::max(), "alpha must be a number of at least 0");
+  check_alpha(alpha);
   auto logs = make_large<double, 2>({self.get().rungs.back(), K});
   const nb::gil_scoped_release release;
   with_counts(counts.dtype(), counts.data(),
@@ -172,6 +204,17 @@ Array<double, 2> py_laplace(const PyChains& self, const AnyCounts& counts, doubl
 }  // namespace
 
 void bind_chains(nb::module_& m) {
+  nb::class_<PyPlanes>(m, "ChainPlanes", "Into which plane the term of each chain is added, and times what.")
+      .def(nb::init<std::size_t, const Ints&, const Doubles&>(), nb::arg("count"), nb::arg("plane").noconvert(),
+           nb::arg("scale").noconvert(),
+           "plane and scale: one for each chain. Plane -1, which only terms takes, of a chain of the class: what each\n"
+           "parent adds goes to the plane of its column, the rest to the last plane.");
+  nb::class_<PySmoothing>(m, "ChainSmoothing", "How each estimate is drawn to the one with a parent less.")
+      .def(nb::init<const Doubles&, std::size_t, double, const std::optional<Doubles>&>(), nb::arg("grid").noconvert(),
+           nb::arg("rows"), nb::arg("alpha"), nb::arg("strengths").noconvert().none() = nb::none(),
+           "The strength of each rung is chosen from grid by leave-one-out on the first rows. With an empty grid alpha "
+           "is\n"
+           "added to each count instead. strengths: known ones, from which none is chosen again.");
   nb::class_<PyChains>(m, "Chains", "Chains of estimates, each smoothed towards the one with a parent less.")
       .def(nb::init<std::size_t, const Ints&, const Sizes&, const Bytes&, const Ints&, const Ints&, const Ints&,
                     const Sizes&>(),
@@ -188,20 +231,14 @@ void bind_chains(nb::module_& m) {
       .def("count", &py_count, nb::arg("codes").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
            nb::arg("out").noconvert(), "Adds the rows to the counts (cells, classes), uint32 or float64.")
       .def("learn", &py_learn, nb::arg("counts").noconvert(), nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
-           nb::arg("w").noconvert().none(), nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"),
-           nb::arg("planes"), nb::arg("plane").noconvert(), nb::arg("scale").noconvert(),
-           nb::arg("strengths").noconvert().none() = nb::none(),
-           "(strengths, logs, terms): the strength of each rung by leave-one-out on the first rows, the logs of all\n"
-           "estimates, and the leave-one-out terms (planes, rows, classes) of rows that have been counted. With an "
-           "empty\n"
-           "grid alpha is added to each count instead. strengths: known ones, from which none is chosen again.")
+           nb::arg("w").noconvert().none(), nb::arg("smoothing"), nb::arg("planes"),
+           "(strengths, logs, terms): the strength of each rung, the logs of all estimates, and the leave-one-out "
+           "terms\n"
+           "(planes, rows, classes) of rows that have been counted.")
       .def("laplace", &py_laplace, nb::arg("counts").noconvert(), nb::arg("alpha"),
            "The logs of all estimates with alpha added to each count, in float64.")
       .def("terms", &py_terms, nb::arg("logs").noconvert(), nb::arg("codes").noconvert(), nb::arg("planes"),
-           nb::arg("plane").noconvert(), nb::arg("scale").noconvert(),
-           "(planes, rows, classes): the sums of scale * log P of the chains of each plane. Plane -1 of a chain of the "
-           "class:\n"
-           "what each parent adds goes to the plane of its column, the rest to the last plane.");
+           "(planes, rows, classes): the sums of scale * log P of the chains of each plane.");
 }
 
 }  // namespace tb::bind

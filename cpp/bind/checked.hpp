@@ -1,5 +1,7 @@
 // What several binding files check in the same words, and codes and counts as what they are.
 #pragma once
+#include <cmath>
+
 #include "bind/bind.hpp"
 
 namespace tb::bind {
@@ -12,6 +14,14 @@ using OwnCounts = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 inline void expect(bool fits, const char* otherwise) {
   if (!fits) throw nb::value_error(otherwise);
 }
+
+// Every one of them a finite number, and none below least.
+inline bool all_at_least(const double* x, std::size_t n, double least) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (!(x[i] >= least && std::isfinite(x[i]))) return false;
+  return true;
+}
+inline bool all_at_least(const Doubles& x, double least) { return all_at_least(x.data(), x.shape(0), least); }
 
 // f(pointer of the right type)
 template <class F>

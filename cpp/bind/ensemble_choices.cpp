@@ -93,30 +93,56 @@ std::tuple<Array<std::uint8_t, 1>, std::size_t> py_mdl_bins(const Matrix& count,
 using Maps = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Candidates = nb::ndarray<const std::int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-void check_splits(const Ints& column, const Maps& map, const Ints& bins, std::size_t columns) {
-  const std::size_t splits = column.shape(0);
-  expect(map.shape(0) == splits && map.shape(1) > 0, "map must be (splits, levels + 1)");
-  expect(bins.shape(0) == splits, "bins: one number for each split");
-  for (std::size_t s = 0; s < splits; ++s) {
-    expect(column(s) >= 0 && static_cast<std::size_t>(column(s)) < columns, "a split's column does not exist");
-    expect(bins(s) >= 1 && bins(s) <= kNoBin, "bins must lie between 1 and 255");
-    for (std::size_t v = 0; v < map.shape(1); ++v) {
-      expect(map(s, v) < bins(s) || map(s, v) == kNoBin, "map has a bin beyond the split's bins");
+// The Python class _core.Splits: ways to cut columns, checked once.
+class PySplits {
+ public:
+  PySplits(const Ints& column, const Maps& map, const Ints& bins)
+      : column_(copy_of(column)),
+        bins_(copy_of(bins)),
+        map_(map.data(), map.data() + map.size()),
+        width_(map.shape(1)) {
+    const std::size_t splits = column_.size();
+    expect(map.shape(0) == splits && width_ > 0, "map must be (splits, levels + 1)");
+    expect(bins_.size() == splits, "bins: one number for each split");
+    for (std::size_t s = 0; s < splits; ++s) {
+      expect(column_[s] >= 0, "a split's column does not exist");
+      expect(bins_[s] >= 1 && bins_[s] <= kNoBin, "bins must lie between 1 and 255");
+      for (std::size_t v = 0; v < width_; ++v) {
+        expect(map(s, v) < bins_[s] || map(s, v) == kNoBin, "map has a bin beyond the split's bins");
+      }
     }
   }
-}
+
+  std::size_t count() const { return column_.size(); }
+  // Throws unless every split is of one of so many columns.
+  void check_columns(std::size_t columns) const {
+    for (const std::int32_t j : column_)
+      expect(static_cast<std::size_t>(j) < columns, "a split's column does not exist");
+  }
+  void describe(ContextGrowth& g) const {
+    g.levels = width_ - 1;
+    g.column = column_.data();
+    g.map = map_.data();
+    g.bins = bins_.data();
+  }
+
+ private:
+  std::vector<std::int32_t> column_, bins_;
+  std::vector<std::uint8_t> map_;
+  std::size_t width_;
+};
 
 Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
-                                        std::int64_t classes, const Ints& column, const Maps& map, const Ints& bins,
-                                        const Candidates& candidates, const Doubles& grid, double most_cells) {
+                                        std::int64_t classes, const PySplits& splits, const Candidates& candidates,
+                                        const Doubles& grid, double most_cells) {
   const std::size_t n = codes.shape(1), columns = codes.shape(0);
   expect(n < std::size_t{1} << 30, "codes has 2**30 rows or more");
   expect(y.shape(0) == n, "y: one for each row");
   expect(classes > 0 && classes < std::int64_t{1} << 31, "classes must lie between 1 and 2**31");
-  check_splits(column, map, bins, columns);
+  splits.check_columns(columns);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::int32_t s = candidates.data()[i];
-    expect(s >= -1 && s < static_cast<std::int64_t>(column.shape(0)), "a candidate is neither -1 nor a split");
+    expect(s >= -1 && s < static_cast<std::int64_t>(splits.count()), "a candidate is neither -1 nor a split");
   }
   expect(grid.shape(0) > 0, "the grid is empty");
   for (std::size_t i = 0; i < grid.shape(0); ++i) {
@@ -125,21 +151,19 @@ Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, 
   expect(most_cells >= 0, "most_cells must not be negative");
   const double* weight = weights_or_null(w, n);
   auto chosen = make_array<std::int32_t, 2>({candidates.shape(0), candidates.shape(1)});
-  const ContextGrowth g{n,
-                        static_cast<std::size_t>(classes),
-                        y.data(),
-                        weight,
-                        map.shape(1) - 1,
-                        column.data(),
-                        map.data(),
-                        bins.data(),
-                        candidates.shape(0),
-                        candidates.shape(1),
-                        candidates.shape(2),
-                        candidates.data(),
-                        grid.data(),
-                        grid.shape(0),
-                        most_cells};
+  ContextGrowth g{};
+  g.rows = n;
+  g.classes = static_cast<std::size_t>(classes);
+  g.y = y.data();
+  g.w = weight;
+  splits.describe(g);
+  g.members = candidates.shape(0);
+  g.depth = candidates.shape(1);
+  g.tries = candidates.shape(2);
+  g.candidate = candidates.data();
+  g.grid = grid.data();
+  g.grid_size = grid.shape(0);
+  g.most_cells = most_cells;
   with_codes(codes, [&](const auto* p) {
     const nb::gil_scoped_release release;
     check_context_codes(g, p, columns);
@@ -163,17 +187,19 @@ void bind_ensemble_choices(nb::module_& m) {
   m.def(
       "mdl_bins", &py_mdl_bins, nb::arg("count").noconvert(), nb::arg("depth"),
       "(map (levels,), bins): Fayyad and Irani's cuts of one column, count (classes, levels), at most depth in a row.");
+  nb::class_<PySplits>(m, "Splits", "Ways to cut columns into bins.")
+      .def(nb::init<const Ints&, const Maps&, const Ints&>(), nb::arg("column").noconvert(), nb::arg("map").noconvert(),
+           nb::arg("bins").noconvert(),
+           "Split s sends a row with code v of its column to bin map[s, v] of bins[s]; missing ones to the last entry "
+           "of\n"
+           "map; 255 is no bin.");
   m.def("grow_contexts", &py_grow_contexts, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
-        nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("column").noconvert(), nb::arg("map").noconvert(),
-        nb::arg("bins").noconvert(), nb::arg("candidates").noconvert(), nb::arg("grid").noconvert(),
-        nb::arg("most_cells"),
+        nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("splits"), nb::arg("candidates").noconvert(),
+        nb::arg("grid").noconvert(), nb::arg("most_cells"),
         "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the "
         "classes\n"
-        "by more than 1/2. Split s sends a row with code v of its column to bin map[s, v] of bins[s]; missing ones to "
-        "the\n"
-        "last entry of map; 255 is no bin. candidates (members, levels, tries) names splits, or -1. The product of "
-        "classes\n"
-        "and of the bins taken stays within most_cells.");
+        "by more than 1/2. candidates (members, levels, tries) names splits, or -1. The product of classes and of the\n"
+        "bins taken stays within most_cells.");
   m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
         nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(),
         nb::arg("bias_ridge"), nb::arg("steps") = 8,

@@ -6,11 +6,10 @@
 
 #include "bind/joint_counts.hpp"
 #include "bind/large.hpp"
+#include "core/check_rows.hpp"
 #include "core/families.hpp"
 #include "core/family_losses.hpp"
-#include "core/labels.hpp"
 #include "core/network.hpp"
-#include "core/threads.hpp"
 
 namespace tb::bind {
 namespace {
@@ -39,17 +38,6 @@ struct Arrows {
     return {child.size(), child.data(), parent.data(), start.data(), table, group};
   }
 };
-
-template <class T>
-void check_codes(const T* codes, const std::int64_t* sizes, std::size_t d, std::size_t n) {
-  for (std::size_t j = 0; j < d; ++j) {
-    if (static_cast<std::uint64_t>(sizes[j]) >= kNoCode<T>) continue;  // any code has a level
-    const T most = static_cast<T>(sizes[j]);
-    T wrong = 0;
-    for (std::size_t r = 0; r < n; ++r) wrong |= static_cast<T>(codes[j * n + r] + 1) > most;  // missing becomes 0
-    if (wrong) throw std::invalid_argument("a code has no level");
-  }
-}
 
 // Every column is a child once, and no sooner than its parents.
 void check_topology(const Families& families, std::size_t d) {
@@ -182,10 +170,7 @@ Array<double, 2> py_losses(const PyFamilies& self, const AnyCodes& codes, const 
   for (std::size_t f = 0; f < families.count; ++f) most = std::max(most, families.parents(f));
   auto out = make_array<double, 2>({most + 1, reals.step.size()});
   const nb::gil_scoped_release release;
-  for (std::size_t r = 0; r < n; ++r) {
-    check_class(y.data()[r], counted.classes());
-    if (weights) check_weight(weights[r]);
-  }
+  check_rows(y.data(), weights, n, counted.classes());
   const Ladder ladder(counted.counts(), counted.tables(), families, counted.smoothing(), a, counted.class_weight(),
                       std::move(reals));
   with_codes(codes, [&](const auto* p) {
@@ -241,21 +226,16 @@ class PyReals {
 
 Array<double, 2> py_real_scores(const AnyCodes& codes, const Sizes& sizes, const Ints& parent, const Sizes& start,
                                 const Terms& terms, const Matrix& value) {
-  const std::size_t n = codes.shape(1), K = terms.shape(2);
+  const std::size_t n = codes.shape(1);
   check_sizes(sizes);
   expect(codes.shape(0) == sizes.shape(0), "codes must be (columns, rows)");
   const PyReals described(copy_of(sizes), parent, start, terms);
   const RealFamilies reals = described.with(value, n);
-  auto out = make_large<double, 2>({n, K});
+  auto out = make_large<double, 2>({n, described.classes()});
   const nb::gil_scoped_release release;
   with_codes(codes, [&](const auto* p) {
     check_codes(p, sizes.data(), sizes.shape(0), n);
-    constexpr std::size_t span = 4096;
-    parallel_for((n + span - 1) / span, [&](std::size_t s, int) {
-      const std::size_t from = s * span, rows = std::min(span, n - from);
-      std::fill_n(out.data() + from * K, rows * K, 0.0);
-      add_reals(reals, sizes.data(), p, n, from, rows, out.data() + from * K);
-    });
+    real_scores(reals, sizes.data(), p, n, out.data());
   });
   return out;
 }

@@ -13,13 +13,6 @@ Tables make_tables(const Sizes& sizes, const Ints& columns, const Sizes& starts)
   return Tables(sizes.shape(0), sizes.data(), starts.shape(0) - 1, columns.data(), starts.data());
 }
 
-bool all_at_least(const Doubles& x, double least) {
-  for (std::size_t i = 0; i < x.shape(0); ++i) {
-    if (!(x(i) >= least && std::isfinite(x(i)))) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 void check_sizes(const Sizes& sizes) {

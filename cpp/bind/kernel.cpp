@@ -133,17 +133,6 @@ TablesView tables_of(const PyColumns& cols, const KernelView& view, const Matrix
   return {entry.data(), cell_start.data(), edge.data(), cell.data()};
 }
 
-Doubles2 log_density(const PyColumns& cols, const Sizes& start, const Doubles& value, const Doubles& weight,
-                     const Matrix& entry, const Sizes& cell_start, const Doubles& edge, const Matrix& cell,
-                     std::size_t K) {
-  const KernelView view = view_of(start, value, weight);
-  const TablesView tables = tables_of(cols, view, entry, cell_start, edge, cell, K);
-  Doubles2 out = make_array<double, 2>({cols.view.n, K});
-  const nb::gil_scoped_release release;
-  kernel_log_density(cols.view, view, tables, K, out.data());
-  return out;
-}
-
 void add_kernel_part(PyScorer& self, const PyColumns& cols, const Sizes& start, const Doubles& value,
                      const Doubles& weight, const Matrix& entry, const Sizes& cell_start, const Doubles& edge,
                      const Matrix& cell) {
@@ -172,13 +161,13 @@ void bind_kernel(nb::module_& m) {
         "(K, d) by rule 'silverman', 'scott' or 'john-langley'; 0 where there are fewer than two distinct values.");
   m.def("kernel_tables", &tables, array("start"), array("value"), array("weight"), array("h"), nb::arg("K"),
         nb::arg("cells") = true,
-        "(entry, cell_start, edge, cell) for kernel_log_density; cells=False: ready at once, slow to use.");
-  m.def("kernel_log_density", &log_density, nb::arg("cols"), array("start"), array("value"), array("weight"),
-        array("entry"), array("cell_start"), array("edge"), array("cell"), nb::arg("K"),
-        "(n, K): log density of the rows, summed over the columns; a missing value or an empty entry adds nothing.");
-  scorer_class().def("kernel", &add_kernel_part, nb::arg("cols"), array("start"), array("value"), array("weight"),
-                     array("entry"), array("cell_start"), array("edge"), array("cell"),
-                     "Adds the log density of each column, from a kernel tally and its kernel_tables.");
+        "(entry, cell_start, edge, cell) for Scorer.kernel; cells=False: ready at once, slow to use.");
+  scorer_class().def(
+      "kernel", &add_kernel_part, nb::arg("cols"), array("start"), array("value"), array("weight"), array("entry"),
+      array("cell_start"), array("edge"), array("cell"),
+      "Adds the log density of each column, from a kernel tally and its kernel_tables; a missing value or an "
+      "empty\n"
+      "entry adds nothing.");
 }
 
 }  // namespace tb::bind

@@ -1,12 +1,8 @@
 #include "core/kernel_density.hpp"
 
 #include <array>
-#include <mutex>
-#include <optional>
-#include <tuple>
 
 #include "core/kernel_bumps.hpp"
-#include "core/threads.hpp"
 #include "core/values.hpp"
 
 namespace tb {
@@ -53,35 +49,6 @@ void KernelPart::add_entry(std::size_t e, const double* x, std::size_t rows, dou
     const std::size_t r = left[i];
     if (!std::isnan(x[r])) acc[r] += bumps.log_density(x[r]);
   }
-}
-
-void kernel_log_density(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K,
-                        double* out) {
-  constexpr std::size_t kSmall = 32768;  // cells below which a team of threads costs more than it saves
-  const KernelPart part(x, tally, tables, K);
-  const std::size_t chunks = (x.n + kRows - 1) / kRows;
-  const std::size_t blocks = x.n * part.cells_per_row() < kSmall ? std::min<std::size_t>(chunks, 1) : chunks;
-  std::mutex mutex;
-  std::optional<BadValue> bad;  // the one in the first row, whatever the order of the threads
-  const auto chunk = [&](std::size_t r0) {
-    const std::size_t rows = std::min(kRows, x.n - r0);
-    std::vector<double> acc(K * kRows, 0.0);
-    part.add(r0, rows, acc.data());
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t c = 0; c < K; ++c) out[(r0 + r) * K + c] = acc[c * kRows + r];
-    }
-  };
-  parallel_for(blocks, [&](std::size_t block, int) {
-    for (std::size_t k = block; k < chunks; k += blocks) {
-      try {
-        chunk(k * kRows);
-      } catch (const BadValue& found) {
-        const std::lock_guard lock(mutex);
-        if (!bad || found.row < bad->row) bad = found;
-      }
-    }
-  });
-  if (bad) throw *bad;
 }
 
 }  // namespace tb

@@ -64,8 +64,4 @@ class KernelPart final : public Part {
   std::size_t K_;
 };
 
-// out (n, K), row by row, by a KernelPart alone.
-void kernel_log_density(const Columns& x, const KernelView& tally, const TablesView& tables, std::size_t K,
-                        double* out);
-
 }  // namespace tb

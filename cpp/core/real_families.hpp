@@ -53,4 +53,8 @@ void add_reals(const RealFamilies& reals, const std::int64_t* size, const T* cod
   }
 }
 
+// out (n, classes): the sum of the densities of n rows, in parallel.
+template <class T>
+void real_scores(const RealFamilies& reals, const std::int64_t* size, const T* codes, std::size_t n, double* out);
+
 }  // namespace tb

@@ -1,5 +1,6 @@
 // Kernel densities under the sanitizers: the cells and the truncated sums against the sum over all values.
 #include <algorithm>
+#include <array>
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
@@ -34,10 +35,15 @@ KernelTally tally_of(const std::vector<double>& x) {
 std::vector<double> log_density(const std::vector<double>& x, const KernelTally& t, double h, bool cells) {
   const KernelTables tables = kernel_tables(view(t), &h, 1, cells);
   const Column col = column(x);
+  const KernelPart part({x.size(), 1, &col, false}, view(t),
+                        {tables.entry.data(), tables.cell_start.data(), tables.edge.data(), tables.cell.data()}, 1);
   std::vector<double> out(x.size());
-  kernel_log_density({x.size(), 1, &col, false}, view(t),
-                     {tables.entry.data(), tables.cell_start.data(), tables.edge.data(), tables.cell.data()}, 1,
-                     out.data());
+  for (std::size_t r0 = 0; r0 < x.size(); r0 += kRows) {
+    std::array<double, kRows> acc{};
+    const std::size_t rows = std::min(kRows, x.size() - r0);
+    part.add(r0, rows, acc.data());
+    std::copy_n(acc.begin(), rows, out.begin() + static_cast<std::ptrdiff_t>(r0));
+  }
   return out;
 }
 

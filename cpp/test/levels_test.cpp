@@ -347,7 +347,7 @@ TEST(levels_stream) {
   {
     const arrow::Column column = arrow::read(Owned<Stream>(&good));
     CHECK(good.release == nullptr && column.rows == 6);
-    Dictionary levels;
+    Known levels;
     CHECK(to_ints(arrow::encode(column, levels, true, false, 0).codes) ==
           (std::vector<std::int32_t>{0, 1, 1, 2, 2, 2}));
     CHECK(alive > 0);
@@ -363,7 +363,7 @@ TEST(levels_stream) {
 
 TEST(levels_numbers) {
   const auto codes = [](const arrow::Column& column) {
-    Dictionary levels;
+    Known levels;
     return to_ints(arrow::encode(column, levels, true, false, 0).codes);
   };
   auto* m = new Memory;

@@ -226,7 +226,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     def scores(self, codes: Array, p: EnsembleParams, values: Floats | None = None) -> Floats:  # noqa: ARG002
         one = np.zeros(len(self.plane), dtype=np.int32)
-        out = np.asarray(self.chains.terms(p.logs, codes, 1, one, p.scale)[0])
+        out = np.asarray(self.chains.terms(p.logs, codes, _core.ChainPlanes(1, one, p.scale))[0])
         if self.weighting == "features":
             out += p.biases
         if p.gaussian is not None:
@@ -239,8 +239,9 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         d = self.columns
         out = np.empty((data.n, d, K))
         where = np.where(self.child < 0, -1, self.view_column[self.child]).astype(np.int32)
+        planes = _core.ChainPlanes(d + 1, where, p.scale)
         for span, codes, _ in p.packed(data):
-            found = np.asarray(self.chains.terms(p.logs, codes, d + 1, where, p.scale))
+            found = np.asarray(self.chains.terms(p.logs, codes, planes))
             rest = found[d] + p.biases
             own = np.ascontiguousarray(found[:d].transpose(1, 0, 2))
             if p.gaussian is not None:

@@ -42,11 +42,9 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     unit = np.minimum(w, 1.0)
     judges = base.class_weight[y] * (1 - 1e-9) > unit  # without the others there would be no such class
     weight = None if (w == 1).all() else w
-    most = int(ensemble.plane.max(initial=-1)) + 1
     strengths, logs, terms = ensemble.chains.learn(
-        s.chains, codes, y, weight, _grid(ensemble), CHOOSERS, float(ensemble.alpha), most, ensemble.plane,
-        ensemble.share,
-    )  # fmt: skip
+        s.chains, codes, y, weight, _smoothing(ensemble, CHOOSERS), _planes(ensemble)
+    )
     terms = _contexts_outside(ensemble, terms, s.row_key[:m])
     start = np.tile(smooth_prior(base.class_weight), (m, 1))
     normal, gaussian = None, None
@@ -76,11 +74,7 @@ def _judging(ensemble: Ensemble, s: EnsembleSums, K: int) -> int:
 def again(ensemble: Ensemble, s: EnsembleSums, base: LevelParams, p: EnsembleParams) -> EnsembleParams:
     """The parameters of another tally, with everything that was chosen in p."""
     nobody = (np.ascontiguousarray(s.rows[:, :0]), s.row_label[:0], None)
-    planes = int(ensemble.plane.max(initial=-1)) + 1
-    _, logs, _ = ensemble.chains.learn(
-        s.chains, *nobody, _grid(ensemble), 0, float(ensemble.alpha), planes, ensemble.plane, ensemble.share,
-        p.strengths,
-    )  # fmt: skip
+    _, logs, _ = ensemble.chains.learn(s.chains, *nobody, _smoothing(ensemble, 0, p.strengths), _planes(ensemble))
     gaussian = None
     if p.normal is not None and p.gaussian is not None:
         gaussian = normal_part.kept(s.normal, p.gaussian, *p.normal)
@@ -93,7 +87,7 @@ def left_out(
     """(rows, classes): the score of rows that are in the tally, each without itself; what was chosen is kept."""
     one = np.zeros(len(ensemble.plane), dtype=np.int32)
     _, _, terms = ensemble.chains.learn(
-        s.chains, codes, y, unit, _grid(ensemble), 0, float(ensemble.alpha), 1, one, p.scale, p.strengths
+        s.chains, codes, y, unit, _smoothing(ensemble, 0, p.strengths), _core.ChainPlanes(1, one, p.scale)
     )
     out = terms[0].astype(np.float64) + p.biases
     if p.normal is not None:
@@ -109,8 +103,13 @@ def smooth_prior(weight: Array) -> Floats:
     return np.asarray(np.log((weight + 0.5) / (weight.sum() + 0.5 * len(weight))))
 
 
-def _grid(ensemble: Ensemble) -> Floats:
-    return GRID if ensemble.smoothing == "backoff" else NO_GRID
+def _smoothing(ensemble: Ensemble, rows: int, strengths: Floats | None = None) -> _core.ChainSmoothing:
+    grid = GRID if ensemble.smoothing == "backoff" else NO_GRID
+    return _core.ChainSmoothing(grid, rows, float(ensemble.alpha), strengths)
+
+
+def _planes(ensemble: Ensemble) -> _core.ChainPlanes:
+    return _core.ChainPlanes(int(ensemble.plane.max(initial=-1)) + 1, ensemble.plane, ensemble.share)
 
 
 def _logs(ensemble: Ensemble, s: EnsembleSums, logs: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.distributions.base import Array
 from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.distributions.network import draw as draw_levels
@@ -21,11 +22,11 @@ def log_density(ensemble: Ensemble, p: EnsembleParams, data: Coded) -> Array:
     """(rows, classes): log P of each row's bins along the network, and of its levels within them."""
     d = ensemble.columns
     scale = (np.arange(len(ensemble.plane)) < d).astype(np.float64)
-    one = np.zeros(len(scale), dtype=np.int32)
+    one = _core.ChainPlanes(1, np.zeros(len(scale), dtype=np.int32), scale)
     within = [_within(ensemble, p, i) for i in range(d)]
     out = np.empty((data.n, p.K))
     for span, codes, _ in p.packed(data):
-        out[span] = np.asarray(ensemble.chains.terms(p.logs, codes, 1, one, scale)[0])
+        out[span] = np.asarray(ensemble.chains.terms(p.logs, codes, one)[0])
         for j, logs in within:
             out[span] += logs[np.minimum(codes[j], len(logs) - 1)]
     return out

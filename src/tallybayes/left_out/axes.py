@@ -124,8 +124,6 @@ def _less(square: Array, step: Array, gap: Array, size: Array) -> Array:
 def _grid(q: _Rows, alphas: Sequence[float], gammas: Sequence[float]) -> Array:
     """(alphas, gammas): the weighted sums of −log P(true class | x)."""
     level = np.concatenate([q.spread.mixed(1.0)[1][..., 0], q.spread.mixed(0.0)[1][:, :1, 0]], axis=1)
-    there, point = q.there.view(np.uint8), np.float64
-    return _core.left_out_axes(
-        q.away, q.spread.own, q.spread.shared, level, there, q.prior, q.own, q.weight,
-        np.asarray(alphas, point), np.asarray(gammas, point),
-    )  # fmt: skip
+    rows = _core.AxisRows(q.away, q.spread.own, q.spread.shared, level, q.there.view(np.uint8))
+    grid = np.asarray(alphas, np.float64), np.asarray(gammas, np.float64)
+    return _core.left_out_axes(rows, q.prior, q.own, q.weight, *grid)

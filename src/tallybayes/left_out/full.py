@@ -200,8 +200,8 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
     n, size = q.n[y], q.size[rows]
     step = unit * n / (n - unit)
     prior, own = search.prior.without(y, unit)
-    about = np.stack([size, step, n / (n - unit), q.w[rows], own])
     start = np.searchsorted(y, np.arange(K + 1))
+    left = _core.LeftOutRows(rows.astype(np.uint32), start, np.stack([size, step, n / (n - unit), q.w[rows], own]))
     scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(step * size, start[1:-1])])
     out = []
     at_once = max(1, int(BYTES / (16 * K * max(d, 1) ** 2)))
@@ -210,10 +210,8 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
         trace = f.value.sum(axis=1)
         level = _levels(f, trace, scale, d + q.outside)
         full, log_det = _log_det(f.value, level, search.gammas, search.block.tol, q.outside)
-        found = _core.left_out_losses(
-            q.data.columns, q.mean, q.low, prior, rows.astype(np.uint32), start, about, f.vector, f.value,
-            np.stack([f.share, trace, level]), log_det, f.place, search.gammas, q.outside,
-        )  # fmt: skip
+        shrunk = _core.Frames(f.vector, f.value, np.stack([f.share, trace, level]), log_det, search.gammas)
+        found = _core.left_out_losses(q.data.columns, q.mean, q.low, prior, left, shrunk, f.place, q.outside)
         found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
         out.append(found)
     return np.concatenate(out)

@@ -366,7 +366,7 @@ def contexts(
         rows = (np.ascontiguousarray(kept.rows[:, half]), kept.label[half], None if plain else kept.weight[half])
         count = (bins[versions, place] + some.missing[place]).astype(np.int32)
         found = _core.grow_contexts(
-            *rows, columns.K, able[place].astype(np.int32), table, count,
+            *rows, columns.K, _core.Splits(able[place].astype(np.int32), table, count),
             np.ascontiguousarray(candidates.reshape(1, recipe.depth, recipe.tries), dtype=np.int32), GRID,
             float(CONTEXT_CELLS),
         )  # fmt: skip
