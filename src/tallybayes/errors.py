@@ -75,6 +75,10 @@ class UnseenCategoryWarning(UserWarning):
     """A category that was not met while learning; its factor is left out."""
 
 
+class UnsavableLabelWarning(UserWarning):
+    """Class labels that a model works with and that no model file can hold."""
+
+
 _PACKAGE = str(Path(__file__).parent)
 
 
@@ -88,7 +92,12 @@ def warn(message: str, category: type[Warning]) -> None:
 
 def is_number(value: object) -> bool:
     """A finite real number, not a bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of more than a float's 308 digits
+        return False
 
 
 def listing(items: list[str], most: int = 5) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.base import Array, expect, spread
-from tallybayes.distributions.means import CentredSums, check_low, with_low
+from tallybayes.distributions.means import CentredSums, check_low, check_squares, with_low
 from tallybayes.distributions.records import arrays_of, record_of
 
 MOST = float(np.finfo(np.float64).max)
@@ -105,6 +105,8 @@ class ScatterSums(BlockSums, ABC):
         super().check(K, d, pooled)
         if (np.einsum("kii->ki", self.scatter) < 0).any():
             raise ValueError("'scatter' has a negative sum of squares")
+        n = self.most_rows()[:, None]
+        check_squares(n.sum(axis=0, keepdims=True) if pooled else n, np.einsum("kii->ki", self.scatter))
 
 
 @dataclass(frozen=True)

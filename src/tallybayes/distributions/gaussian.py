@@ -23,7 +23,7 @@ from tallybayes.distributions.base import (
     spread,
 )
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, combine_means, with_low
+from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, check_squares, combine_means, with_low
 from tallybayes.distributions.records import Record, arrays_of, map_arrays, record_of
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, is_number
@@ -103,6 +103,7 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
     def check(self, s: GaussianSums, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "m4"))
         check_low(s)
+        check_squares(s.n, s.m2)
 
     def met(self, s: GaussianSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray(s.n.any(axis=0))

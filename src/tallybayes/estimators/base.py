@@ -21,7 +21,7 @@ from tallybayes.estimators.one_row import OneRow
 from tallybayes.estimators.priors import Priors
 from tallybayes.estimators.tempers import Tempers, choose_temperature
 from tallybayes.fitted import Fitted, count
-from tallybayes.labels import positions, read_labels, union
+from tallybayes.labels import positions, read_classes, tell_unsavable, union
 from tallybayes.plan import same_shape
 from tallybayes.priors import log_priors
 from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
@@ -115,6 +115,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             chosen = choose_temperature(fitted.estimate(self._prior()), rows, self._prior(), self._start)
         self._keep(fitted)
         self._take_temperature(chosen)
+        tell_unsavable(fitted.classes)
         if schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
 
@@ -150,11 +151,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         known = np.empty(0, dtype=object) if before is None else before.classes
         if classes is None:
             return known
-        try:
-            labels = list(classes)
-        except TypeError:
-            raise LabelError(f"classes must be a list of labels; got {classes!r:.80}.") from None
-        _, given = read_labels(labels, len(labels))
+        given = read_classes(classes)
         if before is not None and not np.array_equal(given, before.classes):
             raise LabelError(
                 f"`classes={given.tolist()}` is not the same as on last call to partial_fit, was: {known.tolist()}"
@@ -327,6 +324,34 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         log_density : ndarray of shape (n_rows,)
         """
         return self._matrix(X, "evidence", priors)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Tell the share of rows whose class is told right.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            As for ``fit``; missing values are left out.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1. A row of a class that was never learned is told wrong.
+        """
+        predictor = self.predictor_
+        rows = predictor.read(X)
+        target = read_target(y, rows.n, sample_weight)
+        counts = target.y >= 0
+        if not counts.any():
+            raise OptionError("There is nothing to score: every sample weight is zero.")
+        both = union(self.classes_, target.classes)  # LabelError where labels of the two can never be equal
+        best: NDArray[np.int64] = predictor.answer(rows, "best")
+        right = positions(self.classes_, both)[best] == target.among(both).y
+        return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))
 
     def _matrix(self, X: Any, how: str, priors: Any = None) -> Floats:
         answer: Floats = self._ask(X, how, priors)

@@ -18,6 +18,7 @@ from tallybayes.distributions.kept_rows import no_rows, tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.inputs import random_of
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term, same_shape
 from tallybayes.rows import Rows
@@ -149,14 +150,7 @@ class BayesClassifier(TallyClassifier):
             if not 0 <= self.random_state < 2**32:
                 raise OptionError(f"random_state must be a whole number from 0 to 2**32 - 1; got {self.random_state}.")
             return int(self.random_state)
-        from sklearn.utils import check_random_state
-
-        try:
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
-        except ValueError:
-            raise OptionError(
-                f"random_state must be a whole number, a RandomState or None; got {self.random_state!r}."
-            ) from None
+        return int(random_of(self.random_state).randint(2**31 - 1))
 
     def _recipe(self) -> Recipe:
         found = EFFORTS[self.effort]

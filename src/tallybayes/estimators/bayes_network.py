@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import family_real_sets
 from tallybayes.distributions.tables import family_sets
-from tallybayes.errors import MergeError, OptionError
+from tallybayes.errors import LabelError, MergeError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
@@ -265,11 +265,16 @@ class BayesNetwork(NetworkClassifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows answered right; with targets, right in all of them."""
         if self._outputs is None:
-            return float(super().score(X, y, sample_weight))
-        columns, n = read_columns(y, self._outputs.names)
+            return super().score(X, y, sample_weight)
         found = self.predict(X)
+        columns, n = read_columns(y, self._outputs.names)
+        if n != len(found):
+            raise LabelError(f"X has {len(found)} rows and y has {n}.")
+        weights = check_weights(sample_weight, n)
+        if weights is not None and not weights.any():
+            raise OptionError("There is nothing to score: every sample weight is zero.")
         right = np.logical_and.reduce([np.asarray(c) == found[:, t] for t, c in enumerate(columns)])
-        return float(np.average(right, weights=check_weights(sample_weight, n)))
+        return float(np.average(right, weights=weights))
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
         """Draws rows and their classes; with targets y has a column for each."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.encode import RAW_LIMIT
 from tallybayes.errors import LabelError, OptionError
+from tallybayes.estimators.inputs import random_of
 from tallybayes.estimators.model import Model
 from tallybayes.fitted import Fitted
 from tallybayes.labels import positions
@@ -43,7 +44,7 @@ class Generates(Model):
         fitted = self._parameters()
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise OptionError(f"n must be a whole number of at least 1; got {n!r}.")
-        rng = np.random.default_rng(_random(random_state).randint(2**31 - 1, size=4))
+        rng = np.random.default_rng(random_of(random_state).randint(2**31 - 1, size=4))
         codes = _classes_to_draw(fitted, int(n), y, rng)
         columns: list[Any] = [None] * fitted.schema.d
         for term in fitted.terms:
@@ -125,16 +126,3 @@ class _Numerals(Sequence[str]):
         if not 0 <= i < RAW_LIMIT:
             raise IndexError(i)
         return str(i)
-
-
-def _random(state: Any) -> np.random.RandomState:
-    """As scikit-learn reads random_state."""
-    if isinstance(state, np.random.RandomState):
-        return state
-    from sklearn.utils import check_random_state
-
-    try:
-        found: np.random.RandomState = check_random_state(state)
-    except ValueError:
-        raise OptionError(f"random_state must be a whole number, a RandomState or None; got {state!r:.80}.") from None
-    return found

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from tallybayes.errors import AmbiguousColumnWarning, OptionError, listing, warn
 from tallybayes.schema import Schema
 
@@ -20,3 +24,16 @@ def unseen_policy(value: str) -> str:
     if value not in ("ignore", "other", "error"):
         raise OptionError(f"unseen must be 'ignore', 'other' or 'error'; got {value!r}.")
     return value
+
+
+def random_of(state: Any) -> np.random.RandomState:
+    """As scikit-learn reads random_state."""
+    if isinstance(state, np.random.RandomState):
+        return state
+    from sklearn.utils import check_random_state
+
+    try:
+        found: np.random.RandomState = check_random_state(state)
+    except ValueError:
+        raise OptionError(f"random_state must be a whole number, a RandomState or None; got {state!r:.80}.") from None
+    return found

@@ -140,6 +140,10 @@ class SemiSupervised(Wrapper):
         """log p(x)."""
         return self._fitted().score_samples(X, priors=priors)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is told right."""
+        return self._fitted().score(X, y, sample_weight)
+
     def _fitted(self) -> TallyClassifier:
         check_is_fitted(self, "estimator_")
         model: TallyClassifier = self.estimator_

@@ -21,10 +21,10 @@ from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
-from tallybayes.labels import sort_labels
+from tallybayes.labels import is_label, sort_labels
 from tallybayes.persist.forms import Json, fields, index, items, mapping
 from tallybayes.persist.reading import Reader
-from tallybayes.persist.writing import Writer, is_label
+from tallybayes.persist.writing import Writer
 from tallybayes.plan import Term, same_shape
 from tallybayes.priors import log_prior, plain
 from tallybayes.schema import Schema

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallybayes import distributions
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
+from tallybayes.labels import STORED, is_label
 from tallybayes.persist.container import storable
 from tallybayes.persist.forms import BITS, Json
 from tallybayes.schema import Schema
@@ -26,14 +27,6 @@ from tallybayes.schema import Schema
 Array = NDArray[Any]
 
 DEEP = 32  # levels of nesting; more is an accident, or an attack
-LABELS = "strings, bytes, booleans and numbers of 64 bits"
-
-
-def is_label(v: Any) -> bool:
-    """May a class, a level or a key have this label? Longer integers can be made to have all the same hash."""
-    if isinstance(v, int):
-        return -(2**63) <= v < 2**64
-    return isinstance(v, str | bytes | float) and v == v
 
 
 class Writer:
@@ -95,7 +88,7 @@ class Writer:
         if not is_label(v):
             raise ModelFileError(
                 f"{where} has the label {v!r:.60} of type {type(v).__name__}. A model file holds labels that are "
-                f"{LABELS}. Turn it into a string, or pickle the model."
+                f"{STORED}. Turn it into a string, or pickle the model."
             )
         return self.value(v, where)
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 
 from tallybayes.errors import AmbiguousColumnWarning, LabelError, OptionError, UnseenCategoryWarning
+from tallybayes.estimators.inputs import random_of
 from tallybayes.labels import read_labels
 from tallybayes.source import read_table
 from tallybayes.table_out import build_frame
@@ -171,7 +172,7 @@ def learning_curves(
     table = read_table(X)
     codes, labels = read_labels(y, table.n)
     steps = _sizes(sizes, codes, labels, test_size)
-    rng = check_random_state(random_state)
+    rng = random_of(random_state)
     error, loss = np.empty((2, len(steps), repeats)), np.empty((2, len(steps), repeats))
     fitted: list[Any] = [None, None]
     for r in range(repeats):
