@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tallybayes.errors import LabelError, OptionError
+from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.source import Table
 from tallybayes.table_out import build_frame
 
@@ -63,7 +63,7 @@ class Explanation:
     def against(self, label: Any = None) -> Explanation:
         """The same evidence against another class, or (None) against the rest."""
         if label is not None and label not in self.classes.tolist():
-            raise LabelError(f"{label!r} is not a class of this model. Classes: {self.classes.tolist()}.")
+            raise LabelError(f"{brief(label)} is not a class of this model. Classes: {listing(self.classes)}.")
         return replace(self, rival=label)
 
     def __len__(self) -> int:
@@ -208,14 +208,14 @@ class Explanation:
 
     def _row(self, row: int) -> int:
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
-            raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {row!r}.")
+            raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {brief(row)}.")
         return int(row) % len(self)
 
     def _class(self, row: int, label: Any) -> int:
         labels = self.classes.tolist()
         if label is not None:
             if label not in labels:
-                raise LabelError(f"{label!r} is not a class of this model. Classes: {labels}.")
+                raise LabelError(f"{brief(label)} is not a class of this model. Classes: {listing(labels)}.")
             return int(labels.index(label))
         odds = self.probability[row].copy()
         if self.rival is not None and len(labels) > 1:  # a class says nothing against itself

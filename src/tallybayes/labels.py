@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.errors import LabelError, UnsavableLabelWarning, warn
+from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, warn
 
 Array = NDArray[Any]
 Codes = NDArray[np.int32]
@@ -31,9 +31,9 @@ def read_classes(classes: Any) -> Array:
     try:
         labels = list(classes)
     except TypeError:
-        raise LabelError(f"classes must be a list of labels; got {classes!r:.80}.") from None
+        raise LabelError(f"classes must be a list of labels; got {brief(classes)}.") from None
     if np.ndim(_as_array(labels)) != 1:
-        raise LabelError(f"classes must be a list of labels, one after the other; got {classes!r:.80}.")
+        raise LabelError(f"classes must be a list of labels, one after the other; got {brief(classes)}.")
     return read_labels(labels, len(labels))[1]
 
 
@@ -71,7 +71,7 @@ def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
     if marker is not None:
         if kind in "US" and not isinstance(marker, str) and (values == str(marker)).any():
             raise LabelError(
-                f"The labels are strings, and some are {str(marker)!r}: is that the mark {marker!r} turned into a "
+                f"The labels are strings, and some are {str(marker)!r}: is that the mark {brief(marker)} turned into a "
                 "string? Use None for a row without a label, or an array of dtype object."
             )
         seen = ~without
@@ -193,7 +193,7 @@ def _check_texts(codes: Codes, labels: list[Any]) -> None:
         if isinstance(label, str) and any("\ud800" <= c <= "\udfff" for c in label):
             row = int(np.argmax(codes == code))
             raise LabelError(
-                f"The label of row {row} cannot be read: {label!r:.60} holds half of a surrogate pair. Correct it, or "
+                f"The label of row {row} cannot be read: {brief(label)} holds half of a surrogate pair. Correct it, or "
                 "leave the row out."
             )
 
@@ -208,7 +208,7 @@ def _sorted(codes: Codes, labels: list[Any], dtype: Any) -> tuple[Codes, Array]:
 
 
 def is_label(v: Any) -> bool:
-    """May a class, a level or a key have this label in a file? Longer integers can be made to have all the same hash."""
+    """May a class, a level or a key in a file have this label? Longer integers can be made to have all one hash."""
     if isinstance(v, int):
         return -(2**63) <= v < 2**64
     return isinstance(v, str | bytes | float) and v == v
@@ -221,7 +221,7 @@ def tell_unsavable(classes: Array) -> None:
     bad = [v for v in classes.tolist() if not is_label(v.item() if isinstance(v, np.generic) else v)]
     if bad:
         warn(
-            f"The label {bad[0]!r:.60} is of type {type(bad[0]).__name__}, and a model file holds labels that are "
+            f"The label {brief(bad[0])} is of type {type(bad[0]).__name__}, and a model file holds labels that are "
             f"{STORED}: this model can be used and pickled, not saved. Turn its labels into strings to save it.",
             UnsavableLabelWarning,
         )

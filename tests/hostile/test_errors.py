@@ -14,7 +14,14 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
-from tallybayes.errors import LabelError, ModelFileError, OptionError, TallybayesError, UnsavableLabelWarning
+from tallybayes.errors import (
+    AmbiguousColumnWarning,
+    LabelError,
+    ModelFileError,
+    OptionError,
+    TallybayesError,
+    UnsavableLabelWarning,
+)
 from tests.hostile.broken_files import assemble, from_bytes, parts, to_bytes
 from tests.hostile.test_model_file import place
 
@@ -145,3 +152,51 @@ def test_labels_that_no_file_can_hold_are_said_at_the_fit() -> None:
     assert model.predict(X[:1])[0] in {("a", 1), ("b", 2)}
     with pytest.raises(ModelFileError, match="Turn it into a string, or pickle the model"):
         tb.save(model, io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: _fitted().explain(X[:2], against=np.str_("no")),
+        lambda: _fitted().sample(3, y=np.str_("no")),
+        lambda: _fitted().sample(3, y=np.array(["no"] * 3)),
+        lambda: _fitted().with_prior({np.str_("no"): 0.5, "a": 0.5}),
+        lambda: _fitted().predict(X, priors=np.str_("no")),
+        lambda: _fitted().explain(X[:2]).text(0, np.str_("no")),
+        lambda: tb.BayesDecision(tb.GaussianNB(), loss={(np.str_("no"), "a"): 1.0}).fit(X, Y),
+        lambda: tb.BayesDecision(tb.GaussianNB(), answers=[np.str_("no")]).fit(X, Y),
+        lambda: tb.GaussianNB().partial_fit(X, Y, classes=np.array(["no", "yes"])),
+        lambda: _fitted().decay(np.float64(7)),
+        lambda: tb.GaussianNB(var_smoothing=np.float64(-1)).fit(X, Y),
+        lambda: tb.PoissonNB(alpha=np.float64(-1)).fit(C, Y),
+        lambda: tb.NaiveBayes(schema={"zz": np.str_("no")}).fit(X, Y),
+        lambda: tb.NaiveBayes(schema={"x0": np.str_("no")}).fit(X, Y),
+        lambda: tb.BayesDecision(tb.GaussianNB(), loss=np.zeros(3)).fit(X, Y),
+    ],
+)
+def test_messages_speak_plainly(call: Callable[[], Any]) -> None:
+    with pytest.raises(TallybayesError) as refused:
+        call()
+    assert "np." not in str(refused.value)
+    assert ", answers, " not in str(refused.value).replace("(rows, answers, classes)", "")
+
+
+def test_a_thousand_classes_make_no_thousand_words() -> None:
+    model = tb.GaussianNB().fit(np.arange(2000.0)[:, None], np.arange(2000) % 1000)
+    for call in (
+        lambda: model.explain([[1.0]], against=7000),
+        lambda: model.sample(1, y=7000),
+        lambda: model.partial_fit([[1.0]], [7000], classes=range(3)),
+        lambda: model.with_prior({1: 1.0}),
+        lambda: model.predict([[1.0]], priors={str(k): 0.001 for k in range(1000)}),
+    ):
+        with pytest.raises(TallybayesError) as refused:
+            call()
+        assert len(str(refused.value)) < 300
+
+
+def test_ambiguous_columns_are_all_named_once() -> None:
+    with pytest.warns(AmbiguousColumnWarning) as said:
+        tb.NaiveBayes().fit(RNG.integers(0, 3, (60, 9)), [0, 1] * 30)
+    (only,) = [w for w in said if w.category is AmbiguousColumnWarning]
+    assert all(f"'x{j}'" in str(only.message) for j in range(9))

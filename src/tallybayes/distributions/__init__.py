@@ -12,7 +12,7 @@ from tallybayes.distributions.categorical import Binned, Categorical
 from tallybayes.distributions.counts import Complement, Multinomial, Poisson
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.kernel import Kernel
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 
 __all__ = [
     "Bernoulli",
@@ -49,7 +49,7 @@ _REGISTRY: dict[str, tuple[type[Distribution], dict[str, Any]]] = {
 def register(cls: type[Distribution]) -> type[Distribution]:
     """Makes a distribution available by its `name`; usable as a class decorator."""
     if not (isinstance(cls, type) and issubclass(cls, Distribution)):
-        raise OptionError(f"register takes a subclass of Distribution; got {cls!r}.")
+        raise OptionError(f"register takes a subclass of Distribution; got {brief(cls)}.")
     if not isinstance(getattr(cls, "name", None), str):
         raise OptionError(f"{cls.__name__} must have a name: write name = '…' in its body.")
     if not dataclasses.is_dataclass(cls):
@@ -84,7 +84,7 @@ def distribution(what: Any, options: Mapping[str, Any]) -> Distribution:
         return what
     if not isinstance(what, str) or what not in _REGISTRY:
         raise OptionError(
-            f"{what!r} is not a distribution. Allowed: {', '.join(repr(k) for k in _REGISTRY)}, or an instance of "
+            f"{brief(what)} is not a distribution. Allowed: {', '.join(repr(k) for k in _REGISTRY)}, or an instance of "
             "Distribution."
         )
     cls, fixed = _REGISTRY[what]

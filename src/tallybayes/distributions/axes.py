@@ -18,7 +18,7 @@ from tallybayes.distributions.ledoit_wolf import MomentSums
 from tallybayes.distributions.means import EPS, with_low
 from tallybayes.distributions.records import record_of
 from tallybayes.encode import Data, Numbers
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,12 @@ class GaussianAxes(Gaussian):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
-            raise OptionError(f"alpha must be between 0 (one covariance) and 1 (each its own); got {self.alpha!r}.")
+            raise OptionError(
+                f"alpha must be between 0 (one covariance) and 1 (each its own); got {brief(self.alpha)}."
+            )
         check_shrinkage(self.gamma)
         if not is_number(self.tol) or self.tol < 0:
-            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
+            raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
 
     def estimate(self, s: GaussianSums, context: Context) -> GaussianParams:  # noqa: ARG002
         mean, low, total, epsilon = _overall(s)

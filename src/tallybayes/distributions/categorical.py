@@ -25,7 +25,7 @@ from tallybayes.distributions.base import (
 )
 from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Codes, Data
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.schema import Schema
 from tallybayes.source import Table
 
@@ -73,10 +73,12 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
-            raise OptionError(f"alpha must be one number for categories; got {self.alpha!r}.")
+            raise OptionError(f"alpha must be one number for categories; got {brief(self.alpha)}.")
         least = np.asarray(0 if self.min_categories is None else self.min_categories)
         if least.dtype.kind not in "iu" or (least < 0).any():
-            raise OptionError(f"min_categories must be None or whole numbers of at least 0; got {least.tolist()!r}.")
+            raise OptionError(
+                f"min_categories must be None or whole numbers of at least 0; got {brief(least.tolist())}."
+            )
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> CategoricalSums:
         assert isinstance(data, Codes)
@@ -341,9 +343,9 @@ class Binned(Categorical):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.method not in ("mdl", "width", "frequency"):
-            raise OptionError(f"method must be 'mdl', 'width' or 'frequency'; got {self.method!r}.")
+            raise OptionError(f"method must be 'mdl', 'width' or 'frequency'; got {brief(self.method)}.")
         if not isinstance(self.bins, int) or self.bins < 1:
-            raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
+            raise OptionError(f"bins must be a whole number of at least 1; got {brief(self.bins)}.")
 
     def learn_cuts(
         self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
@@ -373,7 +375,7 @@ def minus(a: Array, b: Array) -> Array:
 def check_alpha(alpha: object, least: float = 0.0) -> None:
     a = np.asarray(alpha)
     if a.dtype.kind not in "fiu" or not np.isfinite(a).all() or (a < least).any():
-        raise OptionError(f"alpha must be a number of at least {least:g}; got {alpha!r}.")
+        raise OptionError(f"alpha must be a number of at least {least:g}; got {brief(alpha)}.")
 
 
 def check_per_column(alpha: float | Sequence[float], d: int) -> None:

@@ -31,7 +31,7 @@ from tallybayes.distributions.base import (
 from tallybayes.distributions.categorical import Categorical, check_alpha, resize, split
 from tallybayes.distributions.records import Record, arrays_of
 from tallybayes.encode import RAW_LIMIT, Coded, Data
-from tallybayes.errors import ForgetError, OptionError
+from tallybayes.errors import ForgetError, OptionError, brief
 from tallybayes.schema import Schema
 from tallybayes.source import Table
 
@@ -106,9 +106,9 @@ class Joint(Distribution[L, Q]):
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
-            raise OptionError(f"alpha must be one number for categories; got {self.alpha!r}.")
+            raise OptionError(f"alpha must be one number for categories; got {brief(self.alpha)}.")
         if self.smoothing not in SMOOTHING:
-            raise OptionError(f"smoothing must be 'backoff' or 'laplace'; got {self.smoothing!r}.")
+            raise OptionError(f"smoothing must be 'backoff' or 'laplace'; got {brief(self.smoothing)}.")
 
     @property
     def reals(self) -> int:

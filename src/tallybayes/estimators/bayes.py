@@ -16,7 +16,7 @@ from tallybayes.distributions.ensemble_records import EnsembleSums
 from tallybayes.distributions.joint import packed
 from tallybayes.distributions.kept_rows import no_rows, tokens_of
 from tallybayes.encode import Coded
-from tallybayes.errors import MergeError, OptionError
+from tallybayes.errors import MergeError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import random_of
 from tallybayes.fitted import Fitted
@@ -128,21 +128,23 @@ class BayesClassifier(TallyClassifier):
     def _check_options(self) -> None:
         super()._check_options()
         if self.effort not in EFFORTS:
-            raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {self.effort!r}.")
+            raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {brief(self.effort)}.")
         if self.weighting is not None and self.weighting not in WEIGHTING:
-            raise OptionError(f"weighting must be {', '.join(map(repr, WEIGHTING))}, or None; got {self.weighting!r}.")
+            raise OptionError(
+                f"weighting must be {', '.join(map(repr, WEIGHTING))}, or None; got {brief(self.weighting)}."
+            )
         for name, least, most in (("members", 1, 1000), ("parents", 0, 8)):
             value = getattr(self, name)
             if value is not None and (
                 not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most
             ):
-                raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {value!r}.")
+                raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
         if self.parts is not None and (
             not isinstance(self.parts, list | tuple) or not self.parts or any(part not in PARTS for part in self.parts)
         ):
-            raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {self.parts!r}.")
+            raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(self.parts)}.")
         if self.unseen not in ("ignore", "error"):
-            raise OptionError(f"unseen must be 'ignore' or 'error'; got {self.unseen!r}.")
+            raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
         self._seed()
 
     def _seed(self) -> int:
@@ -272,7 +274,7 @@ class BayesClassifier(TallyClassifier):
         s = term.sums
         count = ensemble.networks
         if not isinstance(i, int | np.integer) or not 0 <= i < count:
-            raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {i!r}.")
+            raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {brief(i)}.")
         chains = slice(int(i) * d, (int(i) + 1) * d)
         cells = ensemble.count_starts(chains.stop)
         own = only(ensemble, chains)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import family_real_sets
 from tallybayes.distributions.tables import family_sets
-from tallybayes.errors import LabelError, MergeError, OptionError
+from tallybayes.errors import LabelError, MergeError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
@@ -314,5 +314,5 @@ def _check_real(parents: Parents, inner: int, names: list[str]) -> None:
 def check_targets(targets: Any) -> tuple[str, ...]:
     names = (targets,) if isinstance(targets, str) else tuple(targets) if isinstance(targets, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise OptionError(f"targets must be one or more different names; got {targets!r:.80}.")
+        raise OptionError(f"targets must be one or more different names; got {brief(targets)}.")
     return names

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.decision import check_loss
-from tallybayes.errors import OptionError, listing
+from tallybayes.errors import OptionError, brief, listing
 from tallybayes.priors import column_names, column_places, row_labels
 
 Array = NDArray[Any]
@@ -63,7 +63,7 @@ def read_losses(losses: Any, answers: list[Any], classes: Array, n: int) -> Floa
 
 
 def _known(pairs: Pairs, answers: list[Any], classes: Array) -> Floats:
-    _refuse([f"({a!r}, …)" for a, _ in pairs if a is not ... and a not in answers], "answers", answers)
+    _refuse([f"({brief(a)}, …)" for a, _ in pairs if a is not ... and a not in answers], "answers", answers)
     return _table(pairs, answers, classes.tolist())
 
 
@@ -98,7 +98,7 @@ def _read(loss: Any, name: str, labels: list[Any]) -> tuple[Pairs | None, Any]:
     """
     if isinstance(loss, Mapping):
         if not loss or not all(isinstance(key, tuple) and len(key) == 2 for key in loss):
-            raise OptionError(f"{name} as a dict goes from (answer, truth) to a number; got {loss!r:.120}.")
+            raise OptionError(f"{name} as a dict goes from (answer, truth) to a number; got {brief(loss)}.")
         return loss, None
     names = column_names(loss)
     if names is None:
@@ -115,13 +115,13 @@ def _read(loss: Any, name: str, labels: list[Any]) -> tuple[Pairs | None, Any]:
     if answers is None:
         return None, cells
     if len(set(answers)) < len(answers):
-        raise OptionError(f"{name} must name each answer once; got {answers}.")
+        raise OptionError(f"{name} must name each answer once; got {listing(answers)}.")
     return {(a, t): v for a, row in zip(answers, cells, strict=True) for t, v in zip(labels, row, strict=True)}, None
 
 
 def _table(pairs: Pairs, answers: list[Any], labels: list[Any]) -> Floats:
     """The pair itself; 0 for a right answer; then (answer, …), (…, truth), (…, …)."""
-    _refuse([f"(…, {t!r})" for _, t in pairs if t is not ... and t not in labels], "classes", labels)
+    _refuse([f"(…, {brief(t)})" for _, t in pairs if t is not ... and t not in labels], "classes", labels)
     missing = []
     cells: list[list[Any]] = []
     for a in answers:
@@ -132,7 +132,7 @@ def _table(pairs: Pairs, answers: list[Any], labels: list[Any]) -> Floats:
             if (a, t) not in pairs and a == t:
                 cells[-1].append(0.0)
             elif key is None:
-                missing.append(f"({a!r}, {t!r})")
+                missing.append(f"({brief(a)}, {brief(t)})")
             else:
                 cells[-1].append(pairs[key])
     if missing:

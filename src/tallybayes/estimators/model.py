@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import ModelFileError, OptionError
+from tallybayes.errors import ModelFileError, OptionError, brief
 from tallybayes.estimators.contract import BaseEstimator, not_fitted
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
@@ -24,8 +24,6 @@ Floats = NDArray[np.float64]
 
 class Held:
     """What was learned, and what was made of it: with parameters, compiled, opened for single rows."""
-
-    __slots__ = ("door", "estimated", "fitted", "predictor")
 
     def __init__(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         self.fitted, self.estimated = fitted, estimated
@@ -55,6 +53,9 @@ class Model(BaseEstimator):  # type: ignore[misc]
     _lock: RLock
     _unseen = "ignore"
     _can_be_other = True  # unseen='other' is a choice
+    # what follows from fitted_; then scikit-learn's objects for routing, and what was said of each row learned
+    _held_elsewhere = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
+    _not_kept = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
     # --- what a subclass decides -------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
         if not isinstance(self.tempered, bool | np.bool_):
-            raise OptionError(f"tempered must be True or False; got {self.tempered!r}.")
+            raise OptionError(f"tempered must be True or False; got {brief(self.tempered)}.")
 
     # --- what is held ------------------------------------------------------------------------------------------
 
@@ -132,6 +133,16 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     def _manner(self) -> Manner:
         return Manner(self._beta, self._unseen, self._can_be_other, type(self).__name__)
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        """What the constructor takes."""
+        return list(cls._get_param_names())
+
+    def kept(self) -> dict[str, Any]:
+        """What there is besides parameters and ``fitted_``, by attribute: what else a copy of the model needs."""
+        without = self._held_elsewhere | self._not_kept | set(self.parameter_names())
+        return {name: value for name, value in vars(self).items() if name not in without}
 
     def _parameters(self) -> Fitted:
         """What was learned, with its parameters."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import shift
-from tallybayes.errors import OptionError, TableError, is_number, warn
+from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.model import Held, Model
 from tallybayes.priors import log_prior, plain
 
@@ -73,9 +73,9 @@ class Priors(Model):
         """
         self._require_fit()
         if not is_number(tol) or tol < 0:
-            raise OptionError(f"tol must be a finite number of at least 0; got {tol!r:.80}.")
+            raise OptionError(f"tol must be a finite number of at least 0; got {brief(tol)}.")
         if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
-            raise OptionError(f"max_iter must be a whole number of at least 1; got {max_iter!r:.80}.")
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(max_iter)}.")
         predictor, weight = self.predictor_, self.fitted_.weight
         start = predictor.start
         old = np.exp(start - start.max())

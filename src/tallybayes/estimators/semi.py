@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.distributions import Complement
 from tallybayes.distributions.ensemble import Ensemble
-from tallybayes.errors import OptionError, UnseenCategoryWarning, is_number, warn
+from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.fitted import count
@@ -116,11 +116,11 @@ class SemiSupervised(Wrapper):
                 f"{type(self.estimator).__name__}. For others see sklearn.semi_supervised.SelfTrainingClassifier."
             )
         if not is_number(self.weight) or not 0 <= self.weight <= 1:
-            raise OptionError(f"weight must be between 0 and 1; got {self.weight!r}.")
+            raise OptionError(f"weight must be between 0 and 1; got {brief(self.weight)}.")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise OptionError(f"max_iter must be a whole number of at least 1; got {self.max_iter!r}.")
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(self.max_iter)}.")
         if not is_number(self.tol) or self.tol < 0:
-            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
+            raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
 
     # --- asking ------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 
 Array = NDArray[Any]
 
@@ -38,7 +38,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         if isinstance(given, type):
             raise OptionError(f"estimator must be a classifier, not its class: write {given.__name__}().")
         if not hasattr(given, "fit") or not hasattr(given, "get_params"):
-            raise OptionError(f"estimator must be a classifier such as NaiveBayes(); got {given!r:.80}.")
+            raise OptionError(f"estimator must be a classifier such as NaiveBayes(); got {brief(given)}.")
 
     def _of_inner(self, name: str) -> Any:
         """An attribute of the fitted estimator; before the fit there is none."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.layout import Layout, Parents, place
@@ -86,7 +86,7 @@ class NetworkDisplay(Display):
     ) -> None:
         for name, value, least in (("max_columns", max_columns, 1), ("max_edges", max_edges, 0)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+                raise OptionError(f"{name} must be a whole number of at least {least}; got {brief(value)}.")
         self.parents = parents
         self.weights = weights
         self.target = target
@@ -128,11 +128,11 @@ class NetworkDisplay(Display):
             The graph, and the picture when it is asked for.
         """
         if not isinstance(parents, Mapping) or not parents:
-            raise OptionError(f"parents must be a dict from column to the columns it depends on; got {parents!r}.")
+            raise OptionError(f"parents must be a dict from column to the columns it depends on; got {brief(parents)}.")
         made: dict[str, list[str]] = {}
         for child, above in parents.items():
             if isinstance(above, str) or not isinstance(above, Iterable):
-                raise OptionError(f"The parents of {child!r} must be a list of columns; got {above!r}.")
+                raise OptionError(f"The parents of {child!r} must be a list of columns; got {brief(above)}.")
             names = list(dict.fromkeys(str(p) for p in above))
             made[str(child)] = [p for p in names if p != target]
         for above in list(made.values()):
@@ -142,7 +142,7 @@ class NetworkDisplay(Display):
         found = {(str(p), str(child)): float(w) for (p, child), w in (weights or {}).items()}
         surplus = sorted(set(found) - edges)
         if surplus:
-            raise OptionError(f"weights has a pair that is no edge of the graph: {surplus[0]!r}.")
+            raise OptionError(f"weights has a pair that is no edge of the graph: {brief(surplus[0])}.")
         if not np.isfinite(list(found.values())).all():
             raise OptionError("weights must be finite numbers.")
         display = cls(made, found, target, max_columns=max_columns, max_edges=max_edges)
