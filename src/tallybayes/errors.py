@@ -84,7 +84,7 @@ class UnsavableLabelWarning(UserWarning):
     """Class labels that a model works with and that no model file can hold."""
 
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with its separator: tallybayes_of_mine is another package
 
 
 def warn(message: str, category: type[Warning]) -> None:
