@@ -174,7 +174,7 @@ class Explanation:
         ×3 multiplies the odds by 3, ÷3 divides them. weak: less than √10; substantial: less than 10; strong: less than
         10√10; very strong: less than 100; decisive: more (Jeffreys).
         """
-        i, k = self._row(row), self._class(row, label)
+        i, k = self.row_number(row), self.class_number(row, label)
         name = self.classes.tolist()[k]
         if len(self.classes) == 1:
             return f"{name!r} is the only class: P = 1, whatever the row holds"
@@ -206,12 +206,12 @@ class Explanation:
     def _says(self, i: int, j: int, evidence: float) -> str:
         return f"{self.names[j]} = {_shown(self.table.values(j)[i])}: {_factor(evidence)}, {strength(evidence)}"
 
-    def _row(self, row: int) -> int:
+    def row_number(self, row: int) -> int:
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
             raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {brief(row)}.")
         return int(row) % len(self)
 
-    def _class(self, row: int, label: Any) -> int:
+    def class_number(self, row: int, label: Any) -> int:
         labels = self.classes.tolist()
         if label is not None:
             if label not in labels:

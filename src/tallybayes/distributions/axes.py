@@ -16,7 +16,7 @@ from tallybayes.distributions.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian, GaussianParams, GaussianSums
 from tallybayes.distributions.ledoit_wolf import MomentSums
 from tallybayes.distributions.means import EPS, with_low
-from tallybayes.distributions.records import record_of
+from tallybayes.distributions.records import kind_of, record_of
 from tallybayes.encode import Data, Numbers
 from tallybayes.errors import OptionError, brief, is_number
 
@@ -129,7 +129,8 @@ class GaussianAxes(Gaussian):
         return scaled
 
     def sums_of(self, arrays: Mapping[str, Array]) -> GaussianSums:
-        return record_of(MomentSums if "m3" in arrays else GaussianSums, with_low(arrays))
+        arrays = with_low(arrays)
+        return record_of(kind_of(arrays, GaussianSums, MomentSums), arrays)
 
     def check(self, s: GaussianSums, context: Context) -> None:
         if isinstance(s, MomentSums) != self.fourth:

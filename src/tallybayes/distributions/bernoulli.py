@@ -33,8 +33,8 @@ class Bernoulli(Categorical):
     name = "bernoulli"
     kinds = ("binary", "categorical")
 
-    def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
-        exist, N = super()._existing(s, context)
+    def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
+        exist, N = super().existing(s, context)
         return exist, np.full(len(N), 3.0 if self.other else 2.0)
 
     def _counts_levels(self) -> bool:

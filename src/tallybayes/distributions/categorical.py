@@ -122,9 +122,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
 
     def levels_counted(self, s: CategoricalSums, context: Context) -> Array:
         """N_j: how many levels share the probability."""
-        return self._existing(s, context)[1]
+        return self.existing(s, context)[1]
 
-    def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
+    def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
         """Which levels exist (met, declared, or codes below N_j), and N_j. A level met only in rows of weight 0, or
         in rows forgotten since, does not exist."""
         least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s.sizes.shape)
@@ -152,7 +152,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         least = [0 if known is None else 1 + max(known.declared, default=-1) for known in context.levels]
         room = np.maximum(s.sizes, np.array(least, dtype=np.int64))
         s = CategoricalSums(resize(s, room), room)
-        exist, N = self._existing(s, context)
+        exist, N = self.existing(s, context)
         if self.contiguous:  # codes below min_categories have a place of their own, met or not
             room = np.maximum(s.sizes, np.minimum(N, RAW_LIMIT).astype(np.int64))
             room = np.where([known is None for known in context.levels], room, s.sizes)
@@ -252,7 +252,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         least = self.min_categories
         alone = replace(self, min_categories=least[j] if np.ndim(least) else least)
         column = CategoricalSums(left, np.array([left.shape[1]]))
-        (exist,), (N,) = alone._existing(column, Context(n, context.levels[j : j + 1]))
+        (exist,), (N,) = alone.existing(column, Context(n, context.levels[j : j + 1]))
         if not exist[level] and not self.other:
             return np.zeros(len(n))
         return self._log_share(np.zeros(len(n)), n, float(N))

@@ -41,9 +41,8 @@ class CentredSums(Record):
 
 def with_low(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     """The arrays of a file; those of an earlier version get their low."""
-    if "low" in arrays or "mean" not in arrays:
-        return arrays
-    return {**arrays, "low": np.zeros_like(arrays["mean"])}
+    mean = arrays.get("mean")
+    return arrays if mean is None else {"low": np.zeros_like(mean), **arrays}
 
 
 def check_low(s: Means) -> None:

@@ -225,12 +225,11 @@ class BayesClassifier(TallyClassifier):
         """A model of the same cuts, networks and contexts that has learned nothing: for other machines to learn with,
         and to merge. It needs rows (partial_fit) before it can answer."""
         fitted = self.fitted_
-        twin, ensemble, s = self.copy(), self._ensemble(), fitted.terms[0].sums
+        ensemble, s = self._ensemble(), fitted.terms[0].sums
         K = len(self.classes_)
         nothing = ensemble.nothing(K, s.chains.dtype == np.float64)
         sums = EnsembleSums.of(np.zeros_like(s.single), s.sizes, no_rows(s.sizes), *nothing)
-        twin._hold(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=sums),)))
-        return twin
+        return self.holding(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=sums),)))
 
     def merge(self, other: TallyClassifier) -> Self:
         """Adds what another model learned, as if its rows had been learned here. Both must come of one: see empty()."""
@@ -281,9 +280,8 @@ class BayesClassifier(TallyClassifier):
         _, normal = own.nothing(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
         sums = EnsembleSums.of(s.single, s.sizes, s.kept, counts, normal)
-        twin = self.copy()
+        twin = self.holding(replace(fitted, terms=(Term(own, term.columns, sums),), log_prior=None))
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
-        twin._keep(replace(fitted, terms=(Term(own, term.columns, sums),), log_prior=None))
         return twin
 
     @property

@@ -141,10 +141,8 @@ class BayesNetwork(NetworkClassifier):
     @property
     def _outputs(self) -> Outputs | None:
         found: Outputs | None = self.__dict__.get("_reading")
-        if found is None and "_several" in self.__dict__:  # plain values: what a model file can hold
-            names, labels = self._several
-            found = Outputs(names, labels)
-        return found
+        several = self.__dict__.get("_several")  # plain values: what a model file can hold
+        return Outputs(*several) if found is None and several is not None else found
 
     def _check_held(self, fitted: Fitted) -> None:
         super()._check_held(fitted)
@@ -193,13 +191,8 @@ class BayesNetwork(NetworkClassifier):
         return super()._learned_rows(X, y, sample_weight)
 
     def merge(self, other: TallyClassifier) -> Self:
-        theirs = other._outputs if isinstance(other, BayesNetwork) else None
-        mine = self._outputs
-        if (mine is None) != (theirs is None) or (
-            mine is not None
-            and theirs is not None
-            and (mine.names != theirs.names or [v.tolist() for v in mine.labels] != [v.tolist() for v in theirs.labels])
-        ):
+        mine, theirs = (getattr(network, "outputs_", {}) for network in (self, other))
+        if [(k, v.tolist()) for k, v in mine.items()] != [(k, v.tolist()) for k, v in theirs.items()]:
             raise MergeError(
                 "The two networks have different targets, or different labels of them. Declare the labels of both with "
                 "partial_fit(X, y, classes=[labels of each target])."

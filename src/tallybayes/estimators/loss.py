@@ -23,16 +23,14 @@ def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[Any
     labels = classes.tolist()
     named = None if answers is None else list(answers)
     if named is not None and len(dict.fromkeys(named)) != len(named):
-        raise OptionError(f"Each answer may stand once in answers; got {named}.")
+        raise OptionError(f"Each answer may stand once in answers; got {brief(named)}.")
     if loss is None:
         return _right_or_wrong(labels if named is None else named, labels)
     pairs, loss = _read(loss, "loss", labels)
     if pairs is not None:
         if named is not None:
             raise OptionError("answers names the rows of a matrix; a loss by labels names its answers itself.")
-        known = list(dict.fromkeys(a for a, _ in pairs))
-        first = labels if any(a is ... or a in labels for a in known) else []
-        found = [*first, *(a for a in known if a is not ... and a not in labels)]
+        found = _answers_of(pairs, labels)
         return _table(pairs, found, labels), found
     if np.ndim(loss) == 3:
         raise OptionError("Losses of each row are given with the rows: predict(X, losses=…). loss is one matrix.")
@@ -44,6 +42,13 @@ def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[Any
             f"loss has {len(matrix)} rows for {len(found)} answers ({listing(list(map(str, found)))}).{hint}"
         )
     return matrix, found
+
+
+def _answers_of(pairs: Pairs, labels: list[Any]) -> list[Any]:
+    """The answers that a loss by labels names: the classes first, if it names one of them, then the others."""
+    known = list(dict.fromkeys(a for a, _ in pairs))
+    first = labels if any(a is ... or a in labels for a in known) else []
+    return [*first, *(a for a in known if a is not ... and a not in labels)]
 
 
 def read_amount_loss(loss: Any, answers: list[Any], classes: Array) -> Floats:

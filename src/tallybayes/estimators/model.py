@@ -169,8 +169,14 @@ class Model(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = fitted.schema.d
         if fitted.schema.names is not None:
             self.feature_names_in_ = np.array(fitted.schema.names, dtype=object)
-        elif "feature_names_in_" in self.__dict__:
-            del self.feature_names_in_
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+
+    def holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
+        """A copy that has learned something else: what is given; estimated: the same with its parameters, if known."""
+        twin = self.copy()
+        twin._hold(fitted, estimated)
+        return twin
 
     def _drop_left_out(self) -> None:
         for stale in ("loo_log_proba_", "loo_score_"):
@@ -201,12 +207,12 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         """Arrays and plain values: what is compiled is compiled again when needed."""
         state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
-        if "_held" in state:
+        if self._fitted():
             state["_held"] = Held(self.fitted_, self._held.estimated)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if "_tally" in state:
+        if state.get("_tally") is not None:
             raise ModelFileError(
                 f"This pickle of a {type(self).__name__} was made by tallybayes 0.1, whose pickles later versions do "
                 "not read. Load it with that version and write a model file: tallybayes.save(model, path)."
@@ -214,13 +220,13 @@ class Model(BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
 
     def _fitted(self) -> bool:
-        return "_held" in self.__dict__
+        return hasattr(self, "_held")
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted()
 
     def _require_fit(self) -> None:
-        if "_held" not in self.__dict__:
+        if not self._fitted():
             raise not_fitted(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."

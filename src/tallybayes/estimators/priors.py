@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes import shift
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
-from tallybayes.estimators.model import Held, Model
+from tallybayes.estimators.model import Model
 from tallybayes.priors import log_prior, plain
 
 Array = NDArray[Any]
@@ -53,11 +53,9 @@ class Priors(Model):
         """
         fitted = self._parameters()
         found = log_prior(fitted.weight, fitted.classes, priors)
-        twin = self.copy()
-        twin._drop_left_out()  # it was by another prior
+        twin = self.holding(self.fitted_, replace(fitted, log_prior=found))
         kept = plain(priors)
         twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
-        twin._held = Held(self.fitted_, replace(fitted, log_prior=found))
         return twin
 
     def _take_prior(self, priors: Any) -> None:

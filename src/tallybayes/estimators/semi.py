@@ -201,13 +201,12 @@ class _Climb:
 
     def counted(self, P: Floats) -> TallyClassifier:
         """The model of the labelled rows and these shares of the others: class by class, without a copy of a row."""
-        model, total = self.first.copy(), self.labelled
+        total = self.labelled
         for k in range(total.K):
             w = self.share * self.w * P[:, k]
             y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
             total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
-        model._keep(total)
-        return model
+        return self.first.holding(total)
 
     def height(self, model: TallyClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""

@@ -42,7 +42,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     def _of_inner(self, name: str) -> Any:
         """An attribute of the fitted estimator; before the fit there is none."""
-        if "estimator_" not in self.__dict__:
+        if not hasattr(self, "estimator_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
         return getattr(self.estimator_, name)
 

@@ -135,7 +135,7 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     return model
 
 
-def _read_terms(groups: list[Json], stats: list[Json], schema: Schema, reader: Reader) -> tuple[Term, ...]:
+def _read_terms(groups: list[Json], tallies: list[Json], schema: Schema, reader: Reader) -> tuple[Term, ...]:
     planned = []
     for group in groups:
         which, columns = fields(group, "A group", "distribution", "columns")
@@ -143,9 +143,9 @@ def _read_terms(groups: list[Json], stats: list[Json], schema: Schema, reader: R
         planned.append(Term(reader.value({"distribution": which}, "A group"), place))
     if sorted(j for t in planned for j in t.columns) != list(range(schema.d)) or not all(t.columns for t in planned):
         raise ModelFileError("Its groups do not have each column once.")
-    if len(stats) != len(planned):
-        raise ModelFileError(f"It has {len(planned)} groups of columns and {len(stats)} tallies.")
-    return tuple(_with_sums(term, held, reader) for term, held in zip(planned, stats, strict=True))
+    if len(tallies) != len(planned):
+        raise ModelFileError(f"It has {len(planned)} groups of columns and {len(tallies)} tallies.")
+    return tuple(_with_sums(term, held, reader) for term, held in zip(planned, tallies, strict=True))
 
 
 def _with_sums(term: Term, held: Json, reader: Reader) -> Term:

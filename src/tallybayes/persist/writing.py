@@ -44,16 +44,8 @@ class Writer:
             raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
         if isinstance(v, np.generic) and not isinstance(v, np.void):
             v = v.item()
-        if v is None or isinstance(v, bool | str):
-            return str(v) if isinstance(v, str) else v
-        if isinstance(v, int):
-            if v.bit_length() > BITS:
-                raise ModelFileError(f"{where} holds an integer of {v.bit_length()} bits; at most {BITS} are stored.")
-            return int(v)
-        if isinstance(v, float):
-            return float(v) if math.isfinite(v) else {"float": repr(float(v))}
-        if isinstance(v, bytes):
-            return {"bytes": v.hex()}
+        if v is None or isinstance(v, bool | str | int | float | bytes):
+            return _single(v, where)
         if isinstance(v, list):
             return [self.value(item, where, depth + 1) for item in v]
         if type(v) is tuple:
@@ -126,3 +118,18 @@ class Writer:
             self.distributions.append({"name": d.name, "options": options})
             self._places[id(d)] = len(self.distributions) - 1
         return self._places[id(d)]
+
+
+def _single(v: bool | str | int | float | bytes | None, where: str) -> Json:
+    """A value that holds no others."""
+    if isinstance(v, str):
+        return str(v)
+    if v is None or isinstance(v, bool):
+        return v
+    if isinstance(v, bytes):
+        return {"bytes": v.hex()}
+    if isinstance(v, int):
+        if v.bit_length() > BITS:
+            raise ModelFileError(f"{where} holds an integer of {v.bit_length()} bits; at most {BITS} are stored.")
+        return int(v)
+    return float(v) if math.isfinite(v) else {"float": repr(float(v))}

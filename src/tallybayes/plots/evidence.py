@@ -148,8 +148,8 @@ class EvidenceDisplay(Display):
         EvidenceDisplay
             The numbers, and the picture when it is asked for.
         """
-        i = explanation._row(row)
-        k = explanation._class(i, label)
+        i = explanation.row_number(row)
+        k = explanation.class_number(i, label)
         labels = explanation.classes.tolist()
         rival = (
             explanation.rival if explanation.rival is not None else labels[1 - k] if len(labels) == 2 else "the rest"

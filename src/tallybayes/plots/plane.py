@@ -92,15 +92,19 @@ class Plane:
         return {self.x.name: self.x.values[u.ravel()].tolist(), self.y.name: self.y.values[v.ravel()].tolist()}
 
 
-def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str, pad: float = PAD) -> Plane:
-    """pad: how much wider than the rows it is on each side, as a part of their range."""
-    classes = classes_of(model)
+def _check_asked(X: Any, y: Any, grid: int, rest: str) -> None:
     if rest not in ("marginal", "typical"):
         raise OptionError(f"rest must be 'marginal' or 'typical'; got {brief(rest)}.")
     if not isinstance(grid, int | np.integer) or not 2 <= grid <= 2000:
         raise OptionError(f"grid must be a whole number from 2 to 2000; got {brief(grid)}.")
     if y is not None and X is None:
         raise OptionError("y was given without X.")
+
+
+def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str, pad: float = PAD) -> Plane:
+    """pad: how much wider than the rows it is on each side, as a part of their range."""
+    classes = classes_of(model)
+    _check_asked(X, y, grid, rest)
     table = None if X is None else Columns(X)
     names = feature_names(model, table)
     if table is not None:
