@@ -35,8 +35,8 @@ gallery: .venv/.package ## draw the pictures of docs/ anew: examples/gallery.py
 
 test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
 
-unit: .venv/.package ## the Python tests only
-	$(BIN)/python -m pytest -n 2
+unit: .venv/.package ## the Python tests only, and which lines of Python no test runs
+	$(BIN)/python -m pytest -n 2 --cov=tallybayes --cov-report=term-missing:skip-covered
 
 lowest: .venv/.tools ## the contract and the command line on the lowest versions that pyproject.toml allows
 	rm -rf $(LOW)
@@ -83,7 +83,7 @@ sanitize-address sanitize-thread: sanitize-%: .venv/.tools
 
 clean: ## remove all that these targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -f src/tallybayes/_core.pyi bench/results*.json
+	rm -f src/tallybayes/_core.pyi bench/results*.json .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -293,7 +293,7 @@ def test_new_levels_are_appended_without_moving_the_old_ones() -> None:
     assert model._held.door is door
     assert model.schema_.levels[0].labels == ("a", "b", *words)
     table = tb.NaiveBayes().fit([*start, *({"w": w, "x": float(i)} for i, w in enumerate(words))], [0, 1] * 2501)
-    assert model.fitted_.terms[0].sums["count"].tolist() == table.fitted_.terms[0].sums["count"].tolist()
+    assert model.fitted_.terms[0].sums.count.tolist() == table.fitted_.terms[0].sums.count.tolist()
     assert model._held.door is door  # reading what was learned does not close it
     model.learn_one({"w": 7, "x": 0.0}, 1)
     assert model.schema_.levels[0].labels[-1] == 7

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 
 Floats = NDArray[np.float64]
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -88,7 +88,7 @@ def mean(values: Floats, sample_weight: Any = None) -> float:
     w = np.ones(len(values)) if sample_weight is None else _numbers(sample_weight, "sample_weight")
     if w.shape != values.shape or not np.isfinite(w).all() or (w < 0).any():
         raise OptionError(
-            f"sample_weight must be {len(values)} finite numbers of at least 0; got {sample_weight!r:.80}."
+            f"sample_weight must be {len(values)} finite numbers of at least 0; got {brief(sample_weight)}."
         )
     if not w.sum() > 0:
         raise OptionError("The mean of no rows is no number: there are 0 rows, or every sample weight is zero.")
@@ -211,11 +211,11 @@ def check_loss(loss: Any, shape: tuple[int, ...], answers: int | None = None) ->
     """Losses for posteriors of this shape (rows, classes): an array (answers, classes) or (rows, answers, classes)."""
     found = _numbers(loss, "loss")
     rows, classes = shape
-    A = "answers" if answers is None else str(answers)
     if found.ndim not in (2, 3) or 0 in found.shape[1:]:
+        what = "" if answers is None else f"{answers} answers, "
         raise OptionError(
-            f"loss must be an array (answers, classes) or (rows, answers, classes), here ({A}, {classes}) or "
-            f"({rows}, {A}, {classes}); got the shape {found.shape}."
+            "loss must be an array (answers, classes), or (rows, answers, classes) with losses for each row; here "
+            f"there are {rows} rows, {what}{classes} classes; got the shape {found.shape}."
         )
     if found.shape[-1] != classes:
         raise OptionError(
@@ -242,4 +242,4 @@ def _numbers(values: Any, name: str) -> Floats:
             raise TypeError
         return np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"{name} must be an array of numbers; got {values!r:.80}.") from None
+        raise OptionError(f"{name} must be an array of numbers; got {brief(values)}.") from None

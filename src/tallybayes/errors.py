@@ -6,7 +6,12 @@ import math
 import numbers
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class TallybayesError(Exception):
@@ -75,7 +80,11 @@ class UnseenCategoryWarning(UserWarning):
     """A category that was not met while learning; its factor is left out."""
 
 
-_PACKAGE = str(Path(__file__).parent)
+class UnsavableLabelWarning(UserWarning):
+    """Class labels that a model works with and that no model file can hold."""
+
+
+_PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with its separator: tallybayes_of_mine is another package
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -88,10 +97,27 @@ def warn(message: str, category: type[Warning]) -> None:
 
 def is_number(value: object) -> bool:
     """A finite real number, not a bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of more than a float's 308 digits
+        return False
 
 
-def listing(items: list[str], most: int = 5) -> str:
+def brief(value: object, most: int = 80) -> str:
+    """A value as its reader would write it: a NumPy scalar like a plain one, and never more than a line."""
+    if isinstance(value, list | tuple):
+        few = [brief(v, most) for v in value[:most]]
+        inside = ", ".join(few) + ("," if len(few) == 1 and isinstance(value, tuple) else "")
+        text = f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    else:
+        scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
+        text = repr(value.item() if scalar else value)  # type: ignore[attr-defined]
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def listing(items: Sequence[object] | NDArray[Any], most: int = 5) -> str:
     """'a', 'b', 'c' and 4 more"""
-    shown = ", ".join(repr(i) for i in items[:most])
+    shown = ", ".join(brief(i) for i in items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tallybayes.errors import LabelError, OptionError
+from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.source import Table
 from tallybayes.table_out import build_frame
 
@@ -115,7 +115,7 @@ class Explanation:
             If the label is none of the classes.
         """
         if label is not None and label not in self.classes.tolist():
-            raise LabelError(f"{label!r} is not a class of this model. Classes: {self.classes.tolist()}.")
+            raise LabelError(f"{brief(label)} is not a class of this model. Classes: {listing(self.classes)}.")
         return replace(self, rival=label)
 
     def __len__(self) -> int:
@@ -251,7 +251,7 @@ class Explanation:
         str
             Several lines.
         """
-        i, k = self._row(row), self._class(row, label)
+        i, k = self.row_number(row), self.class_number(row, label)
         name = self.classes.tolist()[k]
         if len(self.classes) == 1:
             return f"{name!r} is the only class: P = 1, whatever the row holds"
@@ -283,16 +283,16 @@ class Explanation:
     def _says(self, i: int, j: int, evidence: float) -> str:
         return f"{self.names[j]} = {_shown(self.table.values(j)[i])}: {_factor(evidence)}, {strength(evidence)}"
 
-    def _row(self, row: int) -> int:
+    def row_number(self, row: int) -> int:
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
-            raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {row!r}.")
+            raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {brief(row)}.")
         return int(row) % len(self)
 
-    def _class(self, row: int, label: Any) -> int:
+    def class_number(self, row: int, label: Any) -> int:
         labels = self.classes.tolist()
         if label is not None:
             if label not in labels:
-                raise LabelError(f"{label!r} is not a class of this model. Classes: {labels}.")
+                raise LabelError(f"{brief(label)} is not a class of this model. Classes: {listing(labels)}.")
             return int(labels.index(label))
         odds = self.probability[row].copy()
         if self.rival is not None and len(labels) > 1:  # a class says nothing against itself

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.errors import LabelError
+from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, warn
 
 Array = NDArray[Any]
 Codes = NDArray[np.int32]
+STORED = "strings, bytes, booleans and numbers of 64 bits"
 
 
 def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
@@ -26,16 +26,26 @@ def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
     return encode_labels(_column(_as_array(y), n))
 
 
+def read_classes(classes: Any) -> Array:
+    """The sorted distinct labels of a list of all that there can be."""
+    try:
+        labels = list(classes)
+    except TypeError:
+        raise LabelError(f"classes must be a list of labels; got {brief(classes)}.") from None
+    if np.ndim(_as_array(labels)) != 1:
+        raise LabelError(f"classes must be a list of labels, one after the other; got {brief(classes)}.")
+    return read_labels(labels, len(labels))[1]
+
+
 def _column(values: Array, n: int) -> Array:
     """n labels, one below the other."""
     if values.ndim == 2 and values.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             DataConversionWarning,
-            stacklevel=5,
         )
         values = values.ravel()
     if values.ndim != 1:
@@ -61,7 +71,7 @@ def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
     if marker is not None:
         if kind in "US" and not isinstance(marker, str) and (values == str(marker)).any():
             raise LabelError(
-                f"The labels are strings, and some are {str(marker)!r}: is that the mark {marker!r} turned into a "
+                f"The labels are strings, and some are {str(marker)!r}: is that the mark {brief(marker)} turned into a "
                 "string? Use None for a row without a label, or an array of dtype object."
             )
         seen = ~without
@@ -183,7 +193,7 @@ def _check_texts(codes: Codes, labels: list[Any]) -> None:
         if isinstance(label, str) and any("\ud800" <= c <= "\udfff" for c in label):
             row = int(np.argmax(codes == code))
             raise LabelError(
-                f"The label of row {row} cannot be read: {label!r:.60} holds half of a surrogate pair. Correct it, or "
+                f"The label of row {row} cannot be read: {brief(label)} holds half of a surrogate pair. Correct it, or "
                 "leave the row out."
             )
 
@@ -195,6 +205,26 @@ def _sorted(codes: Codes, labels: list[Any], dtype: Any) -> tuple[Codes, Array]:
     found = np.empty(len(labels), dtype=object)
     found[:] = labels
     return rank[codes] if len(codes) else codes, found[order].astype(dtype)
+
+
+def is_label(v: Any) -> bool:
+    """May a class, a level or a key in a file have this label? Longer integers can be made to have all one hash."""
+    if isinstance(v, int):
+        return -(2**63) <= v < 2**64
+    return isinstance(v, str | bytes | float) and v == v
+
+
+def tell_unsavable(classes: Array) -> None:
+    """Labels such as tuples work in memory and cannot be saved: better said now than after hours of learning."""
+    if classes.dtype.kind != "O":
+        return
+    bad = [v for v in classes.tolist() if not is_label(v.item() if isinstance(v, np.generic) else v)]
+    if bad:
+        warn(
+            f"The label {brief(bad[0])} is of type {type(bad[0]).__name__}, and a model file holds labels that are "
+            f"{STORED}: this model can be used and pickled, not saved. Turn its labels into strings to save it.",
+            UnsavableLabelWarning,
+        )
 
 
 def sort_labels(labels: list[Any]) -> list[int]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.baselines import LargestClass, Logistic
-from tallybayes.errors import LabelError, OptionError, TallybayesError
+from tallybayes.errors import LabelError, OptionError, TallybayesError, brief
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.averaged import AODE
 from tallybayes.estimators.bayes import BayesClassifier
@@ -286,7 +286,7 @@ def compare_models(
     table = read_table(X)
     codes, labels = read_labels(y, table.n)
     if len(labels) < 2:
-        raise LabelError(f"There is nothing to compare: all rows are of class {labels.tolist()[0]!r}.")
+        raise LabelError(f"There is nothing to compare: all rows are of class {brief(labels[0])}.")
     found = infer_schema(table, schema)
     parts = _folds(codes, folds, random_state)
     entries = []
@@ -306,7 +306,7 @@ def _folds(codes: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
     from sklearn.model_selection import StratifiedKFold
 
     if not isinstance(folds, int) or folds < 2:
-        raise OptionError(f"folds must be a whole number of at least 2; got {folds!r}.")
+        raise OptionError(f"folds must be a whole number of at least 2; got {brief(folds)}.")
     folds = min(folds, int(np.bincount(codes).max()))
     if folds < 2:
         raise LabelError("Every class has one row only: nothing can be learned and then tested. More rows are needed.")

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import OptionError, TableError, is_number
+from tallybayes.errors import OptionError, TableError, brief, is_number
 from tallybayes.raw import RawColumn
 from tallybayes.schema import align
 from tallybayes.source import Table, read_table
@@ -155,7 +155,7 @@ class NoveltyScore:
 def _rank(alpha: float, m: int) -> int:
     """p ≤ alpha for rows that are less likely than the reference row of this rank."""
     if not is_number(alpha) or not 0 < alpha < 1:
-        raise OptionError(f"alpha must be between 0 and 1; got {alpha!r}.")
+        raise OptionError(f"alpha must be between 0 and 1; got {brief(alpha)}.")
     k = int(np.floor(alpha * (m + 1) + 1e-9))
     if k < 1:
         raise OptionError(f"alpha={alpha:g} needs at least {np.ceil(1 / alpha) - 1:.0f} reference rows; there are {m}.")

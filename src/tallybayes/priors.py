@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief, listing
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ def by_label(values: Any, labels: Sequence[Any], name: str) -> Any:
     if set(found) != set(labels):
         raise OptionError(
             f"{name} must name each class once. Number of {name} must match number of classes: got "
-            f"{sorted(map(str, found))}, the classes are {[str(v) for v in labels]}."
+            f"[{listing(sorted(map(str, found)))}], the classes are [{listing([str(v) for v in labels])}]."
         )
     return [found[label] for label in labels]
 
@@ -101,7 +101,9 @@ def log_prior(weight: Floats, classes: Array, priors: Any) -> Floats:
         elif priors == "laplace":
             return _core.log_prior(weight, 1.0)
         else:
-            raise OptionError(f"priors must be None, 'uniform', 'laplace' or one number per class; got {priors!r}.")
+            raise OptionError(
+                f"priors must be None, 'uniform', 'laplace' or one number per class; got {brief(priors)}."
+            )
     else:
         found = check_priors(priors, classes)
     with np.errstate(divide="ignore"):
@@ -119,8 +121,8 @@ def log_priors(weight: Floats, classes: Array, priors: Any) -> Floats:
         if len(names) == 2 and set(labels) <= set(nw.from_native(priors, eager_only=True)[names[0]].to_list()):
             return log_prior(weight, classes, priors)
         raise OptionError(
-            f"The columns of priors must be the classes {labels}; got {names}. (One prior for all rows may have two "
-            "columns, a label and its share.)"
+            f"The columns of priors must be the classes {listing(labels)}; got {listing(names)}. (One prior for all "
+            "rows may have two columns, a label and its share.)"
         )
     if (rows := _numbers(priors)).ndim != 2:
         return log_prior(weight, classes, priors)
@@ -168,5 +170,5 @@ def _numbers(priors: Any) -> Floats:
         return np.asarray(priors, dtype=np.float64)
     except (TypeError, ValueError):
         raise OptionError(
-            f"priors must be None, 'uniform', 'laplace' or one number per class; got {priors!r:.200}."
+            f"priors must be None, 'uniform', 'laplace' or one number per class; got {brief(priors)}."
         ) from None

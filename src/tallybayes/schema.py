@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.errors import OptionError, TableError, listing
+from tallybayes.errors import OptionError, TableError, brief, listing
 from tallybayes.raw import RawColumn
 from tallybayes.source import Container, Table
 
@@ -277,7 +277,7 @@ class Schema:
         elif isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < self.d:
             return int(column)
         known = listing([self.name(j) for j in range(self.d)])
-        raise OptionError(f"There is no column {column!r}. Columns: {known}.")
+        raise OptionError(f"There is no column {brief(column)}. Columns: {known}.")
 
     def with_levels(self, levels: Mapping[int, Levels]) -> Schema:
         """Replace the levels of some columns.
@@ -342,7 +342,7 @@ def _said(schema: Schema, given: Mapping[Any, str]) -> dict[int, Kind]:
     """What the user says, by position."""
     for column, kind in given.items():
         if kind not in KINDS:
-            raise OptionError(f"Column {column!r} was given the kind {kind!r}. Allowed: {', '.join(KINDS)}.")
+            raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {', '.join(KINDS)}.")
     return {schema.position(column): cast(Kind, kind) for column, kind in given.items()}
 
 

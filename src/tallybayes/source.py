@@ -101,6 +101,16 @@ def read_table(X: Any) -> Table:
             "Got one dict. For one row as a dict use predict_proba_one or learn_one; for many rows give a list of "
             "dicts; for columns as a dict make a data frame of it first."
         )
+    frame = _frame_of(X)
+    if frame is not None:
+        return _from_frame(frame)
+    if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
+        return _from_rows(X)
+    return _from_array(X)
+
+
+def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a data frame of one of the libraries, None if it is none."""
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -108,14 +118,13 @@ def read_table(X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
-        return _from_frame(frame)
+        return frame
     if hasattr(X, "__arrow_c_stream__") and hasattr(X, "schema"):  # a record batch, or a reader of them
         import pyarrow as pa
 
-        return _from_frame(nw.from_native(pa.table(X)))
-    if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
-        return _from_rows(X)
-    return _from_array(X)
+        found: nw.DataFrame[Any] = nw.from_native(pa.table(X), eager_only=True)
+        return found
+    return None
 
 
 def _from_matrix(X: Array) -> Table:
@@ -206,6 +215,13 @@ def _from_frame(frame: Any) -> Table:
     if n == 0 or d == 0:
         what = "sample" if n == 0 else "feature"
         raise TableError(f"Found a table with 0 {what}(s) (shape={(n, d)}) while a minimum of 1 is required.")
+    names = _text_names(raw_names)
+    columns = tuple(_frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns()))
+    return Table(n, d, container, names, columns=columns)
+
+
+def _text_names(raw_names: list[Any]) -> tuple[str, ...] | None:
+    """The names of columns, None if they are only numbers."""
     of_text = [isinstance(c, str) for c in raw_names]
     if any(of_text) and not all(of_text):
         raise NestedValueError(
@@ -214,9 +230,7 @@ def _from_frame(frame: Any) -> Table:
             "names to be stored and validated, you must convert them all to strings, by using "
             "X.columns = X.columns.astype(str) for example."
         )
-    names = tuple(raw_names) if all(of_text) else None
-    columns = tuple(_frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns()))
-    return Table(n, d, container, names, columns=columns)
+    return tuple(raw_names) if all(of_text) else None
 
 
 def _twice(names: list[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.schema import Cuts, Schema
 
 Array = NDArray[Any]
@@ -43,7 +43,7 @@ def build_frame(columns: Mapping[str, Sequence[Any] | Array], container: str, ba
     Where that has no data frames (NumPy, sparse matrices, dicts): a dict of arrays.
     """
     if backend not in (None, "pandas", "polars", "pyarrow", "dict"):
-        raise OptionError(f"backend must be None, 'pandas', 'polars', 'pyarrow' or 'dict'; got {backend!r}.")
+        raise OptionError(f"backend must be None, 'pandas', 'polars', 'pyarrow' or 'dict'; got {brief(backend)}.")
     library: Any = backend or (container if container in ("pandas", "polars", "pyarrow") else "dict")
     if library == "dict":
         return {name: _column(values) for name, values in columns.items()}

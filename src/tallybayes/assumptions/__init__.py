@@ -10,7 +10,7 @@ from tallybayes.assumptions.normality import normal_columns
 from tallybayes.assumptions.pairs import independent_pairs
 from tallybayes.assumptions.report import AssumptionReport, Finding
 from tallybayes.assumptions.suggest import suggestions
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 
 __all__ = ["AssumptionReport", "Finding", "check_assumptions"]
 
@@ -57,7 +57,7 @@ def check_assumptions(
     ('fails', 'fails', 'fails')
     """
     if not is_number(alpha) or not 0 < alpha < 1:
-        raise OptionError(f"alpha must be between 0 and 1; got {alpha!r}.")
+        raise OptionError(f"alpha must be between 0 and 1; got {brief(alpha)}.")
     data = read_columns(X, y, schema, random_state)
     independence = independent_pairs(data, alpha)
     normality = normal_columns(data, alpha)

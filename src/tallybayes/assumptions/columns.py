@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import encode
-from tallybayes.errors import LabelError, OptionError, TableError, listing
+from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.labels import read_labels
 from tallybayes.schema import Schema, infer_schema
 from tallybayes.source import Table, read_table
@@ -45,7 +45,7 @@ class Data:
 def read_columns(X: Any, y: Any, kinds: Any, random_state: int) -> Data:
     """Reads a table; samples from one that is too large, and says so."""
     if not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise OptionError(f"random_state must be a whole number of at least 0; got {random_state!r}.")
+        raise OptionError(f"random_state must be a whole number of at least 0; got {brief(random_state)}.")
     table = read_table(X)
     codes, labels = read_labels(y, table.n)
     schema = infer_schema(table, kinds, "real")

@@ -20,7 +20,7 @@ from scipy.linalg import qr
 from tallybayes.assumptions.box import NullM
 from tallybayes.assumptions.columns import Data
 from tallybayes.assumptions.report import Finding, p_value, sizes
-from tallybayes.errors import listing
+from tallybayes.errors import brief, listing
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ def _of_class(label: Any, log_det: float, d: int) -> dict[str, Any]:
     per_column = float(np.exp(0.5 * log_det / d))
     says = f"{per_column:.2g} times as wide as all together, on average over columns"
     size = sizes(np.array([abs(log_det)]), LIMITS)[0]
-    line = {"what": f"class {label!r}", "effect": log_det, "size": size, "says": says}
+    line = {"what": f"class {brief(label)}", "effect": log_det, "size": size, "says": says}
     return line | {"statistic": None, "p": None, "p_holm": None}
 
 

@@ -14,6 +14,7 @@ from scipy.stats import kurtosis, norm, skew
 
 from tallybayes.assumptions.columns import LEAST_ROWS, Data
 from tallybayes.assumptions.report import Finding, finding, sizes
+from tallybayes.errors import brief
 
 Floats = NDArray[np.float64]
 LIMITS = (0.03, 0.06, 0.12)
@@ -29,7 +30,9 @@ def normal_columns(data: Data, alpha: float) -> Finding:
             x = x[~np.isnan(x)]
             spread = x.std(ddof=1) if len(x) >= LEAST_ROWS else 0.0
             if spread > 1e-14 * np.abs(x).max(initial=0.0):
-                lines.append(_line(f"{data.numeric_names[j]} in class {label!r}", np.sort((x - x.mean()) / spread)))
+                lines.append(
+                    _line(f"{data.numeric_names[j]} in class {brief(label)}", np.sort((x - x.mean()) / spread))
+                )
     if not lines:
         return Finding(NAME, "untested", "There is no real column that varies within a class.")
     for line, size in zip(lines, sizes(np.array([line["effect"] for line in lines]), LIMITS), strict=True):

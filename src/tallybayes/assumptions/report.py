@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.table_out import build_frame
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ class AssumptionReport:
             With the columns assumption, what, effect, size, statistic, p and p_holm.
         """
         if which not in (None, *PARTS):
-            raise OptionError(f"which must be one of {', '.join(PARTS)}; got {which!r}.")
+            raise OptionError(f"which must be one of {', '.join(PARTS)}; got {brief(which)}.")
         chosen = self.findings if which is None else [getattr(self, which)]
         lines = [{"assumption": f.assumption, **line} for f in chosen for line in f.lines]
         keys = ("assumption", "what", "effect", "size", "statistic", "p", "p_holm")

@@ -40,7 +40,7 @@ def model_class(name: str) -> Any:
 def make_model(name: str, given: Sequence[str], schema: Any) -> Any:
     """schema: kinds by column, or another model's schema."""
     model = model_class(name)
-    allowed = model._get_param_names()
+    allowed = model.parameter_names()
     options = pairs(given, "--set")
     for key in options:
         if key not in allowed:
@@ -188,12 +188,9 @@ def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
 
 def type_of_labels(labels: Sequence[Any], numbers: pa.DataType | None = None) -> pa.DataType | None:
     """None: let the file say."""
-    if labels and all(isinstance(v, str) for v in labels):
-        return pa.string()
-    if labels and all(isinstance(v, bool) for v in labels):
-        return pa.bool_()
-    if labels and all(isinstance(v, int) and not isinstance(v, bool) for v in labels):
+    kinds = {next((t for t in (str, bool, int, float) if isinstance(v, t)), None) for v in labels}
+    if kinds == {int}:
         return numbers or pa.float64()
-    if labels and all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels):
+    if kinds and kinds <= {int, float}:
         return pa.float64()
-    return None
+    return pa.string() if kinds == {str} else pa.bool_() if kinds == {bool} else None

@@ -13,7 +13,7 @@ from tallybayes.distributions.counts import Complement, Multinomial, Poisson
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.kernel import Kernel
 from tallybayes.distributions.simple import SimpleDistribution
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 
 __all__ = [
     "Bernoulli",
@@ -90,7 +90,7 @@ def register(cls: type[Distribution]) -> type[Distribution]:
     {'new': {'variance': 1.0}, 'old': {'variance': 10.0}}
     """
     if not (isinstance(cls, type) and issubclass(cls, Distribution)):
-        raise OptionError(f"register takes a subclass of Distribution; got {cls!r}.")
+        raise OptionError(f"register takes a subclass of Distribution; got {brief(cls)}.")
     if not isinstance(getattr(cls, "name", None), str):
         raise OptionError(f"{cls.__name__} must have a name: write name = '…' in its body.")
     if not dataclasses.is_dataclass(cls):
@@ -173,7 +173,7 @@ def distribution(what: Any, options: Mapping[str, Any]) -> Distribution:
         return what
     if not isinstance(what, str) or what not in _REGISTRY:
         raise OptionError(
-            f"{what!r} is not a distribution. Allowed: {', '.join(repr(k) for k in _REGISTRY)}, or an instance of "
+            f"{brief(what)} is not a distribution. Allowed: {', '.join(repr(k) for k in _REGISTRY)}, or an instance of "
             "Distribution."
         )
     cls, fixed = _REGISTRY[what]

@@ -30,7 +30,7 @@ from tallybayes.distributions.reals import (
 )
 from tallybayes.distributions.tables import Tables
 from tallybayes.encode import Coded, Data
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 
 Floats = NDArray[np.float64]
 MOST_SETS = 64  # whose cells choose the strength of back-off of real columns
@@ -98,7 +98,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.weighting not in (None, "information"):
-            raise OptionError(f"weighting must be None or 'information'; got {self.weighting!r}.")
+            raise OptionError(f"weighting must be None or 'information'; got {brief(self.weighting)}.")
 
     def check(self, s: JointSums, context: Context) -> None:
         super().check(s, context)

@@ -16,9 +16,9 @@ from tallybayes.distributions.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian, GaussianParams, GaussianSums
 from tallybayes.distributions.ledoit_wolf import MomentSums
 from tallybayes.distributions.means import EPS, with_low
-from tallybayes.distributions.records import record_of
+from tallybayes.distributions.records import kind_of, record_of
 from tallybayes.encode import Data, Numbers
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,12 @@ class GaussianAxes(Gaussian):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
-            raise OptionError(f"alpha must be between 0 (one covariance) and 1 (each its own); got {self.alpha!r}.")
+            raise OptionError(
+                f"alpha must be between 0 (one covariance) and 1 (each its own); got {brief(self.alpha)}."
+            )
         check_shrinkage(self.gamma)
         if not is_number(self.tol) or self.tol < 0:
-            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
+            raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
 
     def estimate(self, s: GaussianSums, context: Context) -> GaussianParams:  # noqa: ARG002
         mean, low, total, epsilon = _overall(s)
@@ -127,7 +129,8 @@ class GaussianAxes(Gaussian):
         return scaled
 
     def sums_of(self, arrays: Mapping[str, Array]) -> GaussianSums:
-        return record_of(MomentSums if "m3" in arrays else GaussianSums, with_low(arrays))
+        arrays = with_low(arrays)
+        return record_of(kind_of(arrays, GaussianSums, MomentSums), arrays)
 
     def check(self, s: GaussianSums, context: Context) -> None:
         if isinstance(s, MomentSums) != self.fourth:

@@ -23,7 +23,7 @@ from tallybayes.distributions.categorical import (
 )
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Bernoulli(Categorical):
     name = "bernoulli"
     kinds = ("binary", "categorical")
 
-    def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
-        exist, N = super()._existing(s, context)
+    def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
+        exist, N = super().existing(s, context)
         return exist, np.full(len(N), 3.0 if self.other else 2.0)
 
     def _counts_levels(self) -> bool:
@@ -107,7 +107,7 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         if not np.isfinite(self.threshold):
-            raise OptionError(f"threshold must be a finite number; got {self.threshold!r}.")
+            raise OptionError(f"threshold must be a finite number; got {brief(self.threshold)}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> ThresholdSums:
         assert isinstance(data, Numbers | Sparse)

@@ -26,7 +26,7 @@ from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSu
 from tallybayes.distributions.gaussian import quadratic_form
 from tallybayes.distributions.means import away
 from tallybayes.encode import Data, Numbers, Sparse
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 
 NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
 RELATIVE = ("proba", "log_proba", "best")  # answers in which only differences between the classes matter
@@ -58,14 +58,16 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
-            raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {self.ddof!r}.")
+            raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {brief(self.ddof)}.")
         if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
-            raise OptionError(f"alpha must be between 0 (one covariance) and 1 (each its own); got {self.alpha!r}.")
+            raise OptionError(
+                f"alpha must be between 0 (one covariance) and 1 (each its own); got {brief(self.alpha)}."
+            )
         covariance.check_shrinkage(self.gamma)
         if not is_number(self.ridge) or not 0 <= self.ridge <= 1:
-            raise OptionError(f"reg_param must be between 0 and 1; got {self.ridge!r}.")
+            raise OptionError(f"reg_param must be between 0 and 1; got {brief(self.ridge)}.")
         if not is_number(self.tol) or self.tol < 0:
-            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
+            raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
 
     @property
     def pooled(self) -> bool:

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.base import Array, expect, spread
-from tallybayes.distributions.means import CentredSums, check_low, with_low
-from tallybayes.distributions.records import arrays_of, record_of
+from tallybayes.distributions.means import CentredSums, check_low, check_squares, with_low
+from tallybayes.distributions.records import arrays_of, kind_of, record_of
 
 MOST = float(np.finfo(np.float64).max)
 ROOT = 1e150  # squares of these can be summed
@@ -107,6 +107,8 @@ class ScatterSums(BlockSums, ABC):
         super().check(K, d, pooled)
         if (np.einsum("kii->ki", self.scatter) < 0).any():
             raise ValueError("'scatter' has a negative sum of squares")
+        n = self.most_rows()[:, None]
+        check_squares(n.sum(axis=0, keepdims=True) if pooled else n, np.einsum("kii->ki", self.scatter))
 
 
 @dataclass(frozen=True)
@@ -249,11 +251,8 @@ class WeighedSums(WideSums):
 
 def sums_of(arrays: Mapping[str, Array]) -> BlockSums:
     """The sums in a file, in the form that its arrays have."""
-    kind: type[BlockSums] = CompactSums
-    if "rows" in arrays:
-        kind = WeighedSums if "weight" in arrays else WideSums
-    elif "third" in arrays:
-        kind = FourthSums
-    elif "n" in arrays and arrays["n"].ndim == 3:
+    arrays = with_low(arrays)
+    kind: type[BlockSums] = kind_of(arrays, CompactSums, FourthSums, WideSums, WeighedSums)
+    if kind is CompactSums and np.ndim(arrays.get("n", 0)) == 3:
         kind = PairedSums
-    return record_of(kind, with_low(arrays))
+    return record_of(kind, arrays)

@@ -25,7 +25,7 @@ from tallybayes.distributions.base import (
 )
 from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Codes, Data
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.schema import Schema
 from tallybayes.source import Table
 
@@ -91,10 +91,12 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
-            raise OptionError(f"alpha must be one number for categories; got {self.alpha!r}.")
+            raise OptionError(f"alpha must be one number for categories; got {brief(self.alpha)}.")
         least = np.asarray(0 if self.min_categories is None else self.min_categories)
         if least.dtype.kind not in "iu" or (least < 0).any():
-            raise OptionError(f"min_categories must be None or whole numbers of at least 0; got {least.tolist()!r}.")
+            raise OptionError(
+                f"min_categories must be None or whole numbers of at least 0; got {brief(least.tolist())}."
+            )
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> CategoricalSums:
         assert isinstance(data, Codes)
@@ -151,9 +153,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         ndarray of shape (columns,)
             One number for each column.
         """
-        return self._existing(s, context)[1]
+        return self.existing(s, context)[1]
 
-    def _existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
+    def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
         """Which levels exist (met, declared, or codes below N_j), and N_j. A level met only in rows of weight 0, or
         in rows forgotten since, does not exist."""
         least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s.sizes.shape)
@@ -181,7 +183,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         least = [0 if known is None else 1 + max(known.declared, default=-1) for known in context.levels]
         room = np.maximum(s.sizes, np.array(least, dtype=np.int64))
         s = CategoricalSums(resize(s, room), room)
-        exist, N = self._existing(s, context)
+        exist, N = self.existing(s, context)
         if self.contiguous:  # codes below min_categories have a place of their own, met or not
             room = np.maximum(s.sizes, np.minimum(N, RAW_LIMIT).astype(np.int64))
             room = np.where([known is None for known in context.levels], room, s.sizes)
@@ -319,7 +321,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         least = self.min_categories
         alone = replace(self, min_categories=least[j] if np.ndim(least) else least)
         column = CategoricalSums(left, np.array([left.shape[1]]))
-        (exist,), (N,) = alone._existing(column, Context(n, context.levels[j : j + 1]))
+        (exist,), (N,) = alone.existing(column, Context(n, context.levels[j : j + 1]))
         if not exist[level] and not self.other:
             return np.zeros(len(n))
         return self._log_share(np.zeros(len(n)), n, float(N))
@@ -465,9 +467,9 @@ class Binned(Categorical):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.method not in ("mdl", "width", "frequency"):
-            raise OptionError(f"method must be 'mdl', 'width' or 'frequency'; got {self.method!r}.")
+            raise OptionError(f"method must be 'mdl', 'width' or 'frequency'; got {brief(self.method)}.")
         if not isinstance(self.bins, int) or self.bins < 1:
-            raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
+            raise OptionError(f"bins must be a whole number of at least 1; got {brief(self.bins)}.")
 
     def learn_cuts(
         self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
@@ -497,7 +499,7 @@ def minus(a: Array, b: Array) -> Array:
 def check_alpha(alpha: object, least: float = 0.0) -> None:
     a = np.asarray(alpha)
     if a.dtype.kind not in "fiu" or not np.isfinite(a).all() or (a < least).any():
-        raise OptionError(f"alpha must be a number of at least {least:g}; got {alpha!r}.")
+        raise OptionError(f"alpha must be a number of at least {least:g}; got {brief(alpha)}.")
 
 
 def check_per_column(alpha: float | Sequence[float], d: int) -> None:

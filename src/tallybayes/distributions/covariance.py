@@ -23,7 +23,7 @@ from tallybayes.distributions.base import Array
 from tallybayes.distributions.block_params import FullParams, SharedParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, ScatterSums, WeighedSums
 from tallybayes.distributions.means import EPS, LOG_2PI, away, exact_sum
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 
 if TYPE_CHECKING:
     from tallybayes.distributions.block import GaussianBlock
@@ -140,7 +140,7 @@ def check_shrinkage(gamma: Any) -> None:
     """'oas', 'ledoit-wolf', one number, or one for each class."""
     numbers = gamma if isinstance(gamma, tuple) else (gamma,)
     if gamma not in ("oas", "ledoit-wolf") and not all(is_number(g) and 0 <= g <= 1 for g in numbers):
-        raise OptionError(f"shrinkage must be between 0 and 1, 'oas' or 'ledoit-wolf'; got {gamma!r}.")
+        raise OptionError(f"shrinkage must be between 0 and 1, 'oas' or 'ledoit-wolf'; got {brief(gamma)}.")
 
 
 def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:

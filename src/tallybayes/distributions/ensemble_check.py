@@ -39,13 +39,17 @@ def choices(e: Ensemble, d: int) -> None:
         raise ValueError("the Gaussian part has numbers that are too far away")
 
 
-def _parts(e: Ensemble) -> None:
+def _forms(e: Ensemble) -> None:
     if any(not isinstance(part, tuple) or len(part) != 4 for part in e.parts):
         raise ValueError("a part is not a name, a plane, a number of planes and a share")
     if any(type(first) is not int or type(planes) is not int for _, first, planes, _ in e.parts):
         raise ValueError("a part has no planes")
     if any(type(centre) not in (int, float) or not 0 <= centre <= 1 for *_, centre in e.parts):
         raise ValueError("a part has no share")
+
+
+def _parts(e: Ensemble) -> None:
+    _forms(e)
     names = [part[0] for part in e.parts]
     if names != [name for name in NAMES if name in names]:
         raise ValueError("its parts are not known ones")

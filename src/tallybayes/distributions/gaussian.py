@@ -23,10 +23,10 @@ from tallybayes.distributions.base import (
     spread,
 )
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, combine_means, with_low
+from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, check_squares, combine_means, with_low
 from tallybayes.distributions.records import Record, arrays_of, map_arrays, record_of
 from tallybayes.encode import Data, Numbers, Sparse
-from tallybayes.errors import ForgetError, OptionError, is_number
+from tallybayes.errors import ForgetError, OptionError, brief, is_number
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
-            raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {self.ddof!r}.")
+            raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {brief(self.ddof)}.")
         if not is_number(self.var_smoothing) or self.var_smoothing < 0:
-            raise OptionError(f"var_smoothing must be a number of at least 0; got {self.var_smoothing!r}.")
+            raise OptionError(f"var_smoothing must be a number of at least 0; got {brief(self.var_smoothing)}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianSums:
         if isinstance(data, Sparse):
@@ -122,6 +122,7 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
     def check(self, s: GaussianSums, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "m4"))
         check_low(s)
+        check_squares(s.n, s.m2)
 
     def met(self, s: GaussianSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray(s.n.any(axis=0))

@@ -29,9 +29,9 @@ from tallybayes.distributions.base import (
     subtract,
 )
 from tallybayes.distributions.categorical import Categorical, check_alpha, resize, split
-from tallybayes.distributions.records import Record, arrays_of
+from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Coded, Data
-from tallybayes.errors import ForgetError, OptionError
+from tallybayes.errors import ForgetError, OptionError, brief
 from tallybayes.schema import Schema
 from tallybayes.source import Table
 
@@ -106,9 +106,9 @@ class Joint(Distribution[L, Q]):
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
-            raise OptionError(f"alpha must be one number for categories; got {self.alpha!r}.")
+            raise OptionError(f"alpha must be one number for categories; got {brief(self.alpha)}.")
         if self.smoothing not in SMOOTHING:
-            raise OptionError(f"smoothing must be 'backoff' or 'laplace'; got {self.smoothing!r}.")
+            raise OptionError(f"smoothing must be 'backoff' or 'laplace'; got {brief(self.smoothing)}.")
 
     @property
     def reals(self) -> int:
@@ -166,8 +166,8 @@ class Joint(Distribution[L, Q]):
         if len(s.sizes):
             categories = Categorical(alpha=self.alpha)
             counts = categories.sums_of({"count": s.single, "sizes": s.sizes})
-            found = arrays_of(categories.estimate(counts, Context(context.class_weight, levels)))
-            N, exist, log = found["N"], found["exist"], found["log"]
+            found = categories.estimate(counts, Context(context.class_weight, levels))
+            N, exist, log = found.N, found.exist, found.log
         return LevelParams(s.single, s.sizes, context.class_weight, np.maximum(N, 1.0), exist, log)
 
     def room_for(self, s: L, context: Context) -> L:
@@ -228,16 +228,16 @@ def packed(
     step = max(4096, CHUNK // (max(1, len(sizes)) * np.dtype(kind).itemsize))
     for first in range(0, data.n, step):
         rows = min(step, data.n - first)
-        parts = [_core.pack_codes(c.columns, sizes[list(at)], c.raw, first, rows) for c, at in data.parts]
+        parts = [(list(at), *_core.pack_codes(c.columns, sizes[list(at)], c.raw, first, rows)) for c, at in data.parts]
         if len(parts) == 1:
-            codes, unseen = parts[0]
+            _, codes, unseen = parts[0]
         else:
             codes, unseen = np.empty((len(sizes), rows), dtype=kind), np.zeros(len(sizes), dtype=bool)
-            for (some, met), (_, at) in zip(parts, data.parts, strict=True):
-                codes[list(at)] = some
+            for at, some, met in parts:
+                codes[at] = some
                 if some.dtype != kind:
-                    codes[list(at)] = np.where(some == np.iinfo(some.dtype).max, np.iinfo(kind).max, some)
-                unseen[list(at)] = met
+                    codes[at] = np.where(some == np.iinfo(some.dtype).max, np.iinfo(kind).max, some)
+                unseen[at] = met
         for j, v in gone:
             codes[j][codes[j] == v] = np.iinfo(kind).max
         yield slice(first, first + rows), codes, unseen

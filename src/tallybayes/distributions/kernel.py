@@ -23,7 +23,7 @@ from tallybayes.distributions.base import (
 from tallybayes.distributions.categorical import minus
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
-from tallybayes.errors import ForgetError, OptionError, is_number
+from tallybayes.errors import ForgetError, OptionError, brief, is_number
 
 LEAST = 4.5e-308  # a bandwidth below this is lost in the smallest numbers
 HALF_LOG_2PI = 0.5 * float(np.log(2 * np.pi))
@@ -84,9 +84,11 @@ class Kernel(Distribution[KernelSums, KernelParams]):
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
             if self.bandwidth not in RULES:
-                raise OptionError(f"bandwidth must be a number or one of {', '.join(RULES)}; got {self.bandwidth!r}.")
+                raise OptionError(
+                    f"bandwidth must be a number or one of {', '.join(RULES)}; got {brief(self.bandwidth)}."
+                )
         elif not is_number(self.bandwidth) or self.bandwidth <= 0:
-            raise OptionError(f"bandwidth must be above 0; got {self.bandwidth!r}.")
+            raise OptionError(f"bandwidth must be above 0; got {brief(self.bandwidth)}.")
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> KernelSums:
         if isinstance(data, Sparse):

@@ -16,6 +16,7 @@ from tallybayes.distributions.base import Array, subtract
 from tallybayes.distributions.records import Record
 
 EPS = float(np.finfo(np.float64).eps)
+MOST = float(np.finfo(np.float64).max)
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -40,15 +41,21 @@ class CentredSums(Record):
 
 def with_low(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     """The arrays of a file; those of an earlier version get their low."""
-    if "low" in arrays or "mean" not in arrays:
-        return arrays
-    return {**arrays, "low": np.zeros_like(arrays["mean"])}
+    mean = arrays.get("mean")
+    return arrays if mean is None else {"low": np.zeros_like(mean), **arrays}
 
 
 def check_low(s: Means) -> None:
     """ValueError if low is no low of its mean; both have the same shape."""
     if (np.abs(s.low) > EPS * np.abs(s.mean)).any():
         raise ValueError("'low' is more than the last digit of 'mean'")
+
+
+def check_squares(n: Array, squares: Array) -> None:
+    """ValueError if sums of squares are larger than rows of finite numbers of that weight can make them."""
+    with np.errstate(over="ignore"):
+        if (squares > n * MOST).any(where=n > 0):
+            raise ValueError("a sum of squares is larger than that of rows of so little weight")
 
 
 def exact_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -20,19 +20,6 @@ R = TypeVar("R")
 class Record:
     """The base of all sums and parameters; subclasses are frozen dataclasses."""
 
-    # Read as a dict by those who do not know the type yet.
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)
-
-    def keys(self) -> list[str]:
-        return list(arrays_of(self))
-
-    def __contains__(self, key: object) -> bool:
-        return key in arrays_of(self)
-
-    def items(self) -> Any:
-        return arrays_of(self).items()
-
 
 def arrays_of(record: Any) -> dict[str, Any]:
     """What a record holds, by name; fields that are None are not there."""
@@ -47,6 +34,11 @@ def changed(record: R, changes: Mapping[str, Any]) -> R:
     if isinstance(record, dict):
         return {**record, **changes}  # type: ignore[return-value]
     return dataclasses.replace(record, **changes)  # type: ignore[type-var]
+
+
+def kind_of(arrays: Mapping[str, Array], *kinds: type[R]) -> type[R]:
+    """Which of these records a file's arrays are: the one whose fields differ least from them."""
+    return min(kinds, key=lambda kind: len(set(arrays) ^ {f.name for f in dataclasses.fields(kind)}))  # type: ignore[arg-type]
 
 
 def record_of(kind: type[R], arrays: Mapping[str, Array]) -> R:

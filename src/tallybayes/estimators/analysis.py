@@ -13,7 +13,7 @@ from tallybayes.distributions.block_params import BlockParams
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.distributions.means import LOG_2PI, away
 from tallybayes.encode import Numbers
-from tallybayes.errors import OptionError, TableError, is_number, warn
+from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators import given_covariance
 from tallybayes.estimators.contract import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from tallybayes.estimators.discriminant import GaussianDiscriminant
@@ -36,11 +36,13 @@ class _Analysis(GaussianDiscriminant):
 
     def _check_options(self) -> None:
         if self.solver not in self._solvers:
-            raise OptionError(f"solver must be one of {self._solvers} (all give the same answer); got {self.solver!r}.")
+            raise OptionError(
+                f"solver must be one of {self._solvers} (all give the same answer); got {brief(self.solver)}."
+            )
         if self.covariance_estimator is not None:
             given_covariance.check(self.covariance_estimator, self.shrinkage)
         if not isinstance(self.shrinkage, str | None) and not is_number(self.shrinkage):
-            raise OptionError(f"shrinkage must be None, 'auto', 'oas' or between 0 and 1; got {self.shrinkage!r}.")
+            raise OptionError(f"shrinkage must be None, 'auto', 'oas' or between 0 and 1; got {brief(self.shrinkage)}.")
         super()._check_options()
 
     def _common(self) -> dict[str, Any]:
@@ -167,7 +169,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.n_components is not None and (
             not isinstance(self.n_components, int | np.integer) or self.n_components < 1
         ):
-            raise OptionError(f"n_components must be None or a whole number of at least 1; got {self.n_components!r}.")
+            raise OptionError(
+                f"n_components must be None or a whole number of at least 1; got {brief(self.n_components)}."
+            )
         if self.n_components is not None and self.n_components > most:
             raise OptionError(
                 f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.distributions.averaged import AveragedNetwork, most_together
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
@@ -93,11 +93,11 @@ class AnDE(NetworkClassifier):
     def _check_options(self) -> None:
         super()._check_options()
         if self._n() not in (1, 2, 3) or isinstance(self._n(), bool):
-            raise OptionError(f"n must be 1, 2 or 3; got {self._n()!r}. For no parents use NaiveBayes.")
+            raise OptionError(f"n must be 1, 2 or 3; got {brief(self._n())}. For no parents use NaiveBayes.")
         if not is_number(self.min_count) or self.min_count <= 0:
-            raise OptionError(f"min_count must be a number above 0; got {self.min_count!r}.")
+            raise OptionError(f"min_count must be a number above 0; got {brief(self.min_count)}.")
         if not isinstance(self.subsumption, bool | np.bool_):
-            raise OptionError(f"subsumption must be True or False; got {self.subsumption!r}.")
+            raise OptionError(f"subsumption must be True or False; got {brief(self.subsumption)}.")
 
     def _n(self) -> int:
         return self.n

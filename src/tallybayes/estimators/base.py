@@ -5,13 +5,14 @@ Every way of learning is the same line: rows are read, counted, and added to wha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import LabelError, MergeError, OptionError, is_number
+from tallybayes.errors import LabelError, MergeError, ModelFileError, OptionError, brief, is_number, listing
 from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
 from tallybayes.estimators.generate import Generates
@@ -21,9 +22,9 @@ from tallybayes.estimators.one_row import OneRow
 from tallybayes.estimators.priors import Priors
 from tallybayes.estimators.tempers import Tempers, choose_temperature
 from tallybayes.fitted import Fitted, count
-from tallybayes.labels import positions, read_labels, union
+from tallybayes.labels import positions, read_classes, tell_unsavable, union
 from tallybayes.plan import same_shape
-from tallybayes.priors import log_priors
+from tallybayes.priors import log_prior, log_priors
 from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.schema import align, infer_schema
 from tallybayes.source import read_table
@@ -39,6 +40,41 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
         """The first rows, counted, with what is chosen on them: options, and which columns depend on which."""
         return fitted
+
+    def restore(self, fitted: Fitted, kept: Mapping[str, Any]) -> Fitted:
+        """Take over a model that was stored: its Fitted, and what ``kept`` gave back; for those who keep models.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            What was learned; its sums are checked by who read them.
+        kept : mapping
+            Attributes by name.
+
+        Returns
+        -------
+        again : Fitted
+            The same sums as more rows would be counted: their distributions are those that the parameters ask for.
+
+        Raises
+        ------
+        ModelFileError or ValueError
+            If the parts do not fit together.
+        """
+        for name, value in kept.items():
+            known = name in self._held_elsewhere or hasattr(type(self), name) or name in vars(self)
+            if known or not name.isidentifier() or name.startswith("__"):
+                raise ModelFileError(f"{type(self).__name__} cannot have the attribute {name!r:.60}.")
+            setattr(self, name, value)
+        self._check_held(fitted)
+        self._check_options()
+        terms = self._choose_again(fitted)
+        if not same_shape(terms, fitted.terms):
+            raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
+        if fitted.weight.sum() > 0:
+            log_prior(fitted.weight, fitted.classes, self._prior())
+        self._hold(fitted)
+        return fitted.with_terms(terms)
 
     def _check_held(self, fitted: Fitted) -> None:  # noqa: ARG002
         """Raises ValueError if what is held besides the sums (it comes from a file) does not suit them."""
@@ -117,6 +153,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             chosen = choose_temperature(fitted.estimate(self._prior()), rows, self._prior(), self._start)
         self._keep(fitted)
         self._take_temperature(chosen)
+        tell_unsavable(fitted.classes)
         if schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
 
@@ -140,8 +177,8 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             unknown = target.classes[positions(target.classes, declared) < 0]
             if len(unknown):
                 raise LabelError(
-                    f"The target label(s) {unknown.tolist()} in y do not exist in the initial classes "
-                    f"{declared.tolist()}."
+                    f"The target label(s) [{listing(unknown)}] in y do not exist in the initial classes "
+                    f"[{listing(declared)}]."
                 )
         known = union(target.classes, declared) if closed or before is not None else target.classes
         if len(known) == 0 or (before is None and len(target.classes) == 0):
@@ -152,14 +189,10 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         known = np.empty(0, dtype=object) if before is None else before.classes
         if classes is None:
             return known
-        try:
-            labels = list(classes)
-        except TypeError:
-            raise LabelError(f"classes must be a list of labels; got {classes!r:.80}.") from None
-        _, given = read_labels(labels, len(labels))
+        given = read_classes(classes)
         if before is not None and not np.array_equal(given, before.classes):
             raise LabelError(
-                f"`classes={given.tolist()}` is not the same as on last call to partial_fit, was: {known.tolist()}"
+                f"`classes=[{listing(given)}]` is not the same as on last call to partial_fit, was: [{listing(known)}]"
             )
         return given
 
@@ -247,7 +280,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         """
         self._require_fit()
         if not is_number(factor) or not 0 < factor <= 1:
-            raise OptionError(f"factor must be above 0 and at most 1; got {factor!r}.")
+            raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
         with self._learning():
             self._keep(self._again().scale(float(factor)))
         return self
@@ -345,6 +378,34 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             The lower, the stranger the row.
         """
         return self._matrix(X, "evidence", priors)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Tell the share of rows whose class is told right.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            As for ``fit``; missing values are left out.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1. A row of a class that was never learned is told wrong.
+        """
+        predictor = self.predictor_
+        rows = predictor.read(X)
+        target = read_target(y, rows.n, sample_weight)
+        counts = target.y >= 0
+        if not counts.any():
+            raise OptionError("There is nothing to score: every sample weight is zero.")
+        both = union(self.classes_, target.classes)  # LabelError where labels of the two can never be equal
+        best: NDArray[np.int64] = predictor.answer(rows, "best")
+        right = positions(self.classes_, both)[best] == target.among(both).y
+        return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))
 
     def _matrix(self, X: Any, how: str, priors: Any = None) -> Floats:
         answer: Floats = self._ask(X, how, priors)

@@ -16,8 +16,9 @@ from tallybayes.distributions.ensemble_records import EnsembleSums
 from tallybayes.distributions.joint import packed
 from tallybayes.distributions.kept_rows import no_rows, tokens_of
 from tallybayes.encode import Coded
-from tallybayes.errors import MergeError, OptionError
+from tallybayes.errors import MergeError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier, other_start
+from tallybayes.estimators.inputs import random_of
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, same_shape
@@ -130,21 +131,23 @@ class BayesClassifier(TallyClassifier):
     def _check_options(self) -> None:
         super()._check_options()
         if self.effort not in EFFORTS:
-            raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {self.effort!r}.")
+            raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {brief(self.effort)}.")
         if self.weighting is not None and self.weighting not in WEIGHTING:
-            raise OptionError(f"weighting must be {', '.join(map(repr, WEIGHTING))}, or None; got {self.weighting!r}.")
+            raise OptionError(
+                f"weighting must be {', '.join(map(repr, WEIGHTING))}, or None; got {brief(self.weighting)}."
+            )
         for name, least, most in (("members", 1, 1000), ("parents", 0, 8)):
             value = getattr(self, name)
             if value is not None and (
                 not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most
             ):
-                raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {value!r}.")
+                raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
         if self.parts is not None and (
             not isinstance(self.parts, list | tuple) or not self.parts or any(part not in PARTS for part in self.parts)
         ):
-            raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {self.parts!r}.")
+            raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(self.parts)}.")
         if self.unseen not in ("ignore", "error"):
-            raise OptionError(f"unseen must be 'ignore' or 'error'; got {self.unseen!r}.")
+            raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
         self._seed()
 
     def _seed(self) -> int:
@@ -152,14 +155,7 @@ class BayesClassifier(TallyClassifier):
             if not 0 <= self.random_state < 2**32:
                 raise OptionError(f"random_state must be a whole number from 0 to 2**32 - 1; got {self.random_state}.")
             return int(self.random_state)
-        from sklearn.utils import check_random_state
-
-        try:
-            return int(check_random_state(self.random_state).randint(2**31 - 1))
-        except ValueError:
-            raise OptionError(
-                f"random_state must be a whole number, a RandomState or None; got {self.random_state!r}."
-            ) from None
+        return int(random_of(self.random_state).randint(2**31 - 1))
 
     def _recipe(self) -> Recipe:
         found = EFFORTS[self.effort]
@@ -250,12 +246,11 @@ class BayesClassifier(TallyClassifier):
         17.0
         """
         fitted = self.fitted_
-        twin, ensemble, s = self.copy(), self._ensemble(), fitted.terms[0].sums
+        ensemble, s = self._ensemble(), fitted.terms[0].sums
         K = len(self.classes_)
         nothing = ensemble.nothing(K, s.chains.dtype == np.float64)
         sums = EnsembleSums.of(np.zeros_like(s.single), s.sizes, no_rows(s.sizes), *nothing)
-        twin._hold(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=sums),)))
-        return twin
+        return self.holding(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=sums),)))
 
     def merge(self, other: TallyClassifier) -> Self:
         """Add what another model learned, as if its rows had been learned here.
@@ -338,16 +333,15 @@ class BayesClassifier(TallyClassifier):
         s = term.sums
         count = ensemble.networks
         if not isinstance(i, int | np.integer) or not 0 <= i < count:
-            raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {i!r}.")
+            raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {brief(i)}.")
         chains = slice(int(i) * d, (int(i) + 1) * d)
         cells = ensemble.count_starts(chains.stop)
         own = only(ensemble, chains)
         _, normal = own.nothing(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
         sums = EnsembleSums.of(s.single, s.sizes, s.kept, counts, normal)
-        twin = self.copy()
+        twin = self.holding(replace(fitted, terms=(Term(own, term.columns, sums),), log_prior=None))
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
-        twin._keep(replace(fitted, terms=(Term(own, term.columns, sums),), log_prior=None))
         return twin
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import family_real_sets
 from tallybayes.distributions.tables import family_sets
-from tallybayes.errors import MergeError, OptionError
+from tallybayes.errors import LabelError, MergeError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
@@ -159,10 +159,8 @@ class BayesNetwork(NetworkClassifier):
     @property
     def _outputs(self) -> Outputs | None:
         found: Outputs | None = self.__dict__.get("_reading")
-        if found is None and "_several" in self.__dict__:  # plain values: what a model file can hold
-            names, labels = self._several
-            found = Outputs(names, labels)
-        return found
+        several = self.__dict__.get("_several")  # plain values: what a model file can hold
+        return Outputs(*several) if found is None and several is not None else found
 
     def _check_held(self, fitted: Fitted) -> None:
         super()._check_held(fitted)
@@ -249,13 +247,8 @@ class BayesNetwork(NetworkClassifier):
         MergeError
             If the two networks have different targets, or different labels of them.
         """
-        theirs = other._outputs if isinstance(other, BayesNetwork) else None
-        mine = self._outputs
-        if (mine is None) != (theirs is None) or (
-            mine is not None
-            and theirs is not None
-            and (mine.names != theirs.names or [v.tolist() for v in mine.labels] != [v.tolist() for v in theirs.labels])
-        ):
+        mine, theirs = (getattr(network, "outputs_", {}) for network in (self, other))
+        if [(k, v.tolist()) for k, v in mine.items()] != [(k, v.tolist()) for k, v in theirs.items()]:
             raise MergeError(
                 "The two networks have different targets, or different labels of them. Declare the labels of both with "
                 "partial_fit(X, y, classes=[labels of each target])."
@@ -416,11 +409,16 @@ class BayesNetwork(NetworkClassifier):
             From 0 to 1.
         """
         if self._outputs is None:
-            return float(super().score(X, y, sample_weight))
-        columns, n = read_columns(y, self._outputs.names)
+            return super().score(X, y, sample_weight)
         found = self.predict(X)
+        columns, n = read_columns(y, self._outputs.names)
+        if n != len(found):
+            raise LabelError(f"X has {len(found)} rows and y has {n}.")
+        weights = check_weights(sample_weight, n)
+        if weights is not None and not weights.any():
+            raise OptionError("There is nothing to score: every sample weight is zero.")
         right = np.logical_and.reduce([np.asarray(c) == found[:, t] for t, c in enumerate(columns)])
-        return float(np.average(right, weights=check_weights(sample_weight, n)))
+        return float(np.average(right, weights=weights))
 
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
         """Draw rows and their classes from the model; with targets y has a column for each.
@@ -489,5 +487,5 @@ def _check_real(parents: Parents, inner: int, names: list[str]) -> None:
 def check_targets(targets: Any) -> tuple[str, ...]:
     names = (targets,) if isinstance(targets, str) else tuple(targets) if isinstance(targets, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise OptionError(f"targets must be one or more different names; got {targets!r:.80}.")
+        raise OptionError(f"targets must be one or more different names; got {brief(targets)}.")
     return names

@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.decision import Losses, check_proba, mean
-from tallybayes.errors import LabelError, OptionError, is_number, listing
+from tallybayes.errors import LabelError, OptionError, brief, is_number, listing
 from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss, read_losses
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import positions, read_labels
@@ -132,10 +132,12 @@ class BayesDecision(Wrapper):
             if self.reject_label is not None:
                 raise OptionError("reject_label is what a rejected row is called; say what rejecting costs: reject=….")
         elif not is_number(self.reject):
-            raise OptionError(f"reject must be None or a finite number, the cost of rejecting; got {self.reject!r}.")
+            raise OptionError(
+                f"reject must be None or a finite number, the cost of rejecting; got {brief(self.reject)}."
+            )
         elif each is None and self.reject < loss.min():
             raise OptionError(
-                f"reject={self.reject!r} is below every loss (the least is {loss.min():g}): every row would be "
+                f"reject={brief(self.reject)} is below every loss (the least is {loss.min():g}): every row would be "
                 "rejected."
             )
 
@@ -144,7 +146,9 @@ class BayesDecision(Wrapper):
         if label is None:
             label = -1 if classes.dtype.kind in "iuf" else "reject"
         if label in answers:
-            raise OptionError(f"The reject label {label!r} is an answer already. Choose another with reject_label=….")
+            raise OptionError(
+                f"The reject label {brief(label)} is an answer already. Choose another with reject_label=…."
+            )
         return label
 
     # --- asking ------------------------------------------------------------------------------------------------
@@ -372,7 +376,7 @@ def _amounts(amount: Any, n: int) -> Floats:
     try:
         found = np.asarray(amount, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"amount must be one number per row; got {amount!r:.80}.") from None
+        raise OptionError(f"amount must be one number per row; got {brief(amount)}.") from None
     found = np.full(n, float(found)) if found.ndim == 0 else found
     if found.shape != (n,):
         raise OptionError(f"amount must be one number per row ({n} of them); got the shape {found.shape}.")

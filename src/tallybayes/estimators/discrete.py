@@ -12,7 +12,7 @@ from tallybayes.distributions import Categorical, Complement, Distribution, Mult
 from tallybayes.distributions.bernoulli import ThresholdParams, ThresholdSums
 from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums, split
 from tallybayes.distributions.counts import MultinomialParams, MultinomialSums
-from tallybayes.errors import OptionError, TableError, is_number, warn
+from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.base import other_start
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset, read_only
@@ -27,7 +27,7 @@ def check_flags(**given: Any) -> None:
     """Raises OptionError for what is neither True nor False: anything else would be taken for one of them."""
     for name, value in given.items():
         if not isinstance(value, bool | np.bool_):
-            raise OptionError(f"{name} must be True or False; got {value!r:.80}.")
+            raise OptionError(f"{name} must be True or False; got {brief(value)}.")
 
 
 class _Discrete(Preset):
@@ -55,7 +55,7 @@ class _Discrete(Preset):
         try:
             a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
         except (TypeError, ValueError):
-            raise OptionError(f"alpha must be a number, or one for each feature; got {self.alpha!r:.80}.") from None
+            raise OptionError(f"alpha must be a number, or one for each feature; got {brief(self.alpha)}.") from None
         if isinstance(a, np.ndarray) and a.shape != (d,):
             raise OptionError(
                 f"When alpha is an array, it should contains `n_features`. Got {a.size} elements instead of {d}."
@@ -302,7 +302,7 @@ class BernoulliNB(_Discrete):
     def _check_options(self) -> None:
         super()._check_options()
         if self.binarize is not None and not is_number(self.binarize):
-            raise OptionError(f"binarize must be None or a finite number; got {self.binarize!r:.80}.")
+            raise OptionError(f"binarize must be None or a finite number; got {brief(self.binarize)}.")
 
     def _distribution(self, d: int) -> Distribution:
         return Threshold(self._alpha(d), 0.0 if self.binarize is None else float(self.binarize))

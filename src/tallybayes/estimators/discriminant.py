@@ -16,7 +16,7 @@ from tallybayes.distributions.block_sums import BlockSums
 from tallybayes.distributions.gaussian import GaussianParams, GaussianSums
 from tallybayes.distributions.means import Means
 from tallybayes.distributions.records import Record
-from tallybayes.errors import MergeError, OptionError, is_number
+from tallybayes.errors import MergeError, OptionError, brief, is_number
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.fitted import Fitted
 from tallybayes.left_out import axes as left_out_axes
@@ -118,12 +118,12 @@ class GaussianDiscriminant(Preset):
         super()._check_options()
         o = self._options()
         if o["covariance"] not in ("full", "diagonal", "spherical"):
-            raise OptionError(f"covariance must be 'full', 'diagonal' or 'spherical'; got {o['covariance']!r}.")
+            raise OptionError(f"covariance must be 'full', 'diagonal' or 'spherical'; got {brief(o['covariance'])}.")
         if isinstance(o["alpha"], str) and o["alpha"] != "auto":
-            raise OptionError(f"alpha must be between 0 and 1, or 'auto'; got {o['alpha']!r}.")
+            raise OptionError(f"alpha must be between 0 and 1, or 'auto'; got {brief(o['alpha'])}.")
         if isinstance(o["shrinkage"], str) and o["shrinkage"] not in ("ledoit-wolf", "oas", "auto"):
             raise OptionError(
-                f"shrinkage must be None, between 0 and 1, 'ledoit-wolf', 'oas' or 'auto'; got {o['shrinkage']!r}."
+                f"shrinkage must be None, between 0 and 1, 'ledoit-wolf', 'oas' or 'auto'; got {brief(o['shrinkage'])}."
             )
         if o["covariance"] == "spherical" and o["shrinkage"] is not None:
             raise OptionError(
@@ -133,7 +133,7 @@ class GaussianDiscriminant(Preset):
         if is_number(o["tol"]) and o["tol"] > 1:
             raise OptionError(
                 f"tol must be from 0 to 1 (what varies less, beside a standard deviation of 1, does not vary); "
-                f"got {o['tol']!r}."
+                f"got {brief(o['tol'])}."
             )
         if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
             raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.distributions.information import information
-from tallybayes.errors import LabelError, OptionError, TableError
+from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.estimators.model import Model
 from tallybayes.explain import Explanation, FeatureRanking
 from tallybayes.fitted import Fitted
@@ -44,7 +44,9 @@ class Explains(Model):
                 raise OptionError("explain() ranks the features for all classes at once: against= goes with rows.")
             return _ranking(self._parameters())
         if against is not None and against not in self.classes_.tolist():
-            raise LabelError(f"against={against!r} is not a class of this model. Classes: {self.classes_.tolist()}.")
+            raise LabelError(
+                f"against={brief(against)} is not a class of this model. Classes: {listing(self.classes_)}."
+            )
         return _explanation(self.predictor_, X, against)
 
     def novelty(self, reference: Any = None, *, n: int = 2000, random_state: Any = 0) -> NoveltyScore:

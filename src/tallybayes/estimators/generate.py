@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.encode import RAW_LIMIT
-from tallybayes.errors import LabelError, OptionError
+from tallybayes.errors import LabelError, OptionError, brief, listing
+from tallybayes.estimators.inputs import random_of
 from tallybayes.estimators.model import Model
 from tallybayes.fitted import Fitted
 from tallybayes.labels import positions
@@ -43,8 +44,8 @@ class Generates(Model):
         """
         fitted = self._parameters()
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-            raise OptionError(f"n must be a whole number of at least 1; got {n!r}.")
-        rng = np.random.default_rng(_random(random_state).randint(2**31 - 1, size=4))
+            raise OptionError(f"n must be a whole number of at least 1; got {brief(n)}.")
+        rng = np.random.default_rng(random_of(random_state).randint(2**31 - 1, size=4))
         codes = _classes_to_draw(fitted, int(n), y, rng)
         columns: list[Any] = [None] * fitted.schema.d
         for term in fitted.terms:
@@ -92,7 +93,7 @@ def _classes_to_draw(fitted: Fitted, n: int, y: Any, rng: np.random.Generator) -
     codes = positions(labels, fitted.classes)
     if (codes < 0).any():
         bad = labels[int(np.argmin(codes))]
-        raise LabelError(f"{bad!r} is not a class of this model. Classes: {fitted.classes.tolist()}.")
+        raise LabelError(f"{brief(bad)} is not a class of this model. Classes: {listing(fitted.classes)}.")
     return codes
 
 
@@ -127,16 +128,3 @@ class _Numerals(Sequence[str]):
         if not 0 <= i < RAW_LIMIT:
             raise IndexError(i)
         return str(i)
-
-
-def _random(state: Any) -> np.random.RandomState:
-    """As scikit-learn reads random_state."""
-    if isinstance(state, np.random.RandomState):
-        return state
-    from sklearn.utils import check_random_state
-
-    try:
-        found: np.random.RandomState = check_random_state(state)
-    except ValueError:
-        raise OptionError(f"random_state must be a whole number, a RandomState or None; got {state!r:.80}.") from None
-    return found

@@ -11,7 +11,7 @@ from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_sums import CompactSums, PairedSums
 from tallybayes.distributions.block_tally import blocks
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.fitted import Fitted
 from tallybayes.rows import Rows
 
@@ -20,7 +20,7 @@ def check(estimator: Any, shrinkage: Any) -> None:
     if not hasattr(estimator, "fit"):
         raise OptionError(
             "covariance_estimator must be None or an object with fit and covariance_, as those of sklearn.covariance; "
-            f"got {estimator!r:.60}."
+            f"got {brief(estimator)}."
         )
     if shrinkage is not None and shrinkage != 0:
         raise OptionError(

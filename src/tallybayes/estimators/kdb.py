@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions.reals import Sets, family_real_sets
 from tallybayes.distributions.tables import family_sets
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.network import LearnedNetwork, codes_of, network_of
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
@@ -92,9 +92,9 @@ class KDB(LearnedNetwork):
     def _check_options(self) -> None:
         super()._check_options()
         if not isinstance(self.k, int | np.integer) or isinstance(self.k, bool) or self.k < 0:
-            raise OptionError(f"k must be a whole number of at least 0; got {self.k!r}.")
+            raise OptionError(f"k must be a whole number of at least 0; got {brief(self.k)}.")
         if not isinstance(self.select, bool | np.bool_):
-            raise OptionError(f"select must be True or False; got {self.select!r}.")
+            raise OptionError(f"select must be True or False; got {brief(self.select)}.")
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
         (term,) = fitted.terms

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief, listing
 from tallybayes.estimators.model import Model
 from tallybayes.predictor import Predictor
 
@@ -94,7 +94,7 @@ class LinearForms(Model):
         labels = self.classes_.tolist()
         for label in (k, l):
             if label not in labels:
-                raise OptionError(f"{label!r} is not a class of this model. Classes: {labels}.")
+                raise OptionError(f"{brief(label)} is not a class of this model. Classes: {listing(labels)}.")
         i, j = labels.index(k), labels.index(l)
         return weight[i] - weight[j], float(bias[i] - bias[j])
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.decision import check_loss
-from tallybayes.errors import OptionError, listing
+from tallybayes.errors import OptionError, brief, listing
 from tallybayes.priors import column_names, column_places, row_labels
 
 Array = NDArray[Any]
@@ -23,16 +23,14 @@ def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[Any
     labels = classes.tolist()
     named = None if answers is None else list(answers)
     if named is not None and len(dict.fromkeys(named)) != len(named):
-        raise OptionError(f"Each answer may stand once in answers; got {named}.")
+        raise OptionError(f"Each answer may stand once in answers; got {brief(named)}.")
     if loss is None:
         return _right_or_wrong(labels if named is None else named, labels)
     pairs, loss = _read(loss, "loss", labels)
     if pairs is not None:
         if named is not None:
             raise OptionError("answers names the rows of a matrix; a loss by labels names its answers itself.")
-        known = list(dict.fromkeys(a for a, _ in pairs))
-        first = labels if any(a is ... or a in labels for a in known) else []
-        found = [*first, *(a for a in known if a is not ... and a not in labels)]
+        found = _answers_of(pairs, labels)
         return _table(pairs, found, labels), found
     if np.ndim(loss) == 3:
         raise OptionError("Losses of each row are given with the rows: predict(X, losses=…). loss is one matrix.")
@@ -44,6 +42,13 @@ def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[Any
             f"loss has {len(matrix)} rows for {len(found)} answers ({listing(list(map(str, found)))}).{hint}"
         )
     return matrix, found
+
+
+def _answers_of(pairs: Pairs, labels: list[Any]) -> list[Any]:
+    """The answers that a loss by labels names: the classes first, if it names one of them, then the others."""
+    known = list(dict.fromkeys(a for a, _ in pairs))
+    first = labels if any(a is ... or a in labels for a in known) else []
+    return [*first, *(a for a in known if a is not ... and a not in labels)]
 
 
 def read_amount_loss(loss: Any, answers: list[Any], classes: Array) -> Floats:
@@ -63,7 +68,7 @@ def read_losses(losses: Any, answers: list[Any], classes: Array, n: int) -> Floa
 
 
 def _known(pairs: Pairs, answers: list[Any], classes: Array) -> Floats:
-    _refuse([f"({a!r}, …)" for a, _ in pairs if a is not ... and a not in answers], "answers", answers)
+    _refuse([f"({brief(a)}, …)" for a, _ in pairs if a is not ... and a not in answers], "answers", answers)
     return _table(pairs, answers, classes.tolist())
 
 
@@ -98,7 +103,7 @@ def _read(loss: Any, name: str, labels: list[Any]) -> tuple[Pairs | None, Any]:
     """
     if isinstance(loss, Mapping):
         if not loss or not all(isinstance(key, tuple) and len(key) == 2 for key in loss):
-            raise OptionError(f"{name} as a dict goes from (answer, truth) to a number; got {loss!r:.120}.")
+            raise OptionError(f"{name} as a dict goes from (answer, truth) to a number; got {brief(loss)}.")
         return loss, None
     names = column_names(loss)
     if names is None:
@@ -115,13 +120,13 @@ def _read(loss: Any, name: str, labels: list[Any]) -> tuple[Pairs | None, Any]:
     if answers is None:
         return None, cells
     if len(set(answers)) < len(answers):
-        raise OptionError(f"{name} must name each answer once; got {answers}.")
+        raise OptionError(f"{name} must name each answer once; got {listing(answers)}.")
     return {(a, t): v for a, row in zip(answers, cells, strict=True) for t, v in zip(labels, row, strict=True)}, None
 
 
 def _table(pairs: Pairs, answers: list[Any], labels: list[Any]) -> Floats:
     """The pair itself; 0 for a right answer; then (answer, …), (…, truth), (…, …)."""
-    _refuse([f"(…, {t!r})" for _, t in pairs if t is not ... and t not in labels], "classes", labels)
+    _refuse([f"(…, {brief(t)})" for _, t in pairs if t is not ... and t not in labels], "classes", labels)
     missing = []
     cells: list[list[Any]] = []
     for a in answers:
@@ -132,7 +137,7 @@ def _table(pairs: Pairs, answers: list[Any], labels: list[Any]) -> Floats:
             if (a, t) not in pairs and a == t:
                 cells[-1].append(0.0)
             elif key is None:
-                missing.append(f"({a!r}, {t!r})")
+                missing.append(f"({brief(a)}, {brief(t)})")
             else:
                 cells[-1].append(pairs[key])
     if missing:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import ModelFileError, OptionError
+from tallybayes.errors import ModelFileError, OptionError, brief
 from tallybayes.estimators.contract import BaseEstimator, not_fitted
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
@@ -55,6 +55,12 @@ class Model(BaseEstimator):  # type: ignore[misc]
     _lock: RLock
     _unseen = "ignore"
     _can_be_other = True  # unseen='other' is a choice
+    # what follows from fitted_; then scikit-learn's objects for routing, and what was said of each row learned
+    _held_elsewhere = frozenset(
+        ("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_")
+        + ("_groups", "_tally", "_closed", "_model", "_door")  # what version 0.1 kept under these names
+    )
+    _not_kept = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
     # --- what a subclass decides -------------------------------------------------------------------------------
 
@@ -88,7 +94,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
         if not isinstance(self.tempered, bool | np.bool_):
-            raise OptionError(f"tempered must be True or False; got {self.tempered!r}.")
+            raise OptionError(f"tempered must be True or False; got {brief(self.tempered)}.")
 
     # --- what is held ------------------------------------------------------------------------------------------
 
@@ -142,6 +148,16 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def _manner(self) -> Manner:
         return Manner(self._beta, self._unseen, self._can_be_other, type(self).__name__)
 
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        """What the constructor takes."""
+        return list(cls._get_param_names())
+
+    def kept(self) -> dict[str, Any]:
+        """What there is besides parameters and ``fitted_``, by attribute: what else a copy of the model needs."""
+        without = self._held_elsewhere | self._not_kept | set(self.parameter_names())
+        return {name: value for name, value in vars(self).items() if name not in without}
+
     def _parameters(self) -> Fitted:
         """What was learned, with its parameters."""
         return self.predictor_.fitted
@@ -170,8 +186,14 @@ class Model(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = fitted.schema.d
         if fitted.schema.names is not None:
             self.feature_names_in_ = np.array(fitted.schema.names, dtype=object)
-        elif "feature_names_in_" in self.__dict__:
-            del self.feature_names_in_
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+
+    def holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
+        """A copy that has learned something else: what is given; estimated: the same with its parameters, if known."""
+        twin = self.copy()
+        twin._hold(fitted, estimated)
+        return twin
 
     def _drop_left_out(self) -> None:
         for stale in ("loo_log_proba_", "loo_score_"):
@@ -214,7 +236,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if "_tally" in state:
+        if state.get("_tally") is not None:
             raise ModelFileError(
                 f"This pickle of a {type(self).__name__} was made by tallybayes 0.1, whose pickles later versions do "
                 "not read. Load it with that version and write a model file: tallybayes.save(model, path)."
@@ -222,13 +244,13 @@ class Model(BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
 
     def _fitted(self) -> bool:
-        return "_held" in self.__dict__
+        return hasattr(self, "_held")
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted()
 
     def _require_fit(self) -> None:
-        if "_held" not in self.__dict__:
+        if not self._fitted():
             raise not_fitted(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.paragraphs import documented
@@ -73,7 +73,7 @@ class NaiveBayes(TallyClassifier):
         super()._check_options()
         unseen_policy(self.unseen)
         if self.variance not in ("own", "shared"):
-            raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")
+            raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
 
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         options = {

@@ -13,7 +13,7 @@ from tallybayes.distributions.counted_sets import JointParams
 from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import CUT, Coded
-from tallybayes.errors import LabelError, OptionError
+from tallybayes.errors import LabelError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
@@ -45,11 +45,11 @@ class NetworkClassifier(TallyClassifier):
     def _check_options(self) -> None:
         super()._check_options()
         if self.unseen not in ("ignore", "error"):
-            raise OptionError(f"unseen must be 'ignore' or 'error'; got {self.unseen!r}.")
+            raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
         if self.cuts is not None and self.cuts not in CUTS:
-            raise OptionError(f"cuts must be {', '.join(map(repr, CUTS))}, or None; got {self.cuts!r}.")
+            raise OptionError(f"cuts must be {', '.join(map(repr, CUTS))}, or None; got {brief(self.cuts)}.")
         if not isinstance(self.bins, int) or self.bins < 1:
-            raise OptionError(f"bins must be a whole number of at least 1; got {self.bins!r}.")
+            raise OptionError(f"bins must be a whole number of at least 1; got {brief(self.bins)}.")
 
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}

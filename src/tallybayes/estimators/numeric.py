@@ -11,7 +11,7 @@ from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
 from tallybayes.distributions.counts import PoissonParams
 from tallybayes.distributions.gaussian import GaussianParams
 from tallybayes.distributions.kernel import KernelParams
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.paragraphs import documented
 from tallybayes.schema import Kind
@@ -71,7 +71,7 @@ class GaussianNB(Preset):
     def _check_options(self) -> None:
         super()._check_options()
         if self.variance not in ("own", "shared"):
-            raise OptionError(f"variance must be 'own' or 'shared'; got {self.variance!r}.")
+            raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Gaussian(self.ddof, self.variance == "shared", self.var_smoothing)
@@ -139,7 +139,7 @@ class PoissonNB(Preset):
     def _check_options(self) -> None:
         super()._check_options()
         if not isinstance(self.alpha, np.ndarray) and (not is_number(self.alpha) or self.alpha < 0):
-            raise OptionError(f"alpha must be a number of at least 0, or an array of them; got {self.alpha!r:.80}.")
+            raise OptionError(f"alpha must be a number of at least 0, or an array of them; got {brief(self.alpha)}.")
 
     def _kind(self) -> Kind:
         return "count"

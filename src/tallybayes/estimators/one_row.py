@@ -55,7 +55,7 @@ class OneRow(Model):
                 and type(row) is dict
                 and held.door.learn(row, y, sample_weight)
             ):
-                if "loo_log_proba_" in self.__dict__:  # it was of other rows
+                if hasattr(self, "loo_log_proba_"):  # it was of other rows
                     self._drop_left_out()
                 return self
             self.partial_fit(_one(row), [y], sample_weight=[sample_weight])
@@ -80,7 +80,7 @@ class OneRow(Model):
         door = self._held.door
         if door is None:
             door = self._open()
-        if type(door) is RowDoor and type(row) is dict and "temperature_" not in self.__dict__:
+        if type(door) is RowDoor and type(row) is dict and not hasattr(self, "temperature_"):
             found: Any = door.proba(row)
             if found is not None:
                 answer: dict[Any, float] = found
@@ -124,7 +124,7 @@ class OneRow(Model):
         door = self._held.door or self._open()
         if isinstance(door, str):
             return door
-        if "temperature_" in self.__dict__:
+        if hasattr(self, "temperature_"):
             return "learn_one is compiled; the temperature of a tempered model needs predict_proba"
         return COMPILED
 

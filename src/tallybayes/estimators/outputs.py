@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import LabelError, OptionError, listing
+from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.labels import positions, read_labels
 from tallybayes.structures.graph import Edge, parents_of
 
@@ -93,14 +93,14 @@ class Outputs:
         fits = np.ones(self.K, dtype=bool)
         each = np.unravel_index(np.arange(self.K), self.shape)
         if known is not None and not isinstance(known, Mapping):
-            raise OptionError(f"given must be a dict from target to label; got {known!r:.60}.")
+            raise OptionError(f"given must be a dict from target to label; got {brief(known)}.")
         for name, label in (known or {}).items():
             t = self._target(name)
             if isinstance(label, list | dict | set | np.ndarray):
-                raise LabelError(f"{label!r:.60} is not a label of {name!r}. Labels: {self.labels[t].tolist()}.")
+                raise LabelError(f"{brief(label)} is not a label of {name!r}. Labels: {listing(self.labels[t])}.")
             codes = positions(np.array([label], dtype=object), self.labels[t])
             if codes[0] < 0:
-                raise LabelError(f"{label!r} is not a label of {name!r}. Labels: {self.labels[t].tolist()}.")
+                raise LabelError(f"{brief(label)} is not a label of {name!r}. Labels: {listing(self.labels[t])}.")
             fits &= each[t] == codes[0]
         return fits
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import shift
-from tallybayes.errors import OptionError, TableError, is_number, warn
-from tallybayes.estimators.model import Held, Model
+from tallybayes.errors import OptionError, TableError, brief, is_number, warn
+from tallybayes.estimators.model import Model
 from tallybayes.priors import log_prior, plain
 
 Array = NDArray[Any]
@@ -106,13 +106,12 @@ class Priors(Model):
         >>> model.with_prior({"ill": 0.01, "well": 0.99}).class_prior_.round(2).tolist()
         [0.01, 0.99]
         """
-        with self._learning():  # three looks at one model
-            fitted, learned, twin = self._parameters(), self.fitted_, self.copy()
+        with self._learning():  # two looks at one model
+            fitted, learned = self._parameters(), self.fitted_
         found = log_prior(fitted.weight, fitted.classes, priors)
-        twin._drop_left_out()  # it was by another prior
+        twin = self.holding(learned, replace(fitted, log_prior=found))
         kept = plain(priors)
         twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
-        twin._held = Held(learned, replace(fitted, log_prior=found))
         return twin
 
     def _take_prior(self, priors: Any) -> None:
@@ -141,9 +140,9 @@ class Priors(Model):
         """
         self._require_fit()
         if not is_number(tol) or tol < 0:
-            raise OptionError(f"tol must be a finite number of at least 0; got {tol!r:.80}.")
+            raise OptionError(f"tol must be a finite number of at least 0; got {brief(tol)}.")
         if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
-            raise OptionError(f"max_iter must be a whole number of at least 1; got {max_iter!r:.80}.")
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(max_iter)}.")
         predictor, weight = self.predictor_, self.fitted_.weight
         start = predictor.start
         old = np.exp(start - start.max())

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.distributions import Complement
 from tallybayes.distributions.ensemble import Ensemble
-from tallybayes.errors import OptionError, UnseenCategoryWarning, is_number, warn
+from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.fitted import count
@@ -145,11 +145,11 @@ class SemiSupervised(Wrapper):
                 f"{type(self.estimator).__name__}. For others see sklearn.semi_supervised.SelfTrainingClassifier."
             )
         if not is_number(self.weight) or not 0 <= self.weight <= 1:
-            raise OptionError(f"weight must be between 0 and 1; got {self.weight!r}.")
+            raise OptionError(f"weight must be between 0 and 1; got {brief(self.weight)}.")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
-            raise OptionError(f"max_iter must be a whole number of at least 1; got {self.max_iter!r}.")
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(self.max_iter)}.")
         if not is_number(self.tol) or self.tol < 0:
-            raise OptionError(f"tol must be a number of at least 0; got {self.tol!r}.")
+            raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
 
     # --- asking ------------------------------------------------------------------------------------------------
 
@@ -221,6 +221,10 @@ class SemiSupervised(Wrapper):
         """
         return self._fitted().score_samples(X, priors=priors)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is told right."""
+        return self._fitted().score(X, y, sample_weight)
+
     def _fitted(self) -> TallyClassifier:
         check_is_fitted(self, "estimator_")
         model: TallyClassifier = self.estimator_
@@ -278,13 +282,12 @@ class _Climb:
 
     def counted(self, P: Floats) -> TallyClassifier:
         """The model of the labelled rows and these shares of the others: class by class, without a copy of a row."""
-        model, total = self.first.copy(), self.labelled
+        total = self.labelled
         for k in range(total.K):
             w = self.share * self.w * P[:, k]
             y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
             total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
-        model._keep(total)
-        return model
+        return self.first.holding(total)
 
     def height(self, model: TallyClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""

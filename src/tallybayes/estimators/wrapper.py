@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 
 Array = NDArray[Any]
 
@@ -41,11 +41,11 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         if isinstance(given, type):
             raise OptionError(f"estimator must be a classifier, not its class: write {given.__name__}().")
         if not hasattr(given, "fit") or not hasattr(given, "get_params"):
-            raise OptionError(f"estimator must be a classifier such as NaiveBayes(); got {given!r:.80}.")
+            raise OptionError(f"estimator must be a classifier such as NaiveBayes(); got {brief(given)}.")
 
     def _of_inner(self, name: str) -> Any:
         """An attribute of the fitted estimator; before the fit there is none."""
-        if "estimator_" not in self.__dict__:
+        if not hasattr(self, "estimator_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: it is not fitted yet.")
         return getattr(self.estimator_, name)
 

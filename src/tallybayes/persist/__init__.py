@@ -10,6 +10,7 @@ from typing import Any
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.persist import container, files
+from tallybayes.persist.forms import bounded
 from tallybayes.persist.model import from_document, to_document
 
 __all__ = ["load", "load_notes", "save"]
@@ -142,7 +143,7 @@ def _load(path: Any) -> tuple[TallyClassifier, dict[str, Any]]:
                 raise ModelFileError("It goes on after its end.")
             return from_document(*found)
     except ModelFileError as e:
-        raise ModelFileError(f"Cannot load the model file {name!r}. {e}") from e.__cause__
+        raise ModelFileError(f"Cannot load the model file {name!r}. {bounded(e)}") from e.__cause__
 
 
 def _path(path: Any) -> str:

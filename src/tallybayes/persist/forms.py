@@ -9,6 +9,13 @@ from tallybayes.errors import ModelFileError
 
 Json = Any
 BITS = 4096  # of an integer
+LONGEST = 300  # of a message: what a file says of itself may be as long as the file
+
+
+def bounded(e: Exception) -> str:
+    """What went wrong with a file, in a few lines whatever the file holds."""
+    text = str(e)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 def fields(j: Json, where: str, *names: str) -> list[Json]:

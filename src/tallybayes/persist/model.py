@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,15 @@ from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
-from tallybayes.labels import sort_labels
-from tallybayes.persist.forms import Json, fields, index, items, mapping
+from tallybayes.labels import is_label, sort_labels
+from tallybayes.persist.forms import Json, bounded, fields, index, items, mapping
 from tallybayes.persist.reading import Reader
-from tallybayes.persist.writing import Writer, is_label
-from tallybayes.plan import Term, same_shape
-from tallybayes.priors import log_prior, plain
+from tallybayes.persist.writing import Writer
+from tallybayes.plan import Term
+from tallybayes.priors import plain
 from tallybayes.schema import Schema
 
 Array = NDArray[Any]
-
-HELD = frozenset(("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_"))
-EARLIER = frozenset(("_groups", "_tally", "_closed", "_model", "_door"))  # what version 0.1 kept under these names
-# scikit-learn's objects for routing; what was said of each row learned
-NOT_STORED = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
 PRIORS = ("priors", "class_prior")  # parameters that may be tables with labels: stored as dicts
 MOST_WEIGHT = 1e300  # of a class: sums of some of these are still finite
@@ -63,7 +59,6 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
     writer = Writer()
     given = model.get_params(deep=False)
     given |= {k: plain(v) for k, v in given.items() if k in PRIORS}
-    others = {k: v for k, v in vars(model).items() if k not in given and k not in HELD | NOT_STORED}
     document = {
         "class": name,
         "parameters": {k: writer.value(v, f"The parameter {k!r} of {name}") for k, v in given.items()},
@@ -78,7 +73,7 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
             {key: writer.array(a, f"The tally's {key!r}") for key, a in arrays_of(t.sums).items()} for t in fitted.terms
         ],
         "closed": fitted.closed,
-        "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in others.items()},
+        "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model.kept().items()},
     }
     header = {
         "tallybayes": tallybayes.__version__,
@@ -89,7 +84,7 @@ def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], 
     try:
         from_document(header, writer.arrays)  # what is written can be read
     except ModelFileError as e:
-        raise ModelFileError(f"This {name} cannot be saved. {e}") from e.__cause__
+        raise ModelFileError(f"This {name} cannot be saved. {bounded(e)}") from e.__cause__
     return header, writer.arrays
 
 
@@ -121,61 +116,42 @@ def _read_model(document: Json, reader: Reader) -> TallyClassifier:
     if cls is None:
         raise ModelFileError(f"It holds a {name!r:.60}, which is no estimator of this version of tallybayes.")
     parameters = {k: reader.value(v, f"The parameter {k!r:.60}") for k, v in mapping(given, "parameters").items()}
-    unknown = sorted(set(parameters) - set(cls._get_param_names()))
+    unknown = sorted(set(parameters) - set(cls.parameter_names()))
     if unknown:
         raise ModelFileError(f"{name} has no parameter {unknown[0]!r:.60} in this version of tallybayes.")
-    model = cls(**parameters)
     if not isinstance(closed, bool):
         raise ModelFileError("'closed' is neither true nor false.")
     schema = reader.schema(schema_)
     terms = _read_terms(items(groups_, "groups"), items(stats, "stats"), schema, reader)
     fitted = Fitted(schema, reader.value(classes_, "classes"), reader.numbers(weight, "weight"), terms, closed)
-    for key, value in mapping(others, "attributes").items():
-        if (
-            key in HELD | EARLIER
-            or hasattr(cls, key)
-            or key in vars(model)
-            or not key.isidentifier()
-            or key.startswith("__")
-        ):
-            raise ModelFileError(f"{name} cannot have the attribute {key!r:.60}.")
-        setattr(model, key, reader.value(value, f"The attribute {key!r}"))
-    model._check_held(fitted)
-    check(model, fitted)
-    model._hold(fitted)
+    kept = {k: reader.value(v, f"The attribute {k!r:.60}") for k, v in mapping(others, "attributes").items()}
+    _check_classes(fitted)
+    model = cls(**parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say was said at the fit
+        again = model.restore(fitted, kept)
+        for term in (*fitted.terms, *again.terms):  # what counted it, and what will count the next rows
+            _check_sums(term, fitted)
     return model
 
 
-def _read_terms(groups: list[Json], stats: list[Json], schema: Schema, reader: Reader) -> tuple[Term, ...]:
-    if len(stats) != len(groups):
-        raise ModelFileError(f"It has {len(groups)} groups of columns and {len(stats)} tallies.")
-    terms = []
-    for group, s in zip(groups, stats, strict=True):
+def _read_terms(groups: list[Json], tallies: list[Json], schema: Schema, reader: Reader) -> tuple[Term, ...]:
+    planned = []
+    for group in groups:
         which, columns = fields(group, "A group", "distribution", "columns")
-        d = reader.value({"distribution": which}, "A group")
         place = tuple(index(c, schema.d, "A column of a group") for c in items(columns, "columns"))
-        arrays = {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(s, "stats").items()}
-        with _no_tally(d):
-            terms.append(Term(d, place, d.sums_of(arrays)))
-    return tuple(terms)
-
-
-def check(model: TallyClassifier, fitted: Fitted) -> None:
-    """Raises an error if the parts do not fit together, or are what no table can have led to."""
-    _check_classes(fitted)
-    schema, terms = fitted.schema, fitted.terms
-    if sorted(j for t in terms for j in t.columns) != list(range(schema.d)) or not all(t.columns for t in terms):
+        planned.append(Term(reader.value({"distribution": which}, "A group"), place))
+    if sorted(j for t in planned for j in t.columns) != list(range(schema.d)) or not all(t.columns for t in planned):
         raise ModelFileError("Its groups do not have each column once.")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say was said at the fit
-        model._check_options()
-        again = model._choose_again(fitted)
-        if not same_shape(again, terms):
-            raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
-        for term in (*terms, *fitted.with_terms(again).terms):  # what counted it, and what will count the next rows
-            _check_sums(term, fitted)
-        if fitted.weight.sum() > 0:
-            log_prior(fitted.weight, fitted.classes, model._prior())
+    if len(tallies) != len(planned):
+        raise ModelFileError(f"It has {len(planned)} groups of columns and {len(tallies)} tallies.")
+    return tuple(_with_sums(term, held, reader) for term, held in zip(planned, tallies, strict=True))
+
+
+def _with_sums(term: Term, held: Json, reader: Reader) -> Term:
+    arrays = {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(held, "stats").items()}
+    with _no_tally(term.distribution):
+        return replace(term, sums=term.distribution.sums_of(arrays))
 
 
 def _check_classes(fitted: Fitted) -> None:
@@ -215,4 +191,5 @@ def _all_its_fault() -> Iterator[None]:
     except ModelFileError:
         raise
     except Exception as e:
-        raise ModelFileError(f"It is not a valid model: {e}") from e
+        text = bounded(e)
+        raise ModelFileError(f"It is not a valid model: {text}") from (e if text == str(e) else None)

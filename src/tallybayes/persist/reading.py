@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from tallybayes import distributions
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
+from tallybayes.labels import is_label
 from tallybayes.persist.forms import Json, fields, index, items, mapping, scalar, texts
-from tallybayes.persist.writing import DEEP, is_label
+from tallybayes.persist.writing import DEEP
 from tallybayes.schema import KINDS, Cuts, Levels, Schema
 from tallybayes.source import Container
 

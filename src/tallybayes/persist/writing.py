@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallybayes import distributions
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
+from tallybayes.labels import STORED, is_label
 from tallybayes.persist.container import storable
 from tallybayes.persist.forms import BITS, Json
 from tallybayes.schema import Schema
@@ -26,14 +27,6 @@ from tallybayes.schema import Schema
 Array = NDArray[Any]
 
 DEEP = 32  # levels of nesting; more is an accident, or an attack
-LABELS = "strings, bytes, booleans and numbers of 64 bits"
-
-
-def is_label(v: Any) -> bool:
-    """May a class, a level or a key have this label? Longer integers can be made to have all the same hash."""
-    if isinstance(v, int):
-        return -(2**63) <= v < 2**64
-    return isinstance(v, str | bytes | float) and v == v
 
 
 class Writer:
@@ -51,16 +44,8 @@ class Writer:
             raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
         if isinstance(v, np.generic) and not isinstance(v, np.void):
             v = v.item()
-        if v is None or isinstance(v, bool | str):
-            return str(v) if isinstance(v, str) else v
-        if isinstance(v, int):
-            if v.bit_length() > BITS:
-                raise ModelFileError(f"{where} holds an integer of {v.bit_length()} bits; at most {BITS} are stored.")
-            return int(v)
-        if isinstance(v, float):
-            return float(v) if math.isfinite(v) else {"float": repr(float(v))}
-        if isinstance(v, bytes):
-            return {"bytes": v.hex()}
+        if v is None or isinstance(v, bool | str | int | float | bytes):
+            return _single(v, where)
         if isinstance(v, list):
             return [self.value(item, where, depth + 1) for item in v]
         if type(v) is tuple:
@@ -95,7 +80,7 @@ class Writer:
         if not is_label(v):
             raise ModelFileError(
                 f"{where} has the label {v!r:.60} of type {type(v).__name__}. A model file holds labels that are "
-                f"{LABELS}. Turn it into a string, or pickle the model."
+                f"{STORED}. Turn it into a string, or pickle the model."
             )
         return self.value(v, where)
 
@@ -133,3 +118,18 @@ class Writer:
             self.distributions.append({"name": d.name, "options": options})
             self._places[id(d)] = len(self.distributions) - 1
         return self._places[id(d)]
+
+
+def _single(v: bool | str | int | float | bytes | None, where: str) -> Json:
+    """A value that holds no others."""
+    if isinstance(v, str):
+        return str(v)
+    if v is None or isinstance(v, bool):
+        return v
+    if isinstance(v, bytes):
+        return {"bytes": v.hex()}
+    if isinstance(v, int):
+        if v.bit_length() > BITS:
+            raise ModelFileError(f"{where} holds an integer of {v.bit_length()} bits; at most {BITS} are stored.")
+        return int(v)
+    return float(v) if math.isfinite(v) else {"float": repr(float(v))}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.tables import Floats, class_codes, classes_of, container_of, pick_class
@@ -119,9 +119,9 @@ class CalibrationDisplay(Display):
         if not models:
             raise OptionError("Give at least one fitted classifier.")
         if not isinstance(n_bins, int | np.integer) or n_bins < 1:
-            raise OptionError(f"n_bins must be a whole number of at least 1; got {n_bins!r}.")
+            raise OptionError(f"n_bins must be a whole number of at least 1; got {brief(n_bins)}.")
         if strategy not in ("uniform", "quantile"):
-            raise OptionError(f"strategy must be 'uniform' or 'quantile'; got {strategy!r}.")
+            raise OptionError(f"strategy must be 'uniform' or 'quantile'; got {brief(strategy)}.")
         curves, what = {}, ""
         for name, model in models.items():
             classes = classes_of(model)

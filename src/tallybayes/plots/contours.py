@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
@@ -105,7 +105,7 @@ class DensityContourDisplay(Display):
         """
         wanted = np.ravel(np.asarray(shares, dtype=object)).tolist()
         if not wanted or not all(isinstance(s, int | float) and 0 < s < 1 for s in wanted):
-            raise OptionError(f"shares must be numbers between 0 and 1; got {shares!r}.")
+            raise OptionError(f"shares must be numbers between 0 and 1; got {brief(shares)}.")
         made = cls(make_densities(estimator, X, y, features, grid), tuple(sorted({float(s) for s in wanted})))
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)

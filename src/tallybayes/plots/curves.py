@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.twins import LearningCurves, learning_curves
@@ -56,7 +56,7 @@ class LearningCurvesDisplay(Display):
 
     def __init__(self, curves: LearningCurves, measure: str = "error") -> None:
         if measure not in NAMES:
-            raise OptionError(f"measure must be 'error' or 'log_loss'; got {measure!r}.")
+            raise OptionError(f"measure must be 'error' or 'log_loss'; got {brief(measure)}.")
         self.curves = curves
         self.measure = measure
         self.container = curves.container
@@ -88,7 +88,7 @@ class LearningCurvesDisplay(Display):
             The curves, and the picture when it is asked for.
         """
         if measure not in NAMES:
-            raise OptionError(f"measure must be 'error' or 'log_loss'; got {measure!r}.")
+            raise OptionError(f"measure must be 'error' or 'log_loss'; got {brief(measure)}.")
         made = cls(learning_curves(pair, X, y, **options), measure)
         return made if ax is None else made.plot(ax)
 

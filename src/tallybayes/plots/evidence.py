@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.explain import PRIOR, Explanation
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
@@ -148,8 +148,8 @@ class EvidenceDisplay(Display):
         EvidenceDisplay
             The numbers, and the picture when it is asked for.
         """
-        i = explanation._row(row)
-        k = explanation._class(i, label)
+        i = explanation.row_number(row)
+        k = explanation.class_number(i, label)
         labels = explanation.classes.tolist()
         rival = (
             explanation.rival if explanation.rival is not None else labels[1 - k] if len(labels) == 2 else "the rest"
@@ -197,7 +197,7 @@ class EvidenceDisplay(Display):
             Itself, drawn.
         """
         if not isinstance(most, int | np.integer) or most < 1:
-            raise OptionError(f"most must be a whole number of at least 1; got {most!r}.")
+            raise OptionError(f"most must be a whole number of at least 1; got {brief(most)}.")
         return self._draw_on(ax, partial(self._draw, most=most))
 
     def _columns(self) -> dict[str, Any]:

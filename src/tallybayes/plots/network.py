@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.layout import Layout, Parents, place
@@ -86,7 +86,7 @@ class NetworkDisplay(Display):
     ) -> None:
         for name, value, least in (("max_columns", max_columns, 1), ("max_edges", max_edges, 0)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+                raise OptionError(f"{name} must be a whole number of at least {least}; got {brief(value)}.")
         self.parents = parents
         self.weights = weights
         self.target = target
@@ -128,21 +128,13 @@ class NetworkDisplay(Display):
             The graph, and the picture when it is asked for.
         """
         if not isinstance(parents, Mapping) or not parents:
-            raise OptionError(f"parents must be a dict from column to the columns it depends on; got {parents!r}.")
-        made: dict[str, list[str]] = {}
-        for child, above in parents.items():
-            if isinstance(above, str) or not isinstance(above, Iterable):
-                raise OptionError(f"The parents of {child!r} must be a list of columns; got {above!r}.")
-            names = list(dict.fromkeys(str(p) for p in above))
-            made[str(child)] = [p for p in names if p != target]
-        for above in list(made.values()):
-            for p in above:
-                made.setdefault(p, [])
+            raise OptionError(f"parents must be a dict from column to the columns it depends on; got {brief(parents)}.")
+        made = _read_parents(parents, target)
         edges = {(p, child) for child, above in made.items() for p in above}
         found = {(str(p), str(child)): float(w) for (p, child), w in (weights or {}).items()}
         surplus = sorted(set(found) - edges)
         if surplus:
-            raise OptionError(f"weights has a pair that is no edge of the graph: {surplus[0]!r}.")
+            raise OptionError(f"weights has a pair that is no edge of the graph: {brief(surplus[0])}.")
         if not np.isfinite(list(found.values())).all():
             raise OptionError("weights must be finite numbers.")
         display = cls(made, found, target, max_columns=max_columns, max_edges=max_edges)
@@ -310,6 +302,20 @@ def _number(weight: float) -> str:
     return f"{weight:.2g}" if abs(weight) >= 0.0005 else "<0.001" if weight > 0 else ">−0.001"
 
 
+def _read_parents(parents: Mapping[Any, Iterable[Any]], target: str | None) -> dict[str, list[str]]:
+    """With an entry for every column, and without the class."""
+    made: dict[str, list[str]] = {}
+    for child, above in parents.items():
+        if isinstance(above, str) or not isinstance(above, Iterable):
+            raise OptionError(f"The parents of {brief(child)} must be a list of columns; got {brief(above)}.")
+        names = list(dict.fromkeys(str(p) for p in above))
+        made[str(child)] = [p for p in names if p != target]
+    for above in list(made.values()):
+        for p in above:
+            made.setdefault(p, [])
+    return made
+
+
 def _strongest(
     parents: Parents, weights: Mapping[tuple[str, str], float], columns: int, arrows: int
 ) -> tuple[dict[str, list[str]], str]:
@@ -319,20 +325,25 @@ def _strongest(
     size = {edge: abs(weights.get(edge, np.inf)) for edge in edges}
     least = NOTHING * max([1.0, *(s for s in size.values() if np.isfinite(s))])
     real = sorted((e for e in edges if size[e] > least), key=lambda e: -size[e])
+    kept = _as_many(real, columns, arrows)
+    shown = {node for edge in kept for node in edge}
+    bound = {node for edge in real for node in edge}
+    alone = [name for name in parents if name not in bound]  # those that depend on the class alone
+    shown |= set(alone[: max(columns - len(shown), 0)])
+    shown = shown or set(list(parents)[:columns])  # no arrow may be drawn, or one needs two columns
+    part = {name: [p for p in above if (p, name) in set(kept)] for name, above in parents.items() if name in shown}
+    return part, _left_out(len(parents) - len(shown), len(parents), len(real) - len(kept), len(edges), len(real))
+
+
+def _as_many(edges: list[tuple[str, str]], columns: int, arrows: int) -> list[tuple[str, str]]:
+    """The first of these arrows that go between so many columns."""
     kept: list[tuple[str, str]] = []
     shown: set[str] = set()
-    for edge in real:
+    for edge in edges:
         if len(kept) < arrows and len(shown | {*edge}) <= columns:
             kept.append(edge)
             shown |= {*edge}
-    bound = {node for edge in real for node in edge}
-    for name in parents:  # those that depend on the class alone
-        if name not in bound and len(shown) < columns:
-            shown.add(name)
-    if not shown:  # no arrow may be drawn, or one needs two columns
-        shown = set(list(parents)[:columns])
-    part = {name: [p for p in above if (p, name) in set(kept)] for name, above in parents.items() if name in shown}
-    return part, _left_out(len(parents) - len(shown), len(parents), len(real) - len(kept), len(edges), len(real))
+    return kept
 
 
 def _left_out(columns: int, d: int, arrows: int, edges: int, real: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit, logit
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.evidence import chance
@@ -110,7 +110,7 @@ class NomogramDisplay(Display):
         """
         require_ours(estimator, "NomogramDisplay")
         if not isinstance(most, int | np.integer) or most < 1:
-            raise OptionError(f"most must be a whole number of at least 1; got {most!r}.")
+            raise OptionError(f"most must be a whole number of at least 1; got {brief(most)}.")
         k, l = pick_pair(estimator, pair)  # noqa: E741
         names = feature_names(estimator, None)
         marked = {} if row is None else read_row(row, names)

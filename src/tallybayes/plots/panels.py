@@ -88,21 +88,26 @@ def _panel(model: Any, name: str, j: int, d: Distribution, column: Array) -> Pan
     if coded or isinstance(d, Threshold):
         values = np.array(list(found[labels[0]]), dtype=object)
         return _few_levels(Panel(name, "levels", values, np.array([[found[c][v] for v in values] for c in labels])))
-    seen = column[np.isfinite(column)] if column.dtype != object else np.empty(0)
-    low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
+    low, high = _range(column)
     if cut:
         cuts = model.schema_.cuts[j]
         edges = np.concatenate([[min(cuts.low, low)], cuts.points, [max(cuts.high, high)]])
         return _few_bins(name, edges, np.array([list(found[c].values()) for c in labels]))
-    whole = isinstance(d, Poisson) and high - low <= MOST_COUNTS
-    if whole:
-        values = np.arange(np.floor(low), np.ceil(high) + 1)
-    else:
-        pad = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
-        values = np.linspace(low - pad, high + pad, POINTS)
-        if isinstance(d, Poisson):
-            values = np.unique(np.round(values[values >= 0]))
-    return Panel(name, "whole" if whole else "curve", values, column_density(model, name, values))
+    kind: Literal["whole", "curve"] = "whole" if isinstance(d, Poisson) and high - low <= MOST_COUNTS else "curve"
+    values = np.arange(np.floor(low), np.ceil(high) + 1) if kind == "whole" else _along(d, low, high)
+    return Panel(name, kind, values, column_density(model, name, values))
+
+
+def _range(column: Array) -> tuple[float, float]:
+    seen = column[np.isfinite(column)] if column.dtype != object else np.empty(0)
+    return (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
+
+
+def _along(d: Distribution, low: float, high: float) -> Floats:
+    """Where a curve is drawn: a little beyond what was seen."""
+    pad = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
+    values = np.linspace(low - pad, high + pad, POINTS)
+    return np.unique(np.round(values[values >= 0])) if isinstance(d, Poisson) else values
 
 
 def column_density(model: Any, name: str, values: Array) -> Floats:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.tables import (
     Array,
@@ -92,15 +92,19 @@ class Plane:
         return {self.x.name: self.x.values[u.ravel()].tolist(), self.y.name: self.y.values[v.ravel()].tolist()}
 
 
+def _check_asked(X: Any, y: Any, grid: int, rest: str) -> None:
+    if rest not in ("marginal", "typical"):
+        raise OptionError(f"rest must be 'marginal' or 'typical'; got {brief(rest)}.")
+    if not isinstance(grid, int | np.integer) or not 2 <= grid <= 2000:
+        raise OptionError(f"grid must be a whole number from 2 to 2000; got {brief(grid)}.")
+    if y is not None and X is None:
+        raise OptionError("y was given without X.")
+
+
 def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str, pad: float = PAD) -> Plane:
     """pad: how much wider than the rows it is on each side, as a part of their range."""
     classes = classes_of(model)
-    if rest not in ("marginal", "typical"):
-        raise OptionError(f"rest must be 'marginal' or 'typical'; got {rest!r}.")
-    if not isinstance(grid, int | np.integer) or not 2 <= grid <= 2000:
-        raise OptionError(f"grid must be a whole number from 2 to 2000; got {grid!r}.")
-    if y is not None and X is None:
-        raise OptionError("y was given without X.")
+    _check_asked(X, y, grid, rest)
     table = None if X is None else Columns(X)
     names = feature_names(model, table)
     if table is not None:
@@ -129,10 +133,10 @@ def _two(names: list[str], features: Any) -> tuple[str, str]:
             raise OptionError(f"The model has {len(names)} columns. Choose two with features=(…, …): {names[:6]}.")
         return names[0], names[1]
     if isinstance(features, str) or not hasattr(features, "__len__") or len(features) != 2:
-        raise OptionError(f"features must be two columns; got {features!r}.")
+        raise OptionError(f"features must be two columns; got {brief(features)}.")
     first, second = (pick(names, f) for f in features)
     if first == second:
-        raise OptionError(f"features must be two different columns; got {features!r}.")
+        raise OptionError(f"features must be two different columns; got {brief(features)}.")
     return first, second
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.loss import read_loss
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
@@ -112,7 +112,7 @@ class BoundaryShiftDisplay(Display):
             raise OptionError("Give either priors={name: prior, …} or losses={name: loss, …}.")
         given = priors if priors is not None else losses
         if not isinstance(given, Mapping) or not given:
-            raise OptionError(f"priors and losses are dicts from a name to a prior or a loss; got {given!r}.")
+            raise OptionError(f"priors and losses are dicts from a name to a prior or a loss; got {brief(given)}.")
         plane = make_plane(estimator, X, y, features, grid, rest)
         labels = plane.classes.tolist()
         scenarios = {AS_FITTED: (plane.log_posterior, labels)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit
 
-from tallybayes.errors import TableError
+from tallybayes.errors import TableError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.tables import Array, Floats, class_codes, container_of, pick_pair, require_ours
@@ -97,7 +97,7 @@ class SigmoidDisplay(Display):
         codes = class_codes(y, len(joint), estimator.classes_)
         here = np.flatnonzero((codes == k) | (codes == l))
         if not len(here):
-            raise TableError(f"X has no rows of the classes {labels[k]!r} and {labels[l]!r}.")
+            raise TableError(f"X has no rows of the classes {brief(labels[k])} and {brief(labels[l])}.")
         # the difference of the log joints is xᵀa + b, also for levels and with values missing
         made = cls(joint[here, k] - joint[here, l], (codes[here] == k).astype(int), (labels[k], labels[l]), (k, l))
         made.container = container_of(estimator)

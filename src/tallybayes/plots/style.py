@@ -121,7 +121,7 @@ def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: Any = 
         _give_up(ax, full, right=size.width + 0.03 * room.width)
     else:
         _give_up(ax, full, below=box.get_window_extent().height + 4 / 72 * ax.figure.dpi)
-    box._legend_box.align = "left"  # type: ignore[attr-defined]
+    box.set_alignment("left")
     return box
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import LabelError, OptionError, listing
+from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.labels import positions, read_labels
 from tallybayes.source import read_table
@@ -89,7 +89,7 @@ def pick(names: Sequence[str], feature: Any) -> str:
         return feature
     if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < len(names):
         return names[int(feature)]
-    raise OptionError(f"There is no column {feature!r}. Columns: {listing(list(names))}.")
+    raise OptionError(f"There is no column {brief(feature)}. Columns: {listing(list(names))}.")
 
 
 def pick_class(classes: Array, label: Any) -> int:
@@ -101,7 +101,7 @@ def pick_class(classes: Array, label: Any) -> int:
     ]
     if not found:
         raise OptionError(
-            f"{label!r} is not a class of this model. Classes: {listing([str(v) for v in classes.tolist()])}."
+            f"{brief(label)} is not a class of this model. Classes: {listing([str(v) for v in classes.tolist()])}."
         )
     return found[0]
 
@@ -117,10 +117,10 @@ def pick_pair(model: Any, pair: Any) -> tuple[int, int]:
         first, second = np.argsort(-model.class_count_, kind="stable")[:2].tolist()
         return first, second
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-        raise OptionError(f"pair must be two class labels, (for, against); got {pair!r}.")
+        raise OptionError(f"pair must be two class labels, (for, against); got {brief(pair)}.")
     k, l = (pick_class(classes, label) for label in pair)  # noqa: E741
     if k == l:
-        raise OptionError(f"pair must be two different classes; got {pair!r}.")
+        raise OptionError(f"pair must be two different classes; got {brief(pair)}.")
     return k, l
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 
 Parents = tuple[tuple[int, ...], ...]
 Edge = tuple[Hashable, Hashable]  # names of columns: parent, child
@@ -119,7 +119,7 @@ def read_edges(graph: object) -> list[Edge]:
     except (TypeError, IndexError, KeyError):
         raise OptionError(
             "graph must be a dict {column: its parents}, a networkx.DiGraph, pairs (parent, child), or text such as "
-            f"'age -> income, job -> income'; got {graph!r:.80}."
+            f"'age -> income, job -> income'; got {brief(graph)}."
         ) from None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
@@ -49,7 +49,7 @@ def count_parameters(model: Any) -> int:
     if isinstance(model, Pipeline) and isinstance(model[0], MatchingFeatures) and hasattr(model[0], "n_free_"):
         return (len(model[-1].classes_) - 1) * (int(model[0].n_free_) + 1)
     raise OptionError(
-        f"Parameters are counted of fitted classifiers of this library and their twins; got {model!r:.60}."
+        f"Parameters are counted of fitted classifiers of this library and their twins; got {brief(model)}."
     )
 
 

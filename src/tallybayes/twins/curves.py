@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 
-from tallybayes.errors import AmbiguousColumnWarning, LabelError, OptionError, UnseenCategoryWarning
+from tallybayes.errors import AmbiguousColumnWarning, LabelError, OptionError, UnseenCategoryWarning, brief
+from tallybayes.estimators.inputs import random_of
 from tallybayes.labels import read_labels
 from tallybayes.source import read_table
 from tallybayes.table_out import build_frame
@@ -202,7 +203,7 @@ class LearningCurves:
 
     def _of(self, measure: str) -> Floats:
         if measure not in MEASURES:
-            raise OptionError(f"measure must be 'error' or 'log_loss'; got {measure!r}.")
+            raise OptionError(f"measure must be 'error' or 'log_loss'; got {brief(measure)}.")
         found: Floats = getattr(self, measure)
         return found
 
@@ -261,13 +262,13 @@ def learning_curves(
     if len(models) != 2 or not all(hasattr(m, "predict_proba") and hasattr(m, "fit") for m in models):
         raise OptionError("pair must be one classifier of this library, or two classifiers with predict_proba.")
     if not isinstance(repeats, int | np.integer) or repeats < 1:
-        raise OptionError(f"repeats must be a whole number of at least 1; got {repeats!r}.")
+        raise OptionError(f"repeats must be a whole number of at least 1; got {brief(repeats)}.")
     if not isinstance(test_size, float) or not 0 < test_size < 1:
-        raise OptionError(f"test_size must be between 0 and 1; got {test_size!r}.")
+        raise OptionError(f"test_size must be between 0 and 1; got {brief(test_size)}.")
     table = read_table(X)
     codes, labels = read_labels(y, table.n)
     steps = _sizes(sizes, codes, labels, test_size)
-    rng = check_random_state(random_state)
+    rng = random_of(random_state)
     error, loss = np.empty((2, len(steps), repeats)), np.empty((2, len(steps), repeats))
     fitted: list[Any] = [None, None]
     for r in range(repeats):
@@ -300,7 +301,9 @@ def _sizes(given: Any, codes: Array, labels: Array, test_size: float) -> NDArray
     held = np.maximum(np.round(count * test_size), 1)
     if (count - held < EACH).any():
         label = labels[int(np.argmin(count - held))]
-        raise LabelError(f"Class {label!r} has {count.min()} rows: too few to learn from {EACH} and hold others out.")
+        raise LabelError(
+            f"Class {brief(label)} has {count.min()} rows: too few to learn from {EACH} and hold others out."
+        )
     least, most = EACH * len(labels), int((count - held).sum())
     if given is None:
         return np.unique(np.round(np.geomspace(min(max(least, 10), most), most, 8)).astype(np.int64))
@@ -308,7 +311,7 @@ def _sizes(given: Any, codes: Array, labels: Array, test_size: float) -> NDArray
     if steps.dtype.kind not in "iu" or not len(steps) or steps[0] < least or steps[-1] > most:
         raise OptionError(
             f"sizes must be whole numbers from {least} ({EACH} rows of each class) to {most} (all but those held out); "
-            f"got {list(np.ravel(given))!r:.80}."
+            f"got {brief(list(np.ravel(given)))}."
         )
     return steps.astype(np.int64)
 

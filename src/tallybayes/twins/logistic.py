@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from tallybayes.errors import OptionError, is_number
+from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.twins.features import MatchingFeatures
 
@@ -45,6 +45,6 @@ def twin(estimator: Any, *, C: float = 10.0) -> Pipeline:
     if not isinstance(estimator, TallyClassifier):
         raise OptionError(f"twin takes a classifier of this library; got {type(estimator).__name__}.")
     if not is_number(C) or C <= 0:
-        raise OptionError(f"C must be above 0; got {C!r}.")
+        raise OptionError(f"C must be above 0; got {brief(C)}.")
     features = MatchingFeatures(clone(estimator))
     return Pipeline([("features", features), ("logistic", LogisticRegression(C=C, max_iter=2000))])
