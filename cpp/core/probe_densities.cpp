@@ -1,8 +1,9 @@
-// The self-check of the kernels of kernel densities.
+// The self-check of the kernels of kernel densities, and of logarithms.
 #include <algorithm>
 
 #include "core/probe.hpp"
 #include "kernels/kernel_sums.hpp"
+#include "kernels/logs.hpp"
 
 namespace tb {
 namespace {
@@ -44,11 +45,24 @@ void cells(Probe& p) {
   p.got("gauss_cells", left);
 }
 
+void logarithms(Probe& p) {
+  constexpr std::size_t n = 37;
+  Numbers some(52);
+  auto x = some.between(0.0, 3.0, n);
+  x[1] = 1.0;
+  x[2] = 1e-300;
+  x[3] = 1e300;
+  List<double> out(n);
+  TB_CALL_AT(p.isa, logs, x.data(), n, out.data());
+  p.got("logs", out, kSums);
+}
+
 }  // namespace
 
 void probe_densities(Probe& p) {
   bumps(p);
   cells(p);
+  logarithms(p);
 }
 
 }  // namespace tb

@@ -22,6 +22,7 @@ from tallybayes.source import Container
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+KEPT_BY_0_1 = ("_groups", "_tally", "_closed", "_model", "_door")  # under these names
 
 
 class Held:
@@ -57,8 +58,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     _can_be_other = True  # unseen='other' is a choice
     # what follows from fitted_; then scikit-learn's objects for routing, and what was said of each row learned
     _held_elsewhere = frozenset(
-        ("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_")
-        + ("_groups", "_tally", "_closed", "_model", "_door")  # what version 0.1 kept under these names
+        ("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_", *KEPT_BY_0_1)
     )
     _not_kept = frozenset(("_metadata_request", "loo_log_proba_", "loo_score_"))
 
