@@ -139,3 +139,10 @@ def test_leave_one_out_of_real_columns_near_the_largest_numbers() -> None:
     X, y = rng.normal(size=(40, 2)) * [1.0, 1e153], [0, 1] * 20
     small = tb.TAN(cuts=None).fit(X * [1.0, 1e-153], y).leave_one_out(X * [1.0, 1e-153], y)
     np.testing.assert_allclose(tb.TAN(cuts=None).fit(X, y).leave_one_out(X, y), small, atol=1e-6)
+
+
+def test_columns_that_no_row_of_a_class_has_both_of() -> None:
+    """Their sum of products is of no rows at all, and not too large for these."""
+    X = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan], [np.nan, 1.0], [2.0, 5.0], [1.0, 4.0], [0.0, 3.0]])
+    model = tb.GaussianDiscriminant(alpha=0.5).fit(X, [0, 0, 0, 0, 1, 1, 1])
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)

@@ -97,8 +97,9 @@ class ScatterSums(BlockSums, ABC):
     def limits(self) -> Iterator[tuple[Array, float | Array]]:
         yield from super().limits()
         # so that sums over classes are numbers too, and so is what rows that hardly count are divided by
-        weight = self.n if len(self.scatter) == len(self.n) else self.n.sum(keepdims=True)
-        yield self.scatter, MOST / max(len(self.n), 1) * np.clip(weight, 0.0, 1.0)[:, None, None]
+        n = self.n if self.n.ndim == 3 else self.n[:, None, None]
+        n = n if len(self.scatter) == len(n) else n.sum(axis=0, keepdims=True)
+        yield self.scatter, MOST / max(len(self.n), 1) * np.where(n > 0, np.minimum(n, 1.0), 1.0)
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
         return {**super().shapes(K, d, pooled), "scatter": (1 if pooled else K, d, d)}
