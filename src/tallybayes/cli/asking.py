@@ -192,9 +192,9 @@ def _drawn(model: Any, n: int, label: Any, seed: int, target: str) -> Iterator[A
 
     from tallybayes.cli.tables import batch_rows
 
-    model = model.copy()
     names = tuple(model.schema_.name(j) for j in range(model.schema_.d))
-    model.schema_ = replace(model.schema_, container="pyarrow", names=names)
+    fitted = model.fitted_
+    model = model.holding(replace(fitted, schema=replace(fitted.schema, container="pyarrow", names=names)))
     random, most = np.random.RandomState(seed), batch_rows(len(names))
     for start in range(0, n, most):
         X, y = model.sample(min(most, n - start), label, random)
