@@ -121,8 +121,8 @@ def log_priors(weight: Floats, classes: Array, priors: Any) -> Floats:
         if len(names) == 2 and set(labels) <= set(nw.from_native(priors, eager_only=True)[names[0]].to_list()):
             return log_prior(weight, classes, priors)
         raise OptionError(
-            f"The columns of priors must be the classes {listing(labels)}; got {listing(names)}. (One prior for all "
-            "rows may have two columns, a label and its share.)"
+            f"The columns of priors must be the classes [{listing(labels)}]; got [{listing(names)}]. (One prior for "
+            "all rows may have two columns, a label and its share.)"
         )
     if (rows := _numbers(priors)).ndim != 2:
         return log_prior(weight, classes, priors)

@@ -185,13 +185,16 @@ def sample(
 
 def _drawn(model: Any, n: int, label: Any, seed: int, target: str) -> Iterator[Any]:
     """In batches, the first of which is what model.sample(n, random_state=seed) gives."""
+    from dataclasses import replace
+
     import numpy as np
     import pyarrow as pa
 
     from tallybayes.cli.tables import batch_rows
 
     names = tuple(model.schema_.name(j) for j in range(model.schema_.d))
-    model = model.giving("pyarrow", names)
+    fitted = model.fitted_
+    model = model.holding(replace(fitted, schema=replace(fitted.schema, container="pyarrow", names=names)))
     random, most = np.random.RandomState(seed), batch_rows(len(names))
     for start in range(0, n, most):
         X, y = model.sample(min(most, n - start), label, random)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import RLock
 from typing import Any, Self
 
@@ -18,7 +17,6 @@ from tallybayes.plan import Term
 from tallybayes.predictor import Manner, Predictor
 from tallybayes.row_door import RowDoor
 from tallybayes.schema import Kind, Schema
-from tallybayes.source import Container
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -216,12 +214,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__getstate__())
-        return twin
-
-    def giving(self, container: Container, names: tuple[str, ...]) -> Self:
-        """A copy that gives tables (``sample``) of another kind, with these names for its columns."""
-        twin, schema = self.copy(), replace(self.fitted_.schema, container=container, names=names)
-        twin._hold(replace(self.fitted_, schema=schema))
         return twin
 
     def __copy__(self) -> Self:
