@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Self
 
@@ -197,12 +195,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
         for stale in ("loo_log_proba_", "loo_score_"):
             self.__dict__.pop(stale, None)
 
-    @contextmanager
-    def _learning(self) -> Iterator[None]:
-        """One writer at a time: what several threads teach one model is all learned."""
-        lock: RLock = self.__dict__.setdefault("_lock", RLock())
-        with lock:
-            yield
+    def _learning(self) -> RLock:
+        """The lock of this model, one writer at a time: what several threads teach it is all learned."""
+        lock: RLock | None = self.__dict__.get("_lock")
+        return self.__dict__.setdefault("_lock", RLock()) if lock is None else lock
 
     def copy(self) -> Self:
         """A model of its own that knows the same.
