@@ -124,7 +124,7 @@ ASK = (
     "finite(model.boundary({label!r}, {label!r}))",
     "finite(model.predict_proba_one({row}))",
     "model.predict_one({row})",
-    "model.score({X}, {y})",
+    "repr(model)",
     "sound(pickle.loads(pickle.dumps(model)).merge(model), {X})",
     "sound(model + model.copy(), {X})",
     "sound(tb.BayesDecision(model, reject={number}).fit({X}, {y}), {X})",

@@ -146,3 +146,10 @@ def test_columns_that_no_row_of_a_class_has_both_of() -> None:
     X = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan], [np.nan, 1.0], [2.0, 5.0], [1.0, 4.0], [0.0, 3.0]])
     model = tb.GaussianDiscriminant(alpha=0.5).fit(X, [0, 0, 0, 0, 1, 1, 1])
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_a_network_that_forgot_everything_forgets_rows_of_no_weight() -> None:
+    """There is no class left, and NumPy does not guess how many cells none of them have."""
+    rows, y = [{"n": 1.0, "w": "a"}, {"n": 2.0, "w": "b"}], ["x", "y"]
+    model = tb.SPODE(cuts=None).fit(rows, y).forget(rows, y)
+    assert model.forget(rows, y, [0.0, 0.0]).class_count_.tolist() == []

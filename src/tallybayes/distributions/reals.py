@@ -121,7 +121,7 @@ def count_moments(
         key = np.where(kept, y * np.int64(cells) + cell, -1).astype(np.int32)
         columns = numbers.columns if len(reals) == numbers.d else numbers.columns.select(list(reals))
         n, mean, _, m2 = _core.moments(columns, key, w, K * cells)
-        blocks.append([a.reshape(K, -1) for a in (n, mean, m2)])
+        blocks.append([a.reshape(K, cells * len(reals)) for a in (n, mean, m2)])
     return beside([Moments(*block) for block in blocks]) if blocks else Moments(*(np.empty((K, 0)) for _ in range(3)))
 
 
