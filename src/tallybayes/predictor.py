@@ -22,6 +22,7 @@ from tallybayes.rows import Rows, read_rows
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 
 
@@ -115,6 +116,8 @@ class Predictor:
         ndarray of shape (n, K) or (n,)
             The answer for each row.
         """
+        if how not in ANSWERS:
+            raise OptionError(f"how must be one of {', '.join(map(repr, ANSWERS))}; got {how!r:.60}.")
         beta, start = self.manner.beta, self.start if start is None else start
         if beta == 1 or how == "evidence":  # log p(x) is a statement about rows, not about classes
             return self._scored(rows, how, start)
