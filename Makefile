@@ -21,7 +21,7 @@ LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
 .PHONY: help demo gallery docs test unit lowest fuzz bench bench-quick bench-accuracy lint clean
-.PHONY: sanitize sanitize-address sanitize-thread
+.PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -80,6 +80,21 @@ sanitize-address sanitize-thread: sanitize-%: .venv/.tools
 	$(WITH_BIN) cmake -S . -B build/sanitize-$* -G Ninja -DTB_TESTS=ON -DTB_SANITIZE=$* -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja"
 	$(WITH_BIN) cmake --build build/sanitize-$*
 	TSAN_OPTIONS="die_after_fork=0 halt_on_error=1" build/sanitize-$*/tb_test
+
+# A module of its own beside a copy of the sources; python -S knows nothing of the editable install, which would be found
+# first. libstdc++ comes with the sanitizer, which else meets exceptions before it knows who throws them.
+ASAN := build/sanitize-python
+sanitize-python: .venv/.package ## the hostile tests with the module under AddressSanitizer; HOSTILE=path for others
+	$(WITH_BIN) cmake -S . -B $(ASAN) -G Ninja -DTB_DEVELOPER=ON -DTB_SANITIZE=address \
+	  -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
+	$(WITH_BIN) cmake --build $(ASAN) --target _core
+	rm -rf $(ASAN)/site
+	cp -r src $(ASAN)/site
+	cp $(ASAN)/_core.*so src/tallybayes/_core.pyi $(ASAN)/site/tallybayes/
+	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	  PYTHONPATH="$(CURDIR)/$(ASAN)/site:$$(echo $(CURDIR)/.venv/lib/python*/site-packages)" \
+	  $(BIN)/python -S -m pytest -p no:cacheprovider -p no:xdist $(or $(HOSTILE),tests/hostile)
 
 clean: ## remove all that these targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

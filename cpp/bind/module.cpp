@@ -31,6 +31,7 @@ void warn_about_isa() {
 }  // namespace
 
 NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);  // a model that is alive when the interpreter ends is no mistake
   m.doc() = "The compiled core of tallybayes.";
   warn_about_isa();
   m.attr("COMPILER") = kCompiler;

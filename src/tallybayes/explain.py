@@ -284,11 +284,37 @@ class Explanation:
         return f"{self.names[j]} = {_shown(self.table.values(j)[i])}: {_factor(evidence)}, {strength(evidence)}"
 
     def row_number(self, row: int) -> int:
+        """Check the number of a row.
+
+        Parameters
+        ----------
+        row : int
+            From 0; from −1 backwards.
+
+        Returns
+        -------
+        int
+            The same from 0.
+        """
         if not isinstance(row, int | np.integer) or not -len(self) <= row < len(self):
             raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {brief(row)}.")
         return int(row) % len(self)
 
     def class_number(self, row: int, label: Any) -> int:
+        """Find the place of a class.
+
+        Parameters
+        ----------
+        row : int
+            The row that is asked about.
+        label : label or None
+            The class; None finds the most probable one of the row.
+
+        Returns
+        -------
+        int
+            Its place in ``classes``.
+        """
         labels = self.classes.tolist()
         if label is not None:
             if label not in labels:

@@ -16,10 +16,16 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import tallybayes as tb
 from tallybayes.distributions.records import arrays_of
-from tallybayes.errors import AmbiguousColumnWarning, UnseenCategoryWarning
+from tallybayes.errors import AmbiguousColumnWarning, UnsavableLabelWarning, UnseenCategoryWarning
 
 CLOSE = 1e-9
-OWN_WARNINGS = (AmbiguousColumnWarning, UnseenCategoryWarning, ConvergenceWarning, DataConversionWarning)
+OWN_WARNINGS = (
+    AmbiguousColumnWarning,
+    UnsavableLabelWarning,
+    UnseenCategoryWarning,
+    ConvergenceWarning,
+    DataConversionWarning,
+)
 
 
 class UnsoundError(AssertionError):

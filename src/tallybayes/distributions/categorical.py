@@ -156,8 +156,25 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         return self.existing(s, context)[1]
 
     def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
-        """Which levels exist (met, declared, or codes below N_j), and N_j. A level met only in rows of weight 0, or
-        in rows forgotten since, does not exist."""
+        """Tell which levels exist, and how many share the probability.
+
+        A level exists that was met, is declared, or is a code below N_j. One that was met only in rows of weight 0, or
+        in rows forgotten since, does not.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        exist : list of ndarray of bool
+            For each column, which of its levels exist.
+        number : ndarray of shape (columns,)
+            N_j of each column.
+        """
         least = np.broadcast_to(np.asarray(0 if self.min_categories is None else self.min_categories), s.sizes.shape)
         exist, number = [], []
         for part, known, floor in zip(split(s.count, s.sizes), context.levels, least.tolist(), strict=True):

@@ -385,7 +385,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            As for ``fit``; missing values are left out.
+            Rows, in any kind of table that fit takes; missing values are left out.
         y : array-like of shape (n_rows,)
             The true class of each row.
         sample_weight : array-like of shape (n_rows,), default=None

@@ -146,11 +146,23 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """What the constructor takes."""
+        """List what the constructor takes.
+
+        Returns
+        -------
+        list of str
+            The names of the parameters.
+        """
         return list(cls._get_param_names())
 
     def kept(self) -> dict[str, Any]:
-        """What there is besides parameters and ``fitted_``, by attribute: what else a copy of the model needs."""
+        """List what there is besides parameters and ``fitted_``: what else a copy of the model needs.
+
+        Returns
+        -------
+        dict
+            Values by the names of attributes.
+        """
         without = self._held_elsewhere | self._not_kept | set(self.parameter_names())
         return {name: value for name, value in vars(self).items() if name not in without}
 
@@ -186,7 +198,20 @@ class Model(BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("feature_names_in_", None)
 
     def holding(self, fitted: Fitted, estimated: Fitted | None = None) -> Self:
-        """A copy that has learned something else: what is given; estimated: the same with its parameters, if known."""
+        """Make a copy that has learned something else.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            What it has learned.
+        estimated : Fitted, default=None
+            The same with its parameters, if they are known.
+
+        Returns
+        -------
+        estimator
+            With the parameters of this one.
+        """
         twin = self.copy()
         twin._hold(fitted, estimated)
         return twin

@@ -222,7 +222,22 @@ class SemiSupervised(Wrapper):
         return self._fitted().score_samples(X, priors=priors)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose class is told right."""
+        """Tell the share of rows whose class is told right.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1. A row of a class that was never learned is told wrong.
+        """
         return self._fitted().score(X, y, sample_weight)
 
     def _fitted(self) -> TallyClassifier:
