@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tallybayes import encode
+from tallybayes.arrays import Array, Floats
 from tallybayes.schema import Schema, align
 from tallybayes.source import read_table
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class LargestClass:

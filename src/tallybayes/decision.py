@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 
-Floats = NDArray[np.float64]
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, TableError
 from tallybayes.raw import RawColumn, as_floats
 from tallybayes.schema import Cuts, Levels, Schema
 from tallybayes.source import Table
 
-Array = NDArray[Any]
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
 MISSING, UNSEEN = -1, -2
 CUT = ("real", "count")  # kinds that are cut into intervals where levels are wanted

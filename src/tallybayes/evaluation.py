@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.errors import LabelError, listing
 from tallybayes.labels import positions, read_labels
 from tallybayes.quality import Scores
 from tallybayes.source import read_table
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

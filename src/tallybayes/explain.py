@@ -10,12 +10,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.source import Table
 from tallybayes.table_out import build_frame
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 PRIOR = "(prior)"  # its name among the features of a frame
 # Jeffreys' words for a factor on the odds of less than this
 WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))

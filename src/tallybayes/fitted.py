@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.base import Context, spread, subtract
 from tallybayes.errors import MergeError, listing
 from tallybayes.labels import positions, union
@@ -22,8 +22,6 @@ from tallybayes.priors import log_prior
 from tallybayes.rows import Rows
 from tallybayes.schema import Levels, Schema
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Starts = Callable[[Floats], Floats]
 
 

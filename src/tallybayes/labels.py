@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, warn
 
-Array = NDArray[Any]
 Codes = NDArray[np.int32]
 STORED = "strings, bytes, booleans and numbers of 64 bits"
 

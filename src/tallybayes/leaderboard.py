@@ -13,8 +13,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.baselines import LargestClass, Logistic
 from tallybayes.errors import LabelError, OptionError, TallybayesError, brief
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -29,8 +29,6 @@ from tallybayes.quality import Scores, row_scores
 from tallybayes.schema import Schema, infer_schema
 from tallybayes.source import read_table
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of a loss: two losses closer than this are one
 
 

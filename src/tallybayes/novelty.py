@@ -10,13 +10,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, TableError, brief, is_number
 from tallybayes.raw import RawColumn
 from tallybayes.schema import align
 from tallybayes.source import Table, read_table
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -12,16 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term, named
 from tallybayes.rows import Rows, read_rows
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 

@@ -7,14 +7,10 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief, listing
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-
 
 # --- labels ----------------------------------------------------------------------------------------------------
 

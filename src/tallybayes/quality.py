@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import TableError
 
-Floats = NDArray[np.float64]
 BINS = 15  # of equal width, for the calibration error
 NAMES = ("accuracy", "log_loss", "brier", "calibration_error")
 

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
 
 Storage = Literal["numbers", "objects", "arrow", "coded"]
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

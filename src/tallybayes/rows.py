@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.encode import Data
 from tallybayes.errors import warn
 from tallybayes.plan import Term, named
@@ -19,7 +20,6 @@ from tallybayes.schema import Schema, align
 from tallybayes.source import Table, read_table
 from tallybayes.target import Target
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from tallybayes.arrays import Floats
+
 LEAST = 1e-200  # a share below this is one that EM cannot raise again
 
 

@@ -12,14 +12,13 @@ from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
 from tallybayes.raw import RawColumn, gaps_as_none, not_a_value, object_column
 from tallybayes.sparse import is_sparse, read_sparse
 
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

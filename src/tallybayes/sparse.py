@@ -11,12 +11,10 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.errors import TableError
-
-Array = NDArray[Any]
 
 
 def is_sparse(X: Any) -> bool:

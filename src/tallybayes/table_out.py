@@ -8,12 +8,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, brief
 from tallybayes.schema import Cuts, Schema
-
-Array = NDArray[Any]
 
 
 def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.random.Generator) -> Any:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, listing
 from tallybayes.labels import positions, read_labels, recode
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 MOST_WEIGHT = 1e250  # all weights together: sums and products of a few such sums stay finite
 

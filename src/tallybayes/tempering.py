@@ -12,7 +12,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from tallybayes.arrays import Floats
+
 LEAST, MOST = 1e-3, 20.0  # of β
 STEPS = 60
 ENOUGH = 1e-9  # relative change of β

@@ -16,11 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import gammaln, ndtr, polygamma, psi
 
-Floats = NDArray[np.float64]
+from tallybayes.arrays import Floats
+
 NEAR = 0.05  # standard deviations of M from its mean, where the formula comes to 0 / 0
 
 

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import encode
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.labels import read_labels
 from tallybayes.schema import Schema, infer_schema
 from tallybayes.source import Table, read_table
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 MOST_COLUMNS, MOST_ROWS = 200, 100_000
 LEAST_ROWS = 8  # of a class, to say anything about it
 FEW_ROWS = 200

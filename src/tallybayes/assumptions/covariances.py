@@ -14,16 +14,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from tallybayes.arrays import Floats
 from tallybayes.assumptions.box import NullM
 from tallybayes.assumptions.columns import Data
 from tallybayes.assumptions.report import Finding, p_value, sizes
 from tallybayes.errors import brief, listing
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 LIMITS = (0.02, 0.1, 0.4)
 NAME = "Equal covariances"
 

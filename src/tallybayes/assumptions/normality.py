@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import kurtosis, norm, skew
 
+from tallybayes.arrays import Floats
 from tallybayes.assumptions.columns import LEAST_ROWS, Data
 from tallybayes.assumptions.report import Finding, finding, sizes
 from tallybayes.errors import brief
 
-Floats = NDArray[np.float64]
 LIMITS = (0.03, 0.06, 0.12)
 NAME = "Normal in each class"
 

@@ -15,18 +15,14 @@ r = 2 sin(π ρ / 6), less its bias; whichever is larger), as R = √(1 − e^(�
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 from scipy.stats import chi2, rankdata
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.assumptions.columns import Data
 from tallybayes.assumptions.report import Finding, finding, sizes
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 LIMITS = (0.1, 0.3, 0.5)  # Cohen's words for a correlation
 BLOCK = 1 << 22  # cells of a block of indicators
 NAME = "Independence given the class"

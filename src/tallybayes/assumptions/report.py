@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.table_out import build_frame
 
-Floats = NDArray[np.float64]
 SIZES = ("negligible", "small", "medium", "large")
 PARTS = ("independence", "normality", "covariances")
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context
+from tallybayes.arrays import Array, Floats
+from tallybayes.distributions.base import Context
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals, information
 from tallybayes.distributions.family_left_out import without_lone_levels
@@ -32,7 +33,6 @@ from tallybayes.distributions.tables import Tables
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, brief, is_number
 
-Floats = NDArray[np.float64]
 MOST_SETS = 64  # whose cells choose the strength of back-off of real columns
 SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
 OneSet = Callable[[int, tuple[int, ...], Array, Floats], Floats]  # see _averaged

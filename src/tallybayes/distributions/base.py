@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core, encode
+from tallybayes.arrays import Array
 from tallybayes.distributions.records import arrays_of, changed, record_of
 from tallybayes.distributions.terms import split as split_terms
 from tallybayes.encode import Data, Sparse, rows_of
@@ -34,7 +35,6 @@ else:
 
     S, P = TypeVar("S"), TypeVar("P")
 
-Array = NDArray[Any]
 Stats = dict[str, Array]  # of a distribution that has no record for its sums
 Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts", "codes"]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Features, RowColumn, Weights, dense_scores, expect
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import Context, Features, RowColumn, Weights, dense_scores, expect
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import (
     Categorical,

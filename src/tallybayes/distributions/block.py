@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.distributions import (
     block_left_out,
     block_sums,
@@ -20,7 +21,7 @@ from tallybayes.distributions import (
     marginal,
     wide,
 )
-from tallybayes.distributions.base import Array, Context, Distribution, Features, Weights, dense_left_out, dense_sum
+from tallybayes.distributions.base import Context, Distribution, Features, Weights, dense_left_out, dense_sum
 from tallybayes.distributions.block_params import BlockParams, SharedParams, SharedWideParams, WideParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSums, WideSums
 from tallybayes.distributions.gaussian import quadratic_form

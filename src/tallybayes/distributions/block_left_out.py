@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.blas import one_thread
-from tallybayes.distributions.base import Array, Context, Distribution
+from tallybayes.distributions.base import Context, Distribution
 from tallybayes.distributions.block_params import BlockParams
 from tallybayes.distributions.block_sums import BlockSums, CompactSums
 from tallybayes.distributions.block_tally import rows_of

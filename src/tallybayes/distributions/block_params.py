@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from tallybayes.distributions.base import Array
+from tallybayes.arrays import Array
 from tallybayes.distributions.records import Record
 
 

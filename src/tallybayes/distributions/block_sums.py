@@ -19,7 +19,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Array, expect, spread
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import expect, spread
 from tallybayes.distributions.means import CentredSums, check_low, check_squares, with_low
 from tallybayes.distributions.records import arrays_of, kind_of, record_of
 

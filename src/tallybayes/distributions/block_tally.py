@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Weights
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import Weights
 from tallybayes.distributions.block_sums import (
     BlockSums,
     CompactSums,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallybayes.distributions.base import Array
+from tallybayes.arrays import Array
 from tallybayes.distributions.block_params import BlockParams, FullParams, WideParams
 from tallybayes.distributions.means import LOG_2PI
 

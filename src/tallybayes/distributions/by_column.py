@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Array, Context, Distribution, P, S, dense_left_out
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import Context, Distribution, P, S, dense_left_out
 from tallybayes.distributions.records import map_arrays
 from tallybayes.encode import Data, Numbers, Sparse
 

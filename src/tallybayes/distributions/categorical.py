@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core, encode
+from tallybayes.arrays import Array
 from tallybayes.distributions.base import (
-    Array,
     Context,
     Distribution,
     Features,

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Weights, expect, met_codes, spread, subtract
+from tallybayes.arrays import Array, Floats
+from tallybayes.distributions.base import Context, Weights, expect, met_codes, spread, subtract
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.joint import (
     Joint,
@@ -50,7 +51,6 @@ from tallybayes.distributions.records import arrays_of, record_of
 from tallybayes.distributions.tables import Tables, cells_of, check_cells, check_memory, check_sets, tables
 from tallybayes.encode import Coded, Data
 
-Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
 

@@ -12,7 +12,8 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import DUST, Array, Context, Distribution, Features, RowColumn, Weights, expect
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import DUST, Context, Distribution, Features, RowColumn, Weights, expect
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import check_alpha, check_per_column, per_column, repeated_alpha, weighted
 from tallybayes.distributions.records import Record

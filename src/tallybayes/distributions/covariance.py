@@ -18,8 +18,8 @@ import numpy as np
 import scipy
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.distributions import ledoit_wolf
-from tallybayes.distributions.base import Array
 from tallybayes.distributions.block_params import FullParams, SharedParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, ScatterSums, WeighedSums
 from tallybayes.distributions.means import EPS, LOG_2PI, away, exact_sum

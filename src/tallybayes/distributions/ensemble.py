@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import ensemble_check, ensemble_fit, ensemble_network, kept_rows, normal_part
-from tallybayes.distributions.base import Array, Context, Weights, expect, spread, subtract
+from tallybayes.distributions.base import Context, Weights, expect, spread, subtract
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.joint import (
@@ -35,7 +36,6 @@ from tallybayes.distributions.joint import (
 )
 from tallybayes.encode import Coded, Data
 
-Floats = NDArray[np.float64]
 WEIGHTING = ("features", "temperature", "none")
 
 

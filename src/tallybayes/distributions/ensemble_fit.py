@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array, Floats
 from tallybayes.blas import one_thread
 from tallybayes.distributions import normal_part
-from tallybayes.distributions.base import Array
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.joint import GRID, LevelParams, fields_of
 from tallybayes.tempering import best_temperature
@@ -20,7 +20,6 @@ from tallybayes.tempering import best_temperature
 if TYPE_CHECKING:
     from tallybayes.distributions.ensemble import Ensemble
 
-Floats = NDArray[np.float64]
 
 CHOOSERS = 1000  # kept rows that choose the strengths
 CELLS = 1 << 26  # numbers in the terms of the kept rows

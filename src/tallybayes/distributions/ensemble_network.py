@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array
+from tallybayes.arrays import Array
 from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.distributions.network import draw as draw_levels
 from tallybayes.encode import Coded

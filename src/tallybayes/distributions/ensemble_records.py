@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import normal_part
-from tallybayes.distributions.base import Array
 from tallybayes.distributions.joint import LevelParams, LevelSums
 from tallybayes.distributions.kept_rows import KeptRows
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Context, Distribution
+from tallybayes.arrays import Array, Floats
+from tallybayes.distributions.base import Context, Distribution
 from tallybayes.distributions.categorical import minus, split
 from tallybayes.distributions.counted_sets import JointParams, JointSums
 from tallybayes.distributions.reals import left_out_logs
@@ -27,7 +28,6 @@ from tallybayes.errors import TableError
 if TYPE_CHECKING:
     from tallybayes.distributions.network import FamilyNetwork, FamilyParams
 
-Floats = NDArray[np.float64]
 ROWS = 1 << 20  # numbers of each kind that are held at a time, over rows and classes
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.distributions.base import (
     DUST,
     NEVER_LEARNED,
-    Array,
     Context,
     Features,
     RowColumn,

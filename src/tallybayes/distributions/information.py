@@ -11,17 +11,15 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import terms
 from tallybayes.distributions.base import Distribution, P, S
 from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.distributions.means import LOG_2PI
 from tallybayes.encode import Codes, Data, Numbers
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 DRAWS = 20_000  # in all classes together
 STEPS = np.linspace(-9.0, 9.0, 2001)
 

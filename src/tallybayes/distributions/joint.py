@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core, encode
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.base import (
     NEVER_LEARNED,
-    Array,
     Context,
     Distribution,
     Needs,
@@ -39,7 +39,6 @@ CHUNK = 1 << 23  # packed codes (bytes) that are counted or scored at a time
 GRID = np.array([0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 8192.0])  # strengths of back-off to choose from
 SMOOTHING = ("backoff", "laplace")
 
-Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 Maps = Sequence[NDArray[np.int64] | None]  # of each column: old level → new; None: as it was
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.schema import Levels
 
-Array = NDArray[Any]
 Codes = np.dtype[np.uint8] | np.dtype[np.uint16] | np.dtype[np.uint32]
 
 KEEP = 8000

@@ -10,8 +10,8 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.distributions.base import (
-    Array,
     Context,
     Distribution,
     Weights,

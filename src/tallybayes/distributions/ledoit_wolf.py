@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.base import Array, Weights
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import Weights
 from tallybayes.distributions.block_sums import (
     BlockSums,
     FourthSums,

@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from tallybayes.distributions.base import Array, subtract
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import subtract
 from tallybayes.distributions.records import Record
 
 EPS = float(np.finfo(np.float64).eps)

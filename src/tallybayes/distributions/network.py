@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import family_left_out
-from tallybayes.distributions.base import Array, Context
+from tallybayes.distributions.base import Context
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals
 from tallybayes.distributions.joint import GRID, fields_of
 from tallybayes.distributions.reals import Normal, chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError
 
-Floats = NDArray[np.float64]
 FACTORS = 1 << 22  # densities of real columns that are held at a time
 
 

@@ -15,15 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
+from tallybayes.arrays import Array, Floats
 
 FREEDOM = (10.0, np.inf)  # ν of Student's t; the normal distribution has infinitely many
 JUDGES = 1000  # rows that choose λ, γ and ν

@@ -17,10 +17,10 @@ import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.base import Array, Weights
+from tallybayes.arrays import Array, Floats
+from tallybayes.distributions.base import Weights
 from tallybayes.encode import Numbers
 
-Floats = NDArray[np.float64]
 Sets = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # (parents, ascending; the real columns beside them)
 FLOOR = 1e-9  # of a column's variance: what NaiveBayes adds to every variance
 ENOUGH = 2 - 1e-9  # weight of a cell that has a variance of its own

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from tallybayes.arrays import Array
+
 R = TypeVar("R")
 
 

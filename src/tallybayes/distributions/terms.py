@@ -6,19 +6,17 @@ Every number here is an answer of `Distribution.score` to a question about fewer
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.encode import Coded, Codes, Data, Numbers, Sparse
 from tallybayes.errors import OptionError
 
 if TYPE_CHECKING:
     from tallybayes.distributions.base import Distribution, P, S
-
-Array = NDArray[Any]
 
 
 def split(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
+from tallybayes.arrays import Array
 from tallybayes.distributions import covariance
-from tallybayes.distributions.base import Array
 from tallybayes.distributions.block_params import SharedWideParams, WideParams
 from tallybayes.distributions.block_sums import WideSums
 from tallybayes.distributions.means import EPS, LOG_2PI

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Floats
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_params import BlockParams
 from tallybayes.distributions.block_tally import blocks
@@ -22,8 +22,6 @@ from tallybayes.paragraphs import documented
 from tallybayes.plan import named
 from tallybayes.priors import plain
 from tallybayes.rows import Rows
-
-Floats = NDArray[np.float64]
 
 
 class _Analysis(GaussianDiscriminant):

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, MergeError, ModelFileError, OptionError, brief, is_number, listing
 from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
@@ -29,9 +30,6 @@ from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.schema import align, infer_schema
 from tallybayes.source import read_table
 from tallybayes.target import Target, read_target
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, LinearForms, Explains):  # type: ignore[misc]

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.distributions.ensemble import WEIGHTING, Ensemble, only
 from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.ensemble_network import log_density
@@ -27,8 +28,6 @@ from tallybayes.schema import Schema
 from tallybayes.structures.graph import Graph, shown
 from tallybayes.structures.members import CodedRows, Columns, Recipe, choose
 from tallybayes.structures.said import describe
-
-Floats = NDArray[np.float64]
 
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
 PARTS = ("networks", "naive", "contexts", "gaussian")

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import family_real_sets
 from tallybayes.distributions.tables import family_sets
@@ -21,9 +22,6 @@ from tallybayes.plan import Term
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Edge, Parents, parents_of, read_edges
 from tallybayes.target import check_weights
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 @documented

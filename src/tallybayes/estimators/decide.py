@@ -6,21 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.decision import Losses, check_proba, mean
 from tallybayes.errors import LabelError, OptionError, brief, is_number, listing
 from tallybayes.estimators.loss import label_array, read_amount_loss, read_loss, read_losses
 from tallybayes.estimators.wrapper import Wrapper
 from tallybayes.labels import positions, read_labels
 from tallybayes.paragraphs import documented
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 @documented

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
 from tallybayes.distributions.bernoulli import ThresholdParams, ThresholdSums
 from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums, split
@@ -19,8 +20,6 @@ from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.paragraphs import documented
 from tallybayes.predictor import Predictor
 from tallybayes.schema import Kind
-
-Floats = NDArray[np.float64]
 
 
 def check_flags(**given: Any) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.distributions import Distribution
 from tallybayes.distributions import covariance as cov
 from tallybayes.distributions.axes import GaussianAxes
@@ -26,9 +26,6 @@ from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.priors import log_prior
 from tallybayes.rows import Rows
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 @documented

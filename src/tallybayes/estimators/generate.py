@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.encode import RAW_LIMIT
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.estimators.inputs import random_of
@@ -16,8 +17,6 @@ from tallybayes.fitted import Fitted
 from tallybayes.labels import positions
 from tallybayes.plan import Term
 from tallybayes.table_out import build_table
-
-Array = NDArray[Any]
 
 
 class Generates(Model):

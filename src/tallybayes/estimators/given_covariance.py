@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.distributions.base import Array
+from tallybayes.arrays import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_sums import CompactSums, PairedSums
 from tallybayes.distributions.block_tally import blocks

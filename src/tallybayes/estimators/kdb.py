@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.distributions.reals import Sets, family_real_sets
 from tallybayes.distributions.tables import family_sets
 from tallybayes.errors import OptionError, brief
@@ -17,8 +18,6 @@ from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.rows import Rows
 from tallybayes.structures.learn import by_information, k_dependence
-
-Floats = NDArray[np.float64]
 
 
 @documented

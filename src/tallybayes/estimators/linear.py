@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief, listing
 from tallybayes.estimators.model import Model
 from tallybayes.predictor import Predictor
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
-
-Floats = NDArray[np.float64]
 
 
 class LinearForms(Model):

@@ -7,14 +7,12 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.decision import check_loss
 from tallybayes.errors import OptionError, brief, listing
 from tallybayes.priors import column_names, column_places, row_labels
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 Pairs = Mapping[tuple[Any, Any], float]
 
 

@@ -6,8 +6,8 @@ from threading import RLock
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import ModelFileError, OptionError, brief
 from tallybayes.estimators.contract import BaseEstimator, not_fitted
 from tallybayes.fitted import Fitted
@@ -16,8 +16,6 @@ from tallybayes.predictor import Manner, Predictor
 from tallybayes.row_door import RowDoor
 from tallybayes.schema import Kind, Schema
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 KEPT_BY_0_1 = ("_groups", "_tally", "_closed", "_model", "_door")  # under these names
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Floats
 from tallybayes.distributions.counted_sets import JointParams
 from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.network import FamilyNetwork
@@ -24,7 +25,6 @@ from tallybayes.structures.graph import Graph, shown
 from tallybayes.structures.learn import best_tree, by_information, one_parent
 from tallybayes.target import read_target
 
-Floats = NDArray[np.float64]
 Labelled = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
 
 CUTS = ("mdl", "frequency", "width")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Floats
 from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
 from tallybayes.distributions.counts import PoissonParams
 from tallybayes.distributions.gaussian import GaussianParams
@@ -15,8 +15,6 @@ from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.paragraphs import documented
 from tallybayes.schema import Kind
-
-Floats = NDArray[np.float64]
 
 
 @documented

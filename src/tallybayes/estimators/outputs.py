@@ -11,12 +11,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.labels import positions, read_labels
 from tallybayes.structures.graph import Edge, parents_of
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 MOST = 100_000  # combinations of labels
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar
 
+from tallybayes.arrays import Array
 from tallybayes.distributions import Distribution
-from tallybayes.distributions.base import Array
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plan import Term
 from tallybayes.schema import Schema

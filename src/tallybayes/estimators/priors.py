@@ -7,15 +7,12 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import shift
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.model import Model
 from tallybayes.priors import log_prior, plain
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Complement
 from tallybayes.distributions.ensemble import Ensemble
 from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
@@ -25,8 +26,6 @@ from tallybayes.rows import read_rows
 from tallybayes.source import read_table
 from tallybayes.target import check_weights
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 NOTHING = 1e-30  # a share of a row that cannot be told from none
 IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import tempering
+from tallybayes.arrays import Floats
 from tallybayes.errors import ForgetError, is_number
 from tallybayes.estimators.model import Model
 from tallybayes.fitted import Fitted, Starts
 from tallybayes.rows import Rows
-
-Floats = NDArray[np.float64]
 
 
 class Temperature(NamedTuple):

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.distributions.axes import GaussianAxes, Spread, spread
-from tallybayes.distributions.base import Array
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.distributions.gaussian import GaussianSums
 from tallybayes.distributions.means import EPS, away, exact_sum

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.distributions import covariance
-from tallybayes.distributions.base import Array
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_sums import BlockSums, CompactSums
 from tallybayes.distributions.block_tally import blocks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallybayes.distributions.base import Array
+from tallybayes.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,9 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.errors import ModelFileError
-
-Array = NDArray[Any]
 
 MAGIC = b"\x89TBM\r\n\x1a\n"  # not text, and a copy that changes line ends breaks it
 VERSION = 1

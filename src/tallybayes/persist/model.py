@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import tallybayes
+from tallybayes.arrays import Array
 from tallybayes.distributions import Distribution
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ModelFileError, OptionError
@@ -29,8 +29,6 @@ from tallybayes.persist.writing import Writer
 from tallybayes.plan import Term
 from tallybayes.priors import plain
 from tallybayes.schema import Schema
-
-Array = NDArray[Any]
 
 PRIORS = ("priors", "class_prior")  # parameters that may be tables with labels: stored as dicts
 MOST_WEIGHT = 1e300  # of a class: sums of some of these are still finite

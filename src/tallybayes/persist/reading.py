@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import distributions
+from tallybayes.arrays import Array
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
 from tallybayes.labels import is_label
@@ -21,7 +21,6 @@ from tallybayes.persist.writing import DEEP
 from tallybayes.schema import KINDS, Cuts, Levels, Schema
 from tallybayes.source import Container
 
-Array = NDArray[Any]
 CONTAINERS: tuple[str, ...] = get_args(Container)
 
 

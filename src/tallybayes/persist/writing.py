@@ -14,17 +14,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import distributions
+from tallybayes.arrays import Array
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
 from tallybayes.labels import STORED, is_label
 from tallybayes.persist.container import storable
 from tallybayes.persist.forms import BITS, Json
 from tallybayes.schema import Schema
-
-Array = NDArray[Any]
 
 DEEP = 32  # levels of nesting; more is an accident, or an attack
 

@@ -9,11 +9,12 @@ import numpy as np
 from scipy import ndimage
 from scipy.special import logsumexp
 
+from tallybayes.arrays import Floats
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.gaussians import class_gaussians, ellipse
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
-from tallybayes.plots.tables import Floats, container_of, is_ours
+from tallybayes.plots.tables import container_of, is_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import Floats, class_codes, classes_of, container_of, pick_class
+from tallybayes.plots.tables import class_codes, classes_of, container_of, pick_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
 from tallybayes.plots.joint import Densities, heights, make_densities
 from tallybayes.plots.plane import draw_boundary, draw_points, label_axes
-from tallybayes.plots.tables import Floats, container_of
+from tallybayes.plots.tables import container_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

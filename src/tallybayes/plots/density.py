@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Array
 from tallybayes.errors import OptionError
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.panels import Panel, make_panels
-from tallybayes.plots.tables import Array, Columns, class_codes, container_of, feature_names, pick, require_ours
+from tallybayes.plots.tables import Columns, class_codes, container_of, feature_names, pick, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.arrays import Floats
 from tallybayes.distributions import Gaussian
 from tallybayes.distributions.block import GaussianBlock
-from tallybayes.plots.tables import Floats
 
 
 def class_gaussians(model: Any, first: str, second: str) -> tuple[Floats, Floats] | None:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError
 from tallybayes.plots import text
 from tallybayes.plots.plane import Axis, Plane, grid_rows, make_plane
-from tallybayes.plots.tables import Columns, Floats, feature_names, is_ours
+from tallybayes.plots.tables import Columns, feature_names, is_ours
 
 PAD = 0.2  # of the range, on each side: densities go on where rows end
 SEEN = (0.05, 1.5)  # the mass that a density may have on the grid; else the grid does not show it

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit, logit
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.evidence import chance
 from tallybayes.plots.pen import Pen, fitting, letter_width
 from tallybayes.plots.scales import Scale, make_scales, stretches
-from tallybayes.plots.tables import Columns, Floats, container_of, feature_names, pick_pair, read_row, require_ours
+from tallybayes.plots.tables import Columns, container_of, feature_names, pick_pair, read_row, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Distribution, Multinomial, Poisson, Threshold
-from tallybayes.plots.tables import Array, Columns, Floats, pick, rows_of
+from tallybayes.plots.tables import Columns, pick, rows_of
 from tallybayes.predictor import Predictor
 
 MOST_LEVELS = 12  # more are summed into one bar

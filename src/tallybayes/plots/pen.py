@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tallybayes.arrays import Floats
 from tallybayes.plots import style, text
-from tallybayes.plots.tables import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.tables import (
-    Array,
     Columns,
-    Floats,
     class_codes,
     classes_of,
     feature_names,

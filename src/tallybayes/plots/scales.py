@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.errors import OptionError
 from tallybayes.plots.panels import log_likelihood
-from tallybayes.plots.tables import Array, Columns, Floats, pick
+from tallybayes.plots.tables import Columns, pick
 
 POINTS = 201
 CHECKED = 30  # drawn rows on which the sum is compared with the log joint

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.loss import read_loss
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
-from tallybayes.plots.tables import Floats, container_of, is_ours
+from tallybayes.plots.tables import container_of, is_ours
 from tallybayes.priors import check_priors
 
 if TYPE_CHECKING:

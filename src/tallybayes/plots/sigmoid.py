@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import TableError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import Array, Floats, class_codes, container_of, pick_pair, require_ours
+from tallybayes.plots.tables import class_codes, container_of, pick_pair, require_ours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.joint import Densities, heights, make_densities
-from tallybayes.plots.tables import Array, Floats, container_of, pick_class
+from tallybayes.plots.tables import container_of, pick_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

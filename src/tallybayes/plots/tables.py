@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays import Array
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.labels import positions, read_labels
 from tallybayes.source import read_table
-
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 def is_ours(model: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.ensemble import Part
 from tallybayes.distributions.ensemble_fit import grows
 from tallybayes.distributions.joint import GRID
@@ -18,8 +19,6 @@ from tallybayes.distributions.kept_rows import KeptRows
 from tallybayes.distributions.tables import Tables
 from tallybayes.errors import OptionError
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 CodedRows = tuple[Array, NDArray[np.int32], Floats | None]  # codes, classes, weights
 Batches = Callable[[], Iterator[CodedRows]]
 

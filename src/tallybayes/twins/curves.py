@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.utils import _safe_indexing
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import AmbiguousColumnWarning, LabelError, OptionError, UnseenCategoryWarning, brief
 from tallybayes.estimators.inputs import random_of
 from tallybayes.labels import read_labels
@@ -22,8 +23,6 @@ from tallybayes.table_out import build_frame
 from tallybayes.twins.count import count_parameters
 from tallybayes.twins.logistic import twin
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 MEASURES = ("error", "log_loss")
 EACH = 2  # rows of every class that the smallest sample has
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import encode
+from tallybayes.arrays import Floats
 from tallybayes.distributions.base import Distribution, Features
 from tallybayes.distributions.categorical import CategoricalParams, free_levels
 from tallybayes.errors import OptionError, TableError
@@ -29,8 +29,6 @@ from tallybayes.plan import Term
 from tallybayes.schema import Schema, align
 from tallybayes.source import Table, read_table
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
 MOST = 1 << 27  # numbers in a dense block of features
 
 
