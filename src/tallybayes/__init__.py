@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
     from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
     from tallybayes.estimators.kdb import KDB
+    from tallybayes.estimators.merging import merge_all
     from tallybayes.estimators.naive import NaiveBayes
     from tallybayes.estimators.network import SPODE, TAN
     from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tallybayes.explain import Explanation, FeatureRanking
     from tallybayes.leaderboard import Comparison, compare_models
     from tallybayes.novelty import NoveltyScore
-    from tallybayes.persist import load, load_notes, save
+    from tallybayes.persist import from_bytes, load, load_notes, save, to_bytes
     from tallybayes.schema import Schema
     from tallybayes.twins import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
     from tallybayes.versions import show_versions
@@ -71,12 +72,15 @@ __all__ = [
     "compare_models",
     "conditional_risk",
     "count_parameters",
+    "from_bytes",
     "learning_curves",
     "load",
     "load_notes",
+    "merge_all",
     "register",
     "save",
     "show_versions",
+    "to_bytes",
     "twin",
 ]
 
@@ -95,6 +99,7 @@ _HOMES = {
     "estimators.discrete": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),
     "estimators.discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
     "estimators.kdb": ("KDB",),
+    "estimators.merging": ("merge_all",),
     "estimators.naive": ("NaiveBayes",),
     "estimators.network": ("SPODE", "TAN"),
     "estimators.numeric": ("GaussianNB", "KernelNB", "PoissonNB"),
@@ -102,7 +107,7 @@ _HOMES = {
     "estimators.semi": ("SemiSupervised",),
     "explain": ("Explanation", "FeatureRanking"),
     "novelty": ("NoveltyScore",),
-    "persist": ("load", "load_notes", "save"),
+    "persist": ("from_bytes", "load", "load_notes", "save", "to_bytes"),
     "schema": ("Schema",),
     "versions": ("show_versions",),
 }

@@ -192,6 +192,18 @@ class Fitted:
         terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, K)) for t in self.terms)
         return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
 
+    def emptied(self) -> Fitted:
+        """Give the same schema, classes and distributions, with no rows: what has been settled, and nothing counted.
+
+        Returns
+        -------
+        Fitted
+            All of whose sums are those of no rows.
+        """
+        nowhere = [-1] * self.K
+        terms = tuple(_raw(t, t.distribution.reclass(t.sums, nowhere, self.K)) for t in self.terms)
+        return replace(self, weight=np.zeros(self.K), terms=terms, log_prior=None)
+
     def merge(self, other: Fitted) -> Fitted:
         """Add another model, with a schema and classes of its own, as if all rows had been learned here.
 

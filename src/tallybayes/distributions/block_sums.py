@@ -93,7 +93,9 @@ class ScatterSums(BlockSums, ABC):
 
     def reclassed(self, to: Sequence[int], K: int, pooled: bool) -> Self:
         moved = super().reclassed(to, K, pooled)
-        return moved if pooled else replace(moved, scatter=spread(self.scatter, to, K))
+        if not pooled:
+            return replace(moved, scatter=spread(self.scatter, to, K))
+        return moved if any(k >= 0 for k in to) else replace(moved, scatter=np.zeros_like(self.scatter))
 
     def limits(self) -> Iterator[tuple[Array, float | Array]]:
         yield from super().limits()

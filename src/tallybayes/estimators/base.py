@@ -122,10 +122,61 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             The same model, which has learned the rows.
         """
         with self._learning():
+            self._require_adding()
             self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool) -> None:
+    def empty(self) -> Self:
+        """Make a model of the same schema, cuts and structure that has learned nothing: a plan for others.
+
+        Other machines can let it count their rows, and ``merge_all`` brings them together. It needs rows before it can
+        answer.
+
+        Returns
+        -------
+        estimator
+            With no rows, and a model of its own.
+
+        Examples
+        --------
+        >>> from tallybayes import BayesClassifier, merge_all
+        >>> from tallybayes.datasets import load_watermelon
+        >>> X, y = load_watermelon()
+        >>> plan = BayesClassifier("fast").fit(X, y).empty()
+        >>> parts = [plan.count(X[:9], y[:9]), plan.count(X[9:], y[9:])]
+        >>> merge_all(parts).class_count_.tolist()
+        [9.0, 8.0]
+        """
+        self._require_adding()
+        return self.holding(self.fitted_.emptied())
+
+    def count(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Count rows by themselves, as this model would count them: its schema, cuts and structure, none of its sums.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        estimator
+            A model of these rows alone, whose parameters are estimated when they are first asked for; this one stays as
+            it is. Such models add: by ``merge``, or many at once by ``merge_all``.
+        """
+        part = self.empty()
+        part._learn(X, y, sample_weight, None, fresh=False, later=True)
+        return part
+
+    def _require_adding(self) -> None:
+        """Raises OptionError if more rows cannot be added to what was learned, nor rows be taken away."""
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool, later: bool = False) -> None:
+        """later: parameters are estimated when they are first asked for."""
         self._check_options()
         table = read_table(X)
         target = read_target(y, table.n, sample_weight)
@@ -143,7 +194,11 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         rows = encode_rows(table, schema, terms, sizes, type(self).__name__, grow=True).of_target(target)
         new = count(rows, terms, target.classes, closed)
         if before is not None:
-            self._keep(replace(before.add(new), closed=closed))
+            whole = replace(before.add(new), closed=closed)
+            if later:
+                self._hold(whole)
+            else:
+                self._keep(whole)
             return
         fitted = self._structure(new, rows)
         chosen = None
@@ -217,6 +272,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             If a count would fall below zero; nothing is changed then.
         """
         with self._learning():
+            self._require_adding()
             _, old = self._rows_met(X, y, sample_weight, "Cannot forget rows of class {}: never learned.")
             self._keep(self._again().subtract(old))
         return self
@@ -246,13 +302,18 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         MergeError
             If the two models count different things.
         """
-        self._require_fit()
-        if type(other) is not type(self):
-            raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        self._check_merge(other)
         theirs = other.fitted_
         with self._learning():
             self._keep(self._again().merge(theirs))
         return self
+
+    def _check_merge(self, other: TallyClassifier) -> None:
+        """Raises an error if the two do not add, and there is more to say than that their terms differ."""
+        self._require_fit()
+        if type(other) is not type(self):
+            raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        self._require_adding()
 
     def __add__(self, other: Any) -> Self:
         if not isinstance(other, TallyClassifier):
@@ -280,6 +341,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         if not is_number(factor) or not 0 < factor <= 1:
             raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
         with self._learning():
+            self._require_adding()
             self._keep(self._again().scale(float(factor)))
         return self
 

@@ -15,7 +15,7 @@ from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.ensemble_network import log_density
 from tallybayes.distributions.ensemble_records import EnsembleSums
 from tallybayes.distributions.joint import packed
-from tallybayes.distributions.kept_rows import no_rows, tokens_of
+from tallybayes.distributions.kept_rows import tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import MergeError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier, other_start
@@ -223,61 +223,15 @@ class BayesClassifier(TallyClassifier):
         longer than counting."""
         return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
 
-    def empty(self) -> Self:
-        """Make a model of the same cuts, networks and contexts that has learned nothing.
-
-        Other machines can let it learn their rows, and ``merge`` brings them together. It needs rows (``partial_fit``)
-        before it can answer.
-
-        Returns
-        -------
-        BayesClassifier
-            With no rows, and a model of its own.
-
-        Examples
-        --------
-        >>> from tallybayes import BayesClassifier
-        >>> from tallybayes.datasets import load_watermelon
-        >>> X, y = load_watermelon()
-        >>> here = BayesClassifier("fast").fit(X[::2], y[::2])
-        >>> there = here.empty().partial_fit(X[1::2], y[1::2])
-        >>> float(here.merge(there).class_count_.sum())
-        17.0
-        """
-        fitted = self.fitted_
-        ensemble, s = self._ensemble(), fitted.terms[0].sums
-        K = len(self.classes_)
-        nothing = ensemble.nothing(K, s.chains.dtype == np.float64)
-        sums = EnsembleSums.of(np.zeros_like(s.single), s.sizes, no_rows(s.sizes), *nothing)
-        return self.holding(replace(fitted, weight=np.zeros(K), terms=(replace(fitted.terms[0], sums=sums),)))
-
-    def merge(self, other: TallyClassifier) -> Self:
-        """Add what another model learned, as if its rows had been learned here.
-
-        Parameters
-        ----------
-        other : BayesClassifier
-            A model with the same cuts, networks and contexts: both come from one, by ``copy`` or ``empty``.
-
-        Returns
-        -------
-        self : estimator
-            The same model, which knows both.
-
-        Raises
-        ------
-        MergeError
-            If the two models drew different cuts and networks, and so count different things.
-        """
-        if isinstance(other, BayesClassifier):
-            mine, theirs = self.fitted_, other.fitted_
-            alike = (mine.schema.names, mine.schema.kinds) == (theirs.schema.names, theirs.schema.kinds)
-            if alike and not same_shape(mine.terms, theirs.terms):
-                raise MergeError(
-                    "The two models drew different cuts and networks, and count different things. Fit one of them, and "
-                    "let the other learn with first.empty().partial_fit(X, y): these add."
-                )
-        return super().merge(other)
+    def _check_merge(self, other: TallyClassifier) -> None:
+        super()._check_merge(other)
+        mine, theirs = self.fitted_, other.fitted_
+        alike = (mine.schema.names, mine.schema.kinds) == (theirs.schema.names, theirs.schema.kinds)
+        if alike and not same_shape(mine.terms, theirs.terms):
+            raise MergeError(
+                "The two models drew different cuts and networks, and count different things. Fit one of them, and "
+                "let the other learn with first.empty().partial_fit(X, y): these add."
+            )
 
     # --- saying what it did ------------------------------------------------------------------------------------
 

@@ -173,11 +173,11 @@ class BayesNetwork(NetworkClassifier):
             raise AttributeError("This BayesNetwork has no outputs_: it has one target, see classes_.")
         return dict(zip(self._outputs.names, self._outputs.labels, strict=True))
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool) -> None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool, later: bool = False) -> None:
         if self.targets is None:
             if not fresh and self._outputs is not None:
                 raise OptionError("targets was changed after the fit. Fit again.")
-            super()._learn(X, y, sample_weight, classes, fresh)
+            super()._learn(X, y, sample_weight, classes, fresh, later)
             self.__dict__.pop("_several", None)
             return
         targets = check_targets(self.targets)
@@ -189,7 +189,7 @@ class BayesNetwork(NetworkClassifier):
         self._reading = outputs  # what _choose and _prior go by until the rows are learned
         try:
             every = np.arange(outputs.K) if fresh else None
-            super()._learn(X, outputs.codes(columns, n), sample_weight, every, fresh)
+            super()._learn(X, outputs.codes(columns, n), sample_weight, every, fresh, later)
             self._several = (outputs.names, outputs.labels)
         finally:
             del self._reading
@@ -227,31 +227,14 @@ class BayesNetwork(NetworkClassifier):
             y = self._outputs.codes(columns, n)
         return super()._learned_rows(X, y, sample_weight)
 
-    def merge(self, other: TallyClassifier) -> Self:
-        """Add what another model learned, as if its rows had been learned here.
-
-        Parameters
-        ----------
-        other : BayesNetwork
-            A fitted network of the same graph, on the same columns, with the same targets and labels of them.
-
-        Returns
-        -------
-        self : estimator
-            The same model, which knows both.
-
-        Raises
-        ------
-        MergeError
-            If the two networks have different targets, or different labels of them.
-        """
+    def _check_merge(self, other: TallyClassifier) -> None:
+        super()._check_merge(other)
         mine, theirs = (getattr(network, "outputs_", {}) for network in (self, other))
         if [(k, v.tolist()) for k, v in mine.items()] != [(k, v.tolist()) for k, v in theirs.items()]:
             raise MergeError(
                 "The two networks have different targets, or different labels of them. Declare the labels of both with "
                 "partial_fit(X, y, classes=[labels of each target])."
             )
-        return super().merge(other)
 
     def with_prior(self, priors: Any) -> Self:
         """Make a copy of this model under another class prior, without fitting again.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tallybayes.distributions.gaussian import GaussianParams, GaussianSums
 from tallybayes.distributions.means import Means
 from tallybayes.distributions.records import Record
 from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.fitted import Fitted
 from tallybayes.left_out import axes as left_out_axes
@@ -178,113 +179,16 @@ class GaussianDiscriminant(Preset):
         chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
         return replace(fitted, terms=(replace(term, distribution=chosen),))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add these rows to what was learned before; what 'auto' chose on the first rows stays.
+    def _check_merge(self, other: TallyClassifier) -> None:
+        super()._check_merge(other)
+        mine, theirs = self._block(), other.fitted_.terms[0].distribution
+        if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
+            raise MergeError(
+                "One model keeps a covariance for each class (alpha above 0, or 'auto'), the other one for all. Fit "
+                "both with the same alpha."
+            )
 
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the sums.
-        y : array-like of shape (n_rows,)
-            The class label of each row.
-        classes : array-like, default=None
-            All labels that can ever occur; given once, any other label is an error. Without it new classes may appear
-            in any batch.
-        sample_weight : array-like of shape (n_rows,), default=None
-            How many times each row counts; None counts each once.
-
-        Returns
-        -------
-        self : estimator
-            The same model, which has learned the rows.
-
-        Raises
-        ------
-        OptionError
-            If the covariances come from a covariance_estimator, which needs all rows at once.
-        """
-        self._refuse_if_it_needs_all_rows()
-        return super().partial_fit(X, y, classes, sample_weight)
-
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take rows out again that were learned before: the exact inverse of learning them.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            The rows, as they were learned.
-        y : array-like of shape (n_rows,)
-            Their labels.
-        sample_weight : array-like of shape (n_rows,), default=None
-            The weights that they were learned with.
-
-        Returns
-        -------
-        self : estimator
-            A class with nothing left disappears unless it was declared.
-
-        Raises
-        ------
-        ForgetError
-            If a sum would fall below zero; nothing is changed then.
-        OptionError
-            If the covariances come from a covariance_estimator, which needs all rows at once.
-        """
-        self._refuse_if_it_needs_all_rows()
-        return super().forget(X, y, sample_weight)
-
-    def merge(self, other: Any) -> Self:
-        """Add what another model learned, as if its rows had been learned here.
-
-        Parameters
-        ----------
-        other : estimator
-            A fitted model of the same class, on the same columns.
-
-        Returns
-        -------
-        self : estimator
-            The same model, which knows both.
-
-        Raises
-        ------
-        MergeError
-            If one model keeps a covariance for each class and the other one for all.
-        OptionError
-            If the covariances come from a covariance_estimator, which needs all rows at once.
-        """
-        self._refuse_if_it_needs_all_rows()
-        if type(other) is type(self) and self._fitted():
-            mine, theirs = self._block(), other.fitted_.terms[0].distribution
-            if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
-                raise MergeError(
-                    "One model keeps a covariance for each class (alpha above 0, or 'auto'), the other one for all. "
-                    "Fit both with the same alpha."
-                )
-        return super().merge(other)
-
-    def decay(self, factor: float) -> Self:
-        """Make everything learned so far count less, for streams that drift.
-
-        Parameters
-        ----------
-        factor : float
-            Above 0 and at most 1: how many times as much each row counts from now on.
-
-        Returns
-        -------
-        self : estimator
-            The same model, with less weight.
-
-        Raises
-        ------
-        OptionError
-            If the covariances come from a covariance_estimator, which needs all rows at once.
-        """
-        self._refuse_if_it_needs_all_rows()
-        return super().decay(factor)
-
-    def _refuse_if_it_needs_all_rows(self) -> None:
+    def _require_adding(self) -> None:
         block = self._block() if self._fitted() else None
         if getattr(block, "given", False):
             raise OptionError(

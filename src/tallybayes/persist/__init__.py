@@ -13,7 +13,7 @@ from tallybayes.persist import container, files
 from tallybayes.persist.forms import bounded
 from tallybayes.persist.model import from_document, to_document
 
-__all__ = ["load", "load_notes", "save"]
+__all__ = ["from_bytes", "load", "load_notes", "save", "to_bytes"]
 
 
 def save(model: TallyClassifier, path: Any, *, notes: Mapping[str, Any] | None = None) -> None:
@@ -96,6 +96,74 @@ def load(path: Any) -> TallyClassifier:
     [1.0, 2.0]
     """
     return _load(path)[0]
+
+
+def to_bytes(model: TallyClassifier, *, notes: Mapping[str, Any] | None = None) -> bytes:
+    """Give a fitted model as bytes: those of its model file, to be sent or kept elsewhere.
+
+    A model that has learned nothing (``model.empty()``, ``model.plan(source)``) can be sent too: a plan for others.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library
+        What is written.
+    notes : dict, default=None
+        What else to keep beside the model, such as where the data came from.
+
+    Returns
+    -------
+    bytes
+        For ``from_bytes``; written into a file, they are the file that ``load`` reads.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB, from_bytes, to_bytes
+    >>> here = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> there = from_bytes(to_bytes(here.empty())).count([[1.5]], ["low"])
+    >>> here.merge(there).class_count_.tolist()
+    [2.0, 3.0]
+    """
+    header, arrays = to_document(model, notes or {})
+    return b"".join(container.chunks(header, arrays))
+
+
+def from_bytes(data: bytes | bytearray | memoryview) -> TallyClassifier:
+    """Read the model in bytes that ``to_bytes`` gave, or that a model file holds.
+
+    Nothing in them is executed. Whatever they are, the answer is a model or one ModelFileError.
+
+    Parameters
+    ----------
+    data : bytes
+        All of them.
+
+    Returns
+    -------
+    estimator
+        It answers with the same bits, and can go on learning and forgetting.
+
+    Raises
+    ------
+    ModelFileError
+        If they hold no model, or one that no rows can have made.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB, from_bytes, to_bytes
+    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> from_bytes(to_bytes(model)).predict([[6.0]]).tolist()
+    ['high']
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise OptionError(f"Expected the bytes of a model; got {type(data).__name__}. For a file use load(path).")
+    file = io.BytesIO(data)
+    try:
+        model, _ = from_document(*container.read(file))
+        if file.read(1):
+            raise ModelFileError("They go on after the end of the model.")
+    except ModelFileError as e:
+        raise ModelFileError(f"These bytes hold no model. {bounded(e)}") from e.__cause__
+    return model
 
 
 def load_notes(path: Any) -> dict[str, Any]:
