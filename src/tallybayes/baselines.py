@@ -21,12 +21,12 @@ class LargestClass:
     def __init__(self, _: Schema) -> None:
         self.log_share = np.empty(0)
 
-    def fit(self, _: Any, y: Array) -> Self:
+    def fit(self, _: object, y: Array) -> Self:
         self.classes_, n = np.unique(y, return_counts=True)
         self.log_share = np.log(n / n.sum())
         return self
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: object) -> Floats:
         return np.tile(self.log_share, (read_table(X).n, 1))
 
 
@@ -48,15 +48,15 @@ class Logistic:
         self.one_hot = OneHotEncoder(handle_unknown="ignore")
         self.model = LogisticRegression(max_iter=1000)
 
-    def fit(self, X: Any, y: Array) -> Self:
+    def fit(self, X: object, y: Array) -> Self:
         self.model.fit(self._matrix(X, "fit_transform"), y)
         self.classes_ = self.model.classes_
         return self
 
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: object) -> Floats:
         return np.asarray(self.model.predict_log_proba(self._matrix(X, "transform")))
 
-    def _matrix(self, X: Any, how: str) -> Any:
+    def _matrix(self, X: object, how: str) -> Any:
         table = align(read_table(X), self.schema)
         if table.csr is not None:
             return table.csr

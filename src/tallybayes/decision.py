@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
-def conditional_risk(proba: Any, loss: Any) -> Floats:
+def conditional_risk(proba: object, loss: object) -> Floats:
     """Tell R(a | x) = Σ_j λ[a, j] P(j | x), what each answer a is expected to cost, row by row.
 
     Parameters
@@ -52,7 +52,7 @@ def conditional_risk(proba: Any, loss: Any) -> Floats:
     return Losses(check_loss(loss, P.shape)).risk(P)
 
 
-def bayes_risk(proba: Any, loss: Any, sample_weight: Any = None) -> float:
+def bayes_risk(proba: object, loss: object, sample_weight: object = None) -> float:
     """Tell the mean over rows of the smallest conditional risk: what the best answers are expected to cost.
 
     Parameters
@@ -83,7 +83,7 @@ def bayes_risk(proba: Any, loss: Any, sample_weight: Any = None) -> float:
     return mean(conditional_risk(proba, loss).min(axis=1), sample_weight)
 
 
-def mean(values: Floats, sample_weight: Any = None) -> float:
+def mean(values: Floats, sample_weight: object = None) -> float:
     """The mean over rows, each counted `sample_weight` times."""
     w = np.ones(len(values)) if sample_weight is None else _numbers(sample_weight, "sample_weight")
     if w.shape != values.shape or not np.isfinite(w).all() or (w < 0).any():
@@ -174,7 +174,7 @@ class Losses:
             best[least > reject + np.maximum(rounding, ROUNDING * abs(reject))] = risk.shape[1]
         return best
 
-    def realised(self, answer: NDArray[Any], truth: NDArray[Any]) -> Floats:
+    def realised(self, answer: Array, truth: NDArray[Any]) -> Floats:
         """Tell what each row's answer costs, given the class it was.
 
         Parameters
@@ -195,7 +195,7 @@ class Losses:
         return np.asarray(found)
 
 
-def check_proba(proba: Any) -> Floats:
+def check_proba(proba: object) -> Floats:
     """Rows of probabilities."""
     P = _numbers(proba, "proba")
     if P.ndim != 2 or P.shape[1] == 0:
@@ -207,7 +207,7 @@ def check_proba(proba: Any) -> Floats:
     return P
 
 
-def check_loss(loss: Any, shape: tuple[int, ...], answers: int | None = None) -> Floats:
+def check_loss(loss: object, shape: tuple[int, ...], answers: int | None = None) -> Floats:
     """Losses for posteriors of this shape (rows, classes): an array (answers, classes) or (rows, answers, classes)."""
     found = _numbers(loss, "loss")
     rows, classes = shape
@@ -235,7 +235,7 @@ def check_loss(loss: Any, shape: tuple[int, ...], answers: int | None = None) ->
     return found
 
 
-def _numbers(values: Any, name: str) -> Floats:
+def _numbers(values: object, name: str) -> Floats:
     try:
         found = np.asarray(values)
         if found.dtype.kind == "c":

@@ -8,10 +8,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from tallybayes.arrays import Array
 
 
 class TallybayesError(Exception):
@@ -117,7 +117,7 @@ def brief(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def listing(items: Sequence[object] | NDArray[Any], most: int = 5) -> str:
+def listing(items: Sequence[object] | Array, most: int = 5) -> str:
     """'a', 'b', 'c' and 4 more"""
     shown = ", ".join(brief(i) for i in items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"

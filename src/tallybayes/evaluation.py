@@ -50,7 +50,7 @@ class Evaluation:
         return cls(classes, Scores.none(), np.zeros((len(classes), len(classes)), dtype=np.int64))
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any) -> Self:
+    def of(cls, model: Any, X: Any, y: object) -> Self:
         """Evaluate a fitted classifier on some rows.
 
         Parameters

@@ -95,7 +95,7 @@ class Explanation:
     table: Table
     rival: Any = None
 
-    def against(self, label: Any = None) -> Explanation:
+    def against(self, label: object = None) -> Explanation:
         """Give the same evidence against another class.
 
         Parameters
@@ -230,7 +230,7 @@ class Explanation:
             backend,
         )
 
-    def text(self, row: int = 0, label: Any = None, most: int = 5) -> str:
+    def text(self, row: int = 0, label: object = None, most: int = 5) -> str:
         """Tell the evidence of one row for one class in words, strongest first.
 
         ×3 multiplies the odds by 3, ÷3 divides them. weak: less than √10; substantial: less than 10; strong: less than
@@ -299,7 +299,7 @@ class Explanation:
             raise OptionError(f"row must be a whole number below {len(self)}, the number of rows; got {brief(row)}.")
         return int(row) % len(self)
 
-    def class_number(self, row: int, label: Any) -> int:
+    def class_number(self, row: int, label: object) -> int:
         """Find the place of a class.
 
         Parameters
@@ -461,7 +461,7 @@ def _odds(log_odds: float) -> str:
     return f"odds {size} : 1" if log_odds >= 0 else f"odds 1 : {size}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "?"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -271,7 +270,7 @@ class Fitted:
 
     # --- parameters --------------------------------------------------------------------------------------------
 
-    def estimate(self, priors: Any) -> Fitted:
+    def estimate(self, priors: object) -> Fitted:
         """Read parameters from the sums.
 
         Parameters
@@ -290,7 +289,7 @@ class Fitted:
                 terms.append(replace(term, params=term.distribution.estimate(term.sums, self.context(term))))
         return replace(self, terms=tuple(terms), log_prior=log_prior(self.weight, self.classes, priors))
 
-    def left_out(self, rows: Rows, priors: Any, starts: Starts) -> tuple[Floats, Floats]:
+    def left_out(self, rows: Rows, priors: object, starts: Starts) -> tuple[Floats, Floats]:
         """Tell the log prior and log P(x | class) of rows that were learned, each without the row itself.
 
         A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
@@ -343,7 +342,7 @@ def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = Fals
     return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), closed)
 
 
-def _raw(term: Term, sums: Any) -> Term:
+def _raw(term: Term, sums: object) -> Term:
     """The term with these sums; parameters that others had are no longer its own."""
     return replace(term, sums=sums, params=None)
 

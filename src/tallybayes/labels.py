@@ -16,7 +16,7 @@ Codes = NDArray[np.int32]
 STORED = "strings, bytes, booleans and numbers of 64 bits"
 
 
-def read_labels(y: Any, n: int) -> tuple[Codes, Array]:
+def read_labels(y: object, n: int) -> tuple[Codes, Array]:
     """Codes and the sorted distinct labels of y."""
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None. Expected the class label of each row.")
@@ -57,7 +57,7 @@ def _column(values: Array, n: int) -> Array:
     return values
 
 
-def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
+def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
     """The same where rows may be without a label: their code is −1. Without: None, NaN, NA, and the marker."""
     if y is None:
         return read_labels(y, n)  # which says what is wrong
@@ -87,7 +87,7 @@ def read_some_labels(y: Any, n: int, marker: Any) -> tuple[Codes, Array]:
     return codes, found
 
 
-def _texts(y: Any) -> tuple[Codes, list[Any]] | None:
+def _texts(y: object) -> tuple[Codes, list[Any]] | None:
     """Codes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series) or series.dtype not in (nw.String, nw.Categorical, nw.Enum):
@@ -114,7 +114,7 @@ def _missing(row: int) -> str:
     return f"Input y contains NaN: the label of row {row} is missing. Leave such rows out."
 
 
-def _as_array(y: Any) -> Array:
+def _as_array(y: object) -> Array:
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         raise LabelError("Input y contains masked values: a label is missing. Leave such rows out.")
     if isinstance(y, np.ndarray):
@@ -133,7 +133,7 @@ def _as_array(y: Any) -> Array:
         raise LabelError(f"y should be a 1d array of labels, one for each row: {e}") from None
 
 
-def _from_sequence(y: Any) -> Array:
+def _from_sequence(y: object) -> Array:
     if hasattr(y, "__array__") or not isinstance(y, list | tuple | range):
         return np.asarray(y)
     kinds = {type(v) for v in y}
@@ -207,7 +207,7 @@ def _sorted(codes: Codes, labels: list[Any], dtype: Any) -> tuple[Codes, Array]:
     return rank[codes] if len(codes) else codes, found[order].astype(dtype)
 
 
-def is_label(v: Any) -> bool:
+def is_label(v: object) -> bool:
     """May a class, a level or a key in a file have this label? Longer integers can be made to have all one hash."""
     if isinstance(v, int):
         return -(2**63) <= v < 2**64

@@ -236,8 +236,8 @@ class Comparison:
 
 
 def compare_models(
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     *,
     schema: Any = None,
     folds: int = 5,
@@ -314,7 +314,7 @@ def _folds(codes: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
         return list(split)
 
 
-def _enter(contestant: Contestant, schema: Schema, X: Any, y: Array, parts: Sequence[tuple[Array, Array]]) -> Entry:
+def _enter(contestant: Contestant, schema: Schema, X: object, y: Array, parts: Sequence[tuple[Array, Array]]) -> Entry:
     scores, losses = Scores.none(), np.full(len(y), np.nan)
     fit_seconds, predict_seconds = [], []
     try:

@@ -57,7 +57,7 @@ class NoveltyScore:
     reference: Table
     drawn: bool  # from the model, not given
 
-    def score(self, X: Any) -> Floats:
+    def score(self, X: object) -> Floats:
         """Tell log p(x) of each row: the lower, the stranger.
 
         Parameters
@@ -73,7 +73,7 @@ class NoveltyScore:
         found: Floats = self.model.score_samples(X)
         return found
 
-    def p_value(self, X: Any) -> Floats:
+    def p_value(self, X: object) -> Floats:
         """Tell how often a row like those of the reference is at most as likely as this one.
 
         Parameters
@@ -100,7 +100,7 @@ class NoveltyScore:
             out[rows] = (1 + np.searchsorted(known, found[rows], side="right")) / (len(known) + 1)
         return out
 
-    def is_novel(self, X: Any, alpha: float = 0.05) -> NDArray[np.bool_]:
+    def is_novel(self, X: object, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Tell which rows have a p-value of at most alpha.
 
         Parameters
@@ -160,7 +160,7 @@ def _rank(alpha: float, m: int) -> int:
     return k
 
 
-def novelty_score(model: Any, reference: Any, n: int, random_state: Any) -> NoveltyScore:
+def novelty_score(model: Any, reference: object, n: int, random_state: Any) -> NoveltyScore:
     """Against the given rows, or n that are drawn from the model."""
     if reference is not None:
         table = read_table(reference)

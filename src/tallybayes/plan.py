@@ -39,7 +39,7 @@ class Term:
     params: Any = None
 
 
-def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Term, ...]:
+def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tuple[Term, ...]:
     """Columns by distribution: what the user chose, else by kind.
 
     chosen: None, one distribution (for every numeric column), or a dict from column or kind to distribution.
@@ -64,7 +64,7 @@ def assign(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[Ter
     return tuple(Term(made[key], tuple(columns)) for key, columns in members.items())
 
 
-def _choices(schema: Schema, chosen: Any, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[int, Any]]:
+def _choices(schema: Schema, chosen: object, options: Mapping[str, object]) -> tuple[dict[str, Any], dict[int, Any]]:
     """What is asked for by kind, and by column."""
     by_kind: dict[str, Any] = dict(BY_KIND)
     by_column: dict[int, Any] = {}

@@ -82,7 +82,7 @@ class Predictor:
         twin.manner = manner
         return twin
 
-    def read(self, X: Any) -> Rows:
+    def read(self, X: object) -> Rows:
         """Read a table as this model does.
 
         Parameters

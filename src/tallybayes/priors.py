@@ -15,7 +15,7 @@ from tallybayes.errors import OptionError, brief, listing
 # --- labels ----------------------------------------------------------------------------------------------------
 
 
-def by_label(values: Any, labels: Sequence[Any], name: str) -> Any:
+def by_label(values: object, labels: Sequence[object], name: str) -> Any:
     """One value for each label, in their order; what has no labels of its own is given back as it is.
 
     Labels have: a dict, a pandas Series (its index), a table of two columns (a label and its value, as value_counts of
@@ -32,7 +32,7 @@ def by_label(values: Any, labels: Sequence[Any], name: str) -> Any:
     return [found[label] for label in labels]
 
 
-def labelled(values: Any, labels: Sequence[Any]) -> dict[Any, Any] | None:
+def labelled(values: object, labels: Sequence[object]) -> dict[Any, Any] | None:
     """{label: value} of what has labels of its own; None of what goes by position."""
     if isinstance(values, Mapping):
         return dict(values)
@@ -48,7 +48,7 @@ def labelled(values: Any, labels: Sequence[Any]) -> dict[Any, Any] | None:
     return dict(zip(keys, cells, strict=True))
 
 
-def row_labels(table: Any, labels: Sequence[Any]) -> list[Any] | None:
+def row_labels(table: object, labels: Sequence[object]) -> list[Any] | None:
     """The index of a pandas Series or DataFrame; None if there is none, or rows are only numbered from 0."""
     index = getattr(table, "index", None)
     if index is None or callable(index):
@@ -58,7 +58,7 @@ def row_labels(table: Any, labels: Sequence[Any]) -> list[Any] | None:
     return None if numbered and set(found) != set(labels) else found
 
 
-def column_places(table: Any, labels: Sequence[Any], others: int = 0) -> tuple[list[int], list[int]] | None:
+def column_places(table: object, labels: Sequence[object], others: int = 0) -> tuple[list[int], list[int]] | None:
     """Where the columns of a table are that are called as the labels, and where as many `others` are.
 
     None if the names are others: tables of polars and Arrow know strings only, so 0 is also found as "0".
@@ -75,7 +75,7 @@ def column_places(table: Any, labels: Sequence[Any], others: int = 0) -> tuple[l
     return None
 
 
-def column_names(table: Any) -> list[Any] | None:
+def column_names(table: object) -> list[Any] | None:
     """The names of a table's columns; None if it is no table."""
     names = getattr(table, "column_names", getattr(table, "columns", None))
     return None if names is None else list(names)
@@ -84,7 +84,7 @@ def column_names(table: Any) -> list[Any] | None:
 # --- priors ----------------------------------------------------------------------------------------------------
 
 
-def log_prior(weight: Floats, classes: Array, priors: Any) -> Floats:
+def log_prior(weight: Floats, classes: Array, priors: object) -> Floats:
     """counted: n_k / n;  'laplace': (n_k + 1) / (n + K);  'uniform': 1 / K;  as given, or as a function reads n_k."""
     K = len(classes)
     if priors is None:
@@ -138,7 +138,7 @@ def log_priors(weight: Floats, classes: Array, priors: Any) -> Floats:
         return np.ascontiguousarray(np.log(rows))
 
 
-def check_priors(priors: Any, classes: Array) -> Floats:
+def check_priors(priors: object, classes: Array) -> Floats:
     """Priors as an array in the order of the classes; what has labels goes by label."""
     found = _numbers(by_label(priors, classes.tolist(), "priors"))
     if found.shape != (len(classes),):
@@ -153,7 +153,7 @@ def check_priors(priors: Any, classes: Array) -> Floats:
     return found
 
 
-def plain(priors: Any) -> Any:
+def plain(priors: object) -> Any:
     """A prior as it is kept and stored: a table of labels as a dict, a Series without them as an array."""
     found = labelled(priors, [])
     if found is not None:
@@ -161,7 +161,7 @@ def plain(priors: Any) -> Any:
     return _numbers(priors) if nw.dependencies.is_into_series(priors) else priors
 
 
-def _numbers(priors: Any) -> Floats:
+def _numbers(priors: object) -> Floats:
     try:
         return np.asarray(priors, dtype=np.float64)
     except (TypeError, ValueError):

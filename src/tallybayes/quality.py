@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import TableError
 
 BINS = 15  # of equal width, for the calibration error
@@ -71,7 +70,7 @@ class Scores:
         """
         return cls(0, np.zeros((3, 2)), np.zeros((BINS, 2)))
 
-    def add(self, y: NDArray[Any], log_proba: Floats) -> Self:
+    def add(self, y: Array, log_proba: Floats) -> Self:
         """Add rows.
 
         Parameters
@@ -139,7 +138,7 @@ class Scores:
         return out
 
 
-def row_scores(y: NDArray[Any], log_proba: Floats) -> Floats:
+def row_scores(y: Array, log_proba: Floats) -> Floats:
     """(n, 3): accuracy, log-loss and Brier of each row."""
     at = np.arange(len(y)), y
     proba = np.exp(log_proba)

@@ -39,7 +39,7 @@ class RawColumn:
         return [None if is_missing(v) else v for v in found]
 
 
-def is_missing(v: Any) -> bool:
+def is_missing(v: object) -> bool:
     """None, NaN of any number type, and the NA and NaT of pandas and NumPy."""
     if v is None or isinstance(v, str | bytes):
         return v is None
@@ -139,7 +139,7 @@ def _check_labels(values: Array, name: str) -> None:
         )
 
 
-def _no_label(name: str, row: int, v: Any) -> TableError:
+def _no_label(name: str, row: int, v: object) -> TableError:
     if isinstance(v, list | tuple | set | frozenset | np.ndarray | Mapping):
         return NestedValueError(
             f"Column {name!r} has a nested value, {v!r:.60} (row {row}); each argument must be one string or one "
@@ -151,7 +151,7 @@ def _no_label(name: str, row: int, v: Any) -> TableError:
     return not_a_value(name, type(v).__name__, row=row, value=v)
 
 
-def not_a_value(name: str, kind: str, row: int | None = None, value: Any = None) -> TableError:
+def not_a_value(name: str, kind: str, row: int | None = None, value: object = None) -> TableError:
     """The refusal of a type that is neither number nor label."""
     where = "is" if row is None else f"has a value (row {row})"
     return TableError(

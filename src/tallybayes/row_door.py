@@ -64,7 +64,7 @@ class RowDoor:
         return self.schema.with_levels(levels)
 
 
-def open_door(fitted: Fitted, priors: Any) -> RowDoor | str:
+def open_door(fitted: Fitted, priors: object) -> RowDoor | str:
     """A door for the model as it is, or why there is none. fitted: with parameters; priors: as for its estimate."""
     schema = fitted.schema
     parts: list[Any] = []
@@ -82,7 +82,7 @@ def open_door(fitted: Fitted, priors: Any) -> RowDoor | str:
     return RowDoor(_core.RowDoor(names, classes, fitted.weight, _prior_of(fitted, priors), parts), parts, schema)
 
 
-def _part_of(d: Distribution, columns: Sequence[RowColumn], s: Any, context: Context) -> _core.DoorPart | str:
+def _part_of(d: Distribution, columns: Sequence[RowColumn], s: object, context: Context) -> _core.DoorPart | str:
     """The distribution's door; a subclass that counts or scores in its own way does not inherit that of another."""
     home = {
         name: next(i for i, c in enumerate(type(d).__mro__) if name in c.__dict__) for name in ("row_door", *BEHIND)
@@ -92,7 +92,7 @@ def _part_of(d: Distribution, columns: Sequence[RowColumn], s: Any, context: Con
     return d.row_door(columns, s, context)
 
 
-def _prior_of(fitted: Fitted, priors: Any) -> Any:
+def _prior_of(fitted: Fitted, priors: object) -> Any:
     """What is added to the weight of each class, or log priors that do not follow the rows."""
     if priors is None:
         return 0.0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +109,7 @@ class Rows:
 
 
 def read_rows(
-    X: Any, schema: Schema, terms: Sequence[Term], sizes: Mapping[int, int], who: str, grow: bool = False
+    X: object, schema: Schema, terms: Sequence[Term], sizes: Mapping[int, int], who: str, grow: bool = False
 ) -> Rows:
     """A table as a model reads it that was fitted before; who: what messages call the model.
 

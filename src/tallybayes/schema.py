@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, TableError, brief, listing
 from tallybayes.raw import RawColumn
 from tallybayes.source import Container, Table
@@ -39,7 +40,7 @@ class Levels:
     known: _core.LevelList
     declared: frozenset[int]
 
-    def __init__(self, labels: Iterable[Any] | _core.LevelList = (), declared: frozenset[int] = frozenset()) -> None:
+    def __init__(self, labels: Iterable[object] | _core.LevelList = (), declared: frozenset[int] = frozenset()) -> None:
         self.known = labels if isinstance(labels, _core.LevelList) else _core.LevelList(labels)
         self.declared = declared
         self._labels: tuple[Any, ...] | None = None
@@ -85,7 +86,7 @@ class Levels:
         """
         return {label: code for code, label in enumerate(self.labels)}
 
-    def find(self, labels: Sequence[Any]) -> NDArray[np.int32]:
+    def find(self, labels: Sequence[object]) -> NDArray[np.int32]:
         """Look up the codes of some labels.
 
         Parameters
@@ -100,7 +101,7 @@ class Levels:
         """
         return self.known.find(labels)
 
-    def extend(self, labels: Iterable[Any], declared: bool = False) -> Levels:
+    def extend(self, labels: Iterable[object], declared: bool = False) -> Levels:
         """Append what is new.
 
         Parameters
@@ -353,7 +354,7 @@ def _ambiguous(table: Table, j: int) -> bool:
     return table.matrix is not None and table.matrix.dtype.kind in "iu" and _few(table.matrix[:, j])
 
 
-def _few(values: NDArray[Any]) -> bool:
+def _few(values: Array) -> bool:
     found = len(np.unique(values[:10_000]))
     return found <= FEW and 2 * found < len(values)
 

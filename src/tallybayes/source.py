@@ -85,7 +85,7 @@ class Table:
         return [None if v != v else v for v in found.tolist()]
 
 
-def read_table(X: Any) -> Table:
+def read_table(X: object) -> Table:
     """Reads NumPy arrays, scipy sparse matrices, pandas, polars and pyarrow tables, and rows as dicts."""
     if isinstance(X, Table):
         return X
@@ -139,7 +139,7 @@ def _from_matrix(X: Array) -> Table:
     return Table(n, d, "numpy", matrix=X)
 
 
-def _from_array(X: Any) -> Table:
+def _from_array(X: object) -> Table:
     """Lists, array-likes, matrices of strings or of Python objects."""
     a = _two_dimensional(_array(X), X)
     if a.dtype.kind in "fiub":
@@ -156,7 +156,7 @@ def _from_array(X: Any) -> Table:
     return Table(a.shape[0], a.shape[1], "numpy", columns=columns)
 
 
-def _array(X: Any) -> Array:
+def _array(X: object) -> Array:
     """What NumPy makes of it, without turning numbers into text."""
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
         mask, X = np.ma.getmaskarray(X), X.data.astype(object)
@@ -170,7 +170,7 @@ def _array(X: Any) -> Array:
     return a
 
 
-def _two_dimensional(a: Array, X: Any) -> Array:
+def _two_dimensional(a: Array, X: object) -> Array:
     if a.ndim == 1 and a.dtype == object and len(a) and isinstance(a[0], list | tuple):
         raise TableError("The rows have different lengths; a table needs as many values in each row.")
     if a.dtype.kind == "c":
@@ -188,7 +188,7 @@ def _two_dimensional(a: Array, X: Any) -> Array:
     return a
 
 
-def _from_rows(rows: Sequence[Mapping[Any, Any]]) -> Table:
+def _from_rows(rows: Sequence[Mapping[Any, object]]) -> Table:
     names: dict[Any, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
@@ -278,7 +278,7 @@ def _objects(s: Any) -> Array:
     return gaps_as_none(values)
 
 
-def _categories(native: Any, name: str) -> RawColumn:
+def _categories(native: object, name: str) -> RawColumn:
     if not (hasattr(native, "cat") and hasattr(native.cat, "codes")):
         return RawColumn(native, "arrow", "categorical")
     categories = native.cat.categories.tolist()  # pandas: codes and categories are at hand
@@ -301,6 +301,6 @@ def _unknown(s: Any, name: str) -> RawColumn:
     raise not_a_value(name, dtype if dtype != "Unknown" else str(own))
 
 
-def _has_arrow(native: Any) -> bool:
+def _has_arrow(native: object) -> bool:
     """pandas offers the Arrow stream of a column only where pyarrow backs it."""
     return hasattr(native, "__arrow_c_stream__") and "object" not in str(getattr(native, "dtype", ""))

@@ -17,7 +17,7 @@ from tallybayes.arrays import Array
 from tallybayes.errors import TableError
 
 
-def is_sparse(X: Any) -> bool:
+def is_sparse(X: object) -> bool:
     """A matrix of scipy.sparse: which must have been imported to make one, so this need not import it."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))

@@ -35,7 +35,7 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
     return frame
 
 
-def build_frame(columns: Mapping[str, Sequence[Any] | Array], container: str, backend: str | None = None) -> Any:
+def build_frame(columns: Mapping[str, Sequence[object] | Array], container: str, backend: str | None = None) -> Any:
     """Named columns as a data frame of the given library; without one, of the library that the container belongs to.
 
     Where that has no data frames (NumPy, sparse matrices, dicts): a dict of arrays.
@@ -51,7 +51,7 @@ def build_frame(columns: Mapping[str, Sequence[Any] | Array], container: str, ba
         raise OptionError(f"backend={library!r}: {library} is not installed. backend='dict' needs nothing.") from None
 
 
-def _column(values: Sequence[Any] | Array) -> Array:
+def _column(values: Sequence[object] | Array) -> Array:
     """An array; labels and what is missing stay Python objects."""
     if isinstance(values, np.ndarray):
         return values

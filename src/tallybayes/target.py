@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +76,7 @@ class Target:
         return Target(recode(self.y, self.classes, classes), classes, self.w)
 
 
-def read_target(y: Any, n: int, sample_weight: Any) -> Target:
+def read_target(y: object, n: int, sample_weight: object) -> Target:
     """Labels and weights of n rows. A row of weight 0 is as if absent, so a class with no other rows is not a class."""
     codes, found = read_labels(y, n)
     w = check_weights(sample_weight, n)
@@ -89,7 +88,7 @@ def read_target(y: Any, n: int, sample_weight: Any) -> Target:
     return Target(np.where(codes >= 0, to[codes], -1).astype(np.int32), found[present], w)
 
 
-def check_weights(sample_weight: Any, n: int) -> Floats | None:
+def check_weights(sample_weight: object, n: int) -> Floats | None:
     """Finite numbers of at least 0, one per row; one number stands for all."""
     if sample_weight is None:
         return None

@@ -6,13 +6,10 @@ alike; the prior, which nobody counted twice, stays as it is. The log-loss is co
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 
 LEAST, MOST = 1e-3, 20.0  # of β
 STEPS = 60
@@ -27,7 +24,7 @@ def posterior(log_prior: Floats, log_likelihood: Floats, beta: float) -> Floats:
     return np.asarray(scipy.special.log_softmax(np.where(none, log_prior, joint), axis=1))
 
 
-def score(log_proba: Floats, y: NDArray[Any], w: Floats) -> float:
+def score(log_proba: Floats, y: Array, w: Floats) -> float:
     """Minus the mean log-loss over the rows that can be judged (those without NaN); NaN if there are none."""
     rows = np.flatnonzero(~np.isnan(log_proba).any(axis=1) & (w > 0))
     if not len(rows):
@@ -38,7 +35,7 @@ def score(log_proba: Floats, y: NDArray[Any], w: Floats) -> float:
 def best_temperature(
     log_prior: Floats,
     log_likelihood: Floats,
-    y: NDArray[Any],
+    y: Array,
     w: Floats,
     pull: float = 0.0,
     to: float = 1.0,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tallybayes.assumptions.columns import read_columns
 from tallybayes.assumptions.covariances import equal_covariances
 from tallybayes.assumptions.normality import normal_columns
@@ -16,7 +14,7 @@ __all__ = ["AssumptionReport", "Finding", "check_assumptions"]
 
 
 def check_assumptions(
-    X: Any, y: Any, *, schema: Any = None, alpha: float = 0.05, random_state: int = 0
+    X: object, y: object, *, schema: object = None, alpha: float = 0.05, random_state: int = 0
 ) -> AssumptionReport:
     """Measure the three assumptions of generative classifiers, each with an effect size and corrected p-values.
 

@@ -18,7 +18,7 @@ ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's c
 class OneLine(TyperGroup):
     """A command that was not understood is answered in one line, with exit code 2."""
 
-    def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *_: object, **extra: Any) -> Any:
         extra |= {"standalone_mode": False, "prog_name": "tallybayes"}
         try:
             code = super().main(args, **extra)

@@ -55,7 +55,7 @@ def predict(
     if twice:
         raise typer.BadParameter(f"{min(twice)!r} is the name of a column of answers.", param_hint="--keep")
 
-    def ask(X: Any, _: Any) -> pa.Table:
+    def ask(X: object, _: object) -> pa.Table:
         P = known.predict_proba(X) if proba else None
         columns = {name: source.kept.column(name) for name in keep or []}
         columns["prediction"] = pa.array(answer(X).tolist())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -38,7 +38,7 @@ class Speaking:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, pa.ArrowException | UnicodeError):
             raise TableError(f"{self.name}: {self._sentence(error)}") from None
 

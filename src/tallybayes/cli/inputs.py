@@ -204,7 +204,7 @@ def _require(rows: Rows, names: list[str]) -> None:
     raise TableError(f"There is no column {listing(absent)} in {where}. Columns: {_listed(rows.names)}.{hint}")
 
 
-def target_of(given: str | None, notes: Mapping[str, Any]) -> str:
+def target_of(given: str | None, notes: Mapping[str, object]) -> str:
     """The column that holds the classes: as given, or as in the fit."""
     found = given if given is not None else notes.get("target")
     if not isinstance(found, str):

@@ -113,7 +113,7 @@ def _notes(words: Words) -> Iterator[None]:
     """Each warning once, as a line on standard error."""
     said: set[str] = set()
 
-    def show(message: Any, *_: Any, **__: Any) -> None:
+    def show(message: object, *_: object, **__: object) -> None:
         text = one_line(str(message), words)
         if text not in said:
             said.add(text)
@@ -131,7 +131,7 @@ def note(text: str) -> None:
     typer.echo("note: " + printable(text), err=True)
 
 
-def show(text: str, document: Any, as_json: bool) -> None:
+def show(text: str, document: object, as_json: bool) -> None:
     """The result: text for people, or one JSON document."""
     room = terminal.width()
     if as_json:
@@ -141,7 +141,7 @@ def show(text: str, document: Any, as_json: bool) -> None:
     typer.echo(text)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Values of NumPy and of the library as JSON can hold them: what is not finite is null."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}

@@ -37,7 +37,7 @@ def model_class(name: str) -> Any:
     return found
 
 
-def make_model(name: str, given: Sequence[str], schema: Any) -> Any:
+def make_model(name: str, given: Sequence[str], schema: object) -> Any:
     """schema: kinds by column, or another model's schema."""
     model = model_class(name)
     allowed = model.parameter_names()
@@ -92,12 +92,12 @@ def read_kinds(given: Sequence[str]) -> dict[str, str]:
     return out
 
 
-def _once(key: str, said: Mapping[str, Any], option: str) -> None:
+def _once(key: str, said: Mapping[str, object], option: str) -> None:
     if key in said:
         raise typer.BadParameter(f"{key!r} is said twice. Say it once.", param_hint=option)
 
 
-def read_prior(text: str | None, classes: Sequence[Any]) -> Any:
+def read_prior(text: str | None, classes: Sequence[object]) -> Any:
     """'uniform', 'laplace', '0.2,0.8' in the order of the classes, or 'no=0.2,yes=0.8'."""
     if text is None:
         return None
@@ -120,7 +120,7 @@ def read_prior(text: str | None, classes: Sequence[Any]) -> Any:
         ) from None
 
 
-def label_of(text: str, classes: Sequence[Any], option: str) -> Any:
+def label_of(text: str, classes: Sequence[object], option: str) -> Any:
     """The class that is written so."""
     names = {str(label): label for label in classes}
     if text not in names:
@@ -128,7 +128,7 @@ def label_of(text: str, classes: Sequence[Any], option: str) -> Any:
     return names[text]
 
 
-def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]:
+def read_loss(path: str, classes: Sequence[object]) -> dict[tuple[Any, Any], float]:
     """A table of costs: the first column names the answers, the others are the true classes."""
     from tallybayes.cli import start
     from tallybayes.cli.tables import Text, open_rows
@@ -157,7 +157,7 @@ def read_loss(path: str, classes: Sequence[Any]) -> dict[tuple[Any, Any], float]
     return out
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -186,7 +186,7 @@ def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
     return out
 
 
-def type_of_labels(labels: Sequence[Any], numbers: pa.DataType | None = None) -> pa.DataType | None:
+def type_of_labels(labels: Sequence[object], numbers: pa.DataType | None = None) -> pa.DataType | None:
     """None: let the file say."""
     kinds = {next((t for t in (str, bool, int, float) if isinstance(v, t)), None) for v in labels}
     if kinds == {int}:

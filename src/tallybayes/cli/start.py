@@ -60,7 +60,7 @@ def run(command: Callable[[], Any]) -> None:
         os._exit(e.code)
 
 
-def stop(*_: Any) -> None:
+def stop(*_: object) -> None:
     """What Ctrl-C does in our own process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     files = sys.modules.get("tallybayes.persist.files")
@@ -136,7 +136,7 @@ def _hide_pandas() -> None:
 class _Without(MetaPathFinder):
     """As if pandas were not installed."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG002
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
         if fullname == WITHOUT:
             raise ModuleNotFoundError(f"No module named {WITHOUT!r}", name=WITHOUT)
 

@@ -138,7 +138,7 @@ def _ahead(stream: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch
     queue: Queue[Any] = Queue(AHEAD)
     stop = Event()
 
-    def put(item: Any) -> None:
+    def put(item: object) -> None:
         while not stop.is_set():
             with suppress(Full):
                 queue.put(item, timeout=0.1)

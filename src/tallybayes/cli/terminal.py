@@ -61,11 +61,11 @@ def _line_of(table: Any) -> int:
     return max(sum(len(cell) + 3 for cell in row) for row in rows)
 
 
-def _full(value: Any) -> str:
+def _full(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else _full(value)
     return text if len(text) <= MOST else text[: MOST - 1] + ELLIPSIS
 
@@ -88,7 +88,7 @@ def _chosen(widths: Sequence[int], room: int) -> list[int]:
     return [*shown, last]
 
 
-def _row(values: Mapping[int, Any], shown: Sequence[int], widths: Sequence[int]) -> str:
+def _row(values: Mapping[int, object], shown: Sequence[int], widths: Sequence[int]) -> str:
     cells = []
     for j, after in zip(shown, [*shown[1:], shown[-1] + 1], strict=True):
         text = _cell(values[j])[: widths[j]]

@@ -143,7 +143,7 @@ def known() -> dict[str, type[Distribution]]:
     return {**{cls.name: cls for cls, _ in _REGISTRY.values()}, **own}
 
 
-def distribution(what: Any, options: Mapping[str, Any]) -> Distribution:
+def distribution(what: object, options: Mapping[str, object]) -> Distribution:
     """Make a distribution from its name, or give back the instance given.
 
     Parameters

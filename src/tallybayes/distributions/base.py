@@ -769,7 +769,7 @@ def check_binary(schema: Schema, columns: Sequence[int]) -> None:
             )
 
 
-def expect(s: Any, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
+def expect(s: object, shapes: Mapping[str, tuple[int, ...]], at_least_0: Sequence[str]) -> None:
     """Raises ValueError unless s has these arrays and no others: float64, finite, none below 0 where said."""
     arrays = arrays_of(s)
     if set(arrays) != set(shapes):

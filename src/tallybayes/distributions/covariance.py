@@ -136,7 +136,7 @@ def _oas_amounts(s: ScatterSums) -> tuple[float, ...]:
     return tuple(found)
 
 
-def check_shrinkage(gamma: Any) -> None:
+def check_shrinkage(gamma: object) -> None:
     """'oas', 'ledoit-wolf', one number, or one for each class."""
     numbers = gamma if isinstance(gamma, tuple) else (gamma,)
     if gamma not in ("oas", "ledoit-wolf") and not all(is_number(g) and 0 <= g <= 1 for g in numbers):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from tallybayes.arrays import Array
     from tallybayes.distributions.ensemble import Ensemble
     from tallybayes.distributions.ensemble_records import EnsembleSums
 
@@ -117,5 +117,5 @@ def sums(e: Ensemble, s: EnsembleSums, K: int) -> None:
         raise ValueError("the moments of the Gaussian part are not of its numbers")
 
 
-def _within(a: NDArray[Any], most: float) -> bool:
+def _within(a: Array, most: float) -> bool:
     return bool((np.abs(a) <= most).all())

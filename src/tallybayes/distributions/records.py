@@ -29,7 +29,7 @@ def arrays_of(record: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def changed(record: R, changes: Mapping[str, Any]) -> R:
+def changed(record: R, changes: Mapping[str, object]) -> R:
     """The same record with some of its fields replaced."""
     if isinstance(record, dict):
         return {**record, **changes}  # type: ignore[return-value]

@@ -128,11 +128,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self,
         solver: str = "svd",
         shrinkage: float | str | None = None,
-        priors: Any = None,
+        priors: object = None,
         n_components: int | None = None,
         store_covariance: bool = False,
         tol: float = 1e-4,
-        covariance_estimator: Any = None,
+        covariance_estimator: object = None,
         *,
         tempered: bool = False,
     ) -> None:
@@ -258,7 +258,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _n_features_out(self) -> int:
         return int(min(self._max_components(), self.scalings_.shape[1]))
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: object) -> Floats:
         """Give the rows along the directions that separate the classes best.
 
         A missing value is put where the covariance expects it, given the row's other values.
@@ -300,7 +300,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             found = np.linalg.lstsq(precision[np.ix_(pattern, pattern)], known.T, rcond=None)[0]
             centred[np.ix_(rows, pattern)] = -found.T
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: object) -> Floats:
         """Tell how far each row is on the side of each class.
 
         Parameters
@@ -385,11 +385,11 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         *,
         solver: str = "svd",
         shrinkage: float | str | None = None,
-        priors: Any = None,
+        priors: object = None,
         reg_param: float = 0.0,
         store_covariance: bool = False,
         tol: float = 1e-4,
-        covariance_estimator: Any = None,
+        covariance_estimator: object = None,
         tempered: bool = False,
     ) -> None:
         self.solver = solver
@@ -438,7 +438,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self._require_attribute("rotations_")
         return [turn[:, np.argsort(variance)[::-1]] for variance, turn in self._axes()]
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: object) -> Floats:
         """Tell how far each row is on the side of each class.
 
         Parameters

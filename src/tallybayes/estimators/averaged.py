@@ -64,7 +64,7 @@ class AnDE(NetworkClassifier):
     def __init__(
         self,
         n: int = 2,
-        schema: Any = None,
+        schema: object = None,
         *,
         min_count: float = 1,
         weighting: str | None = None,
@@ -73,7 +73,7 @@ class AnDE(NetworkClassifier):
         alpha: float = 1.0,
         cuts: str | None = "mdl",
         bins: int = 10,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:
@@ -167,7 +167,7 @@ class AODE(AnDE):
 
     def __init__(
         self,
-        schema: Any = None,
+        schema: object = None,
         *,
         min_count: float = 1,
         weighting: str | None = None,
@@ -176,7 +176,7 @@ class AODE(AnDE):
         alpha: float = 1.0,
         cuts: str | None = "mdl",
         bins: int = 10,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:

@@ -39,7 +39,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         """The first rows, counted, with what is chosen on them: options, and which columns depend on which."""
         return fitted
 
-    def restore(self, fitted: Fitted, kept: Mapping[str, Any]) -> Fitted:
+    def restore(self, fitted: Fitted, kept: Mapping[str, object]) -> Fitted:
         """Take over a model that was stored: its Fitted, and what ``kept`` gave back; for those who keep models.
 
         Parameters
@@ -80,7 +80,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from these rows alone, forgetting all before.
 
         Parameters
@@ -101,7 +101,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             self._learn(X, y, sample_weight, None, fresh=True)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
         """Add these rows to what was learned before.
 
         Parameters
@@ -150,7 +150,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         self._require_adding()
         return self.holding(self.fitted_.emptied())
 
-    def count(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def count(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Count rows by themselves, as this model would count them: its schema, cuts and structure, none of its sums.
 
         Parameters
@@ -175,7 +175,9 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
     def _require_adding(self) -> None:
         """Raises OptionError if more rows cannot be added to what was learned, nor rows be taken away."""
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool, later: bool = False) -> None:
+    def _learn(
+        self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool = False
+    ) -> None:
         """later: parameters are estimated when they are first asked for."""
         self._check_options()
         table = read_table(X)
@@ -222,7 +224,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             )
         return fitted.with_terms(terms)
 
-    def _labels(self, target: Target, classes: Any, before: Fitted | None) -> tuple[Target, bool]:
+    def _labels(self, target: Target, classes: object, before: Fitted | None) -> tuple[Target, bool]:
         """The rows' classes among all that there are, and whether no others may come."""
         closed = classes is not None or (before is not None and before.closed)
         declared = self._declared(classes, before)
@@ -238,7 +240,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             raise LabelError("Nothing to learn from: every sample weight is zero.")
         return target.among(known), closed
 
-    def _declared(self, classes: Any, before: Fitted | None) -> Array:
+    def _declared(self, classes: object, before: Fitted | None) -> Array:
         known = np.empty(0, dtype=object) if before is None else before.classes
         if classes is None:
             return known
@@ -249,7 +251,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             )
         return given
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Take rows out again that were learned before: the exact inverse of learning them.
 
         Parameters
@@ -277,7 +279,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             self._keep(self._again().subtract(old))
         return self
 
-    def _rows_met(self, X: Any, y: Any, sample_weight: Any, refusal: str) -> tuple[Rows, Fitted]:
+    def _rows_met(self, X: object, y: object, sample_weight: object, refusal: str) -> tuple[Rows, Fitted]:
         """Rows of known classes, and their sums."""
         fitted = self.fitted_
         rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__, grow=True)
@@ -315,12 +317,12 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         self._require_adding()
 
-    def __add__(self, other: Any) -> Self:
+    def __add__(self, other: object) -> Self:
         if not isinstance(other, TallyClassifier):
             return NotImplemented
         return self.copy().merge(other)
 
-    def __radd__(self, other: Any) -> Self:
+    def __radd__(self, other: object) -> Self:
         """So that sum(models) works."""
         return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
 
@@ -347,7 +349,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, priors: Any = None) -> Array:
+    def predict(self, X: object, priors: object = None) -> Array:
         """Tell the most probable class of each row.
 
         Parameters
@@ -367,7 +369,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         best = predictor.answer(predictor.read(X), "best", other_start(predictor.fitted, priors))
         return np.asarray(predictor.fitted.classes[best])
 
-    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_proba(self, X: object, priors: object = None) -> Floats:
         """Tell P(class | x) of each row.
 
         Parameters
@@ -385,7 +387,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         """
         return self._matrix(X, "proba", priors)
 
-    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_log_proba(self, X: object, priors: object = None) -> Floats:
         """Tell log P(class | x) of each row, normalised in log space.
 
         Parameters
@@ -403,7 +405,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         """
         return self._matrix(X, "log_proba", priors)
 
-    def predict_joint_log_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_joint_log_proba(self, X: object, priors: object = None) -> Floats:
         """Tell log P(x, class) of each row and class.
 
         Parameters
@@ -421,7 +423,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         """
         return self._matrix(X, "joint", priors)
 
-    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+    def score_samples(self, X: object, priors: object = None) -> Floats:
         """Tell log p(x): how much a row is like anything seen.
 
         Parameters
@@ -439,7 +441,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         """
         return self._matrix(X, "evidence", priors)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Tell the share of rows whose class is told right.
 
         Parameters
@@ -467,11 +469,11 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         right = positions(self.classes_, both)[best] == target.among(both).y
         return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))
 
-    def _matrix(self, X: Any, how: str, priors: Any = None) -> Floats:
+    def _matrix(self, X: object, how: str, priors: object = None) -> Floats:
         answer: Floats = self._ask(X, how, priors)
         return answer
 
-    def _ask(self, X: Any, how: str, priors: Any = None) -> Any:
+    def _ask(self, X: object, how: str, priors: object = None) -> Any:
         """joint, log_proba, proba, best or evidence of each row."""
         predictor = self.predictor_
         return predictor.answer(predictor.read(X), how, other_start(predictor.fitted, priors))
@@ -483,6 +485,6 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
         return tags
 
 
-def other_start(fitted: Fitted, priors: Any) -> Floats | None:
+def other_start(fitted: Fitted, priors: object) -> Floats | None:
     """What the log joint starts from under a prior for one question; None: as always."""
     return None if priors is None else log_priors(fitted.weight, fitted.classes, priors)

@@ -99,7 +99,7 @@ class BayesClassifier(TallyClassifier):
     def __init__(
         self,
         effort: str = "balanced",
-        schema: Any = None,
+        schema: object = None,
         *,
         members: int | None = None,
         parents: int | None = None,
@@ -107,9 +107,9 @@ class BayesClassifier(TallyClassifier):
         weighting: str | None = None,
         smoothing: str = "backoff",
         alpha: float = 1.0,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
-        random_state: Any = 0,
+        random_state: object = 0,
         tempered: bool = False,
     ) -> None:
         self.effort = effort
@@ -313,7 +313,7 @@ class BayesClassifier(TallyClassifier):
         names = [self.schema_.name(j) for j in range(self.schema_.d)]
         return shown(tuple(parents), names, None)
 
-    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+    def score_samples(self, X: object, priors: object = None) -> Floats:
         """Tell log p(x) under the first network, a number read as its interval: the weighted whole is no density.
 
         Parameters

@@ -77,15 +77,15 @@ class BayesNetwork(NetworkClassifier):
 
     def __init__(
         self,
-        graph: Any = None,
-        targets: Any = None,
-        schema: Any = None,
+        graph: object = None,
+        targets: object = None,
+        schema: object = None,
         *,
         smoothing: str = "backoff",
         alpha: float = 1.0,
         cuts: str | None = "mdl",
         bins: int = 10,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:
@@ -173,7 +173,9 @@ class BayesNetwork(NetworkClassifier):
             raise AttributeError("This BayesNetwork has no outputs_: it has one target, see classes_.")
         return dict(zip(self._outputs.names, self._outputs.labels, strict=True))
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any, fresh: bool, later: bool = False) -> None:
+    def _learn(
+        self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool = False
+    ) -> None:
         if self.targets is None:
             if not fresh and self._outputs is not None:
                 raise OptionError("targets was changed after the fit. Fit again.")
@@ -194,7 +196,7 @@ class BayesNetwork(NetworkClassifier):
         finally:
             del self._reading
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Take rows out again that were learned before: the exact inverse of learning them.
 
         Parameters
@@ -221,7 +223,7 @@ class BayesNetwork(NetworkClassifier):
             y = self._outputs.codes(columns, n)
         return super().forget(X, y, sample_weight)
 
-    def _learned_rows(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def _learned_rows(self, X: object, y: object, sample_weight: object) -> Any:
         if self._outputs is not None:
             columns, n = read_columns(y, self._outputs.names)
             y = self._outputs.codes(columns, n)
@@ -236,7 +238,7 @@ class BayesNetwork(NetworkClassifier):
                 "partial_fit(X, y, classes=[labels of each target])."
             )
 
-    def with_prior(self, priors: Any) -> Self:
+    def with_prior(self, priors: object) -> Self:
         """Make a copy of this model under another class prior, without fitting again.
 
         Parameters
@@ -259,11 +261,11 @@ class BayesNetwork(NetworkClassifier):
         self._refuse(priors)
         return super().with_prior(priors)
 
-    def _refuse(self, priors: Any) -> None:
+    def _refuse(self, priors: object) -> None:
         if self._outputs is not None and priors is not None:
             raise OptionError("priors must be None with several targets: how they depend on each other is counted.")
 
-    def predict(self, X: Any, priors: Any = None) -> Array:
+    def predict(self, X: object, priors: object = None) -> Array:
         """Tell the most probable class of each row; with targets, the most probable combination.
 
         Parameters
@@ -285,7 +287,7 @@ class BayesNetwork(NetworkClassifier):
         best: NDArray[np.int64] = self._ask(X, "best")
         return self._outputs.decode(best)
 
-    def predict_proba(self, X: Any, priors: Any = None, given: Mapping[str, Any] | None = None) -> Any:
+    def predict_proba(self, X: object, priors: object = None, given: Mapping[str, object] | None = None) -> Any:
         """Tell P(class | x) of each row; with targets, P(label | x) of each of them.
 
         Parameters
@@ -315,7 +317,7 @@ class BayesNetwork(NetworkClassifier):
             joint.sum(axis=tuple(1 + i for i in range(len(outputs.names)) if i != t)) for t in range(joint.ndim - 1)
         ]
 
-    def predict_log_proba(self, X: Any, priors: Any = None) -> Any:
+    def predict_log_proba(self, X: object, priors: object = None) -> Any:
         """Tell log P(class | x) of each row; with targets, log P(label | x) of each of them.
 
         Parameters
@@ -338,7 +340,7 @@ class BayesNetwork(NetworkClassifier):
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in self.predict_proba(X)]
 
-    def predict_joint_proba(self, X: Any, given: Mapping[str, Any] | None = None) -> Floats:
+    def predict_joint_proba(self, X: object, given: Mapping[str, object] | None = None) -> Floats:
         """Tell P(y₁, y₂, … | x) of each row, for a network with targets.
 
         Parameters
@@ -372,7 +374,7 @@ class BayesNetwork(NetworkClassifier):
             raise OptionError(f"What is given never happens together with row {row}: its probability is 0.")
         return np.asarray((p / total).reshape(len(p), *outputs.shape))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Tell the share of rows answered right; with targets, right in all of them.
 
         Parameters
@@ -401,7 +403,7 @@ class BayesNetwork(NetworkClassifier):
         right = np.logical_and.reduce([np.asarray(c) == found[:, t] for t, c in enumerate(columns)])
         return float(np.average(right, weights=weights))
 
-    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
+    def sample(self, n: int = 1, y: Any = None, random_state: object = None) -> tuple[Any, Array]:
         """Draw rows and their classes from the model; with targets y has a column for each.
 
         Parameters
@@ -431,7 +433,7 @@ class BayesNetwork(NetworkClassifier):
         X, codes = super().sample(n, y, random_state)
         return X, self._outputs.decode(codes)
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
         """Tell P(label | row) of one row given as a dict; with targets the labels are tuples.
 
         Parameters
@@ -465,7 +467,7 @@ def _check_real(parents: Parents, inner: int, names: list[str]) -> None:
                 )
 
 
-def check_targets(targets: Any) -> tuple[str, ...]:
+def check_targets(targets: object) -> tuple[str, ...]:
     names = (targets,) if isinstance(targets, str) else tuple(targets) if isinstance(targets, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise OptionError(f"targets must be one or more different names; got {brief(targets)}.")

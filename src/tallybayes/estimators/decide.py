@@ -68,13 +68,13 @@ class BayesDecision(Wrapper):
 
     def __init__(
         self,
-        estimator: Any,
-        loss: Any = None,
+        estimator: object,
+        loss: object = None,
         *,
         reject: float | None = None,
-        answers: Any = None,
-        amount_loss: Any = None,
-        reject_label: Any = None,
+        answers: object = None,
+        amount_loss: object = None,
+        reject_label: object = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -85,7 +85,7 @@ class BayesDecision(Wrapper):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+    def fit(self, X: object, y: object, **params: object) -> Self:
         """Fit the estimator, and read the losses.
 
         Parameters
@@ -150,7 +150,7 @@ class BayesDecision(Wrapper):
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Array:
+    def predict(self, X: object, losses: object = None, amount: object = None, **params: object) -> Array:
         """Tell the answer of least conditional risk for each row; of equal risks, the first in ``answers_``.
 
         Parameters
@@ -172,7 +172,7 @@ class BayesDecision(Wrapper):
         P = self._proba(X, self._routed("predict", params))
         return np.asarray(self.answers_[self._losses(len(P), losses, amount).chosen(P, self._cost)])
 
-    def predict_proba(self, X: Any, **params: Any) -> Floats:
+    def predict_proba(self, X: object, **params: object) -> Floats:
         """Tell P(class | x) of each row, as the estimator does.
 
         Parameters
@@ -189,7 +189,7 @@ class BayesDecision(Wrapper):
         """
         return self._proba(X, self._routed("predict_proba", params))
 
-    def conditional_risk(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
+    def conditional_risk(self, X: object, losses: object = None, amount: object = None, **params: object) -> Floats:
         """Tell R(a | x), what each answer a is expected to cost, row by row.
 
         Parameters
@@ -212,7 +212,7 @@ class BayesDecision(Wrapper):
         risk = self._losses(len(P), losses, amount).risk(P)
         return risk if self._cost is None else np.column_stack([risk, np.full(len(P), float(self._cost))])
 
-    def answer_risk(self, X: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
+    def answer_risk(self, X: object, losses: object = None, amount: object = None, **params: object) -> Floats:
         """Tell the conditional risk of each row's answer: what it is expected to cost.
 
         Parameters
@@ -234,7 +234,7 @@ class BayesDecision(Wrapper):
         return np.asarray(self.conditional_risk(X, losses, amount, **params).min(axis=1))
 
     def bayes_risk(
-        self, X: Any, losses: Any = None, amount: Any = None, sample_weight: Any = None, **params: Any
+        self, X: object, losses: object = None, amount: object = None, sample_weight: object = None, **params: object
     ) -> float:
         """Tell the expected loss: the mean of answer_risk. It is true of the world as far as the probabilities are.
 
@@ -258,7 +258,9 @@ class BayesDecision(Wrapper):
         """
         return mean(self.answer_risk(X, losses, amount, **params), sample_weight)
 
-    def realised_loss(self, X: Any, y: Any, losses: Any = None, amount: Any = None, **params: Any) -> Floats:
+    def realised_loss(
+        self, X: object, y: object, losses: object = None, amount: object = None, **params: object
+    ) -> Floats:
         """Tell what each row's answer cost, given its true class.
 
         Parameters
@@ -288,7 +290,13 @@ class BayesDecision(Wrapper):
         return self._realised(P, y, self._losses(len(P), losses, amount))
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, losses: Any = None, amount: Any = None, **params: Any
+        self,
+        X: object,
+        y: object,
+        sample_weight: object = None,
+        losses: object = None,
+        amount: object = None,
+        **params: object,
     ) -> float:
         """Tell minus the mean realised loss: greater is better, as searches for parameters want it.
 
@@ -316,7 +324,7 @@ class BayesDecision(Wrapper):
         """
         return -mean(self.realised_loss(X, y, losses, amount, **params), sample_weight)
 
-    def _realised(self, P: Floats, y: Any, losses: Losses) -> Floats:
+    def _realised(self, P: Floats, y: object, losses: Losses) -> Floats:
         codes, found = read_labels(y, len(P))
         place = positions(found, self.classes_)
         if (place < 0).any():
@@ -329,7 +337,7 @@ class BayesDecision(Wrapper):
         cost = losses.realised(np.where(kept, answer, 0), place[codes])
         return cost if self._cost is None else np.where(kept, cost, float(self._cost))
 
-    def _losses(self, n: int, losses: Any, amount: Any) -> Losses:
+    def _losses(self, n: int, losses: object, amount: object) -> Losses:
         """The losses of n rows."""
         if losses is not None:
             if amount is not None:
@@ -369,7 +377,7 @@ class BayesDecision(Wrapper):
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=mapping)
 
 
-def _amounts(amount: Any, n: int) -> Floats:
+def _amounts(amount: object, n: int) -> Floats:
     try:
         found = np.asarray(amount, dtype=np.float64)
     except (TypeError, ValueError):

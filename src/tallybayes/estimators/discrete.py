@@ -22,7 +22,7 @@ from tallybayes.predictor import Predictor
 from tallybayes.schema import Kind
 
 
-def check_flags(**given: Any) -> None:
+def check_flags(**given: object) -> None:
     """Raises OptionError for what is neither True nor False: anything else would be taken for one of them."""
     for name, value in given.items():
         if not isinstance(value, bool | np.bool_):
@@ -42,7 +42,7 @@ class _Discrete(Preset):
             return self.class_prior
         return None if self.fit_prior else "uniform"
 
-    def _take_prior(self, priors: Any) -> None:
+    def _take_prior(self, priors: object) -> None:
         self.class_prior = priors
         self.fit_prior = self.fit_prior or priors is None
 
@@ -133,10 +133,10 @@ class MultinomialNB(_Counts):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: object = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: object = None,
         tempered: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -192,10 +192,10 @@ class ComplementNB(_Counts):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: object = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: object = None,
         norm: bool = False,
         tempered: bool = False,
     ) -> None:
@@ -221,7 +221,7 @@ class ComplementNB(_Counts):
     def _start(self, log_prior: Floats) -> Floats:
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
 
-    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+    def score_samples(self, X: object, priors: object = None) -> Floats:
         """Tell log p(x) under the multinomial of the same counts: the complement rule itself is not a density.
 
         Parameters
@@ -284,11 +284,11 @@ class BernoulliNB(_Discrete):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
+        alpha: object = 1.0,
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: object = None,
         tempered: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -359,8 +359,8 @@ class CategoricalNB(_Discrete):
         alpha: float = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
+        class_prior: object = None,
+        min_categories: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:

@@ -85,7 +85,7 @@ class GaussianDiscriminant(Preset):
         *,
         alpha: float | str = 0.0,
         shrinkage: float | str | None = None,
-        priors: Any = None,
+        priors: object = None,
         ddof: int = 0,
         tol: float = 1e-4,
         tempered: bool = False,
@@ -203,7 +203,7 @@ class GaussianDiscriminant(Preset):
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: object) -> Floats:
         """Tell how far each row is on the side of each class.
 
         Parameters
@@ -296,7 +296,7 @@ class GaussianDiscriminant(Preset):
         return K * d + own * shape + K - 1
 
 
-def left_prior(fitted: Fitted, priors: Any) -> LeftPrior:
+def left_prior(fitted: Fitted, priors: object) -> LeftPrior:
     """The prior of a row that is left out, from the rows of each class and what the user gave."""
     if priors is None:
         return LeftPrior(fitted.weight)
@@ -358,7 +358,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         alpha: float | str = "auto",
         shrinkage: float | str | None = "auto",
         *,
-        priors: Any = None,
+        priors: object = None,
         ddof: int = 0,
         tol: float = 1e-4,
         tempered: bool = False,

@@ -21,7 +21,7 @@ MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
 class Explains(Model):
     """explain and novelty."""
 
-    def explain(self, X: Any = None, *, against: Any = None) -> Any:
+    def explain(self, X: object = None, *, against: object = None) -> Any:
         """Tell what each feature says for each class, row by row; without rows, how much each tells of the class.
 
         Parameters
@@ -49,7 +49,7 @@ class Explains(Model):
             )
         return _explanation(self.predictor_, X, against)
 
-    def novelty(self, reference: Any = None, *, n: int = 2000, random_state: Any = 0) -> NoveltyScore:
+    def novelty(self, reference: object = None, *, n: int = 2000, random_state: object = 0) -> NoveltyScore:
         """Make a judge of whether a row is like anything seen, which turns log p(x) into p-values.
 
         Parameters
@@ -70,7 +70,7 @@ class Explains(Model):
         return novelty_score(self, reference, n, random_state)
 
 
-def _explanation(predictor: Predictor, X: Any, against: Any) -> Explanation:
+def _explanation(predictor: Predictor, X: object, against: object) -> Explanation:
     fitted = predictor.fitted
     schema, K = fitted.schema, fitted.K
     table = read_table(X)

@@ -22,7 +22,7 @@ from tallybayes.table_out import build_table
 class Generates(Model):
     """sample and describe."""
 
-    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, Array]:
+    def sample(self, n: int = 1, y: object = None, random_state: object = None) -> tuple[Any, Array]:
         """Draw rows and their classes from the model.
 
         Parameters

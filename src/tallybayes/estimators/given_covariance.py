@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from tallybayes.fitted import Fitted
 from tallybayes.rows import Rows
 
 
-def check(estimator: Any, shrinkage: Any) -> None:
+def check(estimator: object, shrinkage: object) -> None:
     if not hasattr(estimator, "fit"):
         raise OptionError(
             "covariance_estimator must be None or an object with fit and covariance_, as those of sklearn.covariance; "
@@ -29,7 +28,7 @@ def check(estimator: Any, shrinkage: Any) -> None:
         )
 
 
-def put(estimator: Any, fitted: Fitted, rows: Rows) -> Fitted:
+def put(estimator: object, fitted: Fitted, rows: Rows) -> Fitted:
     """The sums with scatter_k = n_k · the covariance that a copy of the estimator finds in the rows of class k."""
     (term,), y, w = fitted.terms, rows.classes_of_rows, rows.w
     block, s = term.distribution, term.sums
@@ -55,7 +54,7 @@ def put(estimator: Any, fitted: Fitted, rows: Rows) -> Fitted:
     return replace(fitted, terms=(replace(term, sums=CompactSums(s.n, s.mean, s.low, scatter)),))
 
 
-def _covariance(estimator: Any, x: Array) -> Array:
+def _covariance(estimator: object, x: Array) -> Array:
     from sklearn.base import clone  # the command line does without
 
     mine, name = clone(estimator, safe=False), type(estimator).__name__

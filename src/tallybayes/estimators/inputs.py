@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tallybayes.errors import AmbiguousColumnWarning, OptionError, brief, listing, warn
@@ -26,7 +24,7 @@ def unseen_policy(value: str) -> str:
     return value
 
 
-def random_of(state: Any) -> np.random.RandomState:
+def random_of(state: object) -> np.random.RandomState:
     """As scikit-learn reads random_state."""
     if isinstance(state, np.random.RandomState):
         return state

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,14 +65,14 @@ class KDB(LearnedNetwork):
     def __init__(
         self,
         k: int = 2,
-        schema: Any = None,
+        schema: object = None,
         *,
         select: bool = True,
         smoothing: str = "backoff",
         alpha: float = 1.0,
         cuts: str | None = "mdl",
         bins: int = 10,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class LinearForms(Model):
         """
         return quadratic_form(self.predictor_)
 
-    def boundary(self, k: Any, l: Any) -> tuple[Floats, float]:  # noqa: E741
+    def boundary(self, k: object, l: object) -> tuple[Floats, float]:  # noqa: E741
         """Give a and b of the boundary xᵀ a + b = 0 between two classes.
 
         Parameters

@@ -49,7 +49,7 @@ def _answers_of(pairs: Pairs, labels: list[Any]) -> list[Any]:
     return [*first, *(a for a in known if a is not ... and a not in labels)]
 
 
-def read_amount_loss(loss: Any, answers: list[Any], classes: Array) -> Floats:
+def read_amount_loss(loss: object, answers: list[Any], classes: Array) -> Floats:
     """The same for known answers; a pair that is not named is 0."""
     pairs, loss = _read(loss, "amount_loss", classes.tolist())
     if pairs is None:
@@ -57,7 +57,7 @@ def read_amount_loss(loss: Any, answers: list[Any], classes: Array) -> Floats:
     return _known({(..., ...): 0.0, **pairs}, answers, classes)
 
 
-def read_losses(losses: Any, answers: list[Any], classes: Array, n: int) -> Floats:
+def read_losses(losses: object, answers: list[Any], classes: Array, n: int) -> Floats:
     """The losses of n rows for known answers: an array (rows, answers, classes), or one loss for all of them."""
     pairs, found = _read(losses, "losses", classes.tolist())
     if pairs is None:
@@ -81,7 +81,7 @@ def _right_or_wrong(answers: list[Any], labels: list[Any]) -> tuple[Floats, list
     return np.array([[float(a != t) for t in labels] for a in answers]), answers
 
 
-def label_array(found: Sequence[Any], classes: Array) -> Array:
+def label_array(found: Sequence[object], classes: Array) -> Array:
     """Labels as an array of the classes' own type where that can hold them, of objects where nothing else can."""
     labels = list(found)
     if set(labels) <= set(classes.tolist()):

@@ -48,14 +48,14 @@ class NaiveBayes(TallyClassifier):
 
     def __init__(
         self,
-        distributions: Any = None,
-        schema: Any = None,
+        distributions: object = None,
+        schema: object = None,
         *,
         alpha: float = 1.0,
         ddof: int = 0,
         variance: str = "own",
         var_smoothing: float = 1e-9,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:

@@ -102,7 +102,7 @@ class LearnedNetwork(NetworkClassifier):
         learned (or some of them), None where only the sums are left."""
         raise NotImplementedError
 
-    def relearn(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+    def relearn(self, X: object = None, y: object = None, sample_weight: object = None) -> Self:
         """Choose the structure again, from the counts of all that was learned so far.
 
         While rows are only added, the structure stays as it was chosen on the first ones.
@@ -178,14 +178,14 @@ class TAN(LearnedNetwork):
 
     def __init__(
         self,
-        root: Any = "auto",
-        schema: Any = None,
+        root: object = "auto",
+        schema: object = None,
         *,
         smoothing: str = "backoff",
         alpha: float = 1.0,
         cuts: str | None = "mdl",
         bins: int = 10,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:
@@ -253,14 +253,14 @@ class SPODE(LearnedNetwork):
 
     def __init__(
         self,
-        superparent: Any = "auto",
-        schema: Any = None,
+        superparent: object = "auto",
+        schema: object = None,
         *,
         smoothing: str = "backoff",
         alpha: float = 1.0,
         cuts: str | None = "mdl",
         bins: int = 10,
-        priors: Any = None,
+        priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
     ) -> None:
@@ -342,7 +342,7 @@ def _parent(term: Term, schema: Schema, column: Any, role: str) -> int:
     return at
 
 
-def _auto(column: Any) -> bool:
+def _auto(column: object) -> bool:
     return isinstance(column, str) and column == "auto"
 
 

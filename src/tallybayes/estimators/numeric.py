@@ -54,7 +54,7 @@ class GaussianNB(Preset):
     def __init__(
         self,
         *,
-        priors: Any = None,
+        priors: object = None,
         var_smoothing: float = 1e-9,
         ddof: int = 0,
         variance: str = "own",
@@ -127,7 +127,7 @@ class PoissonNB(Preset):
         self,
         *,
         alpha: float = 1.0,
-        priors: Any = None,
+        priors: object = None,
         tempered: bool = False,
     ) -> None:
         self.alpha = alpha
@@ -190,8 +190,8 @@ class KernelNB(Preset):
     def __init__(
         self,
         *,
-        bandwidth: Any = "silverman",
-        priors: Any = None,
+        bandwidth: str | float = "silverman",
+        priors: object = None,
         tempered: bool = False,
     ) -> None:
         self.bandwidth = bandwidth

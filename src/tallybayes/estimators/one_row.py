@@ -22,9 +22,9 @@ class OneRow(Model):
 
     if TYPE_CHECKING:
 
-        def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self: ...
+        def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self: ...
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Self:
+    def learn_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
         """Learn one row given as a dict: the same, to the bit, as partial_fit of a table of this row.
 
         Parameters
@@ -63,7 +63,7 @@ class OneRow(Model):
             self._open()
         return self
 
-    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
         """Tell P(label | row) of one row given as a dict: the same, to the bit, as predict_proba of a table of it.
 
         Parameters
@@ -89,7 +89,7 @@ class OneRow(Model):
         (found,) = predictor.answer(predictor.read(_one(row)), "proba").tolist()
         return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 
-    def predict_one(self, row: Mapping[str, Any]) -> Any:
+    def predict_one(self, row: Mapping[str, object]) -> Any:
         """Tell the most probable label of one row given as a dict.
 
         Parameters
@@ -138,7 +138,7 @@ class OneRow(Model):
             return self._held.door
 
 
-def _one(row: Any) -> list[Mapping[str, Any]]:
+def _one(row: object) -> list[Mapping[str, Any]]:
     if not isinstance(row, Mapping):
         raise TableError(f"Expected one row as a dict from column to value; got {type(row).__name__}.")
     return [row]

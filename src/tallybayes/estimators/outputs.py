@@ -87,7 +87,7 @@ class Outputs:
             p = p * (n / n.sum(axis=t, keepdims=True))
         return np.asarray((p / p.sum()).ravel())
 
-    def given(self, known: Mapping[str, Any] | None) -> NDArray[np.bool_]:
+    def given(self, known: Mapping[str, object] | None) -> NDArray[np.bool_]:
         """Which classes agree with the targets that are known."""
         fits = np.ones(self.K, dtype=bool)
         each = np.unravel_index(np.arange(self.K), self.shape)
@@ -103,13 +103,13 @@ class Outputs:
             fits &= each[t] == codes[0]
         return fits
 
-    def _target(self, name: Any) -> int:
+    def _target(self, name: object) -> int:
         if name not in self.names:
             raise OptionError(f"{name!r} is not a target. Targets: {listing(list(self.names))}.")
         return self.names.index(name)
 
 
-def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Array], int]:
+def read_columns(Y: object, targets: Sequence[str]) -> tuple[list[Array], int]:
     """One column of labels per target: from a frame (by name), a dict of columns, or rows."""
     if isinstance(Y, Mapping):
         return _from_mapping(Y, targets)
@@ -124,7 +124,7 @@ def read_columns(Y: Any, targets: Sequence[str]) -> tuple[list[Array], int]:
     return _from_rows(np.asarray(Y, dtype=None if isinstance(Y, np.ndarray) else object), targets)
 
 
-def _from_mapping(Y: Mapping[str, Any], targets: Sequence[str]) -> tuple[list[Array], int]:
+def _from_mapping(Y: Mapping[str, object], targets: Sequence[str]) -> tuple[list[Array], int]:
     absent = [t for t in targets if t not in Y]
     if absent:
         raise LabelError(f"y has no column {absent[0]!r}. Targets: {listing(list(targets))}.")

@@ -82,7 +82,7 @@ class PriorShift:
 class Priors(Model):
     """with_prior and adapt_prior."""
 
-    def with_prior(self, priors: Any) -> Self:
+    def with_prior(self, priors: object) -> Self:
         """Make a copy of this model under another class prior, without fitting again.
 
         Parameters
@@ -111,11 +111,11 @@ class Priors(Model):
         twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
         return twin
 
-    def _take_prior(self, priors: Any) -> None:
+    def _take_prior(self, priors: object) -> None:
         """Sets the parameter that holds the prior."""
         self.__dict__["priors"] = priors
 
-    def adapt_prior(self, X: Any, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
+    def adapt_prior(self, X: object, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
         """Estimate the class prior of unlabelled rows by EM (Saerens et al. 2002), and test whether it moved.
 
         Right where the classes themselves look as they did (p(x | class) is the same) and only their shares changed. A

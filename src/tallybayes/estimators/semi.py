@@ -74,7 +74,13 @@ class SemiSupervised(Wrapper):
     """
 
     def __init__(
-        self, estimator: Any, *, unlabelled: Any = None, weight: float = 1.0, max_iter: int = 100, tol: float = 1e-6
+        self,
+        estimator: object,
+        *,
+        unlabelled: object = None,
+        weight: float = 1.0,
+        max_iter: int = 100,
+        tol: float = 1e-6,
     ) -> None:
         self.estimator = estimator
         self.unlabelled = unlabelled
@@ -84,7 +90,7 @@ class SemiSupervised(Wrapper):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn from the labelled rows, then from all.
 
         Parameters
@@ -152,7 +158,7 @@ class SemiSupervised(Wrapper):
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, priors: Any = None) -> Array:
+    def predict(self, X: object, priors: object = None) -> Array:
         """Tell the most probable class of each row.
 
         Parameters
@@ -169,7 +175,7 @@ class SemiSupervised(Wrapper):
         """
         return np.asarray(self._fitted().predict(X, priors=priors))
 
-    def predict_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_proba(self, X: object, priors: object = None) -> Floats:
         """Tell P(class | x) of each row.
 
         Parameters
@@ -186,7 +192,7 @@ class SemiSupervised(Wrapper):
         """
         return self._fitted().predict_proba(X, priors=priors)
 
-    def predict_log_proba(self, X: Any, priors: Any = None) -> Floats:
+    def predict_log_proba(self, X: object, priors: object = None) -> Floats:
         """Tell log P(class | x) of each row.
 
         Parameters
@@ -203,7 +209,7 @@ class SemiSupervised(Wrapper):
         """
         return self._fitted().predict_log_proba(X, priors=priors)
 
-    def score_samples(self, X: Any, priors: Any = None) -> Floats:
+    def score_samples(self, X: object, priors: object = None) -> Floats:
         """Tell log p(x): how much a row is like anything seen.
 
         Parameters
@@ -220,7 +226,7 @@ class SemiSupervised(Wrapper):
         """
         return self._fitted().score_samples(X, priors=priors)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Tell the share of rows whose class is told right.
 
         Parameters
@@ -249,7 +255,13 @@ class _Climb:
     """EM from a model of the labelled rows. The labelled sums are counted once, the others anew in each step."""
 
     def __init__(
-        self, first: TallyClassifier, X: Any, codes: NDArray[np.int32], open_rows: NDArray[Any], w: Floats, share: float
+        self,
+        first: TallyClassifier,
+        X: object,
+        codes: NDArray[np.int32],
+        open_rows: NDArray[Any],
+        w: Floats,
+        share: float,
     ) -> None:
         self.first, self.codes, self.open, self.w = first, codes, open_rows, w
         self.share = share

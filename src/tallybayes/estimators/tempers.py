@@ -28,7 +28,7 @@ class Tempers(Model):
     loo_log_proba_: Floats
     loo_score_: float
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> Floats:
+    def leave_one_out(self, X: object, y: object, sample_weight: object = None) -> Floats:
         """Tell log P(class | x) of rows that were learned, each by the model without the row itself.
 
         Exact and without a refit: the row's own share is taken out of the sums, and out of the class prior. What was
@@ -59,7 +59,7 @@ class Tempers(Model):
         )
         return tempering.posterior(prior, likelihood, self._beta)
 
-    def temper(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def temper(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Choose the temperature again, by leave-one-out on rows that were learned.
 
         Parameters
@@ -81,10 +81,10 @@ class Tempers(Model):
             self._take_temperature(choose_temperature(self._parameters(), rows, self._prior(), self._start))
         return self
 
-    def _rows_met(self, X: Any, y: Any, sample_weight: Any, refusal: str) -> tuple[Rows, Fitted]:
+    def _rows_met(self, X: object, y: object, sample_weight: object, refusal: str) -> tuple[Rows, Fitted]:
         raise NotImplementedError
 
-    def _learned_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+    def _learned_rows(self, X: object, y: object, sample_weight: object) -> Rows:
         """Rows that the sums hold; ForgetError if they do not."""
         rows, given = self._rows_met(X, y, sample_weight, "No rows of class {} were learned.")
         try:
@@ -110,7 +110,7 @@ class Tempers(Model):
             raise ValueError(f"its temperature is {beta!r:.40}")
 
 
-def choose_temperature(fitted: Fitted, rows: Rows, priors: Any, starts: Starts) -> Temperature:
+def choose_temperature(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Temperature:
     """The power of the likelihood with the least leave-one-out log-loss. fitted: with parameters."""
     prior, likelihood = fitted.left_out(rows, priors, starts)
     y = rows.classes_of_rows

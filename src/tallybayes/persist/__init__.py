@@ -16,7 +16,7 @@ from tallybayes.persist.model import from_document, to_document
 __all__ = ["from_bytes", "load", "load_notes", "save", "to_bytes"]
 
 
-def save(model: TallyClassifier, path: Any, *, notes: Mapping[str, Any] | None = None) -> None:
+def save(model: TallyClassifier, path: object, *, notes: Mapping[str, object] | None = None) -> None:
     """Write a fitted model into a file: its parameters, schema and tally.
 
     A file that is there already is replaced in one step: it is the old one or the new one at every moment, whatever
@@ -64,7 +64,7 @@ def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
             rest = rest[len(rest) if taken is None else taken :]
 
 
-def load(path: Any) -> TallyClassifier:
+def load(path: object) -> TallyClassifier:
     """Read the model in a file that `save` wrote.
 
     Nothing in the file is executed. Whatever its bytes are, the answer is a model or one ModelFileError, in time and
@@ -98,7 +98,7 @@ def load(path: Any) -> TallyClassifier:
     return _load(path)[0]
 
 
-def to_bytes(model: TallyClassifier, *, notes: Mapping[str, Any] | None = None) -> bytes:
+def to_bytes(model: TallyClassifier, *, notes: Mapping[str, object] | None = None) -> bytes:
     """Give a fitted model as bytes: those of its model file, to be sent or kept elsewhere.
 
     A model that has learned nothing (``model.empty()``, ``model.plan(source)``) can be sent too: a plan for others.
@@ -166,7 +166,7 @@ def from_bytes(data: bytes | bytearray | memoryview) -> TallyClassifier:
     return model
 
 
-def load_notes(path: Any) -> dict[str, Any]:
+def load_notes(path: object) -> dict[str, Any]:
     """Read the notes that were saved beside a model.
 
     Parameters
@@ -197,7 +197,7 @@ def load_notes(path: Any) -> dict[str, Any]:
     return _load(path)[1]
 
 
-def _load(path: Any) -> tuple[TallyClassifier, dict[str, Any]]:
+def _load(path: object) -> tuple[TallyClassifier, dict[str, Any]]:
     if hasattr(path, "read"):
         name = getattr(path, "name", type(path).__name__)
     else:
@@ -214,7 +214,7 @@ def _load(path: Any) -> tuple[TallyClassifier, dict[str, Any]]:
         raise ModelFileError(f"Cannot load the model file {name!r}. {bounded(e)}") from e.__cause__
 
 
-def _path(path: Any) -> str:
+def _path(path: object) -> str:
     if not isinstance(path, str | bytes | os.PathLike):
         raise OptionError(f"Expected a path or a binary file; got {type(path).__name__}.")
     return os.fsdecode(path)

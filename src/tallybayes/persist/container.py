@@ -38,7 +38,7 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes | None: ...
 
 
-def chunks(header: Mapping[str, Any], arrays: Sequence[Array]) -> Iterator[bytes | memoryview]:
+def chunks(header: Mapping[str, object], arrays: Sequence[Array]) -> Iterator[bytes | memoryview]:
     """The file, piece by piece. The header must be JSON, the arrays storable; header["arrays"] is filled in here."""
     plain = [_plain(a) for a in arrays]
     listed = [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in plain]
@@ -126,7 +126,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _arrays(listed: Any, data: bytearray, at: int) -> list[Array]:
+def _arrays(listed: object, data: bytearray, at: int) -> list[Array]:
     if not isinstance(listed, list):
         raise ModelFileError("Its header has no list of arrays.")
     found = []

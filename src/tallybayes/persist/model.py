@@ -40,7 +40,7 @@ def estimator(name: object) -> type[TallyClassifier] | None:
     return found if isinstance(found, type) and issubclass(found, TallyClassifier) else None
 
 
-def to_document(model: Any, notes: Mapping[str, Any]) -> tuple[dict[str, Json], list[Array]]:
+def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, Json], list[Array]]:
     """Header and arrays of a model that a file can hold."""
     name = type(model).__name__
     if not isinstance(model, TallyClassifier) or estimator(name) is not type(model):

@@ -209,7 +209,7 @@ def _hints(cls: type) -> dict[str, Any]:
         return {}
 
 
-def _fits(v: Any, hint: Any) -> bool:
+def _fits(v: object, hint: object) -> bool:
     """Is v of the type that the field of a distribution says? What is no simple type is let through."""
     origin, inside = typing.get_origin(hint), get_args(hint)
     if origin in (types.UnionType, typing.Union):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class Writer:
         self._known = distributions.known()
         self._places: dict[int, int] = {}  # of distributions, by identity
 
-    def value(self, v: Any, where: str, depth: int = 0) -> Json:
+    def value(self, v: object, where: str, depth: int = 0) -> Json:
         """where: what to call the value if it cannot be stored."""
         if depth > DEEP:
             raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
@@ -72,7 +71,7 @@ class Writer:
         self.arrays.append(a)
         return {"array": len(self.arrays) - 1}
 
-    def label(self, v: Any, where: str) -> Json:
+    def label(self, v: object, where: str) -> Json:
         """A class label, the label of a level, or the key of a dict."""
         v = v.item() if isinstance(v, np.generic) else v
         if not is_label(v):

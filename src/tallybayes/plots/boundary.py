@@ -67,11 +67,11 @@ class DecisionBoundaryDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        estimator: object,
+        X: object = None,
+        y: object = None,
         *,
-        features: Any = None,
+        features: object = None,
         grid: int = 200,
         rest: str = "marginal",
         ax: Axes | None = None,

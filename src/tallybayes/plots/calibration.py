@@ -201,7 +201,7 @@ def _height(count: Any, top: int) -> Any:
     return BAND[0] + (BAND[1] - BAND[0]) * (0.1 + 0.9 * np.log10(count) / top)
 
 
-def _curve(true: Any, said: Floats, n_bins: int, strategy: str) -> Curve:
+def _curve(true: object, said: Floats, n_bins: int, strategy: str) -> Curve:
     from sklearn.calibration import calibration_curve
 
     share, mean = calibration_curve(true, said, pos_label=True, n_bins=n_bins, strategy=strategy)

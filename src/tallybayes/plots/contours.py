@@ -70,12 +70,12 @@ class DensityContourDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        estimator: object,
+        X: object = None,
+        y: object = None,
         *,
-        features: Any = None,
-        shares: Any = SHARES,
+        features: object = None,
+        shares: object = SHARES,
         grid: int = 150,
         ax: Axes | None = None,
     ) -> Self:

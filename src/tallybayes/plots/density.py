@@ -70,7 +70,7 @@ class ClassDensityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, features: Any = None, ax: Axes | None = None
+        cls, estimator: Any, X: object = None, y: Any = None, *, features: Any = None, ax: Axes | None = None
     ) -> Self:
         """The densities of a fitted model, column by column.
 

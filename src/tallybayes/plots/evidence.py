@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.explain import PRIOR, Explanation
 from tallybayes.plots import style, text
@@ -73,10 +74,10 @@ class EvidenceDisplay(Display):
         self,
         names: list[str],
         values: list[str],
-        evidence: Any,
+        evidence: Floats,
         prior: float,
         total: float,
-        labels: tuple[Any, Any],
+        labels: tuple[object, object],
         probability: float,
     ) -> None:
         self.names = names
@@ -131,7 +132,7 @@ class EvidenceDisplay(Display):
         return made if ax is None else made.plot(ax)
 
     @classmethod
-    def from_explanation(cls, explanation: Explanation, *, row: int = 0, label: Any = None) -> Self:
+    def from_explanation(cls, explanation: Explanation, *, row: int = 0, label: object = None) -> Self:
         """One row of what `explain` gave.
 
         Parameters
@@ -294,7 +295,7 @@ def _name(feature: str, value: str) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "?" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -62,7 +62,7 @@ class Densities:
         return f"not seen: {', '.join(names)} (narrower than the grid, or elsewhere)" if names else ""
 
 
-def make_densities(model: Any, X: Any, y: Any, features: Any, grid: int) -> Densities:
+def make_densities(model: object, X: object, y: object, features: object, grid: int) -> Densities:
     """For any classifier with predict_joint_log_proba that is a density of two numeric columns."""
     plane = make_plane(model, X, y, features, grid, "marginal", PAD)
     for axis in (plane.x, plane.y):
@@ -107,7 +107,7 @@ def _of_ours(model: Any, rows: Any) -> tuple[Floats, Floats]:
         return likelihood, np.asarray(np.where(np.isneginf(own), -np.inf, own - likelihood[best]))
 
 
-def _prior_of_another(model: Any) -> Floats:
+def _prior_of_another(model: object) -> Floats:
     for name in ("class_log_prior_", "class_prior_", "priors_"):
         found = getattr(model, name, None)
         if found is not None:

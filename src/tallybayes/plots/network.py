@@ -97,7 +97,7 @@ class NetworkDisplay(Display):
     @classmethod
     def from_graph(
         cls,
-        parents: Mapping[Any, Iterable[Any]],
+        parents: Mapping[Any, Iterable[object]],
         *,
         weights: Mapping[tuple[Any, Any], float] | None = None,
         target: str | None = "class",
@@ -143,7 +143,7 @@ class NetworkDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: object,
         *,
         target: str | None = "class",
         max_columns: int = MOST_COLUMNS,
@@ -302,7 +302,7 @@ def _number(weight: float) -> str:
     return f"{weight:.2g}" if abs(weight) >= 0.0005 else "<0.001" if weight > 0 else ">−0.001"
 
 
-def _read_parents(parents: Mapping[Any, Iterable[Any]], target: str | None) -> dict[str, list[str]]:
+def _read_parents(parents: Mapping[Any, Iterable[object]], target: str | None) -> dict[str, list[str]]:
     """With an entry for every column, and without the class."""
     made: dict[str, list[str]] = {}
     for child, above in parents.items():

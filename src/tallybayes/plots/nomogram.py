@@ -74,7 +74,7 @@ class NomogramDisplay(Display):
     """
 
     def __init__(
-        self, scales: list[Scale], start: float, labels: tuple[Any, Any], marked: bool = False, hidden: int = 0
+        self, scales: list[Scale], start: float, labels: tuple[object, object], marked: bool = False, hidden: int = 0
     ) -> None:
         self.scales = scales
         self.start = start
@@ -84,7 +84,14 @@ class NomogramDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any = None, *, pair: Any = None, row: Any = None, most: int = 10, ax: Axes | None = None
+        cls,
+        estimator: Any,
+        X: object = None,
+        *,
+        pair: object = None,
+        row: object = None,
+        most: int = 10,
+        ax: Axes | None = None,
     ) -> Self:
         """The nomogram of a model whose evidence adds up column by column.
 
@@ -182,7 +189,7 @@ class NomogramDisplay(Display):
         """The log-odds, on a scale of their own, and the probability below."""
         low, high = -FARTHEST, FARTHEST
 
-        def place(t: Any) -> Floats:
+        def place(t: object) -> Floats:
             return np.asarray(pen.low + (np.asarray(t) - low) / (high - low) * (pen.high - pen.low))
 
         k, l = text.distinct(self.labels, 20)  # noqa: E741

@@ -111,7 +111,7 @@ def _along(d: Distribution, low: float, high: float) -> Floats:
     return np.unique(np.round(values[values >= 0])) if isinstance(d, Poisson) else values
 
 
-def column_density(model: Any, name: str, values: Array) -> Floats:
+def column_density(model: object, name: str, values: Array) -> Floats:
     """p(x_j | k) at the values, shape (K, m)."""
     return np.exp(log_likelihood(model, {name: values}).T)
 
@@ -185,7 +185,7 @@ def _heights(values: Array, edges: Floats) -> Floats:
     return np.asarray(count / np.maximum(count.sum() * np.diff(edges), 1e-300), dtype=np.float64)
 
 
-def _as_level(v: Any) -> str:
+def _as_level(v: object) -> str:
     return str(int(v)) if isinstance(v, float) and v.is_integer() else str(v)
 
 

@@ -91,7 +91,7 @@ class Plane:
         return {self.x.name: self.x.values[u.ravel()].tolist(), self.y.name: self.y.values[v.ravel()].tolist()}
 
 
-def _check_asked(X: Any, y: Any, grid: int, rest: str) -> None:
+def _check_asked(X: object, y: object, grid: int, rest: str) -> None:
     if rest not in ("marginal", "typical"):
         raise OptionError(f"rest must be 'marginal' or 'typical'; got {brief(rest)}.")
     if not isinstance(grid, int | np.integer) or not 2 <= grid <= 2000:
@@ -100,7 +100,7 @@ def _check_asked(X: Any, y: Any, grid: int, rest: str) -> None:
         raise OptionError("y was given without X.")
 
 
-def make_plane(model: Any, X: Any, y: Any, features: Any, grid: int, rest: str, pad: float = PAD) -> Plane:
+def make_plane(model: Any, X: object, y: object, features: object, grid: int, rest: str, pad: float = PAD) -> Plane:
     """pad: how much wider than the rows it is on each side, as a part of their range."""
     classes = classes_of(model)
     _check_asked(X, y, grid, rest)
@@ -139,7 +139,7 @@ def _two(names: list[str], features: Any) -> tuple[str, str]:
     return first, second
 
 
-def _level(v: Any) -> str:
+def _level(v: object) -> str:
     """A level as text."""
     return str(_whole([v])[0])
 
@@ -176,7 +176,7 @@ def _objects(values: list[Any]) -> Array:
     return out
 
 
-def grid_rows(model: Any, axes: list[Axis], names: list[str], shown: Columns | None, rest: str) -> Any:
+def grid_rows(model: object, axes: list[Axis], names: list[str], shown: Columns | None, rest: str) -> Any:
     """A table with a row for each point of the grid, x running fastest."""
     u, v = np.meshgrid(np.arange(len(axes[0].values)), np.arange(len(axes[1].values)))
     columns: dict[str, list[Any]] = {

@@ -61,14 +61,14 @@ class SigmoidDisplay(Display):
 
     _size = (6.6, 4.2)
 
-    def __init__(self, score: Floats, codes: Array, labels: tuple[Any, Any], positions: tuple[int, int]) -> None:
+    def __init__(self, score: Floats, codes: Array, labels: tuple[object, object], positions: tuple[int, int]) -> None:
         self.score = score
         self.codes = codes  # 1: a row of the class that the curve is for
         self.labels = labels
         self.positions = positions
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, pair: Any = None, ax: Axes | None = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, pair: object = None, ax: Axes | None = None) -> Self:
         """The score of the rows of two classes.
 
         Parameters

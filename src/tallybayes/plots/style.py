@@ -85,7 +85,7 @@ def tidy(ax: Axes, grid: str | None = None) -> None:
         ax.set_axisbelow(True)
 
 
-def legend(ax: Axes, handles: Sequence[Any], names: Sequence[Any], title: Any = None) -> Any:
+def legend(ax: Axes, handles: Sequence[Any], names: Sequence[object], title: object = None) -> Any:
     """Outside the picture, where it hides nothing: beside it, or below where that would cost too much of its width.
 
     The room is made. A layout engine does that by itself; without one, the axes give up what the legend needs, so that

@@ -75,12 +75,12 @@ class DensitySurfaceDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        estimator: object,
+        X: object = None,
+        y: object = None,
         *,
-        features: Any = None,
-        label: Any = None,
+        features: object = None,
+        label: object = None,
         mixture: bool = False,
         grid: int = 60,
         ax: Axes | None = None,

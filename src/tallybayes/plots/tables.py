@@ -14,7 +14,7 @@ from tallybayes.labels import positions, read_labels
 from tallybayes.source import read_table
 
 
-def is_ours(model: Any) -> bool:
+def is_ours(model: object) -> bool:
     return isinstance(model, TallyClassifier)
 
 
@@ -43,7 +43,7 @@ def classes_of(model: Any) -> Array:
 class Columns:
     """A table read by column, by name; x0, x1, … where columns have none."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: object) -> None:
         self.table = read_table(X)
         self.n = self.table.n
         self.names = [self.table.name(j) for j in range(self.table.d)]
@@ -80,7 +80,7 @@ def feature_names(model: Any, X: Columns | None) -> list[str]:
     return X.names
 
 
-def pick(names: Sequence[str], feature: Any) -> str:
+def pick(names: Sequence[str], feature: object) -> str:
     """A column given by name or by position."""
     if isinstance(feature, str) and feature in names:
         return feature
@@ -89,7 +89,7 @@ def pick(names: Sequence[str], feature: Any) -> str:
     raise OptionError(f"There is no column {brief(feature)}. Columns: {listing(list(names))}.")
 
 
-def pick_class(classes: Array, label: Any) -> int:
+def pick_class(classes: Array, label: object) -> int:
     """The position of a class."""
     found = [
         k
@@ -103,7 +103,7 @@ def pick_class(classes: Array, label: Any) -> int:
     return found[0]
 
 
-def pick_pair(model: Any, pair: Any) -> tuple[int, int]:
+def pick_pair(model: Any, pair: object) -> tuple[int, int]:
     """Two classes (for, against). By default the second against the first of two; of more, the two with most rows."""
     classes = np.asarray(model.classes_)
     if len(classes) < 2:
@@ -121,7 +121,7 @@ def pick_pair(model: Any, pair: Any) -> tuple[int, int]:
     return k, l
 
 
-def class_codes(y: Any, n: int, classes: Array) -> Array:
+def class_codes(y: object, n: int, classes: Array) -> Array:
     """The position in classes of each row's label."""
     codes, found = read_labels(y, n)
     at = positions(found, classes)
@@ -133,12 +133,12 @@ def class_codes(y: Any, n: int, classes: Array) -> Array:
     return np.asarray(at)[codes]
 
 
-def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows_of(columns: Mapping[str, object]) -> list[dict[str, Any]]:
     """Columns as rows: a column left out is missing, and a model of tallybayes leaves its factor out."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def is_row(row: Any) -> bool:
+def is_row(row: object) -> bool:
     """Is it one row by itself: a dict, or a row of a pandas frame?"""
     return isinstance(row, Mapping) or (hasattr(row, "to_dict") and getattr(row, "ndim", None) == 1)
 
@@ -156,7 +156,7 @@ def read_row(row: Any, names: list[str]) -> dict[str, Any]:
     return {pick(names, name): value for name, value in found.items() if not _is_missing(value)}
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     """None, NaN, NaT, or pandas' NA, which is no bool."""
     try:
         return value is None or bool(value != value)

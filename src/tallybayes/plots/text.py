@@ -32,7 +32,7 @@ CJK_FONTS = (
 EAST_ASIA = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
 
 
-def clean(name: Any) -> str:
+def clean(name: object) -> str:
     """One line of printable text; never empty."""
     line = " ".join(str(name).split())
     return "".join(c for c in line if c.isprintable()) or "(empty)"
@@ -43,7 +43,7 @@ def width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def shorten(name: Any, most: int = 24) -> str:
+def shorten(name: object, most: int = 24) -> str:
     """At most so wide; what is left out is in the middle, since long names tend to differ at their ends.
 
     >>> shorten("customer_lifetime_value_in_the_first_quarter", 20)
@@ -52,7 +52,7 @@ def shorten(name: Any, most: int = 24) -> str:
     return plain(_elide(clean(name), most))
 
 
-def wrap(name: Any, most: int = 24, lines: int = 2) -> str:
+def wrap(name: object, most: int = 24, lines: int = 2) -> str:
     """Broken into at most so many lines of at most so many columns; the rest is elided.
 
     >>> wrap("customer_lifetime_value in the first quarter", 20)
@@ -67,7 +67,7 @@ def wrap(name: Any, most: int = 24, lines: int = 2) -> str:
     return plain("\n".join([*out, _elide(text, most)]))
 
 
-def distinct(names: Sequence[Any], most: int = 24, lines: int = 1) -> list[str]:
+def distinct(names: Sequence[object], most: int = 24, lines: int = 1) -> list[str]:
     """All of them wrapped, such that different names stay different: what they share at the start is left away first.
 
     >>> distinct(["income of the household in 2019 (net)", "income of the household in 2020 (net)"], 16)

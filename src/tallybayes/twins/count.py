@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.pipeline import Pipeline
 
 from tallybayes.errors import OptionError, brief
@@ -13,7 +11,7 @@ from tallybayes.plan import Term
 from tallybayes.twins.features import MatchingFeatures
 
 
-def count_parameters(model: Any) -> int:
+def count_parameters(model: object) -> int:
     """Tell how many free parameters a fitted classifier of this library has, or its fitted twin.
 
     Generative: K − 1 priors, and those of each factor (LDA: Kd means and d (d + 1) / 2 covariances). Its twin: K − 1

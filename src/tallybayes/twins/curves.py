@@ -208,14 +208,14 @@ class LearningCurves:
 
 
 def learning_curves(
-    pair: Any,
-    X: Any,
-    y: Any,
+    pair: object,
+    X: object,
+    y: object,
     *,
     sizes: Sequence[int] | None = None,
     repeats: int = 10,
     test_size: float = 0.3,
-    random_state: Any = 0,
+    random_state: object = 0,
 ) -> LearningCurves:
     """Fit two classifiers on more and more of the same rows and measure both on rows held out.
 
@@ -345,7 +345,7 @@ def _names(models: tuple[Any, ...]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _counted(model: Any) -> int | None:
+def _counted(model: object) -> int | None:
     try:
         return count_parameters(model)
     except OptionError:

@@ -82,10 +82,10 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (4, 2)
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: object) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: object, y: object) -> Self:
         """Learn kinds, levels, cuts and units.
 
         Parameters
@@ -108,7 +108,7 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any) -> Any:  # the numbers learned are those of the features themselves
+    def fit_transform(self, X: object, y: object) -> Any:  # the numbers learned are those of the features themselves
         """Learn kinds, levels, cuts and units, and give the features of the same rows.
 
         Parameters
@@ -147,7 +147,7 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = self.model_.n_features_in_
         return _joined(blocks)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: object) -> Any:
         """Give the features of rows.
 
         Parameters

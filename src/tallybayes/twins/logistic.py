@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
@@ -13,7 +11,7 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.twins.features import MatchingFeatures
 
 
-def twin(estimator: Any, *, C: float = 10.0) -> Pipeline:
+def twin(estimator: object, *, C: float = 10.0) -> Pipeline:
     """Make the discriminative twin: a logistic regression on the features in which the estimator's log-odds are linear.
 
     Both can represent the same boundaries. The generative one finds its parameters by modelling P(x | class), the twin
