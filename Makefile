@@ -60,8 +60,8 @@ bench: .venv/.bench ## speed and memory beside peers; several minutes
 bench-quick: .venv/.bench ## the same on a tenth of the rows; under a minute
 	$(BIN)/python -m bench --quick
 
-bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=folder of *.parquet
-	$(BIN)/python -m bench.accuracy $(if $(DATA),--data "$(DATA)")
+bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=folder of *.parquet, ARGS="--models …"
+	$(BIN)/python -m bench.accuracy $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 docs: .venv/.package ## the page of the commands, from the commands: docs/commands.md
 	$(BIN)/python docs/generate_commands.py
@@ -99,6 +99,7 @@ sanitize-python: .venv/.package ## the hostile tests with the module under Addre
 clean: ## remove all that these targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -f src/tallybayes/_core.pyi bench/results*.json .coverage*
+	rm -rf bench/results*.rows
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

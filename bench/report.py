@@ -17,7 +17,7 @@ from typing import Any
 from .harness import Result, named
 from .memory import Extra
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "river", "pandas", "polars", "pyarrow", "lightgbm", "catboost")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "river", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost")
 COLUMNS = ("workload", "data", "ours", "peer", "peer/ours", "limit", "ours/limit", "memory", "target", "met?")
 RIGHT = {"ours", "peer/ours", "ours/limit", "memory"}
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))

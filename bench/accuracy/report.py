@@ -1,39 +1,63 @@
-"""The file of figures, the table of one data set, and the summary of all: ours against each peer."""
+"""The file of figures, the table of one data set, and the summary: ours against each peer, now against before."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..report import machine
+from .duel import MEASURES, TIMES, Duel, Record, row_file
 
-Record = dict[str, Any]
 Figures = dict[tuple[str, str], Record]  # by table and model
-
-MEASURES = ("error", "log_loss", "log_loss_4", "brier", "ece", "fit_seconds", "predict_seconds")
-TIMES = ("fit_seconds", "predict_seconds")
+FORM = 2  # of the file
+ENOUGH = 1000  # rows, from which on the log-loss that a model says of itself should be near
+COUNTS = ("tables", "error w-d-l", "sure", "loss w-d-l", "sure")
+EXPLAINED = """\
+w-d-l: tables where the first has the lower error (log-loss), draws, and losses. A draw: errors less than half a row
+apart; log-losses less than 0.1 % apart. sure: tables where it is better, and worse, by more than 1.96 standard errors
+of the mean difference paired over rows, of those that were tested. Ratios are first / second, below 1 the first is
+lower, which is better: the geometric mean, then the median. So that no error at all divides, half a row's worth
+(0.5 / rows) is added to both, except to times."""
 
 
 def load(path: Path) -> Figures:
     try:
-        records = json.loads(path.read_text())["results"]
+        file = json.loads(path.read_text())
+        if file.get("form") != FORM:
+            raise ValueError(f"form {file.get('form', 1)}, not {FORM}")
+        records = [record | {"folder": str(rows_folder(path))} for record in file["results"]]
         return {(record["table"], record["model"]): record for record in records}
     except OSError as error:
         raise SystemExit(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SystemExit(f"{path} is no file of this benchmark ({error!r}); name another, or remove it") from None
+
+
+def rows_folder(path: Path) -> Path:
+    """Beside the file: what each row of each table cost each model."""
+    return path.with_suffix(".rows")
+
+
+def save_rows(path: Path, record: Record, rows: NDArray[np.float32]) -> None:
+    folder = rows_folder(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / row_file(record["table"], record["model"]), rows, allow_pickle=False)
+    record["folder"] = str(folder)
 
 
 def save(path: Path, figures: Figures) -> None:
     """All or nothing: a run that is stopped here leaves the file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part.json")
-    part.write_text(json.dumps({"machine": machine(), "results": list(figures.values())}, indent=1) + "\n")
+    results = [{key: value for key, value in record.items() if key != "folder"} for record in figures.values()]
+    part.write_text(json.dumps({"form": FORM, "machine": machine(), "results": results}, indent=1) + "\n")
     os.replace(part, path)
 
 
@@ -64,65 +88,94 @@ def one_table(title: str, records: Sequence[Record]) -> str:
 
 
 def summary(figures: Figures) -> str:
-    """Each model by itself, then each of ours against each peer."""
+    """Each model by itself, then each of ours against each peer, then what else is to be said of them."""
     if not figures:
         return "No figures yet."
     models = {record["model"]: bool(record["ours"]) for record in figures.values()}
     by_model = {name: _of(figures, name) for name in models}
+    ours, peers = ([name for name, own in models.items() if own is side] for side in (True, False))
+    pairs = {f"{a} / {b}": Duel(by_model[a], by_model[b]) for a in ours for b in peers}
+    duels = _duels("Ours / peer, on the tables that both answered", pairs)
+    parts = [_overview(figures, by_model), duels or "No table has figures of one of ours and of a peer."]
+    return "\n\n".join(part for part in [*parts, *(more(figures) for more in MORE)] if part)
+
+
+def compared(now: Figures, before: Figures) -> str:
+    """Each model now beside itself in an earlier file."""
+    same = {key: r for key, r in now.items() if key in before and r["fingerprint"] == before[key]["fingerprint"]}
+    pairs = {
+        f"{name}: now / before": Duel(_of(same, name), _of(before, name)) for name in dict.fromkeys(m for _, m in same)
+    }
+    other = len({table for table, _ in set(now) & set(before)} - {table for table, _ in same})
+    text = (
+        _duels("Now / before, on the tables that both files have", pairs) or "No model answered a table in both files."
+    )
+    return text + (f"\n{other} table(s) are left out: the files have other rows or folds of them." if other else "")
+
+
+def _overview(figures: Figures, by_model: dict[str, dict[str, Record]]) -> str:
     shared = set.intersection(*(set(records) for records in by_model.values()))  # else means are of unlike tables
-    overview = [["", "tables", "failed", *(_head(m) for m in MEASURES)]]
+    rows = [["", "tables", "failed", *(_head(m) for m in MEASURES)]]
     for name, records in by_model.items():
         failed = sum(record["model"] == name and "failed" in record for record in figures.values())
         means = [_figure(m, fmean(records[t][m] for t in shared)) if shared else "–" for m in MEASURES]
-        overview.append([name, str(len(records)), str(failed), *means])
-    duels = [["", "tables", "error w-d-l", "loss w-d-l", *(_head(m) for m in MEASURES)]]
-    for one in (name for name, ours in models.items() if ours):
-        for other in (name for name, ours in models.items() if not ours):
-            duel = Duel(by_model[one], by_model[other])
-            if duel.tables:
-                duels.append([f"{one} / {other}", str(len(duel.tables)), *duel.cells()])
-    text = f"Means over the tables that all of them answered: {len(shared)}\n{_aligned(overview)}"
-    if len(duels) == 1:
-        return text + "\n\nNo table has figures of one of ours and of a peer."
-    return f"""{text}
-
-Ours / peer, on the tables that both answered
-{_aligned(duels)}
-
-w-d-l: tables where ours has the lower error (log-loss), draws, and losses. A draw: errors less than half a row apart;
-log-losses less than 0.1 % apart. The other columns: geometric means of ours / peer; below 1 ours is lower, which is
-better. So that no error at all divides, half a row's worth (0.5 / rows) is added to both, except to times."""
+        rows.append([name, str(len(records)), str(failed), *means])
+    return f"Means over the tables that all of them answered: {len(shared)}\n{_aligned(rows)}"
 
 
-class Duel:
-    """One of ours and a peer, on the tables that both have figures of."""
+def _duels(title: str, pairs: dict[str, Duel]) -> str:
+    """Counts, then ratios; nothing if no pair shares a table."""
+    pairs = {name: duel for name, duel in pairs.items() if duel.tables}
+    if not pairs:
+        return ""
+    counts = [[name, str(len(duel.tables)), *duel.count_cells()] for name, duel in pairs.items()]
+    ratios = [[name, *duel.ratio_cells()] for name, duel in pairs.items()]
+    return "\n\n".join(
+        [
+            f"{title}\n{_aligned([['', *COUNTS], *counts])}",
+            f"Ratios: geometric mean, median\n{_aligned([['', *(_head(m) for m in MEASURES)], *ratios])}",
+            EXPLAINED,
+        ]
+    )
 
-    def __init__(self, ours: Mapping[str, Record], peer: Mapping[str, Record]) -> None:
-        self.tables = [table for table in ours if table in peer]
-        self.pairs = [(ours[table], peer[table]) for table in self.tables]
 
-    def counts(self, measure: str) -> tuple[int, int, int]:
-        """Wins, draws, losses."""
-        signs = [self._sign(a, b, measure) for a, b in self.pairs]
-        return signs.count(1), signs.count(0), signs.count(-1)
+def _reported(figures: Figures) -> str:
+    """The log-loss that a model says of itself beside that on new rows."""
+    rows = [["", "tables", "geometric mean", f"beyond 20 % (≥ {ENOUGH:,} rows)", "farthest"]]
+    for name in dict.fromkeys(model for _, model in figures):
+        found = {t: r for t, r in _of(figures, name).items() if r.get("reported", 0) > 0 and r["log_loss"] > 0}
+        if found:
+            logs = {t: math.log(r["reported"] / r["log_loss"]) for t, r in found.items()}
+            large = {t: size for t, size in logs.items() if found[t]["rows"] >= ENOUGH}
+            off = sum(abs(math.expm1(size)) > 0.2 for size in large.values())
+            worst = max(logs, key=lambda t: abs(logs[t]))
+            cells = [str(len(found)), f"{math.exp(fmean(logs.values())):.3f}", f"{off} of {len(large)}"]
+            rows.append([name, *cells, f"{worst} {math.exp(logs[worst]):.3f}"])
+    title = "The leave-one-out log-loss that the model reports / its log-loss on new rows"
+    return f"{title}\n{_aligned(rows)}" if len(rows) > 1 else ""
 
-    @staticmethod
-    def _sign(ours: Record, peer: Record, measure: str) -> int:
-        a, b = ours[measure], peer[measure]
-        near = 0.5 / ours["rows"] if measure == "error" else 1e-3 * max(a, b)
-        return 0 if abs(a - b) < near or a == b else 1 if a < b else -1
 
-    def ratio(self, measure: str) -> float:
-        """The geometric mean of ours / peer."""
-        logs = []
-        for a, b in self.pairs:
-            guard = 0.0 if measure in TIMES else 0.5 / a["rows"]
-            logs.append(math.log((a[measure] + guard) / (b[measure] + guard)))
-        return math.exp(math.fsum(logs) / len(logs))
+def _spread(figures: Figures) -> str:
+    rows = [["", "mean |ΔP|", "largest |ΔP|", "same top reason"]]
+    for (table, model), record in figures.items():
+        if "spread" in record:
+            s = record["spread"]
+            cells = [f"{s['mean_change']:.4f}", f"{s['max_change']:.3f}", f"{s['same_reason']:.0%}"]
+            rows.append([f"{model}, {table}", *cells])
+    return f"Between seeds, on rows that were not learned\n{_aligned(rows)}" if len(rows) > 1 else ""
 
-    def cells(self) -> list[str]:
-        counts = ["-".join(map(str, self.counts(measure))) for measure in ("error", "log_loss")]
-        return [*counts, *(f"{self.ratio(measure):.3g}" for measure in MEASURES)]
+
+def _warned(figures: Figures) -> str:
+    found: dict[tuple[str, str], list[str]] = {}
+    for (table, model), record in figures.items():
+        for text in record.get("warnings", {}):
+            found.setdefault((model, text), []).append(table)
+    lines = [f"  {m}: {text}  [{len(tables)} table(s): {', '.join(tables[:3])}{', …' * (len(tables) > 3)}]"
+             for (m, text), tables in found.items()]  # fmt: skip
+    return "\n".join(["Warnings", *lines]) if lines else ""
+
+
+MORE: tuple[Callable[[Figures], str], ...] = (_reported, _spread, _warned)
 
 
 def _of(figures: Figures, model: str) -> dict[str, Record]:
@@ -130,7 +183,7 @@ def _of(figures: Figures, model: str) -> dict[str, Record]:
 
 
 def _head(measure: str) -> str:
-    return measure.replace("_seconds", " s").replace("_", " ")
+    return measure.replace("_", " ")
 
 
 def _figure(measure: str, value: float) -> str:

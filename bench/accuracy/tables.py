@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,11 @@ from sklearn import datasets
 from sklearn.model_selection import StratifiedKFold
 
 Codes = NDArray[np.intp]
+Folds = int | None  # how many, once; None: by the number of rows
 
 SEED = 0
 TARGETS = ("target", "class", "label", "y")  # else the last column
 BUNDLED = ("iris", "wine", "breast_cancer", "digits")
-QUICK = (2, 1)  # folds, repeats
 
 
 class UnfitError(ValueError):
@@ -63,7 +64,10 @@ class Table:
         """For each repeat its folds: (rows to learn, rows to answer)."""
         for repeat in range(self.repeats):
             folds = StratifiedKFold(self.folds, shuffle=True, random_state=SEED + repeat)
-            yield list(folds.split(self.y, self.y))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a class has fewer rows than there are folds
+                found = list(folds.split(self.y, self.y))
+            yield found
 
 
 def sources(folder: Path | None) -> dict[str, Path | None]:
@@ -84,17 +88,17 @@ def cells(path: Path | None) -> int:
     return int(facts.num_rows * facts.num_columns) if facts else 0
 
 
-def read(name: str, path: Path | None, max_rows: int, quick: bool) -> Table:
+def read(name: str, path: Path | None, max_rows: int, folds: Folds) -> Table:
     if name.endswith("_text"):
         raise UnfitError("its name says that it is text")
     try:
         frame = pd.read_parquet(path) if path else getattr(datasets, f"load_{name}")(as_frame=True).frame
     except (OSError, ValueError) as error:
         raise UnfitError(f"it cannot be read: {error}") from error
-    return prepare(name, frame, max_rows, quick)
+    return prepare(name, frame, max_rows, folds)
 
 
-def prepare(name: str, frame: pd.DataFrame, max_rows: int, quick: bool) -> Table:
+def prepare(name: str, frame: pd.DataFrame, max_rows: int, folds: Folds) -> Table:
     """The form that all models are given. Raises UnfitError if the table is none for this benchmark."""
     if frame.shape[1] < 2:
         raise UnfitError("there is no column beside the target")
@@ -110,8 +114,8 @@ def prepare(name: str, frame: pd.DataFrame, max_rows: int, quick: bool) -> Table
     # LightGBM refuses names with brackets, quotes and the like, so all names are made plain.
     columns = {f"x{j}": _column(frame[c]) for j, c in enumerate(c for c in frame.columns if c != target)}
     X = pd.DataFrame(columns).iloc[chosen].reset_index(drop=True)
-    folds, repeats = QUICK if quick else (5, 2) if len(y) < 2_000 else (5, 1) if len(y) < 10_000 else (2, 1)
-    return Table(name, X, y, len(frame), min(folds, int(counts.max())), repeats)
+    parts, repeats = (folds, 1) if folds else (5, 2) if len(y) < 2_000 else (5, 1) if len(y) < 10_000 else (2, 1)
+    return Table(name, X, y, len(frame), min(parts, int(counts.max())), repeats)
 
 
 def _column(values: pd.Series) -> pd.Series:
