@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.priors import PriorShift
     from tallybayes.estimators.semi import SemiSupervised
     from tallybayes.explain import Explanation, FeatureRanking
+    from tallybayes.export import to_js, to_json
     from tallybayes.leaderboard import Comparison, compare_models
     from tallybayes.novelty import NoveltyScore
     from tallybayes.persist import from_bytes, load, load_notes, save, to_bytes
@@ -81,6 +82,8 @@ __all__ = [
     "save",
     "show_versions",
     "to_bytes",
+    "to_js",
+    "to_json",
     "twin",
 ]
 
@@ -106,6 +109,7 @@ _HOMES = {
     "estimators.priors": ("PriorShift",),
     "estimators.semi": ("SemiSupervised",),
     "explain": ("Explanation", "FeatureRanking"),
+    "export": ("to_js", "to_json"),
     "novelty": ("NoveltyScore",),
     "persist": ("from_bytes", "load", "load_notes", "save", "to_bytes"),
     "schema": ("Schema",),

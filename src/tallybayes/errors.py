@@ -72,6 +72,10 @@ class ModelFileError(TallybayesError, ValueError):
     """A file that is not a whole and sound model, or a model that a file cannot hold."""
 
 
+class ExportError(TallybayesError, ValueError):
+    """This model has no form for another program."""
+
+
 class AmbiguousColumnWarning(UserWarning):
     """An integer column with few values: numbers or categories? Treated as numbers."""
 

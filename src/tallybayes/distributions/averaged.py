@@ -15,6 +15,7 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.base import Context
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals, information
+from tallybayes.distributions.exported import Exported, Json, plain, reads_of, too_large
 from tallybayes.distributions.family_left_out import without_lone_levels
 from tallybayes.distributions.joint import GRID, fields_of
 from tallybayes.distributions.network import draw_families, draw_real, families
@@ -411,6 +412,59 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             mean, var = normals(moments, whole_of(moments[0]), p.reals.strengths)
             drawn += [draw_real((mean[:, j], var[:, j]), p.sizes, chain, drawn, y, rng) for j in range(self.reals)]
         return drawn
+
+    # --- for other programs ------------------------------------------------------------------------------------
+
+    def export(self, p: AveragedParams, context: Context) -> Exported | str:
+        d, sets = len(p.sizes), _subsets(p) if p.n else []
+        cells = [int(np.prod(p.sizes[list(s)])) for s in sets]
+        others = int(p.sizes.sum()) + 2 * self.reals
+        numbers = sum(n * (others - int(p.sizes[list(s)].sum()) + p.n) for n, s in zip(cells, sets, strict=True)) * p.K
+        refusal = too_large(numbers)
+        if refusal is not None:
+            return refusal
+        met = [b.sum(axis=0, dtype=np.float64) >= self.min_count for b in self._blocks(p, sets)] if sets else []
+        followers = [] if p.follows is None else np.argwhere(p.follows).tolist()
+        place = [[j, v] for j in range(d) for v in range(int(p.sizes[j]))]
+        return {
+            "form": "average",
+            "reads": reads_of(context.d, self.reals),
+            "sizes": p.sizes.tolist(),
+            "gone": [list(pair) for pair in p.gone],
+            "follows": [[place[a], place[b]] for a, b in followers],
+            "sets": [self._export_set(p, i, s, met[i]) for i, s in enumerate(sets) if p.W[i] > 0],
+            "naive": {"log": [plain(a.T) for a in split(p.log.T, p.sizes)], "reals": self._export_reals(p, ())},
+        }
+
+    def _export_set(self, p: AveragedParams, i: int, s: tuple[int, ...], met: NDArray[np.bool_]) -> Json:
+        """One set of parents: what every column says in every cell of theirs, asked of the kernel itself."""
+        d, sizes = len(p.sizes), p.sizes.tolist()
+        parents = np.indices([sizes[j] for j in s]).reshape(len(s), -1)
+        cells, top = parents.shape[1], max(sizes)
+        codes = np.empty((d, cells * top), dtype=np.uint32)
+        for j in range(d):
+            codes[j] = np.tile(np.minimum(np.arange(top), sizes[j] - 1), cells)
+        codes[list(s)] = np.repeat(parents, top, axis=1)
+        found = np.asarray(p.networks.terms(codes, np.array(s, dtype=np.int32))).reshape(cells, top, d, p.K)
+        rest = {j: found[:, : sizes[j], j].reshape(-1, p.K) for j in range(d) if j not in s}
+        order = self._sets(p, p.n)[i]
+        return {
+            "parents": list(s),
+            "weight": float(p.W[i]),
+            "met": met.tolist(),
+            "own": [plain(found[:, 0, j]) for j in s],
+            "log": [plain(rest[j]) if j in rest else [] for j in range(d)],
+            "real_parents": list(order),
+            "reals": self._export_reals(p, order),
+        }
+
+    def _export_reals(self, p: AveragedParams, parents: tuple[int, ...]) -> Json:
+        """Mean and variance (cells, classes) of each real column beside these parents."""
+        if p.reals is None:
+            return []
+        chain = p.reals.tables.all_chain(parents)
+        mean, variance = normals(chain, whole_of(chain[0]), p.reals.strengths)
+        return [{"mean": plain(mean[:, j]), "variance": plain(variance[:, j])} for j in range(self.reals)]
 
 
 def most_together(d: int, reals: int) -> int:

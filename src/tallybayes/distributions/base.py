@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core, encode
 from tallybayes.arrays import Array
+from tallybayes.distributions.exported import Exported
 from tallybayes.distributions.records import arrays_of, changed, record_of
 from tallybayes.distributions.terms import split as split_terms
 from tallybayes.encode import Data, Sparse, rows_of
@@ -526,6 +527,27 @@ class Distribution(ABC, Generic[S, P]):
             A sentence that says why there is none, by default.
         """
         return f"the distribution {self.name!r} has no compiled form for one row"
+
+    def export(self, p: P, context: Context) -> Exported | str:  # noqa: ARG002
+        """Give its parameters as plain JSON values, in one of the forms that scorers elsewhere know.
+
+        The forms are listed in the guide, docs/model-json.md; what they add to log P(x | class) may differ from `score`
+        by a term that all classes share.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        dict or str
+            ``form`` and what goes with it; ``reads``, how each column is read, where `needs` does not say it. By
+            default a sentence that says why there is none.
+        """
+        return f"the distribution {self.name!r} has no form for other programs"
 
     # --- how it answers ----------------------------------------------------------------------------------------
 

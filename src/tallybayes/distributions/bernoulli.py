@@ -22,6 +22,7 @@ from tallybayes.distributions.categorical import (
     repeated_alpha,
     weighted,
 )
+from tallybayes.distributions.exported import Exported, cut_at, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, brief
@@ -235,3 +236,8 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
     def row_door(self, columns: Sequence[RowColumn], s: ThresholdSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         alpha = per_column(self.alpha, len(columns))
         return _core.ThresholdDoor([c.place for c in columns], s.no, s.yes, alpha, float(self.threshold))
+
+    def export(self, p: ThresholdParams, context: Context) -> Exported | str:
+        above = cut_at([float(np.nextafter(self.threshold, np.inf))])  # the smallest number above it
+        log = plain(np.stack([p.no.T, p.yes.T], axis=1))
+        return {"form": "table", "log": log, "other": None, "reads": [above] * context.d}

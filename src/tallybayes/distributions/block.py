@@ -24,6 +24,7 @@ from tallybayes.distributions import (
 from tallybayes.distributions.base import Context, Distribution, Features, Weights, dense_left_out, dense_sum
 from tallybayes.distributions.block_params import BlockParams, SharedParams, SharedWideParams, WideParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSums, WideSums
+from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.gaussian import quadratic_form
 from tallybayes.distributions.means import away
 from tallybayes.encode import Data, Numbers, Sparse
@@ -243,6 +244,21 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
     def n_parameters(self, p: BlockParams, context: Context) -> int:  # noqa: ARG002
         K, d = context.K, context.d
         return K * d + (1 if self.shared else K) * d * (d + 1) // 2
+
+    def export(self, p: BlockParams, context: Context) -> Exported | str:
+        if isinstance(p, WideParams):
+            return (
+                f"its {context.d} columns are more than the rows that it learned span, and such a covariance has no "
+                "form for other programs; learn more rows, or use fewer columns"
+            )
+        varies = np.ix_(p.keep, p.keep)
+        return {
+            "form": "block",
+            "keep": p.keep.tolist(),
+            "mean": plain(p.mean),
+            "low": plain(p.low),
+            "factor": [[plain(row[: i + 1]) for i, row in enumerate(np.asarray(each)[varies])] for each in p.factor],
+        }
 
 
 def finite_rows(data: Numbers, rows: Array) -> Array:

@@ -23,6 +23,7 @@ from tallybayes.distributions.base import (
     spread,
     subtract,
 )
+from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Codes, Data
 from tallybayes.errors import OptionError, brief
@@ -432,6 +433,10 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             truths.append(known is not None and {False, True} <= {known.labels[i] for i in known.declared})
         count, exist, number = self._levels_of_rows(s, context)
         return _core.LevelsDoor(codes, count, exist, number, float(self.alpha), self.other, grows, truths)
+
+    def export(self, p: CategoricalParams, context: Context) -> Exported | str:  # noqa: ARG002
+        log = [plain(part.T) for part in split(p.log.T, p.sizes)]
+        return {"form": "table", "log": log, "other": plain(p.other) if self.other else None}
 
     def _counts_levels(self) -> bool:
         """N_j is the number of levels that exist, and no other number."""

@@ -16,6 +16,7 @@ from tallybayes.arrays import Array
 from tallybayes.distributions.base import DUST, Context, Distribution, Features, RowColumn, Weights, expect
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import check_alpha, check_per_column, per_column, repeated_alpha, weighted
+from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
 
@@ -257,6 +258,9 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
     def row_door(self, columns: Sequence[RowColumn], s: MultinomialSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         return _core.MultinomialDoor([c.place for c in columns], s.sum, per_column(self.alpha, len(columns)))
 
+    def export(self, p: MultinomialParams, context: Context) -> Exported | str:  # noqa: ARG002
+        return {"form": "linear", "weight": plain(p.weight.T), "bias": None}
+
 
 @dataclass(frozen=True)
 class Complement(Multinomial):
@@ -489,6 +493,25 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
 
     def row_door(self, columns: Sequence[RowColumn], s: PoissonSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         return _core.PoissonDoor([c.place for c in columns], s.n, s.sum, per_column(self.alpha, len(columns)))
+
+    def export(self, p: PoissonParams, context: Context) -> Exported | str:  # noqa: ARG002
+        """Give its parameters as plain JSON values, in one of the forms that scorers elsewhere know.
+
+        Without log x!, which all classes share.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        dict
+            Of the form 'linear'.
+        """
+        return {"form": "linear", "weight": plain(p.weight.T), "bias": plain(p.bias.T)}
 
 
 @dataclass(frozen=True)

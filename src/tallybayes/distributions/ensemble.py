@@ -23,6 +23,7 @@ from tallybayes.distributions import ensemble_check, ensemble_fit, ensemble_netw
 from tallybayes.distributions.base import Context, Weights, expect, spread, subtract
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
+from tallybayes.distributions.exported import Exported, Json, plain, too_large
 from tallybayes.distributions.joint import (
     Joint,
     Maps,
@@ -258,6 +259,55 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     def sample(self, p: EnsembleParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Rows of the first network."""
         return ensemble_network.draw(self, p, y, rng)
+
+    def export(self, p: EnsembleParams, context: Context) -> Exported | str:  # noqa: ARG002
+        starts = self.view_start.tolist()
+        return too_large(p.logs.size) or {
+            "form": "ensemble",
+            "sizes": p.sizes.tolist(),
+            "gone": [list(pair) for pair in p.gone],
+            "views": [
+                {
+                    "column": int(j),
+                    "bins": int(self.view_bins[v]),
+                    "map": self.view_map[starts[v] : starts[v + 1]].tolist(),
+                }
+                for v, j in enumerate(self.view_column)
+            ],
+            "chains": self._export_chains(p),
+            "bias": plain(p.biases) if self.weighting == "features" else [0.0] * p.K,
+            "gaussian": None if p.gaussian is None else self._export_gaussian(p, p.gaussian),
+        }
+
+    def _export_chains(self, p: EnsembleParams) -> Json:
+        n = len(self.child)
+        firsts, parents = self.log_starts(n).tolist(), self.parent_start.tolist()
+        return [
+            {
+                "child": int(self.child[i]),
+                "parents": self.parent[parents[i] : parents[i + 1]].tolist(),
+                "scale": float(p.scale[i]),
+                "log": [
+                    plain(rung)
+                    for rung in np.split(p.logs[firsts[i] : firsts[i + 1]], np.cumsum(self._sizes_of(i))[:-1])
+                ],
+            }
+            for i in range(n)
+        ]
+
+    def _export_gaussian(self, p: EnsembleParams, normals: normal_part.Normals) -> Json:
+        line, starts = self.line, self.z_start.tolist()
+        return {
+            "weight": float(p.weights[-1]),
+            "scale": [
+                {"column": int(j), "value": line.value[starts[i] : starts[i + 1]].tolist()}
+                for i, j in enumerate(line.column)
+            ],
+            "mean": plain(normals.mean),
+            "root": [[plain(row[: i + 1]) for i, row in enumerate(root)] for root in normals.root],
+            "constant": plain(normals.constant),
+            "freedom": None if np.isinf(normals.freedom) else float(normals.freedom),
+        }
 
 
 def only(ensemble: Ensemble, chains: slice) -> Ensemble:

@@ -23,6 +23,7 @@ from tallybayes.distributions.base import (
     spread,
 )
 from tallybayes.distributions.by_column import ByColumn
+from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, check_squares, combine_means, with_low
 from tallybayes.distributions.records import Record, arrays_of, map_arrays, record_of
 from tallybayes.encode import Data, Numbers, Sparse
@@ -202,6 +203,9 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
     def row_door(self, columns: Sequence[RowColumn], s: GaussianSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         places, smoothing = [c.place for c in columns], float(self.var_smoothing)
         return _core.GaussianDoor(places, s.n, s.mean, s.low, s.m2, self.ddof, self.shared, smoothing)
+
+    def export(self, p: GaussianParams, context: Context) -> Exported | str:  # noqa: ARG002
+        return {"form": "normal", "mean": plain(p.mean.T), "low": plain(p.low.T), "variance": plain(p.var.T)}
 
 
 def quadratic_form(A: Array, mean: Array, constant: Array) -> tuple[Array, Array, Array]:

@@ -21,6 +21,7 @@ from tallybayes.distributions.base import (
     expect,
 )
 from tallybayes.distributions.categorical import minus
+from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
@@ -274,6 +275,17 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         mine = (start[j * K : (j + 1) * K + 1] - a, value[a:b], weight[a:b])
         h = np.ascontiguousarray(p.bandwidth[:, j : j + 1])
         return KernelParams(h, mine, _core.kernel_tables(*mine, h, K), p.mean[:, j : j + 1])
+
+    def export(self, p: KernelParams, context: Context) -> Exported | str:  # noqa: ARG002
+        start, value, weight = p.values
+        K, d = p.bandwidth.shape
+        spans = [[slice(start[j * K + c], start[j * K + c + 1]) for c in range(K)] for j in range(d)]
+        return {
+            "form": "kernel",
+            "value": [[plain(value[span]) for span in each] for each in spans],
+            "weight": [[plain(weight[span]) for span in each] for each in spans],
+            "bandwidth": plain(p.bandwidth.T),
+        }
 
 
 def _read(s: KernelSums, h: Array, mean: Array) -> KernelParams:

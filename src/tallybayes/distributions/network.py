@@ -16,6 +16,7 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import family_left_out
 from tallybayes.distributions.base import Context
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals
+from tallybayes.distributions.exported import Exported, plain, reads_of, too_large
 from tallybayes.distributions.joint import GRID, fields_of
 from tallybayes.distributions.reals import Normal, chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
@@ -290,6 +291,29 @@ class FamilyNetwork(CountedSets[FamilyParams]):
             for normal, own in zip(p.reals.normals, self.real_parents(len(p.sizes)), strict=True):
                 drawn.append(draw_real(normal, p.sizes, own, drawn, y, rng))
         return drawn
+
+    def export(self, p: FamilyParams, context: Context) -> Exported | str:
+        normals = [] if p.reals is None else p.reals.normals
+        numbers = p.logs.size + sum(2 * mean.size for mean, _ in normals)
+        ends, starts = p.offsets.tolist(), p.parent_start.tolist()
+        return too_large(numbers) or {
+            "form": "network",
+            "reads": reads_of(context.d, self.reals),
+            "sizes": p.sizes.tolist(),
+            "gone": [list(pair) for pair in p.gone],
+            "families": [
+                {
+                    "child": j,
+                    "parents": p.parent[starts[i] : starts[i + 1]].tolist(),
+                    "log": plain(p.logs[ends[i] : ends[i + 1]]),
+                }
+                for i, j in enumerate(p.child.tolist())
+            ],
+            "reals": [
+                {"parents": list(own), "mean": plain(mean), "variance": plain(variance)}
+                for own, (mean, variance) in zip(self.real_parents(len(p.sizes)), normals, strict=True)
+            ],
+        }
 
 
 @dataclass(frozen=True, eq=False)

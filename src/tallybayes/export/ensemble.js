@@ -1,0 +1,107 @@
+// Many small networks over one set of codes, weighted; and a Gaussian part (BayesClassifier).
+//
+// A view joins the levels of a column into bins; a chain has a child (or none: then it is the class itself) and parents,
+// each read through a view, and one table for no parent, one, two, ...: where a parent has no bin, the table before it
+// stands in.
+
+import { coder, logs } from "./forms.js";
+
+const NO_BIN = 255;
+
+export function ensemble(term, K) {
+  const d = term.columns.length;
+  const { views, chains, bias, gaussian } = term;
+  const tables = chains.map((c) => c.log.map(logs));
+  const codes = coder(term);
+
+  // a level that a view does not know is missing to it; the last entry of a map is for missing values
+  function bin(view, code) {
+    const { column, map } = views[view];
+    const v = code[column];
+    return map[v < 0 || v >= map.length - 1 ? map.length - 1 : v];
+  }
+
+  // each(l, log): the estimate of a chain with l parents, for all l or the last alone
+  function climb(c, code, each) {
+    const chain = chains[c];
+    const child = chain.child < 0 ? 0 : bin(chain.child, code);
+    if (child === NO_BIN) return;
+    const bins = chain.child < 0 ? 1 : views[chain.child].bins;
+    let at = 0;
+    let rung = 0;
+    let stopped = false;
+    for (let l = 0; l <= chain.parents.length; l++) {
+      if (l > 0 && !stopped) {
+        const b = bin(chain.parents[l - 1], code);
+        if (b === NO_BIN) stopped = true;
+        else [at, rung] = [at * views[chain.parents[l - 1]].bins + b, l];
+      }
+      each(l, tables[c][rung][at * bins + child]);
+    }
+  }
+
+  function distances(code) {
+    const z = gaussian.scale.map(({ column, value }) => {
+      const v = code[column];
+      return value[v < 0 || v >= value.length - 1 ? value.length - 1 : v];
+    });
+    return gaussian.mean.map((mean, k) => {
+      const e = z.map((v, i) => v - mean[i]);
+      const turned = gaussian.root[k].map((row) => row.reduce((sum, r, i) => sum + r * e[i], 0));
+      const own = e.map((v, i) => v * turned.reduce((sum, t, r) => sum + t * (gaussian.root[k][r][i] ?? 0), 0));
+      const distance = turned.reduce((sum, t) => sum + t * t, 0);
+      const nu = gaussian.freedom;
+      const tail = nu === null ? distance / 2 : ((nu + z.length) / 2) * Math.log1p(distance / nu);
+      return { own, distance, tail };
+    });
+  }
+
+  return {
+    add(x, joint) {
+      const code = codes(x);
+      chains.forEach((chain, c) => {
+        climb(c, code, (l, log) => {
+          if (l === chain.parents.length) for (let k = 0; k < K; k++) joint[k] += chain.scale * log[k];
+        });
+      });
+      for (let k = 0; k < K; k++) joint[k] += bias[k];
+      if (gaussian) {
+        distances(code).forEach(({ tail }, k) => {
+          joint[k] += gaussian.weight * (gaussian.constant[k] - tail);
+        });
+      }
+    },
+    // what is the same for all rows is divided evenly among the columns
+    terms(x) {
+      const code = codes(x);
+      const out = x.map(() => new Array(K).fill(0));
+      const rest = bias.slice();
+      const put = (column, log, scale) => {
+        const to = column < 0 ? rest : out[column];
+        for (let k = 0; k < K; k++) to[k] += scale * log[k];
+      };
+      chains.forEach((chain, c) => {
+        const last = chain.parents.length;
+        climb(c, code, (l, log) => {
+          if (chain.child >= 0) {
+            if (l === last) put(views[chain.child].column, log, chain.scale);
+            return;
+          }
+          put(l === 0 ? -1 : views[chain.parents[l - 1]].column, log, chain.scale);
+          if (l < last) put(views[chain.parents[l]].column, log, -chain.scale);
+        });
+      });
+      if (gaussian) {
+        distances(code).forEach(({ own, distance, tail }, k) => {
+          const share = distance > 0 ? tail / distance : 0;
+          gaussian.scale.forEach(({ column }, i) => {
+            out[column][k] -= gaussian.weight * own[i] * share;
+          });
+          rest[k] += gaussian.weight * gaussian.constant[k];
+        });
+      }
+      for (const each of out) for (let k = 0; k < K; k++) each[k] += rest[k] / d;
+      return out;
+    },
+  };
+}

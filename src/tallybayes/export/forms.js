@@ -1,0 +1,95 @@
+// Terms whose columns do not know of each other: tables, normal densities, weighted counts, kernel densities.
+//
+// A form takes a term of the description and gives { add(x, joint), terms(x) }. x: what was read of its columns, a
+// number (NaN: missing) or a code (-1: missing, -2: a category never met). joint: log P(x, class) so far.
+
+const HALF_LOG_2PI = 0.5 * Math.log(2 * Math.PI);
+
+// null stands for minus infinity, which JSON has not
+export function logs(a) {
+  if (Array.isArray(a)) return a.map(logs);
+  return a === null ? -Infinity : a;
+}
+
+// The codes of a term's columns; below 0 what is missing, was never met, or is gone.
+export function coder(term) {
+  const gone = new Set(term.gone.map(([j, v]) => j + ":" + v));
+  const { sizes } = term;
+  return (x) => sizes.map((n, j) => (x[j] >= 0 && x[j] < n && !gone.has(j + ":" + x[j]) ? x[j] : -1));
+}
+
+export function logSumExp(a) {
+  let top = -Infinity;
+  for (const v of a) if (v > top) top = v;
+  if (!Number.isFinite(top)) return top;
+  let total = 0;
+  for (const v of a) total += Math.exp(v - top);
+  return top + Math.log(total);
+}
+
+// A form from a function: what does column i say of value x, class by class? null: nothing.
+function byColumn(columns, K, says) {
+  const nothing = () => new Array(K).fill(0);
+  return {
+    add(x, joint) {
+      for (let i = 0; i < columns.length; i++) {
+        const found = says(i, x[i]);
+        if (found !== null) for (let k = 0; k < K; k++) joint[k] += found[k];
+      }
+    },
+    terms(x) {
+      return columns.map((_, i) => says(i, x[i]) ?? nothing());
+    },
+  };
+}
+
+export function table(term, K) {
+  const log = logs(term.log);
+  const other = term.other ? logs(term.other) : null;
+  return byColumn(term.columns, K, (i, code) => {
+    if (code === -1) return null;
+    return log[i][code] ?? (other ? other[i] : null);
+  });
+}
+
+export function logNormal(x, mean, variance) {
+  if (!(variance > 0)) return 0; // it never varies: it says nothing
+  const gap = (x - mean) / Math.sqrt(2 * variance);
+  return -HALF_LOG_2PI - 0.5 * Math.log(variance) - gap * gap;
+}
+
+export function normal(term, K) {
+  const { mean, low, variance } = term;
+  return byColumn(term.columns, K, (i, x) => {
+    if (Number.isNaN(x)) return null;
+    return mean[i].map((m, k) => logNormal(x - m, low[i][k], variance[i][k]));
+  });
+}
+
+export function linear(term, K) {
+  const weight = logs(term.weight);
+  const bias = term.bias;
+  return byColumn(term.columns, K, (i, x) => {
+    if (Number.isNaN(x)) return null;
+    if (x < 0) throw new RangeError("counts and shares must be at least 0; got " + x);
+    // 0 times minus infinity counts as 0
+    return weight[i].map((w, k) => (x === 0 ? 0 : x * w) + (bias ? bias[i][k] : 0));
+  });
+}
+
+export function kernel(term, K) {
+  const { value, weight, bandwidth } = term;
+  const total = weight.map((column) => column.map((w) => w.reduce((a, b) => a + b, 0)));
+  const density = (x, i, k) => {
+    const h = bandwidth[i][k];
+    const each = value[i][k].map((v, n) => {
+      const gap = (x - v) / h;
+      return Math.log(weight[i][k][n] / total[i][k]) - 0.5 * gap * gap;
+    });
+    return logSumExp(each) - Math.log(h) - HALF_LOG_2PI;
+  };
+  return byColumn(term.columns, K, (i, x) => {
+    if (Number.isNaN(x) || !value[i].some((v) => v.length)) return null;
+    return value[i].map((_, k) => density(x, i, k));
+  });
+}

@@ -1,0 +1,85 @@
+"""to_js: a model as one file of JavaScript. The scorer itself is in the .js files beside this one."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+
+from tallybayes.export.description import description, dumps
+
+PARTS = ("forms", "block", "network", "average", "ensemble", "scorer")  # each after those that it imports
+HEAD = "// Made by tallybayes {version}. {who}; classes: {classes}.\n"
+TAIL = "export const model = scorer(description);\nexport default model;\n"
+
+
+def to_js(model: object, path: str | PathLike[str] | None = None) -> str:
+    """Write a fitted model as one JavaScript file: an ES module without dependencies that scores rows.
+
+    It exports ``model``, with ``proba(row)``, ``logProba(row)``, ``predict(row)`` and ``evidence(row)``; a row is an
+    object by the names of the columns. P(class | x) is that of ``predict_proba`` to 1e-9, missing values included.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library, or Predictor
+        What is written.
+    path : str or path, default=None
+        Where to write it too; None only returns it.
+
+    Returns
+    -------
+    str
+        The module, in UTF-8 if written.
+
+    Raises
+    ------
+    ExportError
+        If the model cannot be described; the message says why.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB, to_js
+    >>> text = to_js(GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]))
+    >>> text.rstrip().splitlines()[-1]
+    'export default model;'
+    """
+    found = description(model)
+    head = HEAD.format(
+        version=found["tallybayes"], who=found["estimator"], classes=dumps([str(v) for v in found["classes"][:8]])
+    )
+    text = f"{head}{scorer_source()}\nexport const description = {dumps(found)};\n{TAIL}"
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+@cache
+def scorer_source(exported: bool = True) -> str:
+    """Give the source of the scorer, its files as one.
+
+    Parameters
+    ----------
+    exported : bool, default=True
+        Whether ``scorer`` is exported, as from a module, or only defined.
+
+    Returns
+    -------
+    str
+        JavaScript without imports.
+
+    Examples
+    --------
+    >>> from tallybayes.export import scorer_source
+    >>> "export function scorer" in scorer_source(), "import" in scorer_source(exported=False)
+    (True, False)
+    """
+    parts = []
+    for name in PARTS:
+        text = files("tallybayes.export").joinpath(f"{name}.js").read_text(encoding="utf-8")
+        text = re.sub(r'^import \{[^}]*\} from "\./\w+\.js";\n', "", text, flags=re.MULTILINE)
+        if not (exported and name == "scorer"):
+            text = re.sub(r"^export (?=function|class|const)", "", text, flags=re.MULTILINE)
+        parts.append(text)
+    return "\n".join(parts)

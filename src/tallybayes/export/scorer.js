@@ -1,0 +1,134 @@
+// Scores rows with a model that is described as data: see docs/model-json.md.
+//
+//   const model = scorer(description);
+//   model.proba({ colour: "green", weight: 3.5 });        // P(class | x), in the order of model.classes
+//
+// A row is an object by the names of the columns, or an array in their order. A value that is not there, null or NaN
+// is missing. Every answer takes { prior: [...] } as a second argument: other shares of the classes.
+
+import { average } from "./average.js";
+import { block } from "./block.js";
+import { ensemble } from "./ensemble.js";
+import { kernel, linear, logSumExp, logs, normal, table } from "./forms.js";
+import { network } from "./network.js";
+
+const VERSION = 1;
+const FORMS = { table, normal, linear, kernel, block, network, average, ensemble };
+
+export class UnseenError extends Error {}
+
+// 3 and 3.0 are one label; true is 1 where the labels are numbers, and 1 is true where they are not
+function levelsOf(labels) {
+  const code = new Map(labels.map((label, i) => [label, i]));
+  return (value) => {
+    if (code.has(value)) return code.get(value);
+    if (typeof value === "boolean") return code.get(Number(value)) ?? -2;
+    if (value === 0 || value === 1) return code.get(Boolean(value)) ?? -2;
+    return -2;
+  };
+}
+
+function number(value, name) {
+  const found = typeof value === "boolean" ? Number(value) : value;
+  if (typeof found !== "number") throw new TypeError("column " + name + " takes numbers; got " + JSON.stringify(value));
+  if (found === Infinity || found === -Infinity) throw new RangeError("column " + name + " has an infinite value");
+  return found;
+}
+
+// How a column is read: a number, or a code.
+function reader(column) {
+  if (column.reads === "number") return (value) => (value === null ? NaN : number(value, column.name));
+  if (column.reads === "levels") {
+    const find = levelsOf(column.levels);
+    return (value) => (value === null || Number.isNaN(value) ? -1 : find(value));
+  }
+  return (value) => {
+    const x = value === null ? NaN : number(value, column.name);
+    if (Number.isNaN(x)) return -1;
+    let low = 0;
+    let high = column.cuts.length; // how many cuts are at most x
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (column.cuts[middle] <= x) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+export function scorer(description) {
+  if (description.format !== "tallybayes.model" || description.version !== VERSION) {
+    throw new TypeError("not a description of a model of version " + VERSION);
+  }
+  const { classes, columns, beta, unseen, absent } = description;
+  const K = classes.length;
+  const ownStart = logs(description.start);
+  const readers = columns.map(reader);
+  const terms = description.terms.map((term) => ({ columns: term.columns, form: FORMS[term.form](term, K) }));
+
+  const names = new Set(columns.map((column) => column.name));
+
+  function values(row) {
+    const strange = Array.isArray(row) ? [] : Object.keys(row).filter((name) => !names.has(name));
+    if (strange.length) throw new TypeError("the model has no column " + JSON.stringify(strange[0]));
+    return columns.map((column, j) => {
+      const value = Array.isArray(row) ? row[j] : Object.hasOwn(row, column.name) ? row[column.name] : absent;
+      const found = readers[j](value ?? null);
+      if (found === -2 && unseen === "error") {
+        throw new UnseenError("column " + column.name + " has a category never met: " + JSON.stringify(value));
+      }
+      return found;
+    });
+  }
+
+  function start(options) {
+    if (!options || !options.prior) return ownStart;
+    return options.prior.map((p) => Math.log(p));
+  }
+
+  function likelihood(row) {
+    const x = values(row);
+    const out = new Array(K).fill(0);
+    for (const { columns: which, form } of terms) form.add(which.map((j) => x[j]), out);
+    return out;
+  }
+
+  function logJoint(row, options) {
+    const from = start(options);
+    return likelihood(row).map((v, k) => from[k] + beta * v);
+  }
+
+  function logProba(row, options) {
+    const joint = logJoint(row, options);
+    let total = logSumExp(joint);
+    if (total > -Infinity) return joint.map((v) => v - total);
+    const from = start(options); // impossible in every class: the prior stands
+    total = logSumExp(from);
+    return from.map((v) => v - total);
+  }
+
+  return {
+    classes,
+    columns,
+    prior: ownStart.map(Math.exp),
+    logJoint,
+    logProba,
+    proba: (row, options) => logProba(row, options).map(Math.exp),
+    predict(row, options) {
+      const found = logProba(row, options);
+      return classes[found.indexOf(Math.max(...found))];
+    },
+    // (columns, classes): what each column adds to the log joint
+    evidence(row) {
+      const x = values(row);
+      const out = columns.map(() => new Array(K).fill(0));
+      for (const { columns: which, form } of terms) {
+        const found = form.terms(which.map((j) => x[j]));
+        which.forEach((j, i) => (out[j] = found[i].map((v) => beta * v)));
+      }
+      return out;
+    },
+    // names of the columns whose category was never met
+    unseen: (row) => columns.filter((_, j) => values(row)[j] === -2).map((column) => column.name),
+  };
+}
