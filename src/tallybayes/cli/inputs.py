@@ -14,10 +14,11 @@ import pyarrow as pa
 import typer
 
 from tallybayes.cli import say, start
+from tallybayes.cli.column_types import types_of_kinds, types_of_model
 from tallybayes.cli.dialect import Said, numbers_in
 from tallybayes.cli.formats import FORMATS
 from tallybayes.cli.options import Batches, Reading
-from tallybayes.cli.settings import did_you_mean, types_of_kinds, types_of_model
+from tallybayes.cli.settings import did_you_mean
 from tallybayes.cli.tables import GAPS, Rows, Text, as_whole, open_rows
 from tallybayes.errors import OptionError, TableError, TallybayesError, listing
 

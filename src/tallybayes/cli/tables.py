@@ -88,8 +88,8 @@ class Rows:
         """Tables of `rows` rows (the last has what is left)."""
         rows = rows or batch_rows(len(columns))
         schema = pa.schema([self.schema.field(name) for name in columns])
-        with _ahead(self._read(schema)) as stream:
-            yield from _regroup(stream, rows)
+        with ahead(self._read(schema)) as stream:
+            yield from regroup(stream, rows)
 
     def _read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self.starts.clear()
@@ -115,7 +115,7 @@ def batch_rows(columns: int) -> int:
     return max(1000, min(BATCH_ROWS, BATCH_CELLS // max(1, columns)))
 
 
-def _regroup(stream: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+def regroup(stream: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """Batches of a fixed number of rows, so that what is learned does not depend on how the file was cut."""
     held: list[pa.RecordBatch] = []
     n = 0
@@ -133,9 +133,9 @@ def _regroup(stream: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _ahead(stream: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
-    """Reads on in another thread, AHEAD blocks and no more."""
-    queue: Queue[Any] = Queue(AHEAD)
+def ahead(stream: Iterator[Any], most: int = AHEAD) -> Iterator[Iterator[Any]]:
+    """Reads on in another thread, so many blocks and no more."""
+    queue: Queue[Any] = Queue(most)
     stop = Event()
 
     def put(item: object) -> None:
@@ -154,7 +154,7 @@ def _ahead(stream: Iterator[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch
         except BaseException as e:  # handed on to who reads
             put(e)
 
-    def take() -> Iterator[pa.RecordBatch]:
+    def take() -> Iterator[Any]:
         while (item := queue.get()) is not None:
             if isinstance(item, BaseException):
                 raise item

@@ -5,7 +5,7 @@ Every way of learning is the same line: rows are read, counted, and added to wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, MergeError, ModelFileError, OptionError, brief, is_number, listing
 from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
+from tallybayes.estimators.far import Far
 from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import warn_ambiguous
 from tallybayes.estimators.linear import LinearForms
@@ -27,12 +28,12 @@ from tallybayes.labels import positions, read_classes, tell_unsavable, union
 from tallybayes.plan import same_shape
 from tallybayes.priors import log_prior, log_priors
 from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
-from tallybayes.schema import align, infer_schema
+from tallybayes.schema import Schema, align, infer_schema
 from tallybayes.source import read_table
 from tallybayes.target import Target, read_target
 
 
-class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, LinearForms, Explains):  # type: ignore[misc]
+class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, LinearForms, Explains):  # type: ignore[misc]
     """Fit, partial_fit, forget, merge, decay; predict in every form. Subclasses say which distributions."""
 
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
@@ -125,6 +126,52 @@ class TallyClassifier(ClassifierMixin, OneRow, Tempers, Generates, Priors, Linea
             self._require_adding()
             self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
         return self
+
+    def learn_batches(self, batches: Iterable[Any]) -> Self:
+        """Add many batches of rows, all or none, and estimate parameters once at the end.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y) or (X, y, sample_weight)
+            Tables with the labels of their rows, as partial_fit takes them.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which has learned all of them.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> days = [([[1.0], [2.0]], ["low", "low"]), ([[8.0]], ["high"])]
+        >>> GaussianNB().learn_batches(days).class_count_.tolist()
+        [1.0, 2.0]
+        """
+        with self._learning():
+            self._require_adding()
+            twin = self.copy()
+            for X, y, *w in batches:
+                twin._learn(X, y, w[0] if w else None, None, fresh=not twin._fitted(), later=True)
+            if twin._fitted():
+                self._take_over(twin, twin.fitted_)
+        return self
+
+    def _take_over(self, twin: Self, fitted: Fitted) -> None:
+        """Becomes what a copy of it has become."""
+        twin._keep(fitted)
+        self.__dict__.update(twin.__getstate__())
+
+    def settles_on_rows(self) -> bool:
+        """Tell whether something is chosen on the first rows: cuts, a structure, options, a temperature.
+
+        Returns
+        -------
+        bool
+            If so, parts of a table that are counted apart need a plan that all of them share.
+        """
+        if self.tempered or type(self)._structure is not TallyClassifier._structure:
+            return True
+        return any(t.distribution.needs in ("cuts", "codes") for t in self._choose(Schema(("real", "categorical"))))
 
     def empty(self) -> Self:
         """Make a model of the same schema, cuts and structure that has learned nothing: a plan for others.

@@ -151,6 +151,16 @@ class GaussianDiscriminant(Preset):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
+    def settles_on_rows(self) -> bool:
+        """Tell whether something is chosen on the first rows.
+
+        Returns
+        -------
+        bool
+            If so, parts of a table that are counted apart need a plan that all of them share.
+        """
+        return self.tempered or "auto" in (self._options()["alpha"], self._options()["shrinkage"])
+
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         """What was chosen on the first rows stays."""
         block, o = fitted.terms[0].distribution, self._options()

@@ -1,0 +1,40 @@
+"""The types that columns of a file are read as, from what is said of them or what a model knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+
+def types_of_kinds(kinds: Mapping[str, str]) -> dict[str, pa.DataType]:
+    """Categories as text, as they are written; numbers as numbers. What is binary shows by itself."""
+    by_kind = {"categorical": pa.string(), "real": pa.float64(), "count": pa.float64()}
+    return {name: by_kind[kind] for name, kind in kinds.items() if kind in by_kind}
+
+
+def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
+    """Columns as the model knows them, so that a file need not show again what they are."""
+    schema = model.schema_
+    out = {}
+    for j in range(schema.d if schema.names is not None else 0):
+        labels = schema.levels[j].labels if j in schema.levels else None
+        found = pa.float64() if labels is None else type_of_labels(labels)
+        if found is not None:
+            out[schema.names[j]] = found
+    if target is not None:
+        found = type_of_labels(model.classes_.tolist(), pa.int64())
+        if found is not None:
+            out[target] = found
+    return out
+
+
+def type_of_labels(labels: Sequence[object], numbers: pa.DataType | None = None) -> pa.DataType | None:
+    """None: let the file say."""
+    kinds = {next((t for t in (str, bool, int, float) if isinstance(v, t)), None) for v in labels}
+    if kinds == {int}:
+        return numbers or pa.float64()
+    if kinds and kinds <= {int, float}:
+        return pa.float64()
+    return pa.string() if kinds == {str} else pa.bool_() if kinds == {bool} else None

@@ -1,0 +1,114 @@
+"""Files as a source, by name or pattern: CSV, TSV, Parquet, Arrow and JSON lines, as the command line reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from tallybayes.engines.source import Ask, Source
+from tallybayes.errors import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tallybayes.cli.tables import Rows, Text
+    from tallybayes.estimators.base import TallyClassifier
+
+
+def files(source: Any) -> Source:
+    """A source of one or more files: a path, a pattern, or several of them."""
+    paths = [os.fspath(p) for p in ([source] if isinstance(source, str | os.PathLike) else source)]
+    if "-" in paths:
+        raise OptionError("Standard input can be read only once. Write the rows into a file first.")
+    try:
+        from tallybayes.cli.tables import Text
+    except ImportError as e:
+        raise OptionError(f"To read files pyarrow is needed: pip install 'tallybayes[files]' ({e}).") from e
+    return Files([_inside(path) for path in paths], Text())
+
+
+def _inside(path: str) -> str:
+    """A folder stands for all Parquet files in it."""
+    return os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path
+
+
+class Files(Source):
+    """Files of the same columns, in order."""
+
+    def __init__(self, paths: Sequence[str], text: Text) -> None:
+        from tallybayes.cli.tables import open_rows
+
+        self._scratch = TemporaryDirectory(prefix="tallybayes-")  # for what has to be unpacked; gone with this object
+        self.paths, self.text = list(paths), text
+        self.rows: Rows = open_rows(self.paths, text, self._scratch.name)
+        self.where = self.rows.where
+        self._parquet = self.rows.files[0].format == "parquet"
+        self.total = sum(self._open(f.path).metadata.num_rows for f in self.rows.files) if self._parquet else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.rows.names)
+
+    def as_known(self, model: TallyClassifier, ask: Ask) -> Source:
+        """Of text, columns are read as the model knows them: 02139 stays 02139."""
+        if self.rows.files[0].format in ("parquet", "arrow"):
+            return self
+        import pyarrow as pa
+
+        from tallybayes.cli.column_types import types_of_model
+
+        types = types_of_model(model, ask.target[0] if len(ask.target) == 1 else None)
+        kept = {name: pa.string() for name in ask.keep if name not in types}
+        return Files(self.paths, replace(self.text, types={**kept, **types}, learned=True))
+
+    def as_said(self, kinds: Mapping[str, str], target: Sequence[str]) -> Source:
+        if self.rows.files[0].format in ("parquet", "arrow"):
+            return self
+        from tallybayes.cli.column_types import types_of_kinds
+
+        one = target[0] if len(target) == 1 else None
+        return Files(self.paths, replace(self.text, types=types_of_kinds(kinds), target=one))
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        if not self._parquet:
+            yield from self.rows.batches(columns, rows)
+            return
+        groups = [(f.path, None) for f in self.rows.files]
+        yield from self._groups(groups, columns, rows)
+
+    def pieces(self, columns: Sequence[str], rows: int, most: int) -> Iterator[pa.Table]:
+        """Row groups of Parquet, evenly spread; of other formats all rows."""
+        if not self._parquet:
+            yield from self.batches(columns, rows)
+            return
+        every = [(f.path, g) for f in self.rows.files for g in range(self._open(f.path).metadata.num_row_groups)]
+        chosen = [every[i * len(every) // most] for i in range(most)] if len(every) > most else every
+        yield from self._groups([(path, [g]) for path, g in chosen], columns, rows)
+
+    def _groups(
+        self, groups: Sequence[tuple[str, list[int] | None]], columns: Sequence[str], rows: int
+    ) -> Iterator[pa.Table]:
+        import pyarrow as pa
+
+        from tallybayes.cli.tables import ahead
+
+        schema = pa.schema([self.rows.schema.field(name) for name in columns])
+
+        def read() -> Iterator[pa.Table]:
+            for path, which in groups:
+                with self._open(path) as source:
+                    more = {} if which is None else {"row_groups": which}
+                    for batch in source.iter_batches(rows, columns=list(columns), **more):
+                        table = pa.Table.from_batches([batch]).select(list(columns))
+                        yield table if table.schema.equals(schema) else table.cast(schema)
+
+        with ahead(read(), 2) as stream:
+            yield from stream
+
+    def _open(self, path: str) -> Any:
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(path)

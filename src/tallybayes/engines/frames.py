@@ -1,0 +1,116 @@
+"""Sources that are in memory or streams already: data frames, lazy frames, readers, datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tallybayes.engines.source import Ask, Source, batch_rows
+from tallybayes.engines.survey import Survey, survey_of
+from tallybayes.errors import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Read = Callable[[Sequence[str], int], Iterator[Any]]
+
+
+class Frames(Source):
+    """Anything whose batches are read by a function."""
+
+    def __init__(self, names: Sequence[str], read: Read, where: str, total: int | None = None) -> None:
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if list(names).count(name) > 1)
+            raise OptionError(f"Several columns of {where} are called {twice!r}. Each needs a name of its own.")
+        self._names, self._read, self.where, self.total = tuple(names), read, where, total
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        yield from self._read(columns, rows)
+
+
+class Once(Source):
+    """A stream of batches. Its first rows may be looked at before it is read."""
+
+    once = True
+    where = "the stream"
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._names = stream, tuple(stream.schema.names)
+        self._held: list[Any] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    def head(self, ask: Ask) -> Survey:
+        for batch in self._stream:
+            self._held.append(batch)
+            if batch.num_rows:
+                import pyarrow as pa
+
+                table = pa.Table.from_batches([batch]).select(ask.columns)
+                return survey_of(table, batch_rows(len(ask.columns)))
+        raise self.no_rows()
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:  # noqa: ARG002
+        import pyarrow as pa
+
+        while self._held:
+            yield pa.Table.from_batches([self._held.pop(0)]).select(list(columns))
+        for batch in self._stream:
+            yield pa.Table.from_batches([batch]).select(list(columns))
+
+
+def frame(source: Any) -> Source:
+    """A data frame of pandas or polars, or a table of pyarrow."""
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    table = source
+    if not isinstance(source, pa.Table):
+        table = pa.table(source) if isinstance(source, pa.RecordBatch) else nw.from_native(source).to_arrow()
+
+    def read(columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        chosen = table.select(list(columns))
+        for start in range(0, chosen.num_rows, rows):
+            yield chosen.slice(start, rows)
+
+    return Frames(table.column_names, read, "the table", table.num_rows)
+
+
+def reader(source: Any) -> Source:
+    """A reader of record batches."""
+    return Once(source)
+
+
+def dataset(source: Any) -> Source:
+    """A dataset of pyarrow."""
+    import pyarrow as pa
+
+    def read(columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        scanner = source.scanner(columns=list(columns), batch_size=rows, batch_readahead=4, fragment_readahead=1)
+        for batch in scanner.to_batches():
+            yield pa.Table.from_batches([batch])
+
+    return Frames(source.schema.names, read, "the dataset", source.count_rows())
+
+
+def lazy_frame(source: Any) -> Source:
+    """A lazy frame of polars: it is collected batch by batch."""
+    import polars as pl
+
+    oldest = pl.CompatLevel.oldest()
+
+    def read(columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        chosen = source.select([pl.col(name) for name in columns])
+        if not hasattr(chosen, "collect_batches"):  # polars before 1.33
+            yield chosen.collect().to_arrow(compat_level=oldest)
+            return
+        for batch in chosen.collect_batches(chunk_size=rows, maintain_order=True):
+            yield batch.to_arrow(compat_level=oldest)
+
+    return Frames(source.collect_schema().names(), read, "the lazy frame")

@@ -1,0 +1,90 @@
+"""What a source is, by the names of its type: nothing is imported that is not loaded."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from os import PathLike
+
+from tallybayes.engines.source import Source
+from tallybayes.errors import OptionError
+
+# (package, class) of a thing → 'module:function' that makes a Source of it.
+ADAPTERS: dict[tuple[str, str], str] = {
+    ("polars", "LazyFrame"): "tallybayes.engines.frames:lazy_frame",
+    ("polars", "DataFrame"): "tallybayes.engines.frames:frame",
+    ("pandas", "DataFrame"): "tallybayes.engines.frames:frame",
+    ("pyarrow", "Table"): "tallybayes.engines.frames:frame",
+    ("pyarrow", "RecordBatch"): "tallybayes.engines.frames:frame",
+    ("pyarrow", "RecordBatchReader"): "tallybayes.engines.frames:reader",
+    ("pyarrow", "Dataset"): "tallybayes.engines.frames:dataset",
+}
+
+
+def adapter(package: str, name: str, where: str) -> None:
+    """Say who makes a source of the instances of a class.
+
+    Parameters
+    ----------
+    package : str
+        The first part of the module that the class is in; a leading underscore does not count.
+    name : str
+        The name of the class, or of one of its bases.
+    where : str
+        'module:function': the function takes the instance and returns a Source. It is imported when it is needed.
+
+    Examples
+    --------
+    >>> from tallybayes.engines import adapter
+    >>> adapter("mypackage", "Frame", "mypackage.bayes:source_of")
+    """
+    ADAPTERS[package, name] = where
+
+
+def open_source(source: object) -> Source:
+    """Make a Source of anything that learn_from takes.
+
+    Parameters
+    ----------
+    source : str, path, list of these, data frame, lazy frame, dataset, relation, (connection, table) or Source
+        Where rows are.
+
+    Returns
+    -------
+    Source
+        What the verbs read.
+
+    Raises
+    ------
+    OptionError
+        If it is nothing that is known.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tallybayes.engines import open_source
+    >>> open_source(pa.table({"wind": [2.0, 9.5], "go": ["yes", "no"]})).names
+    ('wind', 'go')
+    """
+    if isinstance(source, Source):
+        return source
+    where = _home(source)
+    if where is None:
+        known = ", ".join(sorted({f"{package}.{name}" for package, name in ADAPTERS}))
+        raise OptionError(
+            f"Cannot read rows from a {type(source).__module__}.{type(source).__name__}. Allowed: paths and patterns "
+            f"of files, (connection, table name), {known}."
+        )
+    module, _, function = where.partition(":")
+    made: Source = getattr(import_module(module), function)(source)
+    return made
+
+
+def _home(source: object) -> str | None:
+    several = isinstance(source, list | tuple) and len(source) > 0
+    if isinstance(source, str | PathLike) or (several and all(isinstance(p, str | PathLike) for p in source)):  # type: ignore[attr-defined]
+        return "tallybayes.engines.files:files"
+    for base in type(source).__mro__:
+        where = ADAPTERS.get((base.__module__.split(".")[0].lstrip("_"), base.__name__))
+        if where is not None:
+            return where
+    return None

@@ -1,0 +1,346 @@
+"""Source: rows that are somewhere else, read in batches of columns."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from tallybayes.engines.progress import progress
+from tallybayes.engines.survey import Survey, survey_of
+from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, listing
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from tallybayes.estimators.base import TallyClassifier
+
+Model = TypeVar("Model", bound="TallyClassifier")
+
+BATCH_ROWS = 131_072  # rows counted at a time,
+BATCH_CELLS = 1 << 22  # and fewer where they are wide
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Which columns of a source are what.
+
+    Parameters
+    ----------
+    features : tuple of str
+        The columns of the model.
+    target : tuple of str, default=()
+        The column that holds the class, or one for each output of a network.
+    weight : str, default=None
+        The column that says how many times a row counts.
+    keep : tuple of str, default=()
+        Columns to hand on beside an answer.
+    """
+
+    features: tuple[str, ...]
+    target: tuple[str, ...] = ()
+    weight: str | None = None
+    keep: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """list of str: all of them, each once."""
+        return list(dict.fromkeys([*self.features, *self.target, *([self.weight] if self.weight else []), *self.keep]))
+
+    def split(self, table: pa.Table) -> tuple[pa.Table, object, NDArray[np.float64] | None]:
+        """Take a batch apart.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            With all columns.
+
+        Returns
+        -------
+        X : pyarrow.Table
+            The features.
+        y : pyarrow.ChunkedArray or pyarrow.Table
+            The class of each row.
+        w : ndarray or None
+            The weights.
+        """
+        y = table.column(self.target[0]) if len(self.target) == 1 else table.select(list(self.target))
+        return table.select(list(self.features)), y, None if self.weight is None else _weights(table, self.weight)
+
+
+def _weights(table: pa.Table, name: str) -> NDArray[np.float64]:
+    import pyarrow as pa
+
+    column = table.column(name)
+    if column.null_count:
+        raise OptionError(f"The column of weights {name!r} has a gap. Every row needs a weight; 0 leaves it out.")
+    try:
+        found: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise OptionError(f"The column of weights {name!r} must be numbers; it is {column.type}.") from None
+    return found
+
+
+class Source(ABC):
+    """Rows that are somewhere else. A subclass says its names and gives batches; the rest follows.
+
+    Attributes
+    ----------
+    where : str
+        What messages call it.
+    once : bool
+        Whether it can be read only once.
+    total : int or None
+        How many rows there are, if that is known without reading them.
+    """
+
+    where: str = "the source"
+    once: bool = False
+    total: int | None = None
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """tuple of str: the names of the columns."""
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """Read all rows.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Which columns, in this order.
+        rows : int
+            About how many rows at a time.
+
+        Yields
+        ------
+        pyarrow.Table
+            The next rows.
+        """
+
+    def pieces(self, columns: Sequence[str], rows: int, most: int) -> Iterator[pa.Table]:  # noqa: ARG002
+        """Read parts that are spread evenly over the source; by default everything.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Which columns, in this order.
+        rows : int
+            About how many rows at a time.
+        most : int
+            How many parts at most.
+
+        Yields
+        ------
+        pyarrow.Table
+            The next rows.
+        """
+        yield from self.batches(columns, rows)
+
+    def as_known(self, model: TallyClassifier, ask: Ask) -> Source:  # noqa: ARG002
+        """Give the same rows, read as a fitted model knows its columns; by default as they are.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Who will read them.
+        ask : Ask
+            Which columns are what.
+
+        Returns
+        -------
+        Source
+            For text, whose columns have the types that the model expects.
+        """
+        return self
+
+    def as_said(self, kinds: Mapping[str, str], target: Sequence[str]) -> Source:  # noqa: ARG002
+        """Give the same rows, read as a model's ``schema=`` says; by default as they are.
+
+        Parameters
+        ----------
+        kinds : dict from column to kind
+            What is said of some columns.
+        target : sequence of str
+            The column of the class, whose whole numbers stay whole.
+
+        Returns
+        -------
+        Source
+            For text, whose columns show no types.
+        """
+        return self
+
+    def head(self, ask: Ask) -> Survey:
+        """Read the first rows only: what columns are, where nothing is chosen on rows.
+
+        Parameters
+        ----------
+        ask : Ask
+            Which columns are what.
+
+        Returns
+        -------
+        Survey
+            Of the first batch.
+        """
+        for table in self.batches(ask.columns, batch_rows(len(ask.columns))):
+            if table.num_rows:
+                return survey_of(table, table.num_rows)
+        raise self.no_rows()
+
+    def survey(self, ask: Ask, rows: int, pieces: int | None) -> Survey:
+        """Look at the rows before they are counted: a random sample of them, and all labels of text columns.
+
+        Parameters
+        ----------
+        ask : Ask
+            Which columns are what.
+        rows : int
+            How many rows the sample has at most.
+        pieces : int or None
+            None reads everything; a number so many parts, evenly spread, where the source has parts.
+
+        Returns
+        -------
+        Survey
+            Those of parts of the source add to it.
+        """
+        size = batch_rows(len(ask.columns))
+        whole = pieces is None or (self.total is not None and self.total <= rows)
+        stream = self.batches(ask.columns, size) if whole else self.pieces(ask.columns, size, int(pieces or 1))
+        found: Survey | None = None
+        with progress("looking", self.total) as advance:
+            for part, table in enumerate(stream):
+                if table.num_rows:
+                    new = survey_of(table, rows, part, found.bound if found else 1.0)
+                    found = new if found is None else found.add(new)
+                advance(table.num_rows)
+        if found is None:
+            raise self.no_rows()
+        return found
+
+    def count(self, plan: Model, ask: Ask) -> Model:
+        """Count all rows with a plan.
+
+        Parameters
+        ----------
+        plan : classifier
+            A model with schema, cuts and structure; what it has counted does not matter.
+        ask : Ask
+            Which columns are what.
+
+        Returns
+        -------
+        classifier
+            A model of these rows alone.
+        """
+        part = plan.empty().learn_batches(self._labelled(ask))
+        if not part.class_count_.sum() > 0:
+            raise self.no_rows()
+        return part
+
+    def _labelled(self, ask: Ask) -> Iterator[tuple[object, object, object]]:
+        with progress("learning", self.total) as advance:
+            for table in self.batches(ask.columns, batch_rows(len(ask.columns))):
+                if table.num_rows:
+                    yield ask.split(table)
+                advance(table.num_rows)
+
+    def answers(self, model: TallyClassifier, ask: Ask) -> Iterator[pa.Table]:
+        """Score all rows.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Who answers.
+        ask : Ask
+            Which columns are what.
+
+        Yields
+        ------
+        pyarrow.Table
+            The columns to keep, ``prediction`` and ``proba_…`` of each class, of the next rows.
+        """
+        with progress("answering", self.total) as advance:
+            for table in self.batches(ask.columns, batch_rows(len(ask.columns))):
+                if table.num_rows:
+                    yield answer(model, table, ask)
+                advance(table.num_rows)
+
+    def deliver(self, model: TallyClassifier, ask: Ask, to: str | os.PathLike[str] | None) -> object:
+        """Bring the answers to where they are wanted.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Who answers.
+        ask : Ask
+            Which columns are what.
+        to : str, path or None
+            A file to write; None gives the answers back.
+
+        Returns
+        -------
+        int or pyarrow.RecordBatchReader
+            How many rows were written; or the answers, made as they are read.
+        """
+        from tallybayes.engines.writing import stream_of, write
+
+        tables = self.answers(model, ask)
+        return stream_of(tables) if to is None else write(to, tables)
+
+    def no_rows(self) -> TallybayesError:
+        """Make the error of a source without rows.
+
+        Returns
+        -------
+        TableError
+            To be raised.
+        """
+        return TableError(f"There are no rows in {self.where}.")
+
+    def require(self, names: Sequence[str]) -> None:
+        """Check that there are columns of these names.
+
+        Parameters
+        ----------
+        names : sequence of str
+            What is needed.
+
+        Raises
+        ------
+        TableError
+            If one is not there.
+        """
+        absent = [name for name in names if name not in self.names]
+        if absent:
+            raise TableError(f"There is no column {listing(absent)} in {self.where}. Columns: {listing(self.names)}.")
+
+
+def answer(model: TallyClassifier, table: pa.Table, ask: Ask) -> pa.Table:
+    """The columns to keep, the most probable class and the probabilities of some rows."""
+    import pyarrow as pa
+
+    predictor = model.predictor_
+    rows = predictor.read(table.select(list(ask.features)))
+    classes = predictor.fitted.classes
+    if len(classes) == 0:
+        raise LabelError("The model has no classes.")
+    best, proba = predictor.answer(rows, "best"), predictor.answer(rows, "proba")
+    out = {name: table.column(name) for name in ask.keep}
+    out["prediction"] = pa.array(classes[best].tolist())
+    for k, label in enumerate(classes.tolist()):
+        out[f"proba_{label}"] = pa.array(proba[:, k])
+    return pa.table(out)
+
+
+def batch_rows(columns: int) -> int:
+    """How many rows to read at a time."""
+    return max(1000, min(BATCH_ROWS, BATCH_CELLS // max(1, columns)))

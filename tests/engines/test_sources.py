@@ -1,0 +1,246 @@
+"""learn_from and predict_to: the same rows, wherever they are, are the same model."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import csv, dataset, feather, parquet
+from sklearn.covariance import OAS
+
+import tallybayes as tb
+from tallybayes.engines import Source, adapter, open_source, survey_of
+from tallybayes.engines.progress import progress
+from tallybayes.engines.recognise import ADAPTERS
+from tallybayes.errors import LabelError, OptionError, TableError
+from tests.engines.tables import features, fit, table
+
+MODELS = {
+    "NaiveBayes": tb.NaiveBayes,
+    "tempered": lambda: tb.NaiveBayes(tempered=True),
+    "mdl": lambda: tb.NaiveBayes("mdl"),
+    "AODE": tb.AODE,
+    "TAN": tb.TAN,
+    "KDB": lambda: tb.KDB(1),
+    "SPODE": tb.SPODE,
+    "BayesClassifier": lambda: tb.BayesClassifier("fast", members=3),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    here, t = tmp_path_factory.mktemp("rows"), table()
+    parquet.write_table(t.slice(0, 200), here / "a.parquet", row_group_size=50)
+    parquet.write_table(t.slice(200), here / "b.parquet", row_group_size=50)
+    csv.write_csv(t, here / "t.csv")
+    feather.write_feather(t, here / "t.arrow", compression="uncompressed")
+    return here
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    t = table()
+    return {
+        "pattern": str(folder / "*.parquet"),
+        "folder": folder,
+        "list": [folder / "a.parquet", str(folder / "b.parquet")],
+        "csv": folder / "t.csv",
+        "arrow": str(folder / "t.arrow"),
+        "pandas": t.to_pandas(),
+        "polars": pl.DataFrame(t),
+        "lazy": pl.DataFrame(t).lazy(),
+        "table": t,
+        "dataset": dataset.dataset([folder / "a.parquet", folder / "b.parquet"]),
+    }
+
+
+@pytest.mark.parametrize("where", [
+    "pattern", "folder", "list", "csv", "arrow", "pandas", "polars", "lazy", "table", "dataset"])  # fmt: skip
+def test_every_source_is_the_same_fit(folder: Path, where: str) -> None:
+    t = table()
+    for name in ("NaiveBayes", "TAN"):
+        model = MODELS[name]().learn_from(sources(folder)[where], "kind", weight="weight")
+        whole = fit(MODELS[name](), t, weights=True)
+        found = model.predict_proba(features(t))
+        np.testing.assert_allclose(found, whole.predict_proba(features(t)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_what_fits_into_the_sample_is_learned_as_fit_learns_it(folder: Path, name: str) -> None:
+    t = table()
+    model, whole = MODELS[name]().learn_from(folder, "kind", columns=features(t).column_names), fit(MODELS[name](), t)
+    np.testing.assert_array_equal(model.class_count_, whole.class_count_)
+    found = model.predict_proba(features(t))
+    np.testing.assert_allclose(found, whole.predict_proba(features(t)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_parts_counted_with_a_plan_are_the_whole_counted_with_it(name: str) -> None:
+    t = table(3000)
+    plan = MODELS[name]().plan(t, "kind", columns=features(t).column_names, rows=500)
+    assert plan.class_count_.sum() == 0
+    y = t["kind"].to_pylist()
+    whole = plan.count(features(t), y)
+    parts = [plan.count(features(t).slice(i, 700), y[i : i + 700]) for i in range(0, 3000, 700)]
+    merged = tb.merge_all(tb.from_bytes(tb.to_bytes(part)) for part in parts)
+    learned = MODELS[name]().learn_from(t, "kind", columns=features(t).column_names, plan=plan)
+    for other in (merged, learned):
+        found = other.predict_proba(features(t))
+        np.testing.assert_allclose(found, whole.predict_proba(features(t)), rtol=0, atol=1e-12)
+
+
+def test_a_plan_knows_all_labels_and_levels_that_a_sample_may_miss() -> None:
+    t = pa.table({"colour": ["red"] * 500 + ["rare"], "kind": ["common"] * 500 + ["seldom"]})
+    for pieces in (None, 1):
+        plan = tb.NaiveBayes().plan(t, "kind", rows=3, pieces=pieces)
+        assert set(plan.schema_.levels[0].labels) == {"red", "rare"}
+        assert plan.classes_.tolist() == ["common", "seldom"]
+
+
+def test_rows_learned_later_add(folder: Path) -> None:
+    t = table()
+    names = features(t).column_names
+    model = (
+        tb.NaiveBayes().learn_from(folder / "a.parquet", "kind", columns=names).learn_from(folder / "b.parquet", "kind")
+    )
+    np.testing.assert_allclose(
+        model.predict_proba(features(t)), fit(tb.NaiveBayes(), t).predict_proba(features(t)), rtol=0, atol=1e-12
+    )
+
+
+def test_a_failed_call_changes_nothing() -> None:
+    t = table()
+    bad = pa.concat_tables([t, t.set_column(5, "kind", pa.array([None] * 600, pa.string()))])
+    model = tb.NaiveBayes()
+    with pytest.raises(LabelError):
+        model.learn_from(bad, "kind")
+    assert not hasattr(model, "classes_")
+    model.learn_from(t, "kind", columns=["length"])
+    before = model.class_count_
+    with pytest.raises(LabelError):
+        model.learn_from(bad, "kind")
+    np.testing.assert_array_equal(model.class_count_, before)
+
+
+def test_text_columns_are_read_as_they_are_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "zip.csv"
+    path.write_text("zip,kind\n02139,1\n10001,0\n02139,1\n")
+    model = tb.NaiveBayes(schema={"zip": "categorical"}).learn_from(path, "kind")
+    assert model.schema_.levels[0].labels == ("02139", "10001")
+    assert model.classes_.tolist() == [0, 1]
+    (tmp_path / "more.csv").write_text("zip,kind\n10001,1\n")
+    assert model.learn_from(tmp_path / "more.csv", "kind").class_count_.tolist() == [1.0, 3.0]
+
+
+def test_a_stream_is_read_once() -> None:
+    t = table()
+    model = tb.NaiveBayes().learn_from(t.to_reader(100), "kind")
+    assert model.class_count_.sum() == 600
+    with pytest.raises(OptionError, match="can be read only once"):
+        tb.AODE().learn_from(t.to_reader(100), "kind")
+    plan = tb.AODE().plan(t, "kind")
+    assert tb.AODE().learn_from(t.to_reader(100), "kind", plan=plan).class_count_.sum() == 600
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
+def test_answers_into_a_file(folder: Path, tmp_path: Path, ending: str) -> None:
+    t = table()
+    model, out = fit(tb.NaiveBayes(), t), tmp_path / f"answers.{ending}"
+    assert model.predict_to(str(folder / "*.parquet"), out, keep=["kind"]) == 600
+    read = {"parquet": parquet.read_table, "csv": csv.read_csv, "arrow": feather.read_table}[ending](out)
+    assert read.column_names == ["kind", "prediction", "proba_high", "proba_low", "proba_mid"]
+    assert read["prediction"].to_pylist() == model.predict(features(t)).tolist()
+    np.testing.assert_allclose(read["proba_mid"].to_numpy(), model.predict_proba(features(t))[:, 2], atol=1e-12)
+    assert [p.name for p in tmp_path.iterdir()] == [out.name]
+
+
+def test_answers_as_they_are_read() -> None:
+    t = table()
+    model = tb.NaiveBayes().learn_from(t, "kind", columns=["length", "colour"])
+    found = model.predict_to(pl.DataFrame(t).lazy(), keep=["kind"]).read_all()
+    assert found.num_rows == 600
+    with pytest.raises(OptionError, match=r"must be|of its own"):
+        model.predict_to(t.append_column("prediction", t["kind"]), keep=["prediction"])
+    with pytest.raises(OptionError, match=r"ends in"):
+        model.predict_to(t, "answers.xls")
+
+
+def test_a_failed_answer_leaves_no_file(tmp_path: Path) -> None:
+    t = table()
+    model = tb.NaiveBayes(unseen="error").learn_from(t, "kind", columns=["colour"])
+    with pytest.raises(TableError):
+        model.predict_to(pa.table({"colour": ["never met"]}), tmp_path / "a.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_refused_says_why(folder: Path) -> None:
+    t = table()
+    model = tb.NaiveBayes()
+    for bad, error, words in [
+        ((t, "nothing"), TableError, "no column 'nothing'"),
+        ((t.slice(0, 0), "kind"), TableError, "no rows"),
+        ((3, "kind"), OptionError, "Cannot read rows from a builtins.int"),
+        (([], "kind"), OptionError, "Cannot read rows"),
+        ((folder / "none.parquet", "kind"), TableError, "no file"),
+        (("-", "kind"), OptionError, "Standard input"),
+        ((t.select(["kind"]), "kind"), OptionError, "no column besides"),
+    ]:
+        with pytest.raises(error, match=words):
+            model.learn_from(*bad)
+    with pytest.raises(OptionError, match="both"):
+        model.learn_from(t, "kind", columns=["kind", "length"])
+    with pytest.raises(OptionError, match="must be numbers"):
+        model.learn_from(table(missing=False), "kind", weight="colour")
+    with pytest.raises(OptionError, match="has a gap"):
+        model.learn_from(t, "kind", weight="length")
+    for more in ({"rows": 0}, {"pieces": 0}, {"rows": "x"}):
+        with pytest.raises(OptionError, match="whole number"):
+            model.plan(t, "kind", **more)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="plan= goes with"):
+        model.learn_from(t, "kind", plan=fit(tb.AODE(), t))
+    only = t.select(["length", "kind"]).drop_null()
+    with pytest.raises(OptionError, match="needs all rows"):
+        tb.LinearDiscriminantAnalysis(covariance_estimator=OAS()).learn_from(only, "kind")
+    assert not hasattr(model, "classes_")
+
+
+def test_the_sample_is_random_adds_and_keeps_the_order_of_rows() -> None:
+    t = pa.table({"row": np.arange(10_000)})
+    whole = survey_of(t.slice(0, 4000), 500, 0)
+    whole = whole.add(survey_of(t.slice(4000), 500, 1, whole.bound))
+    rows = whole.sample["row"].to_numpy()
+    assert len(rows) == 500
+    assert whole.rows == 10_000
+    assert (np.diff(rows) > 0).all()
+    assert abs(rows.mean() - 5000) < 4 * 10_000 / np.sqrt(12 * 500)
+
+
+def test_another_package_can_add_an_adapter() -> None:
+    class Mine(pd.DataFrame):
+        pass
+
+    module = Mine.__module__.split(".")[0]
+    adapter(module, "Mine", "tallybayes.engines.frames:frame")
+    try:
+        assert isinstance(open_source(Mine({"a": [1.0]})), Source)
+    finally:
+        del ADAPTERS[module, "Mine"]
+
+
+def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for screen, told in ((io.StringIO(), False), (Screen(), True)):
+        monkeypatch.setattr(sys, "stderr", screen)
+        monkeypatch.setattr("tallybayes.engines.progress.EVERY", 0.0)
+        with progress("learning", 4) as advance:
+            advance(3)
+        assert ("learning: 3 rows of 4 (75%)" in screen.getvalue()) is told
