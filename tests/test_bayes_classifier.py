@@ -139,6 +139,48 @@ def test_some_parts(parts: Any, keys: set[str]) -> None:
                 ask()
 
 
+# --- rare values ---------------------------------------------------------------------------------------------------
+
+
+def with_a_rare_value(k: int, seed: int, n: int = 2000) -> tuple[Any, Any]:
+    """19 columns that tell nothing, and one whose value 'rare' comes k times, always with class 1."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    noise = {f"n{j}": rng.normal(size=n) if j % 2 else rng.choice(list("abcd"), n) for j in range(19)}
+    value = rng.choice(list("uvw"), n).astype(object)
+    value[rng.choice(np.flatnonzero(y == 1), k, replace=False)] = "rare"
+    return pd.DataFrame({**noise, "value": value}), y
+
+
+@pytest.mark.parametrize(
+    ("k", "tables", "effort"), [(1, 8, "balanced"), (3, 4, "balanced"), (7, 4, "balanced"), (7, 8, "fast")]
+)
+def test_a_rare_value_is_modest_and_never_points_the_other_way(k: int, tables: int, effort: str) -> None:
+    for seed in range(tables):
+        X, y = with_a_rare_value(k, seed)
+        model = tb.BayesClassifier(effort).fit(X, y)
+        plain, rare = (model.predict_joint_log_proba(X[:200].assign(value=v)) for v in ("u", "rare"))
+        says = (rare - plain) @ [-1, 1]
+        assert np.median(says) > -0.1
+        assert says.max() < np.log(20 * (k + 1))
+
+
+def test_only_naive_bayes_has_weights_below_0(fitted: Any) -> None:
+    weights = fitted[0].predictor_.fitted.terms[0].params.weights
+    for part in fitted[0]._ensemble().named_parts:
+        if part.name != "naive":
+            assert (weights[part.first : part.first + part.planes] >= 0).all()
+
+
+def test_rows_of_the_first_network_have_a_density() -> None:
+    """Over all rows there can be, p sums to 1, though each estimate of a chain is only near a probability."""
+    X, y = colors(60, 3)
+    X[:2, 0] = "rare"
+    model = tb.BayesClassifier(members=2).fit(X, y)
+    every = np.array([[a, b, c] for a in {*X[:, 0]} for b in {*X[:, 1]} for c in {*X[:, 2]}], dtype=object)
+    assert np.exp(model.score_samples(every)).sum() == pytest.approx(1.0, abs=1e-5)
+
+
 # --- it is what simpler models are ---------------------------------------------------------------------------------
 
 

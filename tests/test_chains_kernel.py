@@ -77,7 +77,7 @@ def full(rows, i):
     return (rows.seen[views] != NONE).all(axis=0) & (rows.y >= 0)
 
 
-def probability(rows, i, r, c, w, rung, alpha=None):
+def probability(rows, i, r, c, w, rung, alpha=None, worth=0.0):
     """P of row r under class c in chain i, when the rows weigh w. rung: the strengths, or alpha for Laplace."""
     child, parents = CHAINS[i]
     seen, w = rows.seen, w * full(rows, i)
@@ -99,7 +99,10 @@ def probability(rows, i, r, c, w, rung, alpha=None):
         above, below = w[context & hit].sum(), w[context].sum()
         if alpha is not None:
             p = (above + alpha) / (below + alpha * v) if below + alpha * v > 0 else 1 / v
-        elif child >= 0 or level:
+        elif child >= 0:
+            s = rung[level] * p + worth / rows.K
+            p *= (above + s) / (below * p + s)
+        elif level:
             p = (above + rung[level] * p) / (below + rung[level])
     return p
 
@@ -118,8 +121,8 @@ def chains():
     return _core.Chains(*description())
 
 
-def learn(chains, counts, codes, y, w, grid, rows, alpha, planes, plane, scale, strengths=None):
-    smoothing = _core.ChainSmoothing(grid, rows, alpha, strengths)
+def learn(chains, counts, codes, y, w, grid, rows, alpha, planes, plane, scale, strengths=None, worth=0.0):
+    smoothing = _core.ChainSmoothing(grid, rows, alpha, worth, strengths)
     return chains.learn(counts, codes, y, w, smoothing, _core.ChainPlanes(planes, plane, scale))
 
 
@@ -151,10 +154,13 @@ def test_counts(chains, dtype, weights):
 
 @pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize(("K", "dtype", "weights"), [(3, np.uint8, False), (2, np.uint16, True), (5, np.uint32, True)])
-def test_logs_and_left_out_terms(chains, K, dtype, weights):
+@pytest.mark.parametrize("worth", [0.0, 1.0])
+def test_logs_and_left_out_terms(chains, K, dtype, weights, worth):
     rows = Rows(n=120, K=K, dtype=dtype, weights=weights)
     counts = rows.counted(chains)
-    strengths, logs, left = learn(chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
+    strengths, logs, left = learn(
+        chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=worth
+    )
     assert logs.shape == (chains.rungs, K)
     assert logs.dtype == left.dtype == np.float32
     scored = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
@@ -166,15 +172,16 @@ def test_logs_and_left_out_terms(chains, K, dtype, weights):
             less = rows.weight.copy()
             less[r] -= min(less[r], 1.0)
             for c in range(K):
-                want = [np.log(probability(rows, i, r, c, w, rung)) for w in (rows.weight, less)]
+                want = [np.log(probability(rows, i, r, c, w, rung, worth=worth)) for w in (rows.weight, less)]
                 np.testing.assert_allclose([scored[i, r, c], left[i, r, c]], want, atol=3e-5)
 
 
-def test_strengths_are_the_best_of_the_grid(chains):
+@pytest.mark.parametrize("worth", [0.0, 1.0])
+def test_strengths_are_the_best_of_the_grid(chains, worth):
     """By the leave-one-out log-likelihood of the own class, rung by rung."""
     rows = Rows(n=150)
     strengths, _, _ = learn(
-        chains, rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES
+        chains, rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=worth
     )
     for i in (0, 2, 6):
         child, parents = CHAINS[i]
@@ -197,7 +204,7 @@ def test_strengths_are_the_best_of_the_grid(chains):
                     )
                     if not (same & (rows.y == rows.y[r]) if child >= 0 else same).any():
                         continue  # no other row is there: nothing to choose by
-                    total += np.log(probability(rows, i, r, rows.y[r], less, tried))
+                    total += np.log(probability(rows, i, r, rows.y[r], less, tried, worth=worth))
                 sums.append(total)
             assert sums[GRID.tolist().index(rung[level])] >= max(sums) - 1e-3
 
@@ -274,6 +281,25 @@ def test_laplace_is_what_families_say_to_the_last_bit():
             first = last
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 50])
+def test_what_a_rare_value_says_is_bounded_by_its_rows(k):
+    """k rows of one class multiply the odds by 2 k + 1 at most where the classes are as many; without a row besides, by
+    whatever the strength of frequent values says."""
+    one = _core.Chains(*description([(0, 3, (0, 1, 2, NONE))], [(0, ())], 1))
+    y = (np.arange(4000) % 2).astype(np.int32)
+    codes = (np.arange(4000) // 2 % 2).astype(np.uint8)[None].copy()
+    codes[0, np.flatnonzero(y == 1)[:k]] = 2
+    counts = np.zeros((one.cells, 2), np.uint32)
+    one.count(codes, y, None, counts)
+    plane, scale = np.zeros(1, np.int32), np.ones(1)
+    for worth in (0.0, 1.0):
+        _, logs, _ = learn(one, counts, codes, y, None, GRID, 1000, 1.0, 1, plane, scale, worth=worth)
+        says = float(logs[2, 1] - logs[2, 0])
+        assert (0 < says <= np.log(2 * k + 1) + 1e-6) if worth else says > 0
+    with pytest.raises(ValueError, match="worth"):
+        _core.ChainSmoothing(GRID, 10, 1.0, -1.0)
+
+
 # ---- planes ------------------------------------------------------------------------------------------------------
 @pytest.mark.usefixtures("isa")
 def test_planes_and_scales(chains):
@@ -319,7 +345,9 @@ def test_instruction_sets_agree(chains):
         for isa in (0, 1, 2):
             _core.limit_isa(isa)
             counts = rows.counted(chains)
-            learned = learn(chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES)
+            learned = learn(
+                chains, counts, rows.codes, rows.y, rows.w, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=1.0
+            )
             found.append((counts, *learned, terms(chains, learned[1], rows.codes, len(CHAINS), PLANE, ONES)))
     finally:
         _core.limit_isa(2)

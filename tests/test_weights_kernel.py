@@ -109,6 +109,31 @@ def test_the_default_number_of_steps_is_enough_and_each_step_helps():
     assert not b.any()
 
 
+@pytest.mark.parametrize(("n", "C", "D"), [(40, 2, 3), (300, 3, 12), (700, 2, 30), (50, 1, 2)])
+def test_weights_that_do_not_fall_below_0(n, C, D):
+    """The least with that bound: no slope along free weights, and up where a weight is 0."""
+    p = list(problem(n, C, D, seed=n))
+    p[0][::3] *= -1  # terms that say the contrary
+    bounded = np.arange(D) % 2 == 0
+    v, b, loss, _ = _core.weights(*p, 60, bounded)
+    assert (v[bounded] >= 0).all()
+    at, whole, gradient, _ = parts(*p, v, b)
+    np.testing.assert_allclose(loss, at, rtol=1e-5, atol=1e-6)
+    stuck = np.append(bounded & (v == 0), np.zeros(C, bool))
+    most = 2e-3 * max(n, 1) ** 0.5
+    assert np.abs(gradient[~stuck]).max() < most
+    assert (gradient[stuck] > -most).all()
+    free = fit(*p)
+    assert parts(*p, free[0], free[1])[1] <= whole + 1e-9
+    if C > 1:
+        assert (free[0][bounded] < 0).any()
+        assert stuck.any()
+    with pytest.raises(ValueError, match="bounded"):
+        _core.weights(*p, 8, bounded[:-1])
+    with pytest.raises(ValueError, match="below 0"):
+        _core.weights(*p[:4], -np.ones(D), *p[5:], 8, bounded)
+
+
 def test_a_weight_of_two_is_the_row_twice():
     terms, y, _, start, centre, ridge, bias = problem(150, 3, 4)
     w = np.random.default_rng(5).integers(0, 4, len(y))

@@ -104,8 +104,10 @@ class PyPlanes {
 // The Python class _core.ChainSmoothing: how estimates are drawn to the one with a parent less.
 class PySmoothing {
  public:
-  PySmoothing(const Doubles& grid, std::size_t rows, double alpha, const std::optional<Doubles>& strengths)
-      : grid_(copy_of(grid)), rows_(rows), alpha_(alpha) {
+  PySmoothing(const Doubles& grid, std::size_t rows, double alpha, double worth,
+              const std::optional<Doubles>& strengths)
+      : grid_(copy_of(grid)), rows_(rows), alpha_(alpha), worth_(worth) {
+    expect(worth >= 0 && worth <= 1e6, "worth must lie between 0 and a million");
     expect(all_at_least(grid, 0.0), "grid must be finite and not negative");
     check_alpha(alpha);
     if (!strengths) return;
@@ -113,7 +115,7 @@ class PySmoothing {
     strengths_ = copy_of(*strengths);
   }
 
-  Smooth get() const { return {grid_.data(), grid_.size(), rows_, alpha_, strengths_.has_value()}; }
+  Smooth get() const { return {grid_.data(), grid_.size(), rows_, alpha_, worth_, strengths_.has_value()}; }
   // The known strengths, if there are any: one for each rung.
   void write_known(Array<double, 1>& out) const {
     if (!strengths_) return;
@@ -124,7 +126,7 @@ class PySmoothing {
  private:
   std::vector<double> grid_;
   std::size_t rows_;
-  double alpha_;
+  double alpha_, worth_;
   std::optional<std::vector<double>> strengths_;
 };
 
@@ -210,11 +212,13 @@ void bind_chains(nb::module_& m) {
            "plane and scale: one for each chain. Plane -1, which only terms takes, of a chain of the class: what each\n"
            "parent adds goes to the plane of its column, the rest to the last plane.");
   nb::class_<PySmoothing>(m, "ChainSmoothing", "How each estimate is drawn to the one with a parent less.")
-      .def(nb::init<const Doubles&, std::size_t, double, const std::optional<Doubles>&>(), nb::arg("grid").noconvert(),
-           nb::arg("rows"), nb::arg("alpha"), nb::arg("strengths").noconvert().none() = nb::none(),
+      .def(nb::init<const Doubles&, std::size_t, double, double, const std::optional<Doubles>&>(),
+           nb::arg("grid").noconvert(), nb::arg("rows"), nb::arg("alpha"), nb::arg("worth"),
+           nb::arg("strengths").noconvert().none() = nb::none(),
            "The strength of each rung is chosen from grid by leave-one-out on the first rows. With an empty grid alpha "
            "is\n"
-           "added to each count instead. strengths: known ones, from which none is chosen again.");
+           "added to each count instead. worth: rows that every value of a child has besides, spread over the\n"
+           "classes. strengths: known ones, from which none is chosen again.");
   nb::class_<PyChains>(m, "Chains", "Chains of estimates, each smoothed towards the one with a parent less.")
       .def(nb::init<std::size_t, const Ints&, const Sizes&, const Bytes&, const Ints&, const Ints&, const Ints&,
                     const Sizes&>(),

@@ -16,6 +16,7 @@ namespace tb::bind {
 namespace {
 
 using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Array<double, 1> array_of(const std::vector<double>& v) {
   auto out = make_array<double, 1>({v.size()});
@@ -25,7 +26,7 @@ Array<double, 1> array_of(const std::vector<double>& v) {
 
 std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
     const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start, const Doubles& centre,
-    const Doubles& ridge, double bias_ridge, std::int64_t steps) {
+    const Doubles& ridge, double bias_ridge, std::int64_t steps, const std::optional<Flags>& bounded) {
   const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
   constexpr double most = 1e100;  // beyond it products overflow
   expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
@@ -37,20 +38,21 @@ std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
     expect(std::abs(centre(d)) <= most, "centre must be finite");
     expect(ridge(d) >= 0 && ridge(d) <= most, "ridge must be finite and not negative");
   }
+  expect(!bounded || bounded->shape(0) == D, "bounded must be (terms,)");
+  for (std::size_t d = 0; d < D && bounded; ++d)
+    expect(!(*bounded)(d) || centre(d) >= 0, "the centre of a weight that is not to fall below 0 must not be either");
   expect(bias_ridge >= 0 && bias_ridge <= most, "bias_ridge must be finite and not negative");
   expect(steps >= 0, "steps must not be negative");
   const double* weight = weights_or_null(w, n);
   Weights found;
   {
     const nb::gil_scoped_release release;
-    found =
-        fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), bias_ridge},
-                    static_cast<std::size_t>(steps));
+    found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), bias_ridge,
+                         bounded ? bounded->data() : nullptr},
+                        static_cast<std::size_t>(steps));
   }
   return {array_of(found.v), array_of(found.b), found.loss, found.taken};
 }
-
-using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Matrix& count, const Sizes& sizes,
                                                                         const Flags& ordered, std::int64_t members,
@@ -202,12 +204,13 @@ void bind_ensemble_choices(nb::module_& m) {
         "bins taken stays within most_cells.");
   m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
         nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(),
-        nb::arg("bias_ridge"), nb::arg("steps") = 8,
+        nb::arg("bias_ridge"), nb::arg("steps") = 8, nb::arg("bounded").noconvert().none() = nb::none(),
         "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
         "with\n"
         "the least log-loss of softmax(start + b + sum of v times term), plus ridges towards centre and 0. loss is "
         "that of\n"
-        "the rows alone. Rows whose y is below 0, or has start -inf, take no part.");
+        "the rows alone. Rows whose y is below 0, or has start -inf, take no part. bounded: weights that do not fall "
+        "below 0.");
 }
 
 }  // namespace tb::bind

@@ -58,15 +58,19 @@ class Learner {
       share(rung, a);
       const LeaveOut out_of{rows.n, K_,           bins_,         context,           child_.data(),
                             rows.y, unit_.data(), rung.n.data(), rung.total.data(), rung.share.data(),
-                            a,      p_.data()};
+                            a,      worth_,       p_.data()};
       if (of_child_)
         TB_CALL(leave_out_child, out_of);
       else
         TB_CALL(leave_out_class, out_of);
       const std::size_t inner = l == 0 || laplace ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
       here.resize(rung.n.size());
-      TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_, !of_child_,
-              here.data());
+      if (worth_ > 0)
+        TB_CALL(fold_lifts, rung.n.data(), above.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+                here.data());
+      else
+        TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_,
+                !of_child_, here.data());
       TB_CALL(logs_of, here.data(), out, here.size());
       out += here.size();
       if (!laplace) above.swap(here);
@@ -80,6 +84,7 @@ class Learner {
     parents_ = chains_.parents(i);
     bins_ = chains_.bins(i);
     of_child_ = chains_.child[i] >= 0;
+    worth_ = of_child_ && smooth_.grid_size ? static_cast<float>(smooth_.worth / static_cast<double>(K_)) : 0.0f;
     rungs_.resize(std::max(rungs_.size(), parents_ + 1));
     std::size_t contexts = 1;
     for (std::size_t l = 0; l <= parents_; ++l) {
@@ -194,9 +199,10 @@ class Learner {
       if (!(total > 1e-6)) continue;
       const float n = rung.n[(u * bins_ + child_[r]) * K_ + y];
       weight_.push_back(rows.w ? rows.w[r] : 1.0);
-      above_.push_back(std::max(0.0, static_cast<double>(n - unit_[r])));
-      below_.push_back(total);
-      prior_.push_back(static_cast<double>(p_[r * K_ + y]));
+      const double p = static_cast<double>(p_[r * K_ + y]), worth = static_cast<double>(worth_);
+      above_.push_back(std::max(0.0, static_cast<double>(n - unit_[r])) + worth);
+      below_.push_back(worth > 0 ? total + worth / std::max(p, 1e-30) : total);
+      prior_.push_back(p);
     }
     while (weight_.size() % 8) {
       weight_.push_back(0), above_.push_back(1), below_.push_back(1), prior_.push_back(1);
@@ -222,6 +228,7 @@ class Learner {
   const Smooth& smooth_;
   std::size_t parents_ = 0, bins_ = 0;
   bool of_child_ = true;
+  float worth_ = 0;
   double all_ = 0;  // the weight of all rows
   std::vector<Rung> rungs_;
   std::vector<float> base_, unit_, p_;

@@ -3,7 +3,10 @@
 // A chain has a child and parents p1 … pk. With n(…) the weight of rows,
 //   P_l(x | c, p1 … pl) = (n(x, c, p1 … pl) + a_l P_{l-1}) / (n(c, p1 … pl) + a_l),   l = 0 … k,
 //   P_{-1}(x) = (n(x) + 1 / v) / (n + 1),   v the number of bins of x.
-// A chain without a child estimates the class itself:
+// That is P_{l-1} times a lift (n + s) / (e + s): the rows that came by those to be expected, e = n(c, p1 … pl)
+// P_{l-1}, both with s = a_l P_{l-1} rows more. For a rare value s is next to nothing, and one row says what a thousand
+// would. So every value has one row more, spread over the K classes: s = a_l P_{l-1} + worth / K. Such estimates sum to
+// about 1. A chain without a child estimates the class itself:
 //   P_l(c | p1 … pl) = (n(c, p1 … pl) + a_l P_{l-1}) / (n(p1 … pl) + a_l),   l = 1 … k,   P_0(c) = (n(c) + 1 / K) / (n
 //   + 1).
 // A context that was never met keeps the estimate of the one above. Only the counts with all parents are kept: those of
@@ -63,7 +66,8 @@ struct Smooth {
   std::size_t grid_size;
   std::size_t rows;  // at most so many of the rows choose
   double alpha;
-  bool given;  // the strengths are known
+  double worth;  // rows that each value has besides, spread over the classes
+  bool given;    // the strengths are known
 };
 
 // Into which plane each chain's term is added, and times what. Negative, for a chain without a child: what each parent

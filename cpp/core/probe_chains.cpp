@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t rows = 37, contexts = 6, bins = 4;
 
-void leave_out(Probe& p, Numbers& some, std::size_t classes, bool of_child) {
+void leave_out(Probe& p, Numbers& some, std::size_t classes, bool of_child, float worth) {
   const std::size_t wide = of_child ? bins : 1, shares = of_child ? contexts * classes : contexts;
   auto context = some.below<std::uint32_t>(contexts, rows), child = some.below<std::uint32_t>(bins, rows);
   context[3] = child[8] = kNoCell;
@@ -15,8 +15,8 @@ void leave_out(Probe& p, Numbers& some, std::size_t classes, bool of_child) {
   const auto unit = some.between<float>(0.5, 1.0, rows), n = some.between<float>(0.0, 5.0, contexts * wide * classes),
              total = some.between<float>(5.0, 20.0, shares), share = some.between<float>(0.05, 0.2, shares);
   auto out = some.between<float>(0.01, 1.0, rows * classes);
-  const LeaveOut task{rows,        classes,  wide,         context.data(), child.data(), y.data(),
-                      unit.data(), n.data(), total.data(), share.data(),   2.0f,         out.data()};
+  const LeaveOut task{rows,     classes,      wide,         context.data(), child.data(), y.data(),  unit.data(),
+                      n.data(), total.data(), share.data(), 2.0f,           worth,        out.data()};
   if (of_child)
     TB_CALL_AT(p.isa, leave_out_child, task);
   else
@@ -35,6 +35,9 @@ void rungs(Probe& p, Numbers& some, std::size_t classes) {
                out.data());
     p.got("fold_rung", out, kSingle);
   }
+  TB_CALL_AT(p.isa, fold_lifts, n.data(), above.data(), share.data(), 2.0f, 0.5f, contexts, inner, bins, classes,
+             out.data());
+  p.got("fold_lifts", out, kSingle);
   out[1] = 0.0f;
   TB_CALL_AT(p.isa, logs_of, out.data(), logs.data(), out.size());
   p.got("logs_of", logs, kSingle);
@@ -52,8 +55,9 @@ void rungs(Probe& p, Numbers& some, std::size_t classes) {
 void probe_chains(Probe& p) {
   Numbers some(90);
   for (const std::size_t classes : {2, 3, 9}) {
-    leave_out(p, some, classes, true);
-    leave_out(p, some, classes, false);
+    leave_out(p, some, classes, true, 0.0f);
+    leave_out(p, some, classes, true, 0.5f);
+    leave_out(p, some, classes, false, 0.0f);
     rungs(p, some, classes);
   }
 }

@@ -192,7 +192,10 @@ class Newton {
     double size = 1.0;
     for (int halving = 0; halving <= kHalvings; ++halving, size /= 2) {
       std::vector<double> v = out_.v, b = out_.b;
-      for (std::size_t d = 0; d < p_.terms; ++d) v[d] += size * s[d];
+      for (std::size_t d = 0; d < p_.terms; ++d) {
+        v[d] += size * s[d];
+        if (p_.bounded && p_.bounded[d]) v[d] = std::max(v[d], 0.0);  // to within rounding it is
+      }
       for (std::size_t c = 0; c < p_.classes; ++c) b[c] += size * s[p_.terms + c];
       const double rows = loss(size), next = rows + penalty(v, b);
       if (!(next < whole)) continue;
@@ -206,7 +209,8 @@ class Newton {
     return 0.0;
   }
 
-  // - H^-1 g at the present v and b.
+  // The step to the least of the quadratic form at v and b: - H^-1 g, except that weights which may not and would fall
+  // below 0 go to 0, and the others as far as is best with that.
   std::vector<double> direction() {
     AlignedArray sums(gather());
     const std::size_t D = p_.terms, K = p_.classes, n = D + K;
@@ -226,8 +230,49 @@ class Newton {
       for (std::size_t e = 0; e <= c; ++e) H[(D + c) * n + D + e] = scale_ * classes[c * K + e];
       H[(D + c) * n + D + c] += p_.bias_ridge;
     }
+    return p_.bounded ? bounded(H, g) : solved(H, g);
+  }
+
+  static std::vector<double> solved(std::vector<double> H, std::vector<double> g) {
     solve(H, g);
     return g;
+  }
+
+  std::vector<double> bounded(const std::vector<double>& H, const std::vector<double>& g) const {
+    const std::size_t n = g.size();
+    std::vector<bool> held(n, false);
+    for (std::size_t tries = 0;; ++tries) {
+      std::vector<double> some(H), to(g);
+      for (std::size_t i = 0; i < n; ++i) {
+        if (!held[i]) continue;
+        for (std::size_t j = 0; j < n; ++j) {
+          if (!held[j]) to[j] += out_.v[i] * H[std::max(i, j) * n + std::min(i, j)];
+        }
+      }
+      for (std::size_t i = 0; i < n; ++i) {
+        if (!held[i]) continue;
+        for (std::size_t j = 0; j < n; ++j) some[std::max(i, j) * n + std::min(i, j)] = 0.0;
+        some[i * n + i] = 1.0;
+        to[i] = -out_.v[i];
+      }
+      solve(some, to);
+      bool more = false;
+      for (std::size_t d = 0; d < p_.terms; ++d) {
+        if (!p_.bounded[d] || held[d] || !(out_.v[d] + to[d] < 0)) continue;
+        held[d] = more = true;
+      }
+      if (more) continue;
+      std::size_t free = n;  // the one held at 0 that would rise most gladly, now that others are held
+      double most = -1e-9;
+      for (std::size_t i = 0; i < p_.terms; ++i) {
+        if (!held[i]) continue;
+        double slope = -g[i];
+        for (std::size_t j = 0; j < n; ++j) slope += H[std::max(i, j) * n + std::min(i, j)] * to[j];
+        if (slope < most * H[i * n + i]) most = slope / H[i * n + i], free = i;
+      }
+      if (free == n || tries > 2 * n) return to;  // so many tries no table takes; the next step goes on
+      held[free] = false;
+    }
   }
 
   AlignedArray gather() {

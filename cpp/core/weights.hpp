@@ -19,6 +19,7 @@ struct WeightProblem {
   const double* centre;   // terms: where v begins, too
   const double* ridge;    // terms
   double bias_ridge;
+  const bool* bounded;  // terms, or null: weights that may not fall below 0; their centre is not below 0 either
 };
 
 struct Weights {

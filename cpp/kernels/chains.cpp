@@ -62,6 +62,26 @@ TB_INLINE void child_out(const LeaveOut& t) {
   }
 }
 
+// p times (n + s) / (N p + s), s = strength * p + worth: how often the value came by how often it was to be expected.
+TB_INLINE float lifted(float p, float n, float total, float strength, float worth) {
+  return p * (n + (strength * p + worth)) / ((total + strength) * p + worth);
+}
+
+template <std::size_t fixed>
+TB_INLINE void child_lifts_out(const LeaveOut& t) {
+  const std::size_t K = fixed ? fixed : t.classes;
+  for (std::size_t r = 0; r < t.rows; ++r) {
+    if (t.context[r] == kNoCell || t.child[r] == kNoCell) continue;
+    const float* n = t.n + (t.context[r] * t.bins + t.child[r]) * K;
+    const float* total = t.total + t.context[r] * K;
+    float* p = t.p + r * K;
+    const std::size_t y = static_cast<std::size_t>(t.y[r]);
+    const float own = lifted(p[y], less(n[y], t.unit[r]), less(total[y], t.unit[r]), t.strength, t.worth);
+    for (std::size_t c = 0; c < K; ++c) p[c] = lifted(p[c], n[c], total[c], t.strength, t.worth);
+    p[y] = own;
+  }
+}
+
 template <std::size_t fixed>
 TB_INLINE void class_out(const LeaveOut& t) {
   const std::size_t K = fixed ? fixed : t.classes;
@@ -95,6 +115,11 @@ bool step_cells32(const std::uint32_t* code, const std::uint8_t* lut, std::size_
 }
 
 void leave_out_child(const LeaveOut& t) {
+  if (t.worth > 0) {
+    if (t.classes == 2) return child_lifts_out<2>(t);
+    if (t.classes == 3) return child_lifts_out<3>(t);
+    return child_lifts_out<0>(t);
+  }
   if (t.classes == 2) return child_out<2>(t);
   if (t.classes == 3) return child_out<3>(t);
   child_out<0>(t);
@@ -119,6 +144,21 @@ void fold_rung(const float* n, const float* above, const float* share, float str
       for (std::size_t x = 0; x < row; x += classes) {
         for (std::size_t c = 0; c < classes; ++c) p[x + c] = (n[x + c] + strength * above[x + c]) * s[c];
       }
+    }
+    if (++next == inner) {
+      next = 0;
+      above += row;
+    }
+  }
+}
+
+void fold_lifts(const float* n, const float* above, const float* total, float strength, float worth,
+                std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
+  const std::size_t row = bins * classes;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
+    for (std::size_t x = 0; x < row; x += classes) {
+      for (std::size_t c = 0; c < classes; ++c) p[x + c] = lifted(above[x + c], n[x + c], total[c], strength, worth);
     }
     if (++next == inner) {
       next = 0;

@@ -22,6 +22,7 @@ struct LeaveOut {
   const float* total;  // (contexts, classes); (contexts) if the child is the class
   const float* share;  // 1 / (total + strength)
   float strength;      // of what the estimate above counts
+  float worth;         // rows of the estimate above that each cell has besides; 0 if the child is the class
   float* p;            // (rows, classes): the estimate above, becomes this one
 };
 
@@ -43,10 +44,13 @@ TB_DECLARE(void, leave_out_child, (const LeaveOut& t))
 TB_DECLARE(void, leave_out_class, (const LeaveOut& t))
 
 // p (contexts, row) = (n + strength * above[context / inner]) * share of the context; row = bins * classes. alone: one
-// share for a context, not for each class of it.
+// share for a context, not for each class of it. worth: as in LeaveOut, with a total for each class and context.
 TB_DECLARE(void, fold_rung,
            (const float* n, const float* above, const float* share, float strength, std::size_t contexts,
             std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p))
+TB_DECLARE(void, fold_lifts,
+           (const float* n, const float* above, const float* total, float strength, float worth, std::size_t contexts,
+            std::size_t inner, std::size_t bins, std::size_t classes, float* p))
 // out = log(p), and out += scale * log(p), to about 1e-7 of max(1, |log p|); below 1e-37 p is taken as that.
 TB_DECLARE(void, logs_of, (const float* p, float* out, std::size_t count))
 TB_DECLARE(void, add_logs, (const float* p, float scale, float* out, std::size_t count))

@@ -38,6 +38,7 @@ from tallybayes.distributions.joint import (
 from tallybayes.encode import Coded, Data
 
 WEIGHTING = ("features", "temperature", "none")
+EDITION = 1  # of new models
 
 
 class Part(NamedTuple):
@@ -61,7 +62,10 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
     chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each,
     which become one. z_…: a normal_part.Scale, empty for none. plane_of: which plane of a part a column's term goes to.
-    weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'.
+    weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'. edition: how the sums are
+    read; a file keeps the edition of its day, and so its answers.
+        0   back-off alone, weights of any sign
+        1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
     """
 
     smoothing: str = "backoff"
@@ -84,6 +88,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     z_start: Array = field(default_factory=_START)
     z_value: Array = field(default_factory=_FLOATS)
     weighting: str = "features"
+    edition: int = 0
 
     name = "ensemble"
     sums = EnsembleSums
@@ -200,6 +205,8 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         check_sizes(s.sizes, context, context.d)
         if self.weighting not in WEIGHTING:
             raise ValueError(f"'weighting' is {self.weighting!r:.60}")
+        if not 0 <= self.edition <= EDITION:
+            raise ValueError(f"'edition' is {self.edition!r:.60}; known are 0 to {EDITION}")
         ensemble_check.choices(self, context.d)
         K, p = context.K, len(self.z_column)
         shapes = {"single": (K, int(s.sizes.sum())), "z_n": (K,), "z_mean": (K, p), "z_scatter": (K, p, p)}

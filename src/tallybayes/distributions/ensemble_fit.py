@@ -30,6 +30,7 @@ LEAST = float(np.log(1e-37))  # of a logarithm that has a weight: as cpp/kernels
 TIMES = (3.0, 1.0, 0.3, 0.1)  # ridges that are tried, times the usual one
 HALVES = 100  # rows from which they are
 RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
+WORTH = 1.0  # rows that every value has besides, spread over the classes
 PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts have
 
 
@@ -54,7 +55,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         terms = np.concatenate([terms, left[None].astype(np.float32)])
     weights, biases, ridge, steps = _centres(ensemble, terms, start, y, w * judges), np.zeros(K), 0.0, 0
     if ensemble.weighting == "features":
-        ridge, weights, biases, steps = _weights(terms, y, w * judges, start, weights)
+        ridge, weights, biases, steps = _weights(terms, y, w * judges, start, weights, _bounded(ensemble))
     joint = start + biases + np.tensordot(weights, terms, axes=1)
     return EnsembleParams(
         **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
@@ -104,7 +105,7 @@ def smooth_prior(weight: Array) -> Floats:
 
 def _smoothing(ensemble: Ensemble, rows: int, strengths: Floats | None = None) -> _core.ChainSmoothing:
     grid = GRID if ensemble.smoothing == "backoff" else NO_GRID
-    return _core.ChainSmoothing(grid, rows, float(ensemble.alpha), strengths)
+    return _core.ChainSmoothing(grid, rows, float(ensemble.alpha), WORTH if ensemble.edition else 0.0, strengths)
 
 
 def _planes(ensemble: Ensemble) -> _core.ChainPlanes:
@@ -161,7 +162,16 @@ def _centres(ensemble: Ensemble, terms: Array, start: Array, y: Array, w: Array)
     return centre
 
 
-def _weights(terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> tuple[float, Floats, Floats, int]:
+def _bounded(ensemble: Ensemble) -> NDArray[np.bool_] | None:
+    """The planes whose weights may not fall below 0. Naive Bayes may: it corrects what the others say of a column."""
+    if not ensemble.edition:
+        return None
+    return np.concatenate([np.full(part.planes, part.centre > 0) for part in ensemble.named_parts])
+
+
+def _weights(
+    terms: Array, y: Array, w: Floats, start: Floats, centre: Floats, bounded: NDArray[np.bool_] | None
+) -> tuple[float, Floats, Floats, int]:
     """The ridge, the weights and biases, and the steps taken. Of several ridges the one is taken with which the weights
     of each half of the rows do best on the other half."""
 
@@ -169,7 +179,7 @@ def _weights(terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -
 
     def fit(ridge: float, used: Array) -> tuple[Floats, Floats, float, int]:
         judged = np.where(used & (w > 0), y, -1).astype(np.int32)
-        return _core.weights(terms, judged, same, start, centre, np.full(len(terms), ridge), ridge)
+        return _core.weights(terms, judged, same, start, centre, np.full(len(terms), ridge), ridge, bounded=bounded)
 
     def loss(ridge: float) -> float:
         total = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +25,23 @@ def log_density(ensemble: Ensemble, p: EnsembleParams, data: Coded) -> Array:
     scale = (np.arange(len(ensemble.plane)) < d).astype(np.float64)
     one = _core.ChainPlanes(1, np.zeros(len(scale), dtype=np.int32), scale)
     within = [_within(ensemble, p, i) for i in range(d)]
+    logs = _shares(ensemble, p)
     out = np.empty((data.n, p.K))
     for span, codes, _ in p.packed(data):
-        out[span] = np.asarray(ensemble.chains.terms(p.logs, codes, one)[0])
+        out[span] = np.asarray(ensemble.chains.terms(logs, codes, one)[0])
         for j, logs in within:
             out[span] += logs[np.minimum(codes[j], len(logs) - 1)]
+    return out
+
+
+def _shares(ensemble: Ensemble, p: EnsembleParams) -> Array:
+    """The logs with those of the network summing to 1 over the bins, where back-off leaves them near it."""
+    if ensemble.smoothing != "backoff":
+        return p.logs
+    out, starts = p.logs.copy(), ensemble.log_starts(ensemble.columns).tolist()
+    for i, (first, end) in enumerate(itertools.pairwise(starts)):
+        own = out[first:end].reshape(-1, int(ensemble.view_bins[ensemble.child[i]]), p.K)
+        own -= np.log(np.exp(own).sum(axis=1, keepdims=True))
     return out
 
 

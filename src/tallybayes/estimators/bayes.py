@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Floats
-from tallybayes.distributions.ensemble import WEIGHTING, Ensemble, only
+from tallybayes.distributions.ensemble import EDITION, WEIGHTING, Ensemble, only
 from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.ensemble_network import log_density
 from tallybayes.distributions.ensemble_records import EnsembleSums
@@ -190,7 +190,7 @@ class BayesClassifier(TallyClassifier):
     # --- learning ----------------------------------------------------------------------------------------------
 
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
-        ensemble = Ensemble(columns=schema.d, method="frequency", bins=LEVELS, **self._options())
+        ensemble = Ensemble(columns=schema.d, method="frequency", bins=LEVELS, edition=EDITION, **self._options())
         return (Term(ensemble, tuple(range(schema.d))),)
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:

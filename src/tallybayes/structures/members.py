@@ -28,6 +28,7 @@ CELLS = 1 << 26  # counts of all chains
 PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
 DIMENSIONS = 200  # of the Gaussian part, at most
 INDICATORS = 30  # of one category
+FREQUENT = (5, 0.01)  # rows, and share of them, that a level with an indicator has: of fewer a variance says nothing
 CONTEXT_CELLS = 1 << 17
 NO_MAP = np.empty(0, dtype=np.uint8)
 FIELDS: dict[str, type[np.generic]] = {  # of an Ensemble, and of what array
@@ -394,7 +395,11 @@ def numbers(columns: Columns) -> dict[str, Any]:
             column.append(j)
             values.append(np.append(ndtri(np.clip(rank, edge, 1 - edge)), 0.0))
             continue
-        frequent = [v for v in np.argsort(-n, kind="stable")[:INDICATORS].tolist() if n[v] >= 3]
+        frequent = [
+            v
+            for v in np.argsort(-n, kind="stable")[:INDICATORS].tolist()
+            if n[v] >= max(FREQUENT[0], FREQUENT[1] * total)
+        ]
         for v in sorted(frequent)[1:]:
             column.append(j)
             values.append(np.append(columns.actual(j, (np.arange(len(n)) == v).astype(np.float64)), 0.0))
