@@ -252,7 +252,7 @@ class Schema:
         """
         return self.names[j] if self.names is not None else f"x{j}"
 
-    def position(self, column: str | int) -> int:
+    def position(self, column: object) -> int:
         """Find a column.
 
         Parameters
@@ -310,7 +310,7 @@ class Schema:
         return "\n".join(lines)
 
 
-def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, default: Kind = "real") -> Schema:
+def infer_schema(table: Table, given: object, default: Kind = "real") -> Schema:
     """Kinds from the table's types, then what the user said of them.
 
     An integer column with few values is ambiguous: it is taken as real, and listed.
@@ -322,10 +322,11 @@ def infer_schema(table: Table, given: Schema | Mapping[Any, str] | str | None, d
         raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
     if isinstance(given, str):
         given = dict.fromkeys(range(table.d), given)
-    if given is not None and not isinstance(given, Mapping):
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
         raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(given).__name__}.")
     schema = Schema(_kinds(table, default), table.names, table.container)
-    said = _said(schema, given or {})
+    said = _said(schema, given)
     kinds = tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds))
     ambiguous = tuple(j for j in range(table.d) if j not in said and kinds[j] == "real" and _ambiguous(table, j))
     return replace(schema, kinds=kinds, ambiguous=ambiguous)
@@ -339,7 +340,7 @@ def _kinds(table: Table, default: Kind) -> tuple[Kind, ...]:
     return ("binary" if truth else default,) * table.d
 
 
-def _said(schema: Schema, given: Mapping[Any, str]) -> dict[int, Kind]:
+def _said(schema: Schema, given: Mapping[object, object]) -> dict[int, Kind]:
     """What the user says, by position."""
     for column, kind in given.items():
         if kind not in KINDS:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tallybayes.cli import options as o
 from tallybayes.cli import say
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.base import TallyClassifier
 
 
 @say.answering
@@ -75,7 +78,7 @@ def _under(prior: str | None, path: str) -> Any:
     return model if found is None else model.with_prior(found)
 
 
-def _answers(model: Any, loss: str | None) -> Any:
+def _answers(model: TallyClassifier, loss: str | None) -> Any:
     """What gives the answers: the model, or the cheapest answer under a table of costs."""
     if loss is None:
         return model.predict
@@ -183,7 +186,7 @@ def sample(
     write_tables(_drawn(known, n, label, seed, str(target)), out, json)
 
 
-def _drawn(model: Any, n: int, label: Any, seed: int, target: str) -> Iterator[Any]:
+def _drawn(model: TallyClassifier, n: int, label: Any, seed: int, target: str) -> Iterator[Any]:
     """In batches, the first of which is what model.sample(n, random_state=seed) gives."""
     from dataclasses import replace
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,9 @@ from tallybayes.cli.options import Batches, Reading
 from tallybayes.cli.settings import did_you_mean
 from tallybayes.cli.tables import GAPS, Rows, Text, as_whole, open_rows
 from tallybayes.errors import OptionError, TableError, TallybayesError, listing
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.base import TallyClassifier
 
 T = TypeVar("T")
 
@@ -137,7 +140,7 @@ def fresh_data(asked: Asked, kinds: Mapping[str, str]) -> Iterator[Source]:
 
 
 @contextmanager
-def known_data(asked: Asked, model: Any) -> Iterator[Source]:
+def known_data(asked: Asked, model: TallyClassifier) -> Iterator[Source]:
     """Data for a model that is there: its columns, read as it knows them; others in the file are left alone."""
     target, names = asked.target, model.schema_.names
     if target is not None and target in (names or ()):

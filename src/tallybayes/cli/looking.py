@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tallybayes.cli import options as o
 from tallybayes.cli import say
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.base import TallyClassifier
 
 
 @say.answering_with_sklearn
@@ -92,7 +95,7 @@ def inspect(
     say.show(_sheet(found, document), document, json)
 
 
-def _require(model: Any, columns: list[str]) -> None:
+def _require(model: TallyClassifier, columns: list[str]) -> None:
     from tallybayes.cli.settings import did_you_mean
     from tallybayes.errors import TableError, listing
 
@@ -104,7 +107,7 @@ def _require(model: Any, columns: list[str]) -> None:
             )
 
 
-def _contents(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
+def _contents(model: TallyClassifier, notes: dict[str, Any]) -> dict[str, Any]:
     schema = model.schema_
     columns = []
     for j, kind in enumerate(schema.kinds):
@@ -129,7 +132,7 @@ def _contents(model: Any, notes: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def _sheet(model: Any, document: dict[str, Any]) -> str:
+def _sheet(model: TallyClassifier, document: dict[str, Any]) -> str:
     usual = {k: p.default for k, p in signature(type(model)).parameters.items()}
     changed = {k: v for k, v in document["parameters"].items() if v != say.plain(usual[k])}
     options = ", ".join(f"{key}={value!r}" for key, value in changed.items())

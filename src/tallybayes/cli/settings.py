@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import typer
 
 from tallybayes.errors import OptionError
 from tallybayes.schema import KINDS
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.base import TallyClassifier
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -148,7 +148,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 0.0}
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         if self.priors is None or isinstance(self.priors, str | dict):
             return self.priors
         given = plain(self.priors)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.schema import Schema, align, infer_schema
 from tallybayes.source import read_table
 from tallybayes.target import Target, read_target
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, LinearForms, Explains):  # type: ignore[misc]
@@ -525,7 +528,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         predictor = self.predictor_
         return predictor.answer(predictor.read(X), how, other_start(predictor.fitted, priors))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True

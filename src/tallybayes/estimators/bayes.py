@@ -177,10 +177,10 @@ class BayesClassifier(TallyClassifier):
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha}
 
-    def _given_schema(self) -> Any:
+    def _given_schema(self) -> object:
         return self.schema
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         return _smoothed if self.priors is None else self.priors
 
     @property

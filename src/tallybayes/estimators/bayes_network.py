@@ -144,7 +144,7 @@ class BayesNetwork(NetworkClassifier):
                 among.append((a, b))
         return among, of_targets, named
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         if self._outputs is None:
             return self.priors
         self._refuse(self.priors)

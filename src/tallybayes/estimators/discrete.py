@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from tallybayes.paragraphs import documented
 from tallybayes.predictor import Predictor
 from tallybayes.schema import Kind
 
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
 
 def check_flags(**given: object) -> None:
     """Raises OptionError for what is neither True nor False: anything else would be taken for one of them."""
@@ -37,7 +40,7 @@ class _Discrete(Preset):
     fit_prior: bool
     class_prior: Any
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         if self.class_prior is not None:
             return self.class_prior
         return None if self.fit_prior else "uniform"
@@ -77,7 +80,7 @@ class _Discrete(Preset):
         self._require_attribute("class_log_prior_")
         return self._parameters().prior
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
@@ -97,7 +100,7 @@ class _Counts(_Discrete):
         """ndarray of shape (n_classes, n_features): what a count of each feature is multiplied by, for each class."""
         return read_only(self._read("feature_log_prob_", MultinomialParams).weight)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
@@ -433,7 +436,7 @@ class CategoricalNB(_Discrete):
     def _unseen(self) -> str:  # type: ignore[override]
         return self.unseen
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         return tags

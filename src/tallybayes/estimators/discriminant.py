@@ -109,7 +109,7 @@ class GaussianDiscriminant(Preset):
             "tol": self.tol,
         }
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         return self.priors
 
     def _check_options(self) -> None:

@@ -70,10 +70,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """The kind of a numeric column of which nothing else is known."""
         return "real"
 
-    def _given_schema(self) -> Any:
+    def _given_schema(self) -> object:
         return None
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         """None, 'uniform', 'laplace', one number per class, or a function of the classes' weights."""
         return None
 

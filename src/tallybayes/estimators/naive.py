@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
@@ -85,10 +83,10 @@ class NaiveBayes(TallyClassifier):
         }
         return assign(schema, self.distributions, options)
 
-    def _given_schema(self) -> Any:
+    def _given_schema(self) -> object:
         return self.schema
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         return self.priors
 
     @property

@@ -54,10 +54,10 @@ class NetworkClassifier(TallyClassifier):
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}
 
-    def _given_schema(self) -> Any:
+    def _given_schema(self) -> object:
         return self.schema
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         return self.priors
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.paragraphs import documented
 from tallybayes.schema import Kind
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 @documented
@@ -74,7 +77,7 @@ class GaussianNB(Preset):
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Gaussian(self.ddof, self.variance == "shared", self.var_smoothing)
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         return self.priors
 
     @property
@@ -147,7 +150,7 @@ class PoissonNB(Preset):
             raise OptionError(f"An array alpha has one number for each of {d} columns; got {np.shape(self.alpha)}.")
         return Poisson(self.alpha)
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         return self.priors
 
     @property
@@ -155,7 +158,7 @@ class PoissonNB(Preset):
         """ndarray of shape (n_classes, n_features): the mean count of each class and feature, as smoothed by alpha."""
         return read_only(self._read("rate_", PoissonParams).rate)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
@@ -201,7 +204,7 @@ class KernelNB(Preset):
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Kernel(self.bandwidth)
 
-    def _prior(self) -> Any:
+    def _prior(self) -> object:
         return self.priors
 
     @property

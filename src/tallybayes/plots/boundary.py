@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import ndimage
 from scipy.special import logsumexp
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.gaussians import class_gaussians, ellipse
@@ -142,7 +143,7 @@ class DecisionBoundaryDisplay(Display):
             ax, partial(self._draw, points=points, contours=contours, ellipses=ellipses, legend=legend)
         )
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         p = np.exp(self.plane.log_posterior).reshape(-1, len(self.plane.classes))
         labels = self.plane.classes.tolist()
         cells = {**self.plane.cells(), "answer": [labels[k] for k in p.argmax(axis=1)]}
@@ -150,7 +151,7 @@ class DecisionBoundaryDisplay(Display):
 
     def _draw(
         self, ax: Axes, *, points: bool = True, contours: bool = True, ellipses: bool = True, legend: bool = True
-    ) -> list[Any]:
+    ) -> list[Axes]:
         plane, log_p = self.plane, self.plane.log_posterior
         draw_regions(ax, plane)
         if contours and plane.smooth:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
@@ -138,7 +138,7 @@ class CalibrationDisplay(Display):
         made.container = container_of(next(iter(models.values())))
         return made if ax is None else made.plot(ax)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         low, high = zip(*(c.interval() for c in self.curves.values()), strict=True)
         return {
             "model": [name for name, c in self.curves.items() for _ in c.said],
@@ -149,7 +149,7 @@ class CalibrationDisplay(Display):
             "count": np.concatenate([c.count for c in self.curves.values()]).astype(int),
         }
 
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         handles = []
         ax.plot([0, 1], [0, 1], color=style.FAINT, linewidth=1, linestyle=(0, (3, 2)), zorder=1)
         for k, c in enumerate(self.curves.values()):

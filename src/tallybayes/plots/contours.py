@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
@@ -132,7 +133,7 @@ class DensityContourDisplay(Display):
         """
         return self._draw_on(ax, partial(self._draw, points=points, boundary=boundary, legend=legend))
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         plane = self.densities.plane
         labels = plane.classes.tolist()
         best = plane.log_posterior.argmax(axis=-1).ravel()
@@ -140,7 +141,7 @@ class DensityContourDisplay(Display):
         cells = {**plane.cells(), "answer": [labels[k] for k in best]}
         return cells | {f"p({label})": density[..., k].ravel() for k, label in enumerate(labels)}
 
-    def _draw(self, ax: Axes, *, points: bool = True, boundary: bool = True, legend: bool = True) -> list[Any]:
+    def _draw(self, ax: Axes, *, points: bool = True, boundary: bool = True, legend: bool = True) -> list[Axes]:
         plane = self.densities.plane
         if boundary:
             draw_regions(ax, plane, strength=0.1)

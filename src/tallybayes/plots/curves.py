@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
@@ -92,11 +94,11 @@ class LearningCurvesDisplay(Display):
         made = cls(learning_curves(pair, X, y, **options), measure)
         return made if ax is None else made.plot(ax)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         found: dict[str, Any] = self.curves.frame("dict")
         return found
 
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         sizes, mean = self.curves.sizes, self.curves.mean(self.measure)
         spread = np.nan_to_num(self.curves.standard_error(self.measure))
         handles, names = [], []

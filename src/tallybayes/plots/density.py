@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -66,7 +67,7 @@ class ClassDensityDisplay(Display):
         self.classes = classes
         self.shown = sum(len(p.values) if p.kind == "shares" else 1 for p in panels)
         self.hidden = 0 if columns is None else max(columns - self.shown, 0)
-        self.axes_: list[Any] = []
+        self.axes_: list[Axes] = []
 
     @classmethod
     def from_estimator(
@@ -129,7 +130,7 @@ class ClassDensityDisplay(Display):
         columns = 1 if n == 1 else 2 if n in (2, 4) else 3
         return -(-n // columns), columns
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         out: dict[str, list[Any]] = {"feature": [], "class": [], "value": [], "density": []}
         observed: list[Any] = []
         for panel in self.panels:
@@ -146,7 +147,7 @@ class ClassDensityDisplay(Display):
         """Are there levels beside numbers? Then all values are text: a column of a frame has one type."""
         return len({p.of_levels for p in self.panels}) > 1
 
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         rows, columns = self._grid()
         if len(self.panels) == 1:
             self.axes_ = [ax]

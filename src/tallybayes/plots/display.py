@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
+from tallybayes.arrays import Array
 from tallybayes.errors import OptionError
 from tallybayes.plots.text import fit_fonts
 from tallybayes.table_out import build_frame
@@ -53,7 +54,7 @@ class Display(ABC):
         """
         return self._draw_on(ax, self._draw)
 
-    def _draw_on(self, ax: Axes | None, draw: Callable[[Axes], list[Any]]) -> Self:
+    def _draw_on(self, ax: Axes | None, draw: Callable[[Axes], list[Axes]]) -> Self:
         require_matplotlib()
         from matplotlib.axes import Axes
         from matplotlib.figure import Figure
@@ -112,11 +113,11 @@ class Display(ABC):
         return build_frame(self._columns(), self.container, backend)
 
     @abstractmethod
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         """The columns of the frame."""
 
     @abstractmethod
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         """Draws; returns further axes that it made."""
 
     def _repr_png_(self) -> bytes:

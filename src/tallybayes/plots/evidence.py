@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.explain import PRIOR, Explanation
 from tallybayes.plots import style, text
@@ -201,14 +202,14 @@ class EvidenceDisplay(Display):
             raise OptionError(f"most must be a whole number of at least 1; got {brief(most)}.")
         return self._draw_on(ax, partial(self._draw, most=most))
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         return {
             "feature": [PRIOR, *self.names, TOTAL],
             "value": ["", *self.values, ""],
             "contribution": np.array([self.prior, *self.evidence, self.total]),
         }
 
-    def _draw(self, ax: Axes, *, most: int = 10) -> list[Any]:
+    def _draw(self, ax: Axes, *, most: int = 10) -> list[Axes]:
         order = np.argsort(-np.abs(self.evidence), kind="stable")
         shown, rest = order[:most], order[most:]
         if len(rest) == 1:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tallybayes.arrays import Floats
 from tallybayes.distributions import Gaussian
 from tallybayes.distributions.block import GaussianBlock
+from tallybayes.estimators.base import TallyClassifier
 
 
-def class_gaussians(model: Any, first: str, second: str) -> tuple[Floats, Floats] | None:
+def class_gaussians(model: TallyClassifier, first: str, second: str) -> tuple[Floats, Floats] | None:
     """Means (K, 2) and covariances (K, 2, 2) of two columns; None if either is not Gaussian in this model."""
     at = [model.schema_.position(name) for name in (first, second)]
     K = len(model.classes_)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, brief
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
 from tallybayes.plots.layout import Layout, Parents, place
@@ -172,8 +174,7 @@ class NetworkDisplay(Display):
         NetworkDisplay
             The graph, and the picture when it is asked for.
         """
-        require_ours(estimator, "NetworkDisplay.from_estimator")
-        parents, weights = _graph_of(estimator)
+        parents, weights = _graph_of(require_ours(estimator, "NetworkDisplay.from_estimator"))
         made = cls.from_graph(parents, weights=weights, target=target, max_columns=max_columns, max_edges=max_edges)
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
@@ -184,7 +185,7 @@ class NetworkDisplay(Display):
         wide, tall = max(3.1 * self.layout.width + 0.4, 3.0), max(1.2 * rows, 1.5)
         return min(wide, LARGEST[0]), min(tall, LARGEST[1])
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         edges = [(p, child) for child, above in self.parents.items() for p in above]
         return {
             "parent": [p for p, _ in edges],
@@ -194,7 +195,7 @@ class NetworkDisplay(Display):
 
     # --- drawing -----------------------------------------------------------------------------------------------
 
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         top = -1.0 if self.target is not None else 0.0
         wide = max(self.layout.width, 1.0)
         ax.set_axis_off()
@@ -395,7 +396,7 @@ def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> 
     return box
 
 
-def _graph_of(model: Any) -> tuple[Mapping[str, Sequence[str]], dict[tuple[str, str], float]]:
+def _graph_of(model: TallyClassifier) -> tuple[Mapping[str, Sequence[str]], dict[tuple[str, str], float]]:
     """The parents of each column, and the mutual information of each arrow where it is known."""
     if hasattr(type(model), "graph_"):
         try:

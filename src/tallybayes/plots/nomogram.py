@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.special import expit, logit
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style, text
 from tallybayes.plots.display import Display
@@ -146,7 +147,7 @@ class NomogramDisplay(Display):
         letter = letter_width(*self._limits(), 0.775 * WIDE)
         return WIDE, 1.9 + 0.62 * sum(self._tall(s, letter) for s in self.scales)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         mixed = len({s.levels for s in self.scales}) > 1
         return {
             "feature": [s.name for s in self.scales for _ in s.values],
@@ -156,7 +157,7 @@ class NomogramDisplay(Display):
 
     # --- drawing -----------------------------------------------------------------------------------------------
 
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         low, high = self._limits()
         pen = Pen(ax, low, high)
         tall = np.array([self._tall(s, pen.letter) for s in self.scales])

@@ -14,6 +14,7 @@ import numpy as np
 
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Distribution, Multinomial, Poisson, Threshold
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots.tables import Columns, pick, rows_of
 from tallybayes.predictor import Predictor
 
@@ -43,7 +44,7 @@ class Panel:
         return self.kind in ("levels", "shares")
 
 
-def make_panels(model: Any, table: Columns | None, codes: Array | None, names: list[str]) -> list[Panel]:
+def make_panels(model: TallyClassifier, table: Columns | None, codes: Array | None, names: list[str]) -> list[Panel]:
     """A panel for each column; shares of counts go together into one."""
     panels, shares = [], []
     sample = None
@@ -71,14 +72,14 @@ def make_panels(model: Any, table: Columns | None, codes: Array | None, names: l
     return panels
 
 
-def _sample(model: Any) -> Any:
+def _sample(model: TallyClassifier) -> Any:
     """Rows of every class, whatever its prior: they say over which range to draw."""
     labels = np.empty(200 * len(model.classes_), dtype=object)
     labels[:] = np.repeat(np.array(model.classes_, dtype=object), 200)
     return model.sample(len(labels), y=labels, random_state=0)[0]
 
 
-def _panel(model: Any, name: str, j: int, d: Distribution, column: Array) -> Panel:
+def _panel(model: TallyClassifier, name: str, j: int, d: Distribution, column: Array) -> Panel:
     labels = model.classes_.tolist()
     found = model.describe(name)
     cut = j in model.schema_.cuts
@@ -111,12 +112,12 @@ def _along(d: Distribution, low: float, high: float) -> Floats:
     return np.unique(np.round(values[values >= 0])) if isinstance(d, Poisson) else values
 
 
-def column_density(model: object, name: str, values: Array) -> Floats:
+def column_density(model: TallyClassifier, name: str, values: Array) -> Floats:
     """p(x_j | k) at the values, shape (K, m)."""
     return np.exp(log_likelihood(model, {name: values}).T)
 
 
-def log_likelihood(model: Any, columns: Mapping[str, Array]) -> Floats:
+def log_likelihood(model: TallyClassifier, columns: Mapping[str, Array]) -> Floats:
     """log p(x | k) of rows in which only these columns are known, shape (n, K): the log joint without the prior."""
     predictor: Predictor = model.predictor_
     return predictor.likelihood(predictor.read(rows_of({name: values.tolist() for name, values in columns.items()})))

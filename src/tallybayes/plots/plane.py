@@ -16,6 +16,7 @@ import numpy as np
 
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, TableError, brief
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots import style, text
 from tallybayes.plots.tables import (
     Columns,
@@ -100,7 +101,7 @@ def _check_asked(X: object, y: object, grid: int, rest: str) -> None:
         raise OptionError("y was given without X.")
 
 
-def make_plane(model: Any, X: object, y: object, features: object, grid: int, rest: str, pad: float = PAD) -> Plane:
+def make_plane(model: object, X: object, y: object, features: object, grid: int, rest: str, pad: float = PAD) -> Plane:
     """pad: how much wider than the rows it is on each side, as a part of their range."""
     classes = classes_of(model)
     _check_asked(X, y, grid, rest)
@@ -111,7 +112,7 @@ def make_plane(model: Any, X: object, y: object, features: object, grid: int, re
     first, second = _two(names, features)
     shown = table
     if table is None:
-        if not is_ours(model):
+        if not isinstance(model, TallyClassifier):
             raise OptionError(f"Give X: a {type(model).__name__} does not say where its rows lie.")
         shown = Columns(model.sample(2000, random_state=0)[0])
     assert shown is not None
@@ -144,7 +145,7 @@ def _level(v: object) -> str:
     return str(_whole([v])[0])
 
 
-def _axis(model: Any, name: str, column: Array, grid: int, part: float) -> Axis:
+def _axis(model: object, name: str, column: Array, grid: int, part: float) -> Axis:
     kind = model.schema_.kinds[model.schema_.position(name)] if is_ours(model) else None
     if kind in ("categorical", "binary") or column.dtype == object:
         known = model.schema_.levels.get(model.schema_.position(name)) if is_ours(model) else None
@@ -212,10 +213,11 @@ def _typical(column: Array) -> Any:
     )
 
 
-def _log_posterior(model: Any, rows: Any) -> Floats:
+def _log_posterior(model: object, rows: object) -> Floats:
     if hasattr(model, "predict_log_proba"):
         found = model.predict_log_proba(rows)
     else:
+        assert hasattr(model, "predict_proba")  # or it would have no classes_of
         with np.errstate(divide="ignore"):
             found = np.log(model.predict_proba(rows))
     return np.maximum(np.asarray(found, dtype=np.float64), LOWEST)

@@ -15,6 +15,7 @@ import numpy as np
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.errors import OptionError
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots.panels import log_likelihood
 from tallybayes.plots.tables import Columns, pick
 
@@ -44,7 +45,13 @@ class Scale:
         return float(np.interp(number, self.values.astype(float), self.points))
 
 
-def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, Any]) -> tuple[list[Scale], float]:  # noqa: E741
+def make_scales(
+    model: TallyClassifier,
+    k: int,
+    l: int,  # noqa: E741
+    X: Columns | None,
+    row: dict[str, object],
+) -> tuple[list[Scale], float]:
     """A scale for each column, and the log-odds that they are added to. row: the values to mark."""
     schema = model.schema_
     shown = X if X is not None else Columns(model.sample(1000, random_state=0)[0])
@@ -79,7 +86,7 @@ def make_scales(model: Any, k: int, l: int, X: Columns | None, row: dict[str, An
     return made, start
 
 
-def _values(model: Any, j: int, column: Array) -> tuple[bool, Array, Array]:
+def _values(model: TallyClassifier, j: int, column: Array) -> tuple[bool, Array, Array]:
     """Are they levels; the levels, or a grid over the middle 98 % of the column; and what to ask the model for them."""
     schema = model.schema_
     if j in schema.cuts:  # asked in the middle of each interval
@@ -110,7 +117,7 @@ def _objects(values: list[Any]) -> Array:
     return out
 
 
-def _check_sum(model: Any, k: int, l: int, names: list[str]) -> None:  # noqa: E741
+def _check_sum(model: TallyClassifier, k: int, l: int, names: list[str]) -> None:  # noqa: E741
     """Is the log joint of whole rows the sum of its columns? Asked of the model itself, on rows that it draws."""
     drawn = Columns(model.sample(CHECKED, random_state=0)[0])
     columns = {name: drawn.column(pick(drawn.names, name)) for name in names}

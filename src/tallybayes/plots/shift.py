@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.loss import read_loss
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
-from tallybayes.plots.tables import container_of, is_ours
+from tallybayes.plots.tables import container_of
 from tallybayes.priors import check_priors
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class BoundaryShiftDisplay(Display):
         """
         return self._draw_on(ax, partial(self._draw, points=points))
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         cells = self.plane.cells()
         answers = [[labels[k] for k in s.argmax(axis=-1).ravel()] for s, labels in self.scenarios.values()]
         return {
@@ -153,7 +154,7 @@ class BoundaryShiftDisplay(Display):
             "answer": [label for part in answers for label in part],
         }
 
-    def _draw(self, ax: Axes, *, points: bool = True) -> list[Any]:
+    def _draw(self, ax: Axes, *, points: bool = True) -> list[Axes]:
         from matplotlib.lines import Line2D
 
         draw_regions(ax, self.plane, strength=0.15)
@@ -177,9 +178,9 @@ class BoundaryShiftDisplay(Display):
 LINES = ("#832db6", "#bd1f01", "#0b6e4f", "#a05a00", "#1f5fa8", "#6b6b6b")  # dark: seen over every region
 
 
-def _under_prior(model: Any, plane: Plane, prior: Any) -> Floats:
+def _under_prior(model: object, plane: Plane, prior: object) -> Floats:
     new = check_priors(prior, plane.classes)
-    if not is_ours(model):
+    if not isinstance(model, TallyClassifier):
         raise OptionError(
             f"Priors can be exchanged in models of tallybayes; a {type(model).__name__} does not tell its own."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -104,14 +105,14 @@ class SigmoidDisplay(Display):
         made.container = container_of(estimator)
         return made if ax is None else made.plot(ax)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         return {
             "class": [self.labels[0] if c else self.labels[1] for c in self.codes],
             "score": self.score,
             "posterior": expit(self.score),
         }
 
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         rng = np.random.default_rng(0)
         wide = float(np.clip(np.quantile(np.abs(self.score), 0.98) * 1.1, 6.0, 60.0))
         t = np.linspace(-wide, wide, 401)

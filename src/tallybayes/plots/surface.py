@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -70,7 +71,7 @@ class DensitySurfaceDisplay(Display):
         self.densities = densities
         self.shown = shown
         self.mixture = mixture
-        self.axes_: list[Any] = []
+        self.axes_: list[Axes] = []
 
     @classmethod
     def from_estimator(
@@ -142,7 +143,7 @@ class DensitySurfaceDisplay(Display):
         """
         return self._draw_on(ax, partial(self._draw, elev=elev, azim=azim, legend=legend))
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         cells, labels = self.densities.plane.cells(), self.densities.plane.classes.tolist()
         if self.mixture:
             return cells | {"p": self.densities.mixture.ravel()}
@@ -158,7 +159,7 @@ class DensitySurfaceDisplay(Display):
         density = self.densities.density
         return [(density[..., k], np.full(density.shape[:2], k)) for k in self.shown]
 
-    def _draw(self, ax: Axes, *, elev: float = 28.0, azim: float = -58.0, legend: bool = True) -> list[Any]:
+    def _draw(self, ax: Axes, *, elev: float = 28.0, azim: float = -58.0, legend: bool = True) -> list[Axes]:
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
         room: Any = ax if ax.name == "3d" else _in_its_place(ax)

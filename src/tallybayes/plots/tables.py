@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -14,22 +14,23 @@ from tallybayes.labels import positions, read_labels
 from tallybayes.source import read_table
 
 
-def is_ours(model: object) -> bool:
+def is_ours(model: object) -> TypeGuard[TallyClassifier]:
     return isinstance(model, TallyClassifier)
 
 
-def container_of(model: Any) -> str:
+def container_of(model: object) -> str:
     """The kind of table that a model was fitted on: frames of its pictures are of that kind."""
     return str(model.schema_.container) if is_ours(model) else "numpy"
 
 
-def require_ours(model: Any, what: str) -> None:
-    if not is_ours(model):
+def require_ours(model: object, what: str) -> TallyClassifier:
+    if not isinstance(model, TallyClassifier):
         raise OptionError(f"{what} is for models of tallybayes; got a {type(model).__name__}.")
     _ = model.fitted_  # raises if there is none
+    return model
 
 
-def classes_of(model: Any) -> Array:
+def classes_of(model: object) -> Array:
     """The class labels of any fitted classifier."""
     from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +38,8 @@ def classes_of(model: Any) -> Array:
         what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
         raise OptionError(f"Give a fitted classifier with predict_proba; got {what}.")
     check_is_fitted(model)
+    if not hasattr(model, "classes_"):
+        raise OptionError(f"Give a fitted classifier, which has classes_; got a {type(model).__name__}.")
     return np.asarray(model.classes_)
 
 
@@ -69,7 +72,7 @@ def tidy_values(values: list[Any]) -> Array:
     return out
 
 
-def feature_names(model: Any, X: Columns | None) -> list[str]:
+def feature_names(model: object, X: Columns | None) -> list[str]:
     """The columns of a model, by name; x0, x1, … where they have none."""
     if is_ours(model):
         return [model.schema_.name(j) for j in range(model.schema_.d)]
@@ -103,7 +106,7 @@ def pick_class(classes: Array, label: object) -> int:
     return found[0]
 
 
-def pick_pair(model: Any, pair: object) -> tuple[int, int]:
+def pick_pair(model: TallyClassifier, pair: object) -> tuple[int, int]:
     """Two classes (for, against). By default the second against the first of two; of more, the two with most rows."""
     classes = np.asarray(model.classes_)
     if len(classes) < 2:

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,9 @@ from tallybayes.errors import OptionError, TableError
 from tallybayes.plan import Term
 from tallybayes.schema import Schema, align
 from tallybayes.source import Table, read_table
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 MOST = 1 << 27  # numbers in a dense block of features
 
@@ -170,7 +173,7 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             blocks.append(block if mean is None else _filled(block, mean))
         return _joined(blocks)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
