@@ -71,7 +71,7 @@ class Logistic:
         return sparse.hstack(parts).tocsr() if len(parts) > 1 else parts[0]
 
 
-def _texts(values: list[Any]) -> Array:
+def _texts(values: list[object]) -> Array:
     """Labels as strings; a missing value is a label of its own."""
     out = np.empty(len(values), dtype=object)
     out[:] = ["" if v is None else str(v) for v in values]

@@ -87,7 +87,7 @@ def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
     return codes, found
 
 
-def _texts(y: object) -> tuple[Codes, list[Any]] | None:
+def _texts(y: object) -> tuple[Codes, list[object]] | None:
     """Codes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series) or series.dtype not in (nw.String, nw.Categorical, nw.Enum):
@@ -177,7 +177,7 @@ def encode_labels(values: Array) -> tuple[Codes, Array]:
     return _sorted(codes, labels, values.dtype)
 
 
-def _object_codes(values: Array) -> tuple[Codes, list[Any]]:
+def _object_codes(values: Array) -> tuple[Codes, list[object]]:
     try:
         codes, levels = _core.object_codes(values, _core.LevelList(), True)
     except TypeError as e:  # lists, dicts: what cannot be a key
@@ -187,7 +187,7 @@ def _object_codes(values: Array) -> tuple[Codes, list[Any]]:
     return np.asarray(codes, dtype=np.int32), list(levels.labels())
 
 
-def _check_texts(codes: Codes, labels: list[Any]) -> None:
+def _check_texts(codes: Codes, labels: list[object]) -> None:
     """Half of a surrogate pair is no text: no file and no data frame could hold it."""
     for code, label in enumerate(labels):
         if isinstance(label, str) and any("\ud800" <= c <= "\udfff" for c in label):
@@ -198,7 +198,7 @@ def _check_texts(codes: Codes, labels: list[Any]) -> None:
             )
 
 
-def _sorted(codes: Codes, labels: list[Any], dtype: Any) -> tuple[Codes, Array]:
+def _sorted(codes: Codes, labels: list[object], dtype: Any) -> tuple[Codes, Array]:
     order = sort_labels(labels)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)

@@ -339,7 +339,7 @@ def _enter(contestant: Contestant, schema: Schema, X: object, y: Array, parts: S
     return Entry(contestant.name, contestant.baseline, scores, *seconds, losses, ensemble=contestant.ensemble)
 
 
-def rows_of(X: Any, index: Array) -> Any:
+def rows_of(X: Any, index: Array) -> object:
     """Some rows of a table of any kind."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):

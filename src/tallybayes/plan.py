@@ -46,8 +46,8 @@ def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tup
     options: parameters of the estimator that a distribution given by name takes over (alpha, ddof, …).
     """
     by_kind, by_column = _choices(schema, chosen, options)
-    made: dict[Any, Distribution] = {}
-    members: dict[Any, list[int]] = {}
+    made: dict[object, Distribution] = {}
+    members: dict[object, list[int]] = {}
     for j, kind in enumerate(schema.kinds):
         what = by_column.get(j, by_kind[kind])
         key = what if isinstance(what, str) else id(what)
@@ -66,8 +66,8 @@ def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tup
 
 def _choices(schema: Schema, chosen: object, options: Mapping[str, object]) -> tuple[dict[str, Any], dict[int, Any]]:
     """What is asked for by kind, and by column."""
-    by_kind: dict[str, Any] = dict(BY_KIND)
-    by_column: dict[int, Any] = {}
+    by_kind: dict[str, object] = dict(BY_KIND)
+    by_column: dict[int, object] = {}
     if isinstance(chosen, Mapping):
         at = {name: j for j, name in enumerate(schema.names or ())}
         for key, value in chosen.items():

@@ -48,12 +48,12 @@ def labelled(values: object, labels: Sequence[object]) -> dict[Any, Any] | None:
     return dict(zip(keys, cells, strict=True))
 
 
-def row_labels(table: object, labels: Sequence[object]) -> list[Any] | None:
+def row_labels(table: object, labels: Sequence[object]) -> list[object] | None:
     """The index of a pandas Series or DataFrame; None if there is none, or rows are only numbered from 0."""
     index = getattr(table, "index", None)
     if index is None or callable(index):
         return None
-    found: list[Any] = index.tolist()
+    found: list[object] = index.tolist()
     numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
     return None if numbered and set(found) != set(labels) else found
 
@@ -75,7 +75,7 @@ def column_places(table: object, labels: Sequence[object], others: int = 0) -> t
     return None
 
 
-def column_names(table: object) -> list[Any] | None:
+def column_names(table: object) -> list[object] | None:
     """The names of a table's columns; None if it is no table."""
     names = getattr(table, "column_names", getattr(table, "columns", None))
     return None if names is None else list(names)

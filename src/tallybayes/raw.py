@@ -35,7 +35,7 @@ class RawColumn:
             assert self.declared is not None
             return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
         convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(self.values, f))
-        found: list[Any] = getattr(self.values, convert)()
+        found: list[object] = getattr(self.values, convert)()
         return [None if is_missing(v) else v for v in found]
 
 

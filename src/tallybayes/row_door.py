@@ -67,7 +67,7 @@ class RowDoor:
 def open_door(fitted: Fitted, priors: object) -> RowDoor | str:
     """A door for the model as it is, or why there is none. fitted: with parameters; priors: as for its estimate."""
     schema = fitted.schema
-    parts: list[Any] = []
+    parts: list[object] = []
     for term in fitted.terms:
         points = {j: schema.cuts[j].points for j in term.columns if j in schema.cuts}
         columns = [RowColumn(j, schema.kinds[j], points.get(j)) for j in term.columns]

@@ -67,7 +67,7 @@ class Levels:
     def __repr__(self) -> str:
         return f"Levels(labels={self.labels!r}, declared={self.declared!r})"
 
-    def __reduce__(self) -> tuple[type[Levels], tuple[tuple[Any, ...], frozenset[int]]]:
+    def __reduce__(self) -> tuple[type[Levels], tuple[tuple[object, ...], frozenset[int]]]:
         return Levels, (self.labels, self.declared)
 
     def __copy__(self) -> Levels:
@@ -76,7 +76,7 @@ class Levels:
     def __deepcopy__(self, memo: dict[int, Any]) -> Levels:
         return self
 
-    def index(self) -> dict[Any, int]:
+    def index(self) -> dict[object, int]:
         """Give the code of each label.
 
         Returns
@@ -229,7 +229,7 @@ class Schema:
         default_factory=dict, init=False, compare=False, repr=False
     )  # made of it, see encode.py
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "memo": {}}
 
     @property

@@ -188,8 +188,8 @@ def _two_dimensional(a: Array, X: object) -> Array:
     return a
 
 
-def _from_rows(rows: Sequence[Mapping[Any, object]]) -> Table:
-    names: dict[Any, None] = {}
+def _from_rows(rows: Sequence[Mapping[object, object]]) -> Table:
+    names: dict[object, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
     if len({str(name) for name in names}) < len(names):
@@ -219,17 +219,17 @@ def _from_frame(frame: Any) -> Table:
     return Table(n, d, container, names, columns=columns)
 
 
-def _text_names(raw_names: list[Any]) -> tuple[str, ...] | None:
+def _text_names(raw_names: list[object]) -> tuple[str, ...] | None:
     """The names of columns, None if they are only numbers."""
-    of_text = [isinstance(c, str) for c in raw_names]
-    if any(of_text) and not all(of_text):
+    texts = [c for c in raw_names if isinstance(c, str)]
+    if texts and len(texts) < len(raw_names):
         raise NestedValueError(
             "Feature names are only supported if all input features have string names, but your input has "
             f"{sorted({type(c).__name__ for c in raw_names})} as feature name / column name types. If you want feature "
             "names to be stored and validated, you must convert them all to strings, by using "
             "X.columns = X.columns.astype(str) for example."
         )
-    return tuple(raw_names) if all(of_text) else None
+    return tuple(texts) if len(texts) == len(raw_names) else None
 
 
 def _twice(names: list[str]) -> str:

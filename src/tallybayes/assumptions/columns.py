@@ -30,7 +30,7 @@ class Data:
     real: NDArray[np.bool_]  # which of the numeric columns are real; the others are counts
     codes: Array  # (n, columns)
     code_names: tuple[str, ...]
-    classes: tuple[Any, ...]  # those with enough rows
+    classes: tuple[object, ...]  # those with enough rows
     rows: tuple[Array, ...]  # of each of these classes
     container: str
     notes: list[str] = field(default_factory=list)
@@ -76,7 +76,7 @@ def read_columns(X: object, y: object, kinds: Any, random_state: int) -> Data:
     )
 
 
-def _classes(codes: Array, labels: Array, notes: list[str]) -> tuple[tuple[Array, ...], tuple[Any, ...]]:
+def _classes(codes: Array, labels: Array, notes: list[str]) -> tuple[tuple[Array, ...], tuple[object, ...]]:
     rows = [np.flatnonzero(codes == k) for k in range(len(labels))]
     enough = [k for k in range(len(labels)) if len(rows[k]) >= LEAST_ROWS]
     few = [str(labels[k]) for k in range(len(labels)) if k not in enough]

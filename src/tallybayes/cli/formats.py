@@ -13,10 +13,13 @@ import stat
 import sys
 import tempfile
 from contextlib import closing
-from typing import IO, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tallybayes.errors import TableError, listing
 from tallybayes.persist.container import MAGIC
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead
 
 ENDINGS = {
     ".csv": "csv",
@@ -169,7 +172,7 @@ def _seekable(path: str, scratch: str) -> str:
     return path
 
 
-def _copy(source: IO[bytes] | Any, scratch: str, ending: str = "") -> str:
+def _copy(source: SupportsRead[bytes], scratch: str, ending: str = "") -> str:
     with tempfile.NamedTemporaryFile(dir=scratch, suffix=ending, delete=False) as file:
         shutil.copyfileobj(source, file, 1 << 20)
     return file.name

@@ -195,12 +195,12 @@ def _changing(path: str, how: str) -> Iterator[None]:
         yield
 
 
-def _history(notes: dict[str, Any]) -> list[Any]:
+def _history(notes: dict[str, object]) -> list[object]:
     found = notes.get("history")
     return list(found) if isinstance(found, list) else []
 
 
-def _done(what: str, data: list[str], rows: int) -> dict[str, Any]:
+def _done(what: str, data: list[str], rows: int) -> dict[str, object]:
     return {"did": what, "files": list(data), "rows": rows}
 
 

@@ -107,7 +107,7 @@ def _require(model: TallyClassifier, columns: list[str]) -> None:
             )
 
 
-def _contents(model: TallyClassifier, notes: dict[str, Any]) -> dict[str, Any]:
+def _contents(model: TallyClassifier, notes: dict[str, object]) -> dict[str, object]:
     schema = model.schema_
     columns = []
     for j, kind in enumerate(schema.kinds):
@@ -154,7 +154,7 @@ def _sheet(model: TallyClassifier, document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _described(name: str, told: dict[Any, dict[str, float]]) -> str:
+def _described(name: str, told: dict[object, dict[str, float]]) -> str:
     """One line per class; levels or parameters as they are called."""
     lines = [f"{name}:"]
     for label, facts in told.items():

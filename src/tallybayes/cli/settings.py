@@ -58,7 +58,7 @@ def make_model(name: str, given: Sequence[str], schema: object) -> Any:
     return model(**options)
 
 
-def pairs(given: Sequence[str], option: str) -> dict[str, Any]:
+def pairs(given: Sequence[str], option: str) -> dict[str, object]:
     """['alpha=0.5', 'distributions=mdl'] → {'alpha': 0.5, 'distributions': 'mdl'}: JSON where it is, else text."""
     out: dict[str, Any] = {}
     for item in given:
@@ -70,7 +70,7 @@ def pairs(given: Sequence[str], option: str) -> dict[str, Any]:
     return out
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     python = {"None": None, "True": True, "False": False}
     if text in python:
         return python[text]
@@ -131,7 +131,7 @@ def label_of(text: str, classes: Sequence[object], option: str) -> Any:
     return names[text]
 
 
-def read_loss(path: str, classes: Sequence[object]) -> dict[tuple[Any, Any], float]:
+def read_loss(path: str, classes: Sequence[object]) -> dict[tuple[object, object], float]:
     """A table of costs: the first column names the answers, the others are the true classes."""
     from tallybayes.cli import start
     from tallybayes.cli.tables import Text, open_rows

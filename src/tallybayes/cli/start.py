@@ -144,7 +144,7 @@ class _Without(MetaPathFinder):
 class _Later(ModuleType):
     """Stands for a module until one of its names is asked for; then the module takes its place."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # the import system looking at it
             raise AttributeError(name)
         full = self.__name__

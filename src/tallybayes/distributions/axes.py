@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +109,7 @@ class GaussianAxes(Gaussian):
         """Fourth moments are kept."""
         return self.gamma == "ledoit-wolf"
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         return (type(self), self.fourth)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianSums:

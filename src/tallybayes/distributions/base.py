@@ -151,7 +151,7 @@ class Distribution(ABC, Generic[S, P]):
     sums: ClassVar[type[Any]] = dict  # the record that holds its sums; a file's arrays become one by `sums_of`
     always: ClassVar[Mapping[str, Any]] = {}  # options that it had once: files name them, and they say always the same
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         """Tell what its tally is made of: two distributions of one layout have tallies that add.
 
         Returns

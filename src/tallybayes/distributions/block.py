@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +80,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
         """Fourth moments are kept."""
         return self.gamma == "ledoit-wolf"
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         return (type(self), self.pooled, self.fourth, self.given)
 
     @property

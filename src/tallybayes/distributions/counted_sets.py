@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,7 @@ class CountedSets(Joint[JointSums, J]):
 
     sums = JointSums
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         return (type(self), self.order, self.extra, self.reals, self.real_extra)
 
     def tables(self, d: int) -> Tables:

@@ -83,7 +83,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     plane: Array = field(default_factory=_INTS)
     share: Array = field(default_factory=_FLOATS)
     plane_of: Array = field(default_factory=_INTS)
-    parts: tuple[Any, ...] = ()
+    parts: tuple[tuple[str, int, int, float], ...] = ()
     z_column: Array = field(default_factory=_INTS)
     z_start: Array = field(default_factory=_START)
     z_value: Array = field(default_factory=_FLOATS)
@@ -94,11 +94,11 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     sums = EnsembleSums
     always: ClassVar[Mapping[str, Any]] = {"order": 1, "extra": (), "reals": 0, "real_extra": ()}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Arrays and plain values; what was made of them is made again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         return (type(self), self.columns, self._digest, tuple(self.parts))
 
     @cached_property
@@ -328,7 +328,7 @@ def only(ensemble: Ensemble, chains: slice) -> Ensemble:
         parent_start=starts - starts[0],
         plane=ensemble.plane[chains] % width,
         share=np.ones(chains.stop - chains.start),
-        parts=(tuple(Part("networks", 0, width, 1.0)),),
+        parts=(("networks", 0, width, 1.0),),
         z_column=np.empty(0, dtype=np.int32),
         z_start=np.zeros(1, dtype=np.int64),
         z_value=np.empty(0),

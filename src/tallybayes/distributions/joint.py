@@ -66,7 +66,7 @@ class LevelParams(Record):
     exist: list[NDArray[np.bool_]]
     log: Floats
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What was made of the fields is made again."""
         return fields_of(self)
 

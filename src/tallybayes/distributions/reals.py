@@ -167,11 +167,11 @@ class RealTables:
         self._at = {(own, j): (t, i) for t, (own, reals) in enumerate(sets) for i, j in enumerate(reals)}
         self._sets, self._moments, self._sizes, self._ends = sets, moments, sizes, ends
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What it was made of: keys that are tuples are not for every kind of file."""
         return {"sets": self._sets, "moments": self._moments, "sizes": self._sizes}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
     def __contains__(self, key: tuple[tuple[int, ...], int]) -> bool:

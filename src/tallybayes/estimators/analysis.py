@@ -43,7 +43,7 @@ class _Analysis(GaussianDiscriminant):
             raise OptionError(f"shrinkage must be None, 'auto', 'oas' or between 0 and 1; got {brief(self.shrinkage)}.")
         super()._check_options()
 
-    def _common(self) -> dict[str, Any]:
+    def _common(self) -> dict[str, object]:
         shrinkage = "ledoit-wolf" if self.shrinkage == "auto" else self.shrinkage
         given = self.covariance_estimator is not None
         return {"covariance": "full", "shrinkage": shrinkage, "ddof": 0, "tol": self.tol, "given": given}

@@ -138,7 +138,7 @@ class BayesDecision(Wrapper):
                 "rejected."
             )
 
-    def _reject_label(self, answers: list[Any], classes: Array) -> Any:
+    def _reject_label(self, answers: list[object], classes: Array) -> object:
         label = self.reject_label
         if label is None:
             label = -1 if classes.dtype.kind in "iuf" else "reject"
@@ -363,7 +363,7 @@ class BayesDecision(Wrapper):
             return process_routing(self, method, **params).estimator
         return Bunch(fit=params, predict_proba=params)
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> object:
         """Tell scikit-learn which parameters go on to the methods of the estimator.
 
         Returns

@@ -38,7 +38,7 @@ class _Discrete(Preset):
     alpha: Any
     force_alpha: bool
     fit_prior: bool
-    class_prior: Any
+    class_prior: object
 
     def _prior(self) -> object:
         if self.class_prior is not None:
@@ -418,8 +418,9 @@ class CategoricalNB(_Discrete):
         out = []
         for j, (part, N) in enumerate(zip(parts, self.n_categories_, strict=True)):
             known = self.schema_.levels.get(j)
-            codes: list[Any] = list(range(part.shape[1])) if known is None else list(known.labels)
-            if not all(isinstance(v, int) and v >= 0 for v in codes[: part.shape[1]]):
+            labels = () if known is None else known.labels[: part.shape[1]]
+            codes = [v for v in labels if isinstance(v, int) and v >= 0]
+            if known is None or len(codes) < len(labels):
                 codes = list(range(part.shape[1]))
             if N * part.shape[0] > 1 << 27:
                 raise TableError(
@@ -427,7 +428,7 @@ class CategoricalNB(_Discrete):
                 )
             a = np.empty((part.shape[0], int(N)))
             a[:] = fill if np.ndim(fill) == 0 else fill[j][:, None]
-            keep = [i for i, c in enumerate(codes[: part.shape[1]]) if c < N]
+            keep = [i for i, c in enumerate(codes) if c < N]
             a[:, [codes[i] for i in keep]] = part[:, keep]
             out.append(a)
         return out

@@ -16,7 +16,7 @@ from tallybayes.priors import column_names, column_places, row_labels
 Pairs = Mapping[tuple[Any, Any], float]
 
 
-def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[Any]]:
+def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[object]]:
     """The losses and the answers they are for; None is 1 for every wrong answer."""
     labels = classes.tolist()
     named = None if answers is None else list(answers)
@@ -49,7 +49,7 @@ def _answers_of(pairs: Pairs, labels: list[Any]) -> list[Any]:
     return [*first, *(a for a in known if a is not ... and a not in labels)]
 
 
-def read_amount_loss(loss: object, answers: list[Any], classes: Array) -> Floats:
+def read_amount_loss(loss: object, answers: list[object], classes: Array) -> Floats:
     """The same for known answers; a pair that is not named is 0."""
     pairs, loss = _read(loss, "amount_loss", classes.tolist())
     if pairs is None:
@@ -57,7 +57,7 @@ def read_amount_loss(loss: object, answers: list[Any], classes: Array) -> Floats
     return _known({(..., ...): 0.0, **pairs}, answers, classes)
 
 
-def read_losses(losses: object, answers: list[Any], classes: Array, n: int) -> Floats:
+def read_losses(losses: object, answers: list[object], classes: Array, n: int) -> Floats:
     """The losses of n rows for known answers: an array (rows, answers, classes), or one loss for all of them."""
     pairs, found = _read(losses, "losses", classes.tolist())
     if pairs is None:
@@ -65,12 +65,12 @@ def read_losses(losses: object, answers: list[Any], classes: Array, n: int) -> F
     return _known(pairs, answers, classes)
 
 
-def _known(pairs: Pairs, answers: list[Any], classes: Array) -> Floats:
+def _known(pairs: Pairs, answers: list[object], classes: Array) -> Floats:
     _refuse([f"({brief(a)}, …)" for a, _ in pairs if a is not ... and a not in answers], "answers", answers)
     return _table(pairs, answers, classes.tolist())
 
 
-def _right_or_wrong(answers: list[Any], labels: list[Any]) -> tuple[Floats, list[Any]]:
+def _right_or_wrong(answers: list[object], labels: list[object]) -> tuple[Floats, list[object]]:
     """1 for every wrong answer: an answer is right for the class of its name, so it must have one."""
     unknown = [str(a) for a in answers if a not in labels]
     if unknown or not answers:
@@ -94,7 +94,7 @@ def label_array(found: Sequence[object], classes: Array) -> Array:
     return out
 
 
-def _read(loss: Any, name: str, labels: list[Any]) -> tuple[Pairs | None, Any]:
+def _read(loss: Any, name: str, labels: list[object]) -> tuple[Pairs | None, object]:
     """{(answer, truth): loss} of what names its answers: a dict, or a table. Else a matrix, its columns by label.
 
     A table's columns are the truths. Its answers are its index, or a column besides; without either, rows have places.
@@ -122,11 +122,11 @@ def _read(loss: Any, name: str, labels: list[Any]) -> tuple[Pairs | None, Any]:
     return {(a, t): v for a, row in zip(answers, cells, strict=True) for t, v in zip(labels, row, strict=True)}, None
 
 
-def _table(pairs: Pairs, answers: list[Any], labels: list[Any]) -> Floats:
+def _table(pairs: Pairs, answers: list[object], labels: list[object]) -> Floats:
     """The pair itself; 0 for a right answer; then (answer, …), (…, truth), (…, …)."""
     _refuse([f"(…, {brief(t)})" for _, t in pairs if t is not ... and t not in labels], "classes", labels)
     missing = []
-    cells: list[list[Any]] = []
+    cells: list[list[object]] = []
     for a in answers:
         cells.append([])
         for t in labels:
@@ -147,6 +147,6 @@ def _table(pairs: Pairs, answers: list[Any], labels: list[Any]) -> Floats:
     return check_loss(cells, (0, len(labels)))
 
 
-def _refuse(unknown: list[str], what: str, known: list[Any]) -> None:
+def _refuse(unknown: list[str], what: str, known: list[object]) -> None:
     if unknown:
         raise OptionError(f"loss names {', '.join(unknown[:5])}; the {what} are {listing(list(map(str, known)))}.")

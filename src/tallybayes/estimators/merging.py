@@ -97,7 +97,7 @@ class Tree:
         self._shared = {j: _common(labels, own.get(j, ())) for j, labels in self._shared.items()}
 
 
-def _common(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+def _common(a: tuple[object, ...], b: tuple[object, ...]) -> tuple[object, ...]:
     """What both begin with."""
     if a == b:
         return a
@@ -119,6 +119,6 @@ def _in_order(fitted: Fitted, shared: dict[int, tuple[Any, ...]]) -> Fitted:
     return fitted.relevel(schema)
 
 
-def _place(label: Any) -> tuple[str, Any]:
+def _place(label: Any) -> tuple[str, object]:
     """An order of labels of any types."""
     return ("", label) if isinstance(label, int | float) else (type(label).__name__, label)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import RLock
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -153,7 +153,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """
         return list(cls._get_param_names())
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> dict[str, object]:
         """List what there is besides parameters and ``fitted_``: what else a copy of the model needs.
 
         Returns
@@ -238,7 +238,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def __copy__(self) -> Self:
         return self.copy()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Arrays and plain values: what is compiled is compiled again when needed."""
         with self._learning():
             state = {k: v for k, v in super().__getstate__().items() if k != "_lock"}
@@ -246,7 +246,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
                 state["_held"] = Held(self.fitted_, self._held.estimated)
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         if state.get("_tally") is not None:
             raise ModelFileError(
                 f"This pickle of a {type(self).__name__} was made by tallybayes 0.1, whose pickles later versions do "

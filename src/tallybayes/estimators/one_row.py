@@ -83,7 +83,7 @@ class OneRow(Model):
         if type(door) is RowDoor and type(row) is dict and not hasattr(self, "temperature_"):
             found: Any = door.proba(row)
             if found is not None:
-                answer: dict[Any, float] = found
+                answer: dict[object, float] = found
                 return answer
         predictor = self.predictor_
         (found,) = predictor.answer(predictor.read(_one(row)), "proba").tolist()
@@ -138,7 +138,7 @@ class OneRow(Model):
             return self._held.door
 
 
-def _one(row: object) -> list[Mapping[str, Any]]:
+def _one(row: object) -> list[Mapping[str, object]]:
     if not isinstance(row, Mapping):
         raise TableError(f"Expected one row as a dict from column to value; got {type(row).__name__}.")
     return [row]

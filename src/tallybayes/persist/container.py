@@ -68,7 +68,7 @@ def _padded(n: int) -> int:
     return -(-n // 8) * 8
 
 
-def read(source: Readable) -> tuple[dict[str, Any], list[Array]]:
+def read(source: Readable) -> tuple[dict[str, object], list[Array]]:
     """Header and arrays. The arrays are views of one buffer, and may be written to."""
     data = _up_to(source, bytearray(), START.size)
     if not data:
@@ -105,7 +105,7 @@ def _up_to(source: Readable, data: bytearray, size: int) -> bytearray:
     return data
 
 
-def _parse(text: bytes) -> dict[str, Any]:
+def _parse(text: bytes) -> dict[str, object]:
     try:
         found = json.loads(text.decode("ascii"), parse_constant=_refuse, object_pairs_hook=_once)
     except (ValueError, RecursionError) as e:  # JSONDecodeError and UnicodeDecodeError are ValueErrors
@@ -115,11 +115,11 @@ def _parse(text: bytes) -> dict[str, Any]:
     return found
 
 
-def _refuse(name: str) -> Any:
+def _refuse(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands twice in one object")

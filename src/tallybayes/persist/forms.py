@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tallybayes.errors import ModelFileError
 
-Json = Any
+Json = object  # what a file says is anything until it has been looked at
 BITS = 4096  # of an integer
 LONGEST = 300  # of a message: what a file says of itself may be as long as the file
 
@@ -38,9 +37,10 @@ def items(j: Json, where: str, n: int | None = None) -> list[Json]:
 
 
 def texts(j: Json, where: str) -> list[str]:
-    if not all(isinstance(v, str) for v in items(j, where)):
+    found = [v for v in items(j, where) if isinstance(v, str)]
+    if len(found) < len(items(j, where)):
         raise ModelFileError(f"{where} are not all strings.")
-    return items(j, where)
+    return found
 
 
 def index(j: Json, n: int, where: str) -> int:
@@ -50,7 +50,7 @@ def index(j: Json, n: int, where: str) -> int:
     return j
 
 
-def scalar(j: Json, where: str) -> Any:
+def scalar(j: Json, where: str) -> object:
     if isinstance(j, int) and j.bit_length() > BITS:
         raise ModelFileError(f"{where} holds an integer of more than {BITS} bits.")
     if isinstance(j, float) and not math.isfinite(j):  # 1e999 is valid JSON

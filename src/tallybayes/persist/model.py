@@ -57,12 +57,12 @@ def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, J
     writer = Writer()
     given = model.get_params(deep=False)
     given |= {k: plain(v) for k, v in given.items() if k in PRIORS}
-    document = {
+    document: dict[str, Json] = {
         "class": name,
         "parameters": {k: writer.value(v, f"The parameter {k!r} of {name}") for k, v in given.items()},
         "schema": writer.schema(fitted.schema),
         "groups": [
-            {"distribution": writer.value(t.distribution, name)["distribution"], "columns": list(t.columns)}
+            {**mapping(writer.value(t.distribution, name), "a distribution"), "columns": list(t.columns)}
             for t in fitted.terms
         ],
         "classes": _write_classes(fitted.classes, writer),
@@ -73,7 +73,7 @@ def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, J
         "closed": fitted.closed,
         "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model.kept().items()},
     }
-    header = {
+    header: dict[str, Json] = {
         "tallybayes": tallybayes.__version__,
         "distributions": writer.distributions,
         "model": document,

@@ -21,7 +21,7 @@ from tallybayes.persist.writing import DEEP
 from tallybayes.schema import KINDS, Cuts, Levels, Schema
 from tallybayes.source import Container
 
-CONTAINERS: tuple[str, ...] = get_args(Container)
+CONTAINERS: tuple[Container, ...] = get_args(Container)
 
 
 class Reader:
@@ -67,10 +67,10 @@ class Reader:
             "schema": lambda j, _, __: self.schema(j),
         }
 
-    def _values(self, j: Json, where: str, depth: int) -> list[Any]:
+    def _values(self, j: Json, where: str, depth: int) -> list[object]:
         return [self.value(item, where, depth) for item in items(j, where)]
 
-    def _dict(self, j: Json, where: str, depth: int) -> dict[Any, Any]:
+    def _dict(self, j: Json, where: str, depth: int) -> dict[object, object]:
         pairs = [items(pair, where, 2) for pair in items(j, where)]
         found = {self.label(key, where): self.value(v, where, depth) for key, v in pairs}
         if len(found) < len(pairs):
@@ -91,7 +91,7 @@ class Reader:
             raise ModelFileError(f"{where} is an array of type {found.dtype}, not of numbers.")
         return found
 
-    def label(self, j: Json, where: str) -> Any:
+    def label(self, j: Json, where: str) -> object:
         v = self.value(j, where)
         if not is_label(v):
             raise ModelFileError(f"{where} has a label that is none: {v!r:.60}.")
@@ -102,12 +102,13 @@ class Reader:
             j, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous"
         )
         d = len(items(kinds, "kinds"))
-        if container not in CONTAINERS:
+        known = next((c for c in CONTAINERS if c == container), None)
+        if known is None:
             raise ModelFileError(f"The schema is of a container {container!r:.40}; known: {', '.join(CONTAINERS)}.")
         found = Schema(
             kinds=tuple(texts(kinds, "kinds")),  # type: ignore[arg-type]
             names=None if names is None else tuple(texts(names, "names")),
-            container=container,
+            container=known,
             levels={column: self._levels(v) for column, v in _by_column(levels, d, "levels")},
             cuts={column: self._cuts(v) for column, v in _by_column(cuts, d, "cuts")},
             ambiguous=tuple(index(v, d, "ambiguous") for v in items(ambiguous, "ambiguous")),
@@ -133,7 +134,7 @@ class Reader:
     def _distribution(self, parts: list[Json]) -> Distribution:
         name, options = parts
         cls = self._known.get(name) if isinstance(name, str) else None
-        if cls is None:
+        if cls is None or not isinstance(name, str):
             raise ModelFileError(
                 f"It uses the distribution {name!r:.60}, which is not registered here. Import the module that "
                 "registers it, then load the file."
@@ -177,8 +178,8 @@ def _by_column(j: Json, d: int, where: str) -> list[tuple[int, Json]]:
 
 def _bytes(j: Json, where: str) -> bytes:
     try:
-        return bytes.fromhex(j)
-    except (TypeError, ValueError):
+        return bytes.fromhex(j if isinstance(j, str) else "?")
+    except ValueError:
         raise ModelFileError(f"{where} has bytes that are not hexadecimal.") from None
 
 
@@ -188,7 +189,7 @@ def _not_finite(j: Json, where: str) -> float:
     return float(j)
 
 
-def _object_array(values: list[Any]) -> Array:
+def _object_array(values: list[object]) -> Array:
     out = np.empty(len(values), dtype=object)
     for i, v in enumerate(values):  # a slice would look into lists
         out[i] = v
@@ -202,7 +203,7 @@ def _text_array(values: list[str], where: str) -> Array:
 
 
 @functools.cache
-def _hints(cls: type) -> dict[str, Any]:
+def _hints(cls: type) -> dict[str, object]:
     try:
         return typing.get_type_hints(cls)
     except (NameError, TypeError):  # a class from elsewhere, with names that exist only for its type checker

@@ -132,7 +132,7 @@ class ClassDensityDisplay(Display):
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
         out: dict[str, list[Any]] = {"feature": [], "class": [], "value": [], "density": []}
-        observed: list[Any] = []
+        observed: list[object] = []
         for panel in self.panels:
             for k, label in enumerate(self.classes.tolist()):
                 m = len(panel.values)

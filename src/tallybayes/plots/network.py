@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tallybayes.structures.graph import Graph
 
+Points = dict[tuple[str, str], tuple[float, float]]  # of each edge
 WIDEST = 6  # nodes side by side
 BOX = (0.88, 0.52)  # of a node, where 1 is the distance to the next
 MOST_COLUMNS, MOST_ARROWS = 30, 60  # shown unless more are asked for
@@ -223,10 +224,10 @@ class NetworkDisplay(Display):
             style.note(ax, self.left_out)
         return []
 
-    def _doors(self) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    def _doors(self) -> tuple[Points, Points]:
         """Where each edge leaves its parent and reaches its child: side by side, in the order of its ways."""
-        starts: dict[Any, Any] = {}
-        ends: dict[Any, Any] = {}
+        starts: Points = {}
+        ends: Points = {}
         for out, here, there, edge_of, y in ((starts, 0, 1, 0, BOX[1] / 2), (ends, 1, 0, -1, -BOX[1] / 2)):
             for node, (x, row) in self.layout.nodes.items():
                 edges = [e for e in self.layout.stops if e[here] == node]
@@ -265,7 +266,7 @@ class NetworkDisplay(Display):
         """Each on its own arrow, on white, where it hides the least of other arrows and no other number."""
         lines = {edge: np.concatenate([_curve(*part) for part in pairwise(points)]) for edge, points in ways.items()}
         pixels = {edge: ax.transData.transform(line) for edge, line in lines.items()}
-        taken: list[Any] = []
+        taken: list[object] = []
         for edge, points in ways.items():
             weight = self.weights.get(edge)
             if weight is None:
@@ -303,7 +304,7 @@ def _number(weight: float) -> str:
     return f"{weight:.2g}" if abs(weight) >= 0.0005 else "<0.001" if weight > 0 else ">−0.001"
 
 
-def _read_parents(parents: Mapping[Any, Iterable[object]], target: str | None) -> dict[str, list[str]]:
+def _read_parents(parents: Mapping[object, Iterable[object]], target: str | None) -> dict[str, list[str]]:
     """With an entry for every column, and without the class."""
     made: dict[str, list[str]] = {}
     for child, above in parents.items():

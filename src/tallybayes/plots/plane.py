@@ -24,6 +24,7 @@ from tallybayes.plots.tables import (
     classes_of,
     feature_names,
     is_ours,
+    objects_of,
     pick,
     rows_of,
 )
@@ -86,7 +87,7 @@ class Plane:
         """Are both sides numbers, so that lines can be drawn between grid points?"""
         return not self.x.levels and not self.y.levels and min(len(self.x.values), len(self.y.values)) > 1
 
-    def cells(self) -> dict[str, Any]:
+    def cells(self) -> dict[str, list[object]]:
         """The two columns of the grid, as a frame has them."""
         u, v = np.meshgrid(np.arange(len(self.x.values)), np.arange(len(self.y.values)))
         return {self.x.name: self.x.values[u.ravel()].tolist(), self.y.name: self.y.values[v.ravel()].tolist()}
@@ -149,10 +150,10 @@ def _axis(model: object, name: str, column: Array, grid: int, part: float) -> Ax
     kind = model.schema_.kinds[model.schema_.position(name)] if is_ours(model) else None
     if kind in ("categorical", "binary") or column.dtype == object:
         known = model.schema_.levels.get(model.schema_.position(name)) if is_ours(model) else None
-        found: list[Any] = (
+        found: list[object] = (
             list(known.labels) if known is not None else _whole(sorted({v for v in column if v is not None and v == v}))
         )
-        return Axis(name, _objects(found), True)
+        return Axis(name, objects_of(found), True)
     seen = column[np.isfinite(column)]
     if not len(seen):
         raise TableError(f"Column {name!r} has no values to show.")
@@ -166,21 +167,15 @@ def _axis(model: object, name: str, column: Array, grid: int, part: float) -> Ax
     return Axis(name, np.linspace(low - pad, high + pad, grid), False)
 
 
-def _whole(values: list[Any]) -> list[Any]:
+def _whole(values: list[object]) -> list[object]:
     """Codes that went through floats are whole again."""
     return [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
 
 
-def _objects(values: list[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
-
-
-def grid_rows(model: object, axes: list[Axis], names: list[str], shown: Columns | None, rest: str) -> Any:
+def grid_rows(model: object, axes: list[Axis], names: list[str], shown: Columns | None, rest: str) -> object:
     """A table with a row for each point of the grid, x running fastest."""
     u, v = np.meshgrid(np.arange(len(axes[0].values)), np.arange(len(axes[1].values)))
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, list[object]] = {
         axes[0].name: axes[0].values[u.ravel()].tolist(),
         axes[1].name: axes[1].values[v.ravel()].tolist(),
     }
@@ -205,7 +200,7 @@ def grid_rows(model: object, axes: list[Axis], names: list[str], shown: Columns 
     return np.column_stack([np.asarray(c) for c in ordered.values()])
 
 
-def _typical(column: Array) -> Any:
+def _typical(column: Array) -> object:
     if column.dtype != object:
         return float(np.nanmean(column)) if np.isfinite(column).any() else np.nan
     return (

@@ -17,7 +17,7 @@ from tallybayes.distributions.block import GaussianBlock
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots.panels import log_likelihood
-from tallybayes.plots.tables import Columns, pick
+from tallybayes.plots.tables import Columns, objects_of, pick
 
 POINTS = 201
 CHECKED = 30  # drawn rows on which the sum is compared with the log joint
@@ -93,15 +93,15 @@ def _values(model: TallyClassifier, j: int, column: Array) -> tuple[bool, Array,
         cuts = schema.cuts[j]
         known = [cuts.low, *cuts.points.tolist(), cuts.high]
         edges = np.array([min(known) - 1.0, *cuts.points, max(known) + 1.0])
-        return True, _objects(cuts.labels()), (edges[1:] + edges[:-1]) / 2
+        return True, objects_of(cuts.labels()), (edges[1:] + edges[:-1]) / 2
     if j in schema.levels:
-        levels = _objects(list(schema.levels[j].labels))
+        levels = objects_of(list(schema.levels[j].labels))
         return True, levels, levels
     seen = column[np.isfinite(column)]
     if not len(seen):
         return False, np.zeros(1), np.zeros(1)
     if schema.kinds[j] in ("categorical", "binary"):
-        levels = _objects([int(v) if v.is_integer() else v for v in np.unique(seen).tolist()])
+        levels = objects_of([int(v) if v.is_integer() else v for v in np.unique(seen).tolist()])
         return True, levels, levels
     low, high = np.quantile(seen, [0.01, 0.99])
     if low == high:
@@ -109,12 +109,6 @@ def _values(model: TallyClassifier, j: int, column: Array) -> tuple[bool, Array,
     whole = bool((seen == np.round(seen)).all()) and high - low <= POINTS
     values = np.arange(np.floor(low), np.ceil(high) + 1) if whole else np.linspace(low, high, POINTS)
     return False, values, values
-
-
-def _objects(values: list[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
 
 
 def _check_sum(model: TallyClassifier, k: int, l: int, names: list[str]) -> None:  # noqa: E741

@@ -62,7 +62,7 @@ class BoundaryShiftDisplay(Display):
 
     _size = (7.4, 4.8)
 
-    def __init__(self, plane: Plane, scenarios: Mapping[str, tuple[Floats, list[Any]]]) -> None:
+    def __init__(self, plane: Plane, scenarios: Mapping[str, tuple[Floats, list[object]]]) -> None:
         self.plane = plane
         self.scenarios = dict(scenarios)  # name: scores (y, x, answers), of which the highest wins, and the answers
 

@@ -213,7 +213,7 @@ class DensitySurfaceDisplay(Display):
         plane, density = self.densities.plane, self.densities.density
         names = text.distinct(plane.classes.tolist(), 16, 2)
         look: dict[str, Any] = {"fontsize": "small", "fontweight": "bold", "path_effects": style.halo()}
-        taken: list[Any] = []
+        taken: list[object] = []
         for k, peak in sorted(zip(self.shown, peaks.tolist(), strict=True), key=lambda item: -item[1]):
             i, j = np.unravel_index(int(density[..., k].argmax()), density.shape[:2])
             at = (plane.x.at[j], plane.y.at[i], min(peak, top) + 0.03 * top)

@@ -63,13 +63,23 @@ class Columns:
         return tidy_values(self.table.values(self.names.index(name)))
 
 
-def tidy_values(values: list[Any]) -> Array:
+def tidy_values(values: list[object]) -> Array:
     """Numbers as floats (missing: NaN); anything else as objects (missing: None)."""
-    if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values if v is not None):
-        return np.array([np.nan if v is None else float(v) for v in values])
+    numbers = [np.nan if v is None else float(v) for v in values if v is None or _is_number(v)]
+    if len(numbers) == len(values):
+        return np.array(numbers)
+    return objects_of(values)
+
+
+def objects_of(values: Sequence[object]) -> Array:
+    """An array of objects, whatever they are."""
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
+
+
+def _is_number(v: object) -> TypeGuard[float]:
+    return isinstance(v, int | float) and not isinstance(v, bool)
 
 
 def feature_names(model: object, X: Columns | None) -> list[str]:
@@ -136,7 +146,7 @@ def class_codes(y: object, n: int, classes: Array) -> Array:
     return np.asarray(at)[codes]
 
 
-def rows_of(columns: Mapping[str, object]) -> list[dict[str, Any]]:
+def rows_of(columns: Mapping[str, object]) -> list[dict[str, object]]:
     """Columns as rows: a column left out is missing, and a model of tallybayes leaves its factor out."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -133,7 +133,7 @@ class Chains:
         for key, part in parts.items():
             self.parts[key].append(part.astype(FIELDS[key], copy=False))
 
-    def arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, int | Array]:
         """Fields of an Ensemble."""
         all_of = {key: np.concatenate(part) for key, part in self.parts.items()}
         start = {key: np.concatenate([[0], np.cumsum(all_of.pop(key))]) for key in ("view_size", "parents")}
@@ -379,7 +379,7 @@ def contexts(
     return grown if any(grown) else []
 
 
-def numbers(columns: Columns) -> dict[str, Any]:
+def numbers(columns: Columns) -> dict[str, Array]:
     """What levels stand for in the Gaussian part: normal scores of ordered columns, indicators of frequent levels."""
     from scipy.special import ndtri  # a command that does without it need not wait for it
 

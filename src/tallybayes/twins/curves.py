@@ -156,7 +156,7 @@ class LearningCurves:
         data frame or dict of arrays
             With the columns model, size, error, error_se, log_loss, log_loss_se.
         """
-        columns: dict[str, Any] = {
+        columns: dict[str, Sequence[object] | Array] = {
             "model": [name for name in self.names for _ in self.sizes],
             "size": np.tile(self.sizes, 2),
         }
@@ -328,7 +328,7 @@ def _split(codes: Array, K: int, test_size: float, rng: Any) -> tuple[Array, Arr
     return train, np.concatenate(test)
 
 
-def rows_of(X: Any, rows: Array) -> Any:
+def rows_of(X: Any, rows: Array) -> object:
     """Some rows of any kind of table."""
     return X.take(rows) if type(X).__module__.startswith("pyarrow") else _safe_indexing(X, rows)
 
