@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import typer
 
 from tallybayes.errors import OptionError
 from tallybayes.schema import KINDS
-
-if TYPE_CHECKING:
-    from tallybayes.estimators.base import TallyClassifier
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
