@@ -6,7 +6,9 @@ import math
 import numbers
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,8 +93,26 @@ class UnsavableLabelWarning(UserWarning):
 _PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with its separator: tallybayes_of_mine is another package
 
 
+_heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """Warnings of this library as a list of sentences, in this thread or task alone: for a face that words its own."""
+    heard: list[str] = []
+    token = _heard.set(heard)
+    try:
+        yield heard
+    finally:
+        _heard.reset(token)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """A warning that points to the first line outside this package: the one that the reader wrote."""
+    heard = _heard.get()
+    if heard is not None:
+        heard.append(message)
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

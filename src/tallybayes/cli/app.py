@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tallybayes.cli import asking, learning, looking, start
+from tallybayes.cli import asking, learning, looking, serving, start
 from tallybayes.cli.say import one_line
 
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
@@ -68,6 +68,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "forget": learning.forget,
     "merge": learning.merge,
     "sample": asking.sample,
+    "serve": serving.serve,
 }
 
 

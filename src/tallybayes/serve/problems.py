@@ -1,0 +1,110 @@
+"""What goes wrong, as HTTP tells it: a status and a JSON object that says what was got, what is allowed, what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from tallybayes.errors import ForgetError, TableError, TallybayesError, brief
+
+TYPE = b"application/problem+json"
+LONGEST = 2000  # characters of a sentence
+Headers = Sequence[tuple[bytes, bytes]]
+
+TITLES = {
+    400: "The body is not what its type says",
+    401: "A token is needed",
+    403: "The token does not allow this",
+    404: "There is nothing here",
+    405: "Not this way",
+    406: "No such form of answer",
+    408: "The request was too slow",
+    409: "Not as things stand",
+    413: "Too much at once",
+    415: "No such form of question",
+    421: "Asked under another name",
+    422: "The model cannot take this",
+    500: "A mistake of the service",
+    503: "Not now",
+}
+
+# The library's advice is for Python; here it is for who sends a request.
+WORDS = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r" Declare it categorical with (?:NaiveBayes\()?schema=\{.+?\}\)?, or mark them missing\.", " Send numbers."),
+        (r"give numbers, or mark what is missing \(None or NaN\)", "send numbers, or null for what is missing"),
+        (r"mark (?:those|them) as missing \(None or NaN\)", "send null for what is missing"),
+        (r":? ?(?:their factors are left out)\. unseen='error' refuses them.*", ": their factors are left out."),
+        (r" unseen='ignore' leaves their factors out.*", ""),
+        (r"\bThe rows have keys that were not there at fit\b", "The model has no such columns"),
+        (r"`?priors`?", "prior"),
+        (
+            r"\(answer, \.\.\.\) stands for every truth .*",
+            "the truth '*' stands for those not named.",
+        ),
+        (r" Ask for at most", " Send at most"),
+    )
+)
+
+
+class HttpError(Exception):
+    """A request that is refused.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status.
+    detail : str
+        What was got, what is allowed, what to do.
+    column, row, value : optional
+        What it is about, if it is about one cell.
+    headers : sequence of (bytes, bytes)
+        What else the answer says.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        column: str | None = None,
+        row: int | None = None,
+        value: object = None,
+        headers: Headers = (),
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, headers
+        self.column, self.row, self.value = column, row, value
+
+    def body(self) -> bytes:
+        """The JSON object."""
+        found: dict[str, object] = {
+            "title": TITLES[self.status],
+            "status": self.status,
+            "detail": self.detail[:LONGEST],
+        }
+        if self.column is not None:
+            found["column"] = self.column
+        if self.row is not None:
+            found["row"] = self.row
+        if self.value is not None:
+            found["value"] = brief(self.value)
+        return msgspec.json.encode(found)
+
+
+def in_words(text: str) -> str:
+    """A sentence of the library in the words of HTTP."""
+    for pattern, instead in WORDS:
+        text = pattern.sub(instead, text)
+    return re.sub(r"\s*\n(?:- )?\s*", " ", text.strip())
+
+
+def problem_of(error: TallybayesError) -> HttpError:
+    """What the library refuses, as HTTP tells it."""
+    status = 409 if isinstance(error, ForgetError) else 422
+    if isinstance(error, TableError):
+        return HttpError(status, in_words(str(error)), column=error.column, row=error.row, value=error.value)
+    return HttpError(status, in_words(str(error)))

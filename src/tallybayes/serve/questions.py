@@ -1,0 +1,139 @@
+"""Bodies of requests as they are written: one row, rows or columns as JSON; what else a question says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tallybayes.serve.problems import HttpError
+
+Cell = None | bool | int | float | str
+Row = dict[str, Cell]
+Label = bool | int | float | str
+Shares = Literal["uniform", "laplace"] | dict[str, float] | list[float]
+JSON = b"application/json"
+
+
+class Question(msgspec.Struct, forbid_unknown_fields=True):
+    """Rows to answer for, in one of three forms.
+
+    Parameters
+    ----------
+    row : dict, optional
+        One row: values by the names of columns. A column left out is missing.
+    rows : list of dict, optional
+        Many rows.
+    columns : dict of lists, optional
+        Many rows, column by column: smaller, and faster to read.
+    prior : str, dict or list, optional
+        Other shares of the classes for this question: 'uniform', shares by class, or in the order of the classes.
+    """
+
+    row: Row | UnsetType = UNSET
+    rows: list[Row] | UnsetType = UNSET
+    columns: dict[str, list[Cell]] | UnsetType = UNSET
+    prior: Shares | UnsetType = UNSET
+
+
+class Explain(Question, forbid_unknown_fields=True):
+    """The same for an explanation.
+
+    Parameters
+    ----------
+    against : label, optional
+        The class that the others are compared with; without it each is compared with the rest.
+    """
+
+    against: Label | UnsetType = UNSET
+
+
+class Decide(Question, kw_only=True, forbid_unknown_fields=True):
+    """The same for a decision.
+
+    Parameters
+    ----------
+    loss : dict of dicts
+        What each answer costs under each truth: {answer: {truth: cost}}. The truth '*' stands for all that are not
+        named. A right answer costs 0 unless named. Answers need not be classes.
+    reject : float, optional
+        Where even the best answer is expected to cost more than this, there is none: null.
+    """
+
+    loss: dict[str, dict[str, float]]
+    reject: float | UnsetType = UNSET
+
+
+Q = TypeVar("Q", bound=msgspec.Struct)
+
+
+class Reader(Generic[Q]):
+    """Reads JSON bodies of one type."""
+
+    def __init__(self, kind: type[Q]) -> None:
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def read(self, body: bytes | bytearray) -> Q:
+        """The question, or an HttpError: 400 for what is no JSON, 422 for what is not this question."""
+        try:
+            found: Q = self._decode(body)
+        except msgspec.ValidationError as e:
+            raise HttpError(422, f"{_plain(str(e))}.") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as e:
+            raise HttpError(400, f"The body is no JSON in UTF-8: {e}.") from None
+        except RecursionError:
+            raise HttpError(400, "The body is nested too deeply. A row is an object of plain values.") from None
+        # A key that is there twice: the reader keeps the last and says nothing. Each key has a colon, so as many colons
+        # as keys means that no key is lost; else (or where a text holds one) a slower reader looks.
+        if body.count(b":") != _keys(found):
+            _refuse_twice(body)
+        return found
+
+
+def _keys(found: msgspec.Struct) -> int:
+    n = 0
+    for name in found.__struct_fields__:
+        value = getattr(found, name)
+        if value is UNSET:
+            continue
+        n += 1
+        if isinstance(value, Mapping):
+            n += len(value)
+            n += sum(len(v) for v in value.values() if isinstance(v, Mapping))
+        elif isinstance(value, list):
+            n += sum(len(v) for v in value if isinstance(v, Mapping))
+    return n
+
+
+def _refuse_twice(body: bytes | bytearray) -> None:
+    def look(pairs: list[tuple[str, object]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise HttpError(422, f"The key {key!r:.80} is there twice in one object. Send each once.")
+            seen.add(key)
+
+    try:
+        json.loads(body, object_pairs_hook=look)
+    except ValueError:  # an integer of thousands of digits, which this one refuses; the model will
+        return
+
+
+def _plain(text: str) -> str:
+    """msgspec's sentence without its path language: `$.rows[3]` is rows[3]."""
+    return text.replace(" - at `$.", " at `").replace(" - at `$`", "").replace("[...]", ".*")
+
+
+def form_of(content_type: bytes | None) -> bytes:
+    """The media type of a body, without parameters; what is not UTF-8 is refused."""
+    if content_type is None or content_type == JSON:
+        return JSON
+    kind, *parameters = (part.strip().lower() for part in content_type.split(b";"))
+    for parameter in parameters:
+        name, _, value = parameter.partition(b"=")
+        if name == b"charset" and value.strip(b'"') not in (b"utf-8", b"utf8", b"us-ascii"):
+            raise HttpError(415, "Text is taken in UTF-8 only.")
+    return kind

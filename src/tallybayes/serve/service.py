@@ -1,0 +1,234 @@
+"""The application: which path is answered by what, for whom, within which limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from time import perf_counter
+
+from tallybayes.errors import TallybayesError
+from tallybayes.serve import metrics as m
+from tallybayes.serve.asking import Asking
+from tallybayes.serve.live import Live
+from tallybayes.serve.metrics import Metrics
+from tallybayes.serve.problems import TYPE, HttpError, problem_of
+from tallybayes.serve.settings import Settings
+from tallybayes.serve.tokens import Tokens, read_tokens
+from tallybayes.serve.wire import Answer, GoneError, Message, Receive, Request, Send, read_body, respond
+
+log = logging.getLogger("tallybayes.serve")
+INLINE = 8 << 10  # bytes of a body that is answered at once; longer ones by a thread, so that others need not wait
+THREADS = 2
+EVERY = 1.0  # seconds between two looks at the model file
+OTHER = "other"  # the route of what has none
+Handler = Callable[[Request], Answer]
+Later = Callable[[Request], Awaitable[Answer]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """Who answers a path. scope: of the token that it takes; None: anybody may ask. later: by method, if it waits."""
+
+    number: int
+    get: Handler | None = None
+    post: Handler | None = None
+    later: Later | None = None
+    scope: str | None = "read"
+
+    def allowed(self) -> str:
+        return "GET, HEAD" if self.get is not None else "POST"
+
+
+class Service:
+    """An ASGI application.
+
+    Parameters
+    ----------
+    settings : Settings
+        What it was told.
+    live : Live
+        The model.
+    tokens : Tokens
+        Who may ask.
+    """
+
+    def __init__(self, settings: Settings, live: Live, tokens: Tokens) -> None:
+        self.settings, self.live, self.tokens = settings, live, tokens
+        self.asking = Asking(live, settings)
+        self.ready = False
+        self._hosts = _hosts(settings, tokens)
+        self._pool = ThreadPoolExecutor(THREADS, "tallybayes")
+        self._tasks: list[asyncio.Task[None]] = []
+        ask = self.asking
+        posts: Mapping[str, Handler] = {"/predict": ask.predict, "/explain": ask.explain, "/decide": ask.decide}
+        gets: Mapping[str, Handler] = {
+            "/": ask.page,
+            "/model": ask.model,
+            "/openapi.json": ask.openapi,
+            "/metrics": self._metrics,
+        }
+        opens: Mapping[str, Handler] = {"/healthz": self._health, "/readyz": self._ready}
+        self.routes: dict[str, Route] = {}
+        for path, handler in posts.items():
+            self.routes[path] = Route(len(self.routes), post=handler)
+        for path, handler in gets.items():
+            self.routes[path] = Route(len(self.routes), get=handler)
+        for path, handler in opens.items():
+            self.routes[path] = Route(len(self.routes), get=handler, scope=None)
+        self.metrics = Metrics([*self.routes, OTHER], settings.workers)
+
+    # --- ASGI --------------------------------------------------------------------------------------------------
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request, as ASGI hands it over.
+
+        Parameters
+        ----------
+        scope : dict
+            The request without its body.
+        receive : callable
+            Gives the body.
+        send : callable
+            Takes the answer.
+        """
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _http(self, scope: Message, receive: Receive, send: Send) -> None:
+        begin = perf_counter()
+        route = self.routes.get(scope["path"])
+        try:
+            answer = await self._answer(route, scope, receive)
+        except GoneError:
+            return
+        except HttpError as problem:
+            answer = _refusal(problem)
+        except TallybayesError as error:
+            answer = _refusal(problem_of(error))
+        except MemoryError:
+            answer = _refusal(HttpError(503, "There is not enough memory for this now. Send fewer rows."))
+        except Exception:
+            answer = _refusal(_unexpected())
+        await respond(send, answer)
+        number = len(self.routes) if route is None else route.number
+        self.metrics.done(number, answer.status, perf_counter() - begin, answer.rows)
+
+    async def _answer(self, route: Route | None, scope: Message, receive: Receive) -> Answer:
+        request, method = Request(scope), scope["method"]
+        if self._hosts is not None and request.host is not None:
+            self._check_host(request.host)
+        if route is None:
+            self.tokens.check(request.authorization, "read")
+            raise HttpError(404, f"There is no {scope['path']!r:.80}. GET /openapi.json lists what there is.")
+        if route.scope is not None:
+            self.tokens.check(request.authorization, route.scope)
+        if route.get is not None:
+            if method in ("GET", "HEAD"):
+                return route.get(request)
+        elif method == "POST":
+            request.body = await read_body(request, receive, self.settings.limits)
+            if route.later is not None:
+                return await route.later(request)
+            assert route.post is not None
+            if len(request.body) > INLINE:
+                return await asyncio.get_running_loop().run_in_executor(self._pool, route.post, request)
+            return route.post(request)
+        allowed = route.allowed()
+        raise HttpError(405, f"Send {allowed}.", headers=((b"allow", allowed.encode()),))
+
+    def _check_host(self, host: bytes) -> None:
+        name = host.decode("latin-1").lower()
+        name = name if name.endswith("]") else name.rpartition(":")[0] or name
+        if self._hosts is not None and name not in self._hosts:
+            raise HttpError(
+                421,
+                f"This service is called {' or '.join(sorted(self._hosts))}, not {name!r:.80}. If that is its name, "
+                "say --allow-host; with tokens any name will do.",
+            )
+
+    # --- from start to end -------------------------------------------------------------------------------------
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                try:
+                    await self.start()
+                except Exception as e:
+                    await send({"type": "lifespan.startup.failed", "message": str(e)})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def start(self) -> None:
+        """Begin to look after the model file."""
+        self._tasks.append(asyncio.create_task(self._follow()))
+        self.ready = True
+
+    async def stop(self) -> None:
+        """End what was begun; every request is answered by now."""
+        self.ready = False
+        for task in self._tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        self._pool.shutdown(wait=True)
+
+    async def _follow(self) -> None:
+        """Takes over the model file whenever it is replaced."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(EVERY)
+            if await loop.run_in_executor(self._pool, self.live.replaced):
+                good = await loop.run_in_executor(self._pool, self.live.reload)
+                self.metrics.event("reloads" if good else "reload_failures")
+
+    # --- about the service itself ------------------------------------------------------------------------------
+
+    def _health(self, _: Request) -> Answer:
+        return Answer(b'{"status":"alive"}')
+
+    def _ready(self, _: Request) -> Answer:
+        if not self.ready:
+            raise HttpError(503, "The service is starting or stopping.")
+        return Answer(b'{"status":"ready"}')
+
+    def _metrics(self, _: Request) -> Answer:
+        known = self.live.known
+        facts = {"model_generation": float(known.generation), "model_since_seconds": known.since}
+        return Answer(self.metrics.text(facts).encode(), m.TYPE)
+
+
+def make_service(settings: Settings) -> Service:
+    """The application for some settings."""
+    return Service(settings, Live(settings.path), read_tokens(settings.token_file))
+
+
+def _hosts(settings: Settings, tokens: Tokens) -> frozenset[str] | None:
+    """The names that a request may call us by; None: any. With a token a request is no accident of a browser."""
+    if tokens.known or (not settings.on_loopback and not settings.hosts):
+        return None
+    return frozenset({"localhost", "127.0.0.1", "[::1]", settings.host.lower(), *map(str.lower, settings.hosts)})
+
+
+def _refusal(problem: HttpError) -> Answer:
+    return Answer(problem.body(), TYPE, 0, problem.status, problem.headers)
+
+
+def _unexpected() -> HttpError:
+    """What is wrong goes into the log; the client is told where to find it."""
+    number = secrets.token_hex(4)
+    log.exception("unexpected error %s", number)
+    return HttpError(500, f"This should not have happened. The log of the service has it under {number}.")

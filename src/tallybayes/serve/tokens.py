@@ -1,0 +1,71 @@
+"""Who may ask, and who may teach: tokens in a file, kept here as their hashes, compared in constant time."""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from tallybayes.errors import OptionError
+from tallybayes.serve.problems import HttpError
+
+SCOPES = ("read", "teach")  # who may teach may ask too
+SHORTEST = 16  # characters: what can be guessed is no token
+ASK = ((b"www-authenticate", b'Basic realm="tallybayes", charset="UTF-8"'), (b"www-authenticate", b"Bearer"))
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The hashes of tokens, and what each may do; none: nobody is asked for one."""
+
+    known: tuple[tuple[bytes, str], ...] = ()
+
+    def check(self, authorization: bytes | None, scope: str) -> None:
+        """Raises 401 without a known token, 403 if it may not do this. All are compared, whichever it is."""
+        if not self.known:
+            return
+        given = hashlib.sha256(_presented(authorization)).digest()
+        found = {known_scope for known, known_scope in self.known if hmac.compare_digest(known, given)}
+        if not found:
+            raise HttpError(401, "Send a token that this service knows: 'Authorization: Bearer TOKEN'.", headers=ASK)
+        if scope == "teach" and "teach" not in found:
+            raise HttpError(403, "This token may ask. To teach or to forget takes a token of the scope 'teach'.")
+
+
+def _presented(authorization: bytes | None) -> bytes:
+    """The token in a header: Bearer, or the password of Basic, which is how a browser sends one."""
+    kind, _, rest = (authorization or b"").strip().partition(b" ")
+    if kind.lower() == b"bearer":
+        return rest.strip()
+    if kind.lower() == b"basic":
+        try:
+            return binascii.a2b_base64(rest.strip()).partition(b":")[2]
+        except binascii.Error:
+            return b""
+    return b""
+
+
+def read_tokens(path: str | None) -> Tokens:
+    """The tokens of a file. Errors name the line, never the token."""
+    if path is None:
+        return Tokens()
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    known = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        scope, _, token = line.strip().partition(" ")
+        token = token.strip()
+        if scope not in SCOPES or not token:
+            raise OptionError(f"{path}, line {number}: expected 'read TOKEN' or 'teach TOKEN'.")
+        if len(token) < SHORTEST or " " in token or not token.isascii():
+            raise OptionError(
+                f"{path}, line {number}: a token is at least {SHORTEST} ASCII characters without a space. "
+                "`openssl rand -hex 32` makes a good one."
+            )
+        known.append((hashlib.sha256(token.encode()).digest(), scope))
+    if not known:
+        raise OptionError(f"{path} holds no token. Write lines such as 'read TOKEN' or 'teach TOKEN'.")
+    return Tokens(tuple(known))

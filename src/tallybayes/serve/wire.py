@@ -1,0 +1,112 @@
+"""Requests and answers on the wire: what ASGI hands over, read within limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, NamedTuple
+
+from tallybayes.serve.problems import Headers, HttpError
+from tallybayes.serve.settings import Limits
+
+Message = MutableMapping[str, Any]  # as ASGI has it
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON = b"application/json"
+CLOSE = ((b"connection", b"close"),)
+ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+
+
+class GoneError(Exception):
+    """The client has left; there is nobody to answer."""
+
+
+class Request:
+    """What a handler looks at."""
+
+    __slots__ = ("accept", "authorization", "body", "content_type", "host", "key", "length", "query")
+
+    def __init__(self, scope: Message) -> None:
+        self.accept: bytes | None = None
+        self.authorization: bytes | None = None
+        self.content_type: bytes | None = None
+        self.host: bytes | None = None
+        self.key: bytes | None = None
+        self.length: bytes | None = None
+        self.body: bytes = b""
+        self.query: bytes = scope["query_string"]
+        for name, value in scope["headers"]:
+            if name == b"content-type":
+                self.content_type = value
+            elif name == b"host":
+                self.host = value
+            elif name == b"content-length":
+                self.length = value
+            elif name == b"accept":
+                self.accept = value
+            elif name == b"authorization":
+                self.authorization = value
+            elif name == b"idempotency-key":
+                self.key = value
+
+
+class Answer(NamedTuple):
+    """What goes back. rows: how many were answered for."""
+
+    body: bytes
+    type: bytes = JSON
+    rows: int = 0
+    status: int = 200
+    headers: Headers = ()
+
+
+async def read_body(request: Request, receive: Receive, limits: Limits) -> bytes:
+    """The whole body, or 413 for one that is too long, 408 for one that takes too long."""
+    if request.length is not None and int(request.length) > limits.body:
+        raise _too_long(limits)
+    try:
+        async with asyncio.timeout(limits.seconds):
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise GoneError
+            body: bytes = message.get("body", b"")
+            if len(body) > limits.body:
+                raise _too_long(limits)
+            if not message.get("more_body", False):
+                return body
+            return await _rest(body, receive, limits)
+    except TimeoutError:
+        detail = f"The body was not there within {limits.seconds:g} seconds. Send it faster, or in parts."
+        raise HttpError(408, detail, headers=CLOSE) from None
+
+
+async def _rest(first: bytes, receive: Receive, limits: Limits) -> bytes:
+    parts, total = [first], len(first)
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise GoneError
+        part = message.get("body", b"")
+        total += len(part)
+        if total > limits.body:
+            raise _too_long(limits)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _too_long(limits: Limits) -> HttpError:
+    return HttpError(413, f"The body is longer than {limits.body:,} bytes. Send the rows in parts.", headers=CLOSE)
+
+
+async def respond(send: Send, answer: Answer) -> None:
+    """Sends an answer."""
+    headers = [
+        (b"content-type", answer.type),
+        (b"content-length", str(len(answer.body)).encode()),
+        *ALWAYS,
+        *answer.headers,
+    ]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})

@@ -1,0 +1,312 @@
+"""The service answers as Python does, whatever the form of the rows; whatever it cannot take has one clear problem."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tallybayes as tb
+from tallybayes.serve import Limits, Settings, application
+
+from .service import ARROW, LABELS, ROWS, ask, melons
+
+CSV = ",".join(ROWS[0]) + "\n" + "".join(",".join(map(str, r.values())) + "\n" for r in ROWS)
+
+
+def stream(table: pa.Table, compression: str | None = None) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return melons(tmp_path_factory.mktemp("serve"))
+
+
+@pytest.fixture(scope="module")
+def app(path: Path) -> Any:
+    return application(Settings(str(path), limits=Limits(body=200_000, rows=100, columns=50, cells=2000)))
+
+
+@pytest.fixture(scope="module")
+def P(path: Path) -> Any:
+    return tb.load(path).predict_proba(ROWS)
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def test_one_row_is_answered_to_the_bit(app: Any, P: Any) -> None:
+    for row, expected in zip(ROWS, P, strict=True):
+        got = ask(app, "/predict", {"row": row}).json
+        assert got["probability"] == expected.tolist()
+        assert got["prediction"] == ["no", "yes"][expected.argmax()]
+
+
+@pytest.mark.parametrize("form", ["rows", "columns", "csv", "arrow"])
+def test_many_rows_in_every_form(app: Any, P: Any, form: str) -> None:
+    bodies: dict[str, tuple[Any, str]] = {
+        "rows": ({"rows": ROWS}, "application/json"),
+        "columns": ({"columns": {name: [r[name] for r in ROWS] for name in ROWS[0]}}, "application/json"),
+        "csv": (CSV.encode(), "text/csv; charset=utf-8"),
+        "arrow": (stream(pa.Table.from_pylist(ROWS)), ARROW),
+    }
+    body, kind = bodies[form]
+    got = ask(app, "/predict", body, content_type=kind).json
+    np.testing.assert_array_equal(got["probabilities"], P)
+    assert got["classes"] == ["no", "yes"]
+
+
+def test_tables_come_back_if_asked_for(app: Any, P: Any) -> None:
+    got = ask(app, "/predict", {"rows": ROWS}, accept=ARROW)
+    assert got.headers["content-type"] == ARROW
+    table = pa.ipc.open_stream(got.body).read_all()
+    assert table.column_names == ["prediction", "P(no)", "P(yes)"]
+    np.testing.assert_array_equal(np.column_stack([table.column(1), table.column(2)]), P)
+    got = ask(app, "/predict", {"row": ROWS[0]}, accept="text/csv")
+    assert got.body.startswith(b'"prediction","P(no)","P(yes)"\n"yes",0.00227')
+    assert ask(app, "/predict", {"rows": []}, accept=ARROW).status == 200
+    assert ask(app, "/predict", {"rows": ROWS}, accept="image/png").status == 406
+
+
+@pytest.mark.parametrize("body", [{"rows": []}, {"columns": {}}, {"columns": {"density": []}}])
+def test_no_rows_no_answers(app: Any, body: Any) -> None:
+    assert ask(app, "/predict", body).json["predictions"] == []
+    assert ask(app, "/explain", body).json["rows"] == []
+    loss = {"loss": {"no": {"*": 1}, "yes": {"*": 1}}}
+    assert ask(app, "/decide", {**body, **loss}).json["decisions"] == []
+
+
+def test_what_is_left_out_is_missing(app: Any, path: Path) -> None:
+    model = tb.load(path)
+    for row in ({}, {"density": None}, {"density": 0.5}, {"color": "green"}):
+        expected = list(model.predict_proba_one(row).values())
+        assert ask(app, "/predict", {"row": row}).json["probability"] == expected
+        assert ask(app, "/predict", {"rows": [row, {}]}).json["probabilities"][0] == expected
+    assert ask(app, "/predict", b"density\n0.5\n\n", content_type="text/csv").json["probabilities"] == [
+        list(model.predict_proba_one({"density": 0.5}).values())
+    ]
+
+
+def test_a_category_never_met_is_told_beside_the_answer(app: Any) -> None:
+    for body in ({"row": {"color": "blue"}}, {"rows": [{"color": "blue"}]}, {"columns": {"color": ["blue"]}}):
+        (note,) = ask(app, "/predict", body).json["notes"]
+        assert note == (
+            "Categories that were not met while learning, in column(s) 'color': their factors are left out."
+        )
+    assert "notes" in ask(app, "/explain", {"row": {"color": "blue"}}).json
+
+
+def test_another_prior_for_one_question(app: Any, path: Path) -> None:
+    model = tb.load(path)
+    for given, prior in (("uniform", "uniform"), ({"no": 0.9, "yes": 0.1}, [0.9, 0.1]), ([0.9, 0.1], [0.9, 0.1])):
+        expected = model.predict_proba(ROWS[:2], priors=prior).tolist()
+        assert ask(app, "/predict", {"rows": ROWS[:2], "prior": given}).json["probabilities"] == expected
+        assert ask(app, "/predict", {"row": ROWS[0], "prior": given}).json["probability"] == expected[0]
+        said = ask(app, "/explain", {"row": ROWS[0], "prior": given}).json["rows"][0]
+        np.testing.assert_allclose(said["probability"], expected[0], rtol=1e-12)
+
+
+def test_explanations_add_up(app: Any, path: Path) -> None:
+    got = ask(app, "/explain", {"rows": ROWS[:3], "against": "no"}).json
+    for said, row in zip(got["rows"], ROWS, strict=False):
+        total = np.array(said["prior"]) + np.sum([e["contribution"] for e in said["evidence"]], axis=0)
+        np.testing.assert_allclose(said["log_odds"], total)
+        assert [e["value"] for e in said["evidence"]] == list(row.values())
+    assert got["rows"][0]["text"] == tb.load(path).explain(ROWS[:1], against="no").text()
+
+
+def test_decisions_are_those_of_python(app: Any) -> None:
+    loss = {("yes", "no"): 5.0, ("no", "yes"): 1.0, ("taste", ...): 0.1}
+    expected = tb.BayesDecision(tb.NaiveBayes(), loss=loss).fit(ROWS, LABELS)
+    body = {"rows": ROWS, "loss": {"yes": {"no": 5}, "no": {"yes": 1}, "taste": {"*": 0.1}}}
+    got = ask(app, "/decide", body).json
+    assert got["decisions"] == expected.predict(ROWS).tolist()
+    np.testing.assert_allclose(got["risks"], expected.conditional_risk(ROWS))
+    rejected = ask(app, "/decide", {"row": {}, "loss": {"yes": {"no": 1}, "no": {"yes": 1}}, "reject": 0.1}).json
+    assert rejected["decision"] is None
+    assert len(rejected["risk"]) == 2
+
+
+def test_labels_that_are_no_texts(tmp_path: Path) -> None:
+    for labels in ([0, 1, 1, 0], [False, True, True, False], [3.0, 4.0, 4.0, 3.0]):
+        tb.save(tb.GaussianNB().fit([[1.0], [5.0], [6.0], [2.0]], labels), tmp_path / "m")
+        app = application(Settings(str(tmp_path / "m")))
+        got = ask(app, "/predict", {"row": {"x0": 1.4}, "prior": {json.dumps(v): 0.5 for v in set(labels)}}).json
+        assert got["prediction"] == labels[0]
+        assert got["classes"] == sorted(set(labels))
+        assert ask(app, "/predict", {"row": {"x0": 1.4}}, accept="text/csv").status == 200
+        assert ask(app, "/predict", b"x0\n1.4\n", content_type="text/csv").json["predictions"] == labels[:1]
+        assert ask(app, "/model").json["columns"] == [{"name": "x0", "kind": "real"}]
+
+
+@pytest.mark.parametrize("model", [tb.BayesClassifier(), tb.TAN(), tb.NaiveBayes("kernel"), tb.AODE()], ids=str)
+def test_models_without_a_compiled_row(tmp_path: Path, model: Any) -> None:
+    model.fit(ROWS, LABELS)
+    tb.save(model, tmp_path / "m")
+    app = application(Settings(str(tmp_path / "m")))
+    P = model.predict_proba(ROWS)
+    np.testing.assert_array_equal(ask(app, "/predict", {"rows": ROWS}).json["probabilities"], P)
+    np.testing.assert_array_equal(ask(app, "/predict", {"row": ROWS[3]}).json["probability"], P[3])
+    assert ask(app, "/explain", {"row": ROWS[3]}).status == 200
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------
+
+BAD = [
+    (b"", 400, "no JSON"),
+    (b"\xff\xfe{}", 400, "no JSON"),
+    (b'{"row": {"density": NaN}}', 400, "no JSON"),
+    (b'{"row": {"density": 1}} x', 400, "trailing"),
+    (b'{"row": {"color": "\\ud800"}}', 400, "no JSON"),
+    (b'{"row": {"color": "\xff"}}', 400, "no JSON"),
+    (b'{"row": {"density": 1e999}}', 422, "out of range"),
+    (b'{"row": {"density": 1' + b"0" * 400 + b"}}", 422, "too large"),
+    (b'{"row": {"density": 1' + b"0" * 9000 + b"}}", 422, "out of range"),
+    (b'{"row": {"density": 1, "density": 2}}', 422, "twice"),
+    (b'{"row": {}, "row": {}}', 422, "twice"),
+    (b'{"rows": [{"color": "a", "color": "b"}]}', 422, "twice"),
+    (b'{"row":' * 20_000, 422, "got `object`"),
+    (b"[" * 20_000, 422, "got `array`"),
+    (b'{"row": {"density": [1]}}', 422, "got `array`"),
+    (b'{"row": null}', 422, "got `null`"),
+    (b'{"rows": [null]}', 422, "at `rows[0]`"),
+    (b'{"roww": {}}', 422, "unknown field `roww`"),
+    (b"{}", 422, "one of row, rows or columns; got none"),
+    (b'{"row": {}, "rows": []}', 422, "got row and rows"),
+    (b'{"row": {"densty": 1}}', 422, "no column 'densty'"),
+    (b'{"rows": [{"densty": 1}]}', 422, "no column 'densty'"),
+    (b'{"columns": {"densty": [1]}}', 422, "no column 'densty'"),
+    (b'{"columns": {"density": [1], "sugar": [1, 2]}}', 422, "from 1 to 2 values"),
+    (b'{"row": {"density": "much"}}', 422, "not numbers"),
+    (b'{"rows": [{"color": "a"}, {"color": 3}]}', 422, "mixes numbers"),
+    (b'{"row": {}, "prior": "fair"}', 422, "Invalid enum value"),
+    (b'{"row": {}, "prior": [1]}', 422, "match number of classes"),
+    (b'{"row": {}, "prior": {"maybe": 1}}', 422, "the classes are 'no', 'yes'"),
+    (b'{"rows": [' + b",".join([b"{}"] * 101) + b"]}", 413, "100 are taken at a time"),
+    (b'{"row": {"color": "' + b"a" * 200_000 + b'"}}', 413, "longer than 200,000 bytes"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "said"), BAD, ids=[str(b[0][:30]) for b in BAD])
+def test_bad_json_has_one_clear_problem(app: Any, body: bytes, status: int, said: str) -> None:
+    got = ask(app, "/predict", body)
+    assert got.status == status, got
+    assert got.headers["content-type"] == "application/problem+json"
+    assert got.json["status"] == status
+    assert said in got.json["detail"]
+
+
+def test_a_problem_names_the_cell(app: Any) -> None:
+    got = ask(app, "/predict", {"rows": [{"density": 1.0}, {"density": "much"}]}).json
+    assert (got["column"], got["row"], got["value"]) == ("density", 1, "'much'")
+    got = ask(app, "/predict", b"color,density\na,1\nb,much\n", content_type="text/csv").json
+    assert (got["column"], got["row"], got["value"]) == ("density", 1, "'much'")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"", "text/csv", 400),
+        (b"density\n1\n2,3\n", "text/csv", 400),
+        (b"density,density\n1,2\n", "text/csv", 422),
+        (b"densty\n1\n", "text/csv", 422),
+        (b"density\n\xff\n", "text/csv", 422),
+        (b"color\n\xff\n", "text/csv", 422),
+        (b'color\n"a\n', "text/csv", 400),
+        (b",".join([b"x"] * 51) + b"\n", "text/csv", 413),
+        (b"density\n" + b"1\n" * 101, "text/csv", 413),
+        (b"density\n1\n", "text/csv; charset=latin-1", 415),
+        (b"x", ARROW, 400),
+        (b"", ARROW, 400),
+        (stream(pa.table({"density": [1.0]}))[:-60], ARROW, 400),
+        (stream(pa.table({"density": [1.0] * 50}), "zstd"), ARROW, 422),
+        (stream(pa.table({"color": pa.array(["a"] * 50).dictionary_encode()}), "lz4"), ARROW, 422),
+        (stream(pa.table({"density": pa.nulls(101)})), ARROW, 413),
+        (stream(pa.table({"density": [[1.0]]})), ARROW, 422),
+        (stream(pa.table({f"x{j}": [1.0] for j in range(51)})), ARROW, 413),
+        (b"<row/>", "text/xml", 415),
+    ],
+)
+def test_bad_tables_have_one_clear_problem(app: Any, body: bytes, kind: str, status: int) -> None:
+    got = ask(app, "/predict", body, content_type=kind, method="POST")
+    assert got.status == status, got
+    assert got.json["status"] == status
+
+
+def test_arrow_with_offsets_out_of_bounds_is_refused(app: Any) -> None:
+    """Bytes of a sound stream changed one by one: a problem or an answer, and the process goes on."""
+    good = stream(pa.table({"color": ["green", "dark"], "density": [0.5, 0.1]}))
+    rng = np.random.default_rng(0)
+    seen = set()
+    for at in rng.integers(0, len(good), 400).tolist():
+        bad = bytearray(good)
+        bad[at] = int(rng.integers(0, 256))
+        seen.add(ask(app, "/predict", bytes(bad), content_type=ARROW).status)
+    assert seen <= {200, 400, 413, 422}
+    assert 400 in seen
+
+
+def test_columns_of_nothing_and_of_one_kind(app: Any, path: Path) -> None:
+    nothing = ask(app, "/predict", stream(pa.table({"color": pa.nulls(2)})), content_type=ARROW).json
+    assert nothing["probabilities"] == tb.load(path).predict_proba([{}, {}]).tolist()
+    empty = stream(pa.table({"color": pa.array([], pa.string())}))
+    assert ask(app, "/predict", empty, content_type=ARROW).json["predictions"] == []
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        ({}, "The loss is empty"),
+        ({"yes": {}}, "nothing of the answer 'yes'"),
+        ({"yes": {"no": 1}}, "the truth '*' stands for those not named"),
+        ({"yes": {"maybe": 1}}, "the classes are 'no', 'yes'"),
+    ],
+)
+def test_bad_losses(app: Any, loss: Any, said: str) -> None:
+    got = ask(app, "/decide", {"row": {}, "loss": loss})
+    assert got.status == 422
+    assert said in got.json["detail"]
+
+
+def test_an_explanation_may_be_too_long(app: Any) -> None:
+    got = ask(app, "/explain", {"rows": [{}] * 100 + [{}] * 0, "against": "no"})
+    assert got.status == 200
+    got = ask(application(Settings(app.settings.path, limits=Limits(cells=100))), "/explain", {"rows": [{}] * 20})
+    assert got.status == 413
+    assert "Send 6 at a time" in got.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path_", "method", "status"),
+    [("/predict", "GET", 405), ("/predict", "PUT", 405), ("/model", "POST", 405), ("/nothing", "GET", 404),
+     ("/model", "OPTIONS", 405), ("/model", "HEAD", 200), ("/learn", "POST", 404), ("/forget", "POST", 404)],
+)  # fmt: skip
+def test_methods(app: Any, path_: str, method: str, status: int) -> None:
+    got = ask(app, path_, b"{}" if method == "POST" else None, method=method)
+    assert got.status == status
+    assert ("allow" in got.headers) == (status == 405)
+
+
+def test_a_mistake_of_ours_leaves_no_traceback(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    app = application(Settings(str(path)))
+
+    def broken(_: Any) -> Any:
+        raise RuntimeError("a secret")
+
+    app.asking.predict = broken
+    app.routes["/predict"] = type(app.routes["/predict"])(0, post=broken)
+    got = ask(app, "/predict", {"row": {}})
+    assert got.status == 500
+    assert b"secret" not in got.body
+    assert b"Traceback" not in got.body
+    number = got.json["detail"].split()[-1].rstrip(".")
+    assert number in caplog.text
