@@ -295,7 +295,7 @@ def test_frames_dicts_and_words() -> None:
     assert len(found.frame("independence")) == 28
     assert len(found.frame("normality")) == 12
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["independence"]["verdict"] == "holds"
-    assert "HOLDS" in repr(found)
+    assert "HOLDS" in str(found)
     assert "This points to:" in found.text()
     assert isinstance(check_assumptions(X[["c0", "c2"]].to_numpy(), y).frame(), dict)
     assert found.frame(backend="polars").shape == frame.shape

@@ -8,6 +8,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # type checkers take it for true; typing itself would be half of the time that this import takes
 if TYPE_CHECKING:
     from tallybayes.assumptions import AssumptionReport, check_assumptions
+    from tallybayes.comparison import Comparison
     from tallybayes.decision import bayes_risk, conditional_risk
     from tallybayes.distributions import Distribution, SimpleDistribution, register
     from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.semi import SemiSupervised
     from tallybayes.explain import Explanation, FeatureRanking
     from tallybayes.export import to_js, to_json
-    from tallybayes.leaderboard import Comparison, compare_models
+    from tallybayes.leaderboard import compare_models
     from tallybayes.novelty import NoveltyScore
     from tallybayes.persist import from_bytes, load, load_notes, save, to_bytes
     from tallybayes.schema import Schema
@@ -91,7 +92,8 @@ __all__ = [
 _HOMES = {
     "assumptions": ("AssumptionReport", "check_assumptions"),
     "twins": ("LearningCurves", "MatchingFeatures", "count_parameters", "learning_curves", "twin"),
-    "leaderboard": ("Comparison", "compare_models"),
+    "leaderboard": ("compare_models",),
+    "comparison": ("Comparison",),
     "decision": ("bayes_risk", "conditional_risk"),
     "distributions": ("Distribution", "SimpleDistribution", "register"),
     "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),

@@ -1,7 +1,9 @@
-"""What a model has to beat: the shares of the classes, and logistic regression. scikit-learn's, for any table."""
+"""What a model has to beat: the shares of the classes, logistic regression, and what a caller brings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +11,7 @@ from scipy import sparse
 
 from tallybayes import encode
 from tallybayes.arrays import Array, Floats
+from tallybayes.errors import TallybayesError
 from tallybayes.schema import Schema, align
 from tallybayes.source import read_table
 
@@ -76,3 +79,35 @@ def _texts(values: list[object]) -> Array:
     out = np.empty(len(values), dtype=object)
     out[:] = ["" if v is None else str(v) for v in values]
     return out
+
+
+class Own:
+    """A caller's classifier, cloned; what it raises is an error of ours, so that the others go on."""
+
+    classes_: Array
+
+    def __init__(self, model: Any) -> None:
+        from sklearn.base import clone
+
+        self.model = clone(model)
+
+    def fit(self, X: object, y: Array) -> Self:
+        with _as_ours():
+            self.model.fit(X, y)
+            self.classes_ = np.asarray(self.model.classes_)
+        return self
+
+    def predict_log_proba(self, X: object) -> Floats:
+        with _as_ours():
+            proba = np.asarray(self.model.predict_proba(X), dtype=np.float64)
+        if proba.shape != (read_table(X).n, len(self.classes_)) or not np.allclose(proba.sum(axis=1), 1, atol=1e-3):
+            raise TallybayesError("predict_proba gave rows that do not sum to 1, or too few numbers.")
+        return np.log(np.clip(proba, np.finfo(np.float64).eps, 1.0))
+
+
+@contextmanager
+def _as_ours() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # whatever it is, it is not ours to stop for
+        raise TallybayesError(" ".join(f"{type(error).__name__}: {error}".split())) from error

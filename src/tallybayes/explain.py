@@ -10,11 +10,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from tallybayes import notebook
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.source import Table
 from tallybayes.table_out import build_frame
 
+SHOWN = 10  # rows of an explanation that a notebook shows
 PRIOR = "(prior)"  # its name among the features of a frame
 # Jeffreys' words for a factor on the odds of less than this
 WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))
@@ -58,10 +60,12 @@ class Explanation:
         The rows that are explained.
     rival : label, default=None
         The class that the others are compared with, or None for the rest.
+    index : pandas Index, default=None
+        The index of the rows, where they came as a pandas frame: `frame` keeps it.
 
     Attributes
     ----------
-    log_likelihood, log_prior, classes, names, table, rival
+    log_likelihood, log_prior, classes, names, table, rival, index
         As above.
     values : ndarray of shape (n_rows, n_features, n_classes)
         What each feature adds to the log-odds of each class.
@@ -94,6 +98,7 @@ class Explanation:
     names: tuple[str, ...]
     table: Table
     rival: Any = None
+    index: Any = None
 
     def against(self, label: object = None) -> Explanation:
         """Give the same evidence against another class.
@@ -212,13 +217,14 @@ class Explanation:
         Returns
         -------
         data frame or dict of arrays
-            With the columns row, feature, value, class and contribution.
+            With the columns row (its position), feature, value, class and contribution. A pandas frame that explains
+            rows of a pandas frame has their index: ``frame.loc[label]`` is what is said of that row.
         """
         n, d, K = self.log_likelihood.shape
         names = [PRIOR, *self.names]
         cells = [[""] * n, *([_shown(v) for v in self.table.values(j)] for j in range(d))]
         contribution = np.concatenate([self.prior[:, None], self.values], axis=1)
-        return build_frame(
+        built = build_frame(
             {
                 "row": np.repeat(np.arange(n), (d + 1) * K),
                 "feature": [name for _ in range(n) for name in names for _ in range(K)],
@@ -229,6 +235,47 @@ class Explanation:
             self.table.container,
             backend,
         )
+        if self.index is not None and backend in (None, "pandas"):
+            built.index = self.index.repeat((d + 1) * K)
+        return built
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the evidence as plain values, as JSON has them.
+
+        Returns
+        -------
+        dict
+            'classes'; 'against' (None is the rest); 'rows', for each row a dict of its position 'row', the 'answer',
+            and in the order of the classes 'probability', 'log_odds' and 'prior'; 'evidence' lists of each feature
+            'feature', 'value' (None is missing) and 'contribution', again in the order of the classes. Infinite numbers
+            are 'inf' and '-inf', since JSON has none. Where rows have an index, 'index' is the label of the row.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> rows = [{"sky": "clear"}, {"sky": "grey"}, {"sky": "grey"}, {"sky": "clear"}]
+        >>> found = NaiveBayes().fit(rows, ["sail", "stay", "stay", "sail"]).explain(rows[:1]).to_dict()
+        >>> found["rows"][0]["answer"], found["rows"][0]["evidence"][0]["value"]
+        ('sail', 'clear')
+        """
+        labels = [_plain(label) for label in self.classes.tolist()]
+        values = [self.table.values(j) for j in range(len(self.names))]
+        rows = []
+        for i in range(len(self)):
+            row: dict[str, Any] = {"row": i} if self.index is None else {"row": i, "index": _plain(self.index[i])}
+            row["answer"] = labels[int(np.argmax(self.probability[i]))]
+            for name in ("probability", "log_odds", "prior"):
+                row[name] = [_plain(v) for v in getattr(self, name)[i].tolist()]
+            row["evidence"] = [
+                {
+                    "feature": name,
+                    "value": _plain(values[j][i]),
+                    "contribution": [_plain(v) for v in self.values[i, j].tolist()],
+                }
+                for j, name in enumerate(self.names)
+            ]
+            rows.append(row)
+        return {"classes": labels, "against": _plain(self.rival), "rows": rows}
 
     def text(self, row: int = 0, label: object = None, most: int = 5) -> str:
         """Tell the evidence of one row for one class in words, strongest first.
@@ -327,8 +374,38 @@ class Explanation:
     def __repr__(self) -> str:
         n, d, K = self.log_likelihood.shape
         rest = "the rest" if self.rival is None else repr(self.rival)
-        shown = f"Explanation of {n} row(s), {d} feature(s), {K} class(es), against {rest}"
-        return f"{shown}\nRow 0: {self.text(0)}" if n else shown
+        return f"Explanation of {n} row(s), {d} feature(s), {K} class(es), against {rest}"
+
+    def __str__(self) -> str:
+        return f"{self!r}\nRow 0: {self.text(0)}" if len(self) else repr(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: of one row all its evidence, of several the strongest of each."""
+        if len(self) == 1 and len(self.classes) > 1:
+            k = self.class_number(0, None)
+            evidence = self.values[0, :, k]
+            first, *_ = self.text(0).splitlines()
+            rows = [
+                (self.names[j], _shown(self.table.values(j)[0]), _factor(float(evidence[j])), strength(evidence[j]))
+                for j in np.argsort(-np.abs(evidence), kind="stable").tolist()
+            ]
+            prior = (PRIOR, "", _odds(self.prior[0, k]), "")
+            head = ("feature", "value", "odds", "strength")
+            return notebook.page(notebook.heading(first), notebook.table(head, [prior, *rows], words=(0, 1, 3)))
+        rows = [self._row_line(i) for i in range(min(len(self), SHOWN))]
+        table = notebook.table(("row", "answer", "P", "most for", "most against"), rows, words=(0, 1, 3, 4))
+        more = f"{len(self) - SHOWN:,} more rows" if len(self) > SHOWN else ""
+        return notebook.page(notebook.heading(repr(self)), table, notebook.paragraph(more))
+
+    def _row_line(self, i: int) -> tuple[Any, ...]:
+        """One row in a few words: its answer, and what speaks most for and against it."""
+        k = self.class_number(i, None)
+        evidence = self.values[i, :, k]
+        most, least = int(np.argmax(evidence)), int(np.argmin(evidence))
+        says = [self._says(i, j, float(evidence[j])) for j in (most, least)]
+        signed = (says[0] if evidence[most] > 0 else "", says[1] if evidence[least] < 0 else "")
+        label = i if self.index is None else self.index[i]
+        return (label, self.classes.tolist()[k], f"{self.probability[i, k]:.3g}", *signed)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -426,8 +503,25 @@ class FeatureRanking:
             lines.append(f"  {len(self.names) - most} more")
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        best = f", {self.names[self.order[0]]!r} tells most" if len(self.names) else ""
+        return f"FeatureRanking({len(self.names)} feature{'s' * (len(self.names) != 1)}{best})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        first, *_ = self.text(0).splitlines()
+        rows = [
+            (
+                self.names[j],
+                f"{self.information[j]:.3g}" + (f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""),
+                f"{self.information[j] / self.entropy:.1%}" if self.entropy > 0 else "",
+            )
+            for j in self.order.tolist()
+        ]
+        return notebook.page(notebook.heading(first), notebook.table(("feature", "nats", "share"), rows))
 
 
 def strength(evidence: float) -> str:
@@ -459,6 +553,16 @@ def _odds(log_odds: float) -> str:
     """odds 3 : 1 or 1 : 3"""
     size = _factor(abs(float(log_odds)))[1:]
     return f"odds {size} : 1" if log_odds >= 0 else f"odds 1 : {size}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: infinite numbers and whatever JSON does not know in words."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None if np.isnan(value) else str(value)
+    item = getattr(value, "item", None)
+    return _plain(item()) if isinstance(value, np.generic) and item is not None else str(value)
 
 
 def _shown(value: object) -> str:

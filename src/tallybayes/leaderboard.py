@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
-from tallybayes.baselines import LargestClass, Logistic
-from tallybayes.errors import LabelError, OptionError, TallybayesError, brief
+from tallybayes.arrays import Array
+from tallybayes.baselines import LargestClass, Logistic, Own
+from tallybayes.comparison import Comparison, Entry
+from tallybayes.errors import LabelError, OptionError, TallybayesError, brief, is_number, listing
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.averaged import AODE
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.bayes import BayesClassifier
 from tallybayes.estimators.discriminant import RegularizedDiscriminantAnalysis
 from tallybayes.estimators.kdb import KDB
@@ -28,8 +31,6 @@ from tallybayes.labels import positions, read_labels
 from tallybayes.quality import Scores, row_scores
 from tallybayes.schema import Schema, infer_schema
 from tallybayes.source import read_table
-
-ROUNDING = 1e-12  # of a loss: two losses closer than this are one
 
 
 def _any(schema: Schema) -> bool:  # noqa: ARG001
@@ -86,155 +87,6 @@ def _kinds(schema: Schema) -> dict[str | int, str]:
     return {schema.name(j) if schema.names else j: kind for j, kind in enumerate(schema.kinds)}
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One line of the leaderboard.
-
-    Parameters
-    ----------
-    name : str
-        What the model is called.
-    baseline : bool
-        Whether it is a baseline, and no model of this library.
-    scores : Scores
-        Accuracy, log-loss, Brier score and calibration error over all folds, with standard errors.
-    fit_seconds : ndarray of shape (n_folds,)
-        How long each fit took.
-    predict_seconds : ndarray of shape (n_folds,)
-        How long each prediction took.
-    losses : ndarray of shape (n_rows,)
-        The log-loss of each row that was scored; NaN of the others.
-    error : str, default=''
-        Why the model could not be fitted, if it could not.
-    ensemble : bool, default=False
-        Whether it holds many networks.
-    """
-
-    name: str
-    baseline: bool
-    scores: Scores
-    fit_seconds: Floats  # one per fold
-    predict_seconds: Floats
-    losses: Floats = field(repr=False)
-    error: str = ""
-    ensemble: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the line as plain values, as JSON has them.
-
-        Returns
-        -------
-        dict
-            Name, scores and seconds, each with its standard error; or name and error.
-        """
-        if self.error:
-            return {"name": self.name, "baseline": self.baseline, "error": self.error}
-        out = {"name": self.name, "baseline": self.baseline, **self.scores.to_dict()}
-        for what, seconds in (("fit_seconds", self.fit_seconds), ("predict_seconds", self.predict_seconds)):
-            out |= {what: float(seconds.mean()), f"{what}_se": float(seconds.std() / np.sqrt(len(seconds)))}
-        return out
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The leaderboard, best log-loss first: which model to use on a table. Made by `compare_models`; print it.
-
-    Parameters
-    ----------
-    rows : int
-        How many rows the table has.
-    classes : list
-        The labels.
-    folds : int
-        Into how many parts the rows were split.
-    entries : tuple of Entry
-        One for each model, best log-loss first; those that could not be fitted last.
-    unscored : int, default=0
-        Rows whose class was in no training part.
-
-    Attributes
-    ----------
-    rows, classes, folds, entries, unscored
-        As above.
-    best : str
-        The name of the entry with the lowest log-loss.
-    advice : str
-        Which to use, and why, in a sentence or two.
-
-    Examples
-    --------
-    >>> from tallybayes import compare_models
-    >>> from tallybayes.datasets import load_watermelon
-    >>> found = compare_models(*load_watermelon())
-    >>> found.rows, found.classes, found.folds
-    (17, ['no', 'yes'], 5)
-    >>> found.to_dict()["best"] == found.best == found.entries[0].name
-    True
-    """
-
-    rows: int
-    classes: list[Any]
-    folds: int
-    entries: tuple[Entry, ...]
-    unscored: int = 0  # rows whose class was in no training part
-
-    @property
-    def best(self) -> str:
-        """str: the name of the entry with the lowest log-loss."""
-        return self.entries[0].name
-
-    @property
-    def advice(self) -> str:
-        """str: which to use, and why, in a sentence or two."""
-        return _advice([e for e in self.entries if not e.error])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the leaderboard as plain values, as JSON has them.
-
-        Returns
-        -------
-        dict
-            With the keys rows, classes, folds, unscored_rows, models, best and advice.
-        """
-        return {
-            "rows": self.rows,
-            "classes": self.classes,
-            "folds": self.folds,
-            "unscored_rows": self.unscored,
-            "models": [e.to_dict() for e in self.entries],
-            "best": self.best,
-            "advice": self.advice,
-        }
-
-    def text(self) -> str:
-        """Tell the leaderboard as a table, with the advice below it.
-
-        Returns
-        -------
-        str
-            One line for each model, with accuracy, log-loss, Brier score, calibration error and times.
-        """
-        wide = max(len(e.name) for e in self.entries) + 2
-        head = "accuracy", "log-loss", "Brier", "calibration"
-        lines = [" " * wide + "".join(f"{h:^17}" for h in head) + f"{'fit':>10}{'predict':>10}"]
-        for e in self.entries:
-            if e.error:
-                lines.append(f"{e.name:<{wide}}{e.error}")
-                continue
-            s = e.scores
-            cells = (s.accuracy, s.log_loss, s.brier, s.calibration_error)
-            shown = "".join(f"{c.value:>8.4f} ± {c.se:<6.4f}" for c in cells)
-            lines.append(f"{e.name:<{wide}}{shown}{_time(e.fit_seconds):>10}{_time(e.predict_seconds):>10}")
-        lines += ["", self.advice]
-        data = f"{self.rows:,} rows, {len(self.classes)} classes"
-        note = f"{data}, {self.folds}-fold cross-validation; ± is one standard error."
-        if self.unscored:
-            note += f" {self.unscored} row(s) of classes too rare to be in every training part were not scored."
-        return "\n".join([*lines, note])
-
-    __str__ = text
-
-
 def compare_models(
     X: object,
     y: object,
@@ -242,9 +94,11 @@ def compare_models(
     schema: Any = None,
     folds: int = 5,
     random_state: int = 0,
+    models: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
     watch: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Cross-validate the models that suit the table, and two baselines.
+    """Cross-validate the models that suit the table, two baselines, and models of your own.
 
     Parameters
     ----------
@@ -259,6 +113,13 @@ def compare_models(
         Into how many parts the rows are split, stratified by class; fewer if no class has so many rows.
     random_state : int, default=0
         What they are split with.
+    models : dict from name to classifier, default=None
+        Models of your own to put beside the family: any classifiers with predict_proba, not fitted. Each is cloned for
+        each part and given the rows as they came; a pipeline makes of them what the model needs. A probability below
+        2.2e-16 counts as that much: the log_loss of scikit-learn does the same.
+    time_limit : float, default=None
+        Seconds for each model, all parts together. It is looked at after each part: a fit that has begun is finished.
+        A model that takes longer is stopped, and its line says so.
     watch : callable, default=None
         Called with the name of each model before its turn.
 
@@ -271,8 +132,10 @@ def compare_models(
     ------
     LabelError
         If there is one class only, or every class has one row only.
+    OptionError
+        If one of `models` is no classifier with predict_proba, or has the name of one of the family.
     TallybayesError
-        If no model can be fitted.
+        If no model of the family can be fitted, or none within the time limit.
 
     Examples
     --------
@@ -280,7 +143,18 @@ def compare_models(
     >>> from tallybayes.datasets import load_watermelon
     >>> compare_models(*load_watermelon()).best
     'BayesClassifier'
+
+    A model of scikit-learn's beside the family:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> found = compare_models(*load_iris(return_X_y=True), folds=2, models={"neighbours": KNeighborsClassifier()})
+    >>> "neighbours" in found.to_frame("dict")["model"]
+    True
     """
+    if time_limit is not None and not (is_number(time_limit) and time_limit > 0):
+        raise OptionError(f"time_limit must be None or a number of seconds above 0; got {brief(time_limit)}.")
+    entrants = [*CONTESTANTS, *_own(models)]
     table = read_table(X)
     codes, labels = read_labels(y, table.n)
     if len(labels) < 2:
@@ -288,16 +162,43 @@ def compare_models(
     found = infer_schema(table, schema)
     parts = _folds(codes, folds, random_state)
     entries = []
-    for contestant in CONTESTANTS:
+    for contestant in entrants:
         if contestant.suits(found):
             if watch is not None:
                 watch(contestant.name)
-            entries.append(_enter(contestant, found, X, labels[codes], parts))
+            entries.append(_enter(contestant, found, X, labels[codes], parts, time_limit))
     if all(e.error for e in entries if not e.baseline):
         raise TallybayesError(f"No model can be fitted: {entries[0].error}")
     entries.sort(key=lambda e: (bool(e.error), 0.0 if e.error else e.scores.log_loss.value))
     scored = max(e.scores.n for e in entries)
-    return Comparison(table.n, labels.tolist(), len(parts), tuple(entries), table.n - scored)
+    return Comparison(table.n, labels.tolist(), len(parts), tuple(entries), table.n - scored, table.container)
+
+
+def _own(models: object) -> list[Contestant]:
+    """The contestants that a caller brings; a model of this library joins the family, another one is a baseline."""
+    if models is None:
+        return []
+    if not isinstance(models, Mapping):
+        raise OptionError(
+            f"models must be a dict from name to classifier, as in {{'forest': RandomForestClassifier()}}; got "
+            f"{brief(models)}."
+        )
+    taken = [contestant.name for contestant in CONTESTANTS]
+    for name, model in models.items():
+        if not isinstance(name, str) or name in taken:
+            raise OptionError(f"models: {brief(name)} is no name of your own. Taken: {listing(taken)}.")
+        if isinstance(model, type):
+            raise OptionError(f"models[{name!r}] must be a classifier, not its class: write {model.__name__}().")
+        if not all(hasattr(model, method) for method in ("fit", "get_params", "predict_proba")):
+            raise OptionError(f"models[{name!r}] must be a classifier with predict_proba; got {brief(model)}.")
+    return [
+        Contestant(name, partial(_made, model), baseline=not isinstance(model, TallyClassifier))
+        for name, model in models.items()
+    ]
+
+
+def _made(model: object, _: Schema) -> Own:
+    return Own(model)
 
 
 def _folds(codes: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
@@ -314,11 +215,21 @@ def _folds(codes: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
         return list(split)
 
 
-def _enter(contestant: Contestant, schema: Schema, X: object, y: Array, parts: Sequence[tuple[Array, Array]]) -> Entry:
+def _enter(
+    contestant: Contestant,
+    schema: Schema,
+    X: object,
+    y: Array,
+    parts: Sequence[tuple[Array, Array]],
+    limit: float | None,
+) -> Entry:
     scores, losses = Scores.none(), np.full(len(y), np.nan)
-    fit_seconds, predict_seconds = [], []
+    fit_seconds: list[float] = []
+    predict_seconds: list[float] = []
     try:
         for train, test in parts:
+            if limit is not None and sum(fit_seconds) + sum(predict_seconds) > limit:
+                raise TallybayesError(f"stopped: {len(fit_seconds)} of {len(parts)} parts took more than {limit:g} s.")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 learned, asked = rows_of(X, train), rows_of(X, test)
@@ -347,53 +258,3 @@ def rows_of(X: Any, index: Array) -> object:
     if isinstance(X, list):
         return [X[i] for i in index.tolist()]
     return X[index]
-
-
-def _time(seconds: Floats) -> str:
-    s = float(seconds.mean())
-    return f"{s:.1f} s" if s >= 1 else f"{1e3 * s:.3g} ms" if s >= 1e-3 else f"{1e6 * s:.0f} µs"
-
-
-def _advice(entries: Sequence[Entry]) -> str:
-    ours = [e for e in entries if not e.baseline]
-    best = ours[0]
-    text = f"Use {best.name}: its probabilities are the best of the family (log-loss {best.scores.log_loss.value:.4g})"
-    if len(ours) > 1:
-        gap, se = _gap(ours[1], best)
-        sure = "clearly" if gap > 2 * se else "but not clearly"
-        text += f", {sure} ahead of {ours[1].name} ({gap:.3g} ± {se:.2g})"
-    text += "."
-    simple = next((e for e in ours[1:] if not e.ensemble), None)
-    if best.ensemble and simple is not None:
-        text += " " + _simpler(best, simple)
-    for e in entries:
-        if e.baseline:
-            text += " " + _beside(best, e)
-    return text
-
-
-def _simpler(best: Entry, other: Entry) -> str:
-    """What it would cost to take a model that can be read at a glance."""
-    gap, se = _gap(other, best)
-    text = f"It holds many networks; the best of the smaller models, {other.name}, is "
-    if gap > 2 * se:
-        return f"{text}worse by {gap:.3g} ± {se:.2g}."
-    return f"{text}about as good ({gap:+.3g} ± {se:.2g}): take that if the model should be small, or read at a glance."
-
-
-def _gap(a: Entry, b: Entry) -> tuple[float, float]:
-    """The mean of loss a − loss b over the same rows, and its standard error."""
-    both = np.isfinite(a.losses) & np.isfinite(b.losses)
-    d = a.losses[both] - b.losses[both]
-    d[np.abs(d) <= ROUNDING * np.abs(b.losses[both])] = 0.0  # the same answer, computed in two ways
-    return float(d.mean()), float(d.std() / np.sqrt(len(d)))
-
-
-def _beside(best: Entry, other: Entry) -> str:
-    gap, se = _gap(other, best)
-    name = other.name[0].upper() + other.name[1:]
-    if gap > 2 * se:
-        return f"{name} is worse by {gap:.3g} ± {se:.2g}."
-    if gap < -2 * se:
-        return f"{name} is better by {-gap:.3g} ± {se:.2g}: take it if probabilities are all you want."
-    return f"{name} is about as good ({gap:+.3g} ± {se:.2g})."

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import _core
+from tallybayes import _core, notebook
 from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, TableError, brief, listing
 from tallybayes.raw import RawColumn
@@ -178,7 +178,7 @@ class Cuts:
         return [f"< {edges[0]}", *middle, f">= {edges[-1]}"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """What each column of a table is, in the order in which the model keeps them. Print it.
 
@@ -296,18 +296,29 @@ class Schema:
         return replace(self, levels={**self.levels, **levels})
 
     def __str__(self) -> str:
-        lines = []
-        for j, kind in enumerate(self.kinds):
-            note = ""
-            if j in self.levels:
-                shown = [str(label) for label in self.levels[j].labels]
-                note = f"  {len(shown)} levels: {', '.join(shown[:6])}{', …' if len(shown) > 6 else ''}"
-            if j in self.cuts:
-                note = f"  cut into {len(self.cuts[j].points) + 1}: {', '.join(self.cuts[j].labels()[:6])}"
-            if j in self.ambiguous:
-                note += "  (integers with few values: categories? declare with schema=)"
-            lines.append(f"{self.name(j)}: {kind}{note}")
-        return "\n".join(lines)
+        notes = [self._note(j) for j in range(self.d)]
+        return "\n".join(f"{self.name(j)}: {self.kinds[j]}{'  ' * bool(note)}{note}" for j, note in enumerate(notes))
+
+    def _note(self, j: int) -> str:
+        """What is known of a column besides its kind."""
+        note = ""
+        if j in self.levels:
+            shown = [str(label) for label in self.levels[j].labels[:6]]
+            note = f"{len(self.levels[j])} levels: {', '.join(shown)}{', …' if len(self.levels[j]) > 6 else ''}"
+        if j in self.cuts:
+            note = f"cut into {len(self.cuts[j].points) + 1}: {', '.join(self.cuts[j].labels()[:6])}"
+        if j in self.ambiguous:
+            note += "  " * bool(note) + "(integers with few values: categories? declare with schema=)"
+        return note
+
+    def __repr__(self) -> str:
+        first = ", ".join(f"{self.name(j)} {self.kinds[j]}" for j in range(min(self.d, 3)))
+        return f"Schema({self.d} column{'s' * (self.d != 1)}: {first}{', …' if self.d > 3 else ''})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [(self.name(j), kind, self._note(j)) for j, kind in enumerate(self.kinds)]
+        return notebook.page(notebook.table(("column", "kind", ""), rows, words=(0, 1, 2)))
 
 
 def infer_schema(table: Table, given: object, default: Kind = "real") -> Schema:

@@ -129,11 +129,16 @@ def state(model: Any) -> Any:
     if "_held" in found:
         fitted = inner.fitted_
         sums = [(key, _digest(v)) for term in fitted.terms for key, v in sorted(arrays_of(term.sums).items())]
-        learned = (_digest(fitted.weight), sums, repr(fitted.schema), fitted.classes.tolist(), fitted.closed)
-    fields = ("temperature_", "n_features_in_", "loo_score_")
+        learned = (_digest(fitted.weight), sums, _whole(fitted.schema), fitted.classes.tolist(), fitted.closed)
+    kept = ("temperature_", "n_features_in_", "loo_score_")
     names = found.get("feature_names_in_")
-    plain = {k: found.get(k) for k in fields}
+    plain = {k: found.get(k) for k in kept}
     return learned, plain, None if names is None else list(names), repr(inner.get_params())
+
+
+def _whole(schema: Any) -> str:
+    """All that a schema holds; its repr tells only the first columns."""
+    return repr([(f.name, getattr(schema, f.name)) for f in dataclasses.fields(schema) if f.name != "memo"])
 
 
 def _digest(values: Any) -> tuple[str, tuple[int, ...], bytes]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
@@ -30,6 +31,12 @@ LDA = tb.LinearDiscriminantAnalysis().fit(X, Y)
 NB = tb.NaiveBayes().fit(X, Y)
 PAIR = list(X.columns[:2])
 
+
+@cache
+def _board() -> tb.Comparison:
+    return tb.compare_models(X, Y, folds=2)
+
+
 PICTURES: dict[str, Callable[..., Display]] = {
     "boundary": lambda **k: plots.DecisionBoundaryDisplay.from_estimator(LDA, X, Y, features=PAIR, grid=20, **k),
     "shift": lambda **k: plots.BoundaryShiftDisplay.from_estimator(
@@ -45,6 +52,7 @@ PICTURES: dict[str, Callable[..., Display]] = {
     "curves": lambda **k: plots.LearningCurvesDisplay.from_estimator(
         tb.LinearDiscriminantAnalysis(), X, Y, sizes=[10, 60], repeats=2, **k
     ),
+    "comparison": lambda ax=None: plots.ComparisonDisplay(_board()) if ax is None else _board().plot(ax),
     "calibration": lambda **k: plots.CalibrationDisplay.from_estimator({"LDA": LDA, "NB": NB}, X, Y, **k),
 }
 
@@ -110,11 +118,12 @@ def test_not_fitted_and_not_a_model(name: str) -> None:
         "nomogram": lambda m: plots.NomogramDisplay.from_estimator(m, X),
         "network": lambda m: plots.NetworkDisplay.from_estimator(m),
         "curves": lambda m: plots.LearningCurvesDisplay.from_estimator(m, X, Y),
+        "comparison": plots.ComparisonDisplay,
         "calibration": lambda m: plots.CalibrationDisplay.from_estimator(m, X, Y),
     }[name]
     with pytest.raises(OptionError):
         source(3)
-    if name != "curves":
+    if name not in ("curves", "comparison"):
         with pytest.raises(ValueError, match="not fitted"):
             source(tb.NaiveBayes())
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes import notebook
 from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.table_out import build_frame
@@ -200,5 +201,19 @@ class AssumptionReport:
             lines += [f"    {note}" for note in self.notes]
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        verdicts = ", ".join(f"{name} {f.verdict}" for name, f in zip(PARTS, self.findings, strict=True))
+        return f"AssumptionReport({verdicts})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [(f.assumption, f.verdict.upper(), f.sentence) for f in self.findings]
+        points = [(s["model"], s["why"]) for s in self.suggestions]
+        return notebook.page(
+            notebook.table(("assumption", "", ""), rows, words=(0, 1, 2)),
+            notebook.table(("this points to", "because"), points, words=(0, 1)),
+            *map(notebook.paragraph, self.notes),
+        )

@@ -11,6 +11,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from tallybayes import notebook
 from tallybayes.arrays import Array, Floats
 from tallybayes.decision import Losses, check_proba, mean
 from tallybayes.errors import LabelError, OptionError, brief, is_number, listing
@@ -82,6 +83,17 @@ class BayesDecision(Wrapper):
         self.answers = answers
         self.amount_loss = amount_loss
         self.reject_label = reject_label
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's diagram, and after the fit what each answer costs."""
+        diagram = str(super()._html_repr())
+        if not hasattr(self, "estimator_"):
+            return diagram
+        answers = self.answers_.tolist()[: len(self.loss_)]
+        rows = [(a, *(f"{cost:g}" for cost in costs)) for a, costs in zip(answers, self.loss_.tolist(), strict=True)]
+        more = "" if self.reject is None else f"Rejecting a row costs {self.reject:g}: {self.answers_.tolist()[-1]!r}."
+        table = notebook.table(("answer, if the truth is", *self.classes_.tolist()), rows)
+        return diagram + notebook.page(table, notebook.paragraph(more))
 
     # --- learning ----------------------------------------------------------------------------------------------
 

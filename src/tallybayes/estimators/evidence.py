@@ -78,7 +78,9 @@ def _explanation(predictor: Predictor, X: object, against: object) -> Explanatio
     rows = predictor.read(table)
     predictor.likelihood(rows)  # refuses bad values, and warns of categories never met
     names = tuple(schema.name(j) for j in range(schema.d))
-    return Explanation(predictor.terms(rows), predictor.start.copy(), fitted.classes.copy(), names, rows.table, against)
+    parts = predictor.terms(rows), predictor.start.copy(), fitted.classes.copy()
+    index = getattr(X, "index", None) if table.container == "pandas" else None
+    return Explanation(*parts, names, rows.table, against, index)
 
 
 def _refuse_absurd(n: int, d: int, K: int) -> None:

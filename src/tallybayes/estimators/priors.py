@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from tallybayes import shift
+from tallybayes import notebook, shift
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.model import Model
 from tallybayes.priors import log_prior, plain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PriorShift:
     """What adapt_prior found: the class shares of unlabelled rows, and whether they moved. Print it.
 
@@ -73,10 +73,28 @@ class PriorShift:
     converged: bool
 
     def __str__(self) -> str:
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
-        head = f"prior of {self.n_rows} rows: moved? {p} (likelihood ratio {self.statistic:.1f})"
+        rows = (f"  {label}: {was} → {now} ± {se}" for label, was, now, se in self._lines())
+        return "\n".join([self._head(), *rows])
+
+    def _p(self) -> str:
+        return "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+
+    def _head(self) -> str:
+        return f"prior of {self.n_rows} rows: moved? {self._p()} (likelihood ratio {self.statistic:.1f})"
+
+    def _lines(self) -> list[tuple[Any, str, str, str]]:
+        """Each class: its share before, now, and the error of that."""
         rows = zip(self.classes.tolist(), self.old_prior, self.prior, self.standard_error, strict=True)
-        return "\n".join([head, *(f"  {label}: {was:.3f} → {now:.3f} ± {se:.3f}" for label, was, now, se in rows)])
+        return [(label, f"{was:.3f}", f"{now:.3f}", f"{se:.3f}") for label, was, now, se in rows]
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{label!r}: {now}" for label, _, now, _ in self._lines()[:4])
+        return f"PriorShift({shares}{', …' if len(self.classes) > 4 else ''}; {self._p()}, {self.n_rows} rows)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [(label, was, f"{now} ± {se}") for label, was, now, se in self._lines()]
+        return notebook.page(notebook.heading(self._head()), notebook.table(("class", "before", "now"), rows))
 
 
 class Priors(Model):

@@ -6,6 +6,7 @@ and `.ax_` are matplotlib's, `.frame()` gives the numbers behind the picture. In
 
 from tallybayes.plots.boundary import DecisionBoundaryDisplay
 from tallybayes.plots.calibration import CalibrationDisplay
+from tallybayes.plots.comparison import ComparisonDisplay
 from tallybayes.plots.contours import DensityContourDisplay
 from tallybayes.plots.curves import LearningCurvesDisplay
 from tallybayes.plots.density import ClassDensityDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "BoundaryShiftDisplay",
     "CalibrationDisplay",
     "ClassDensityDisplay",
+    "ComparisonDisplay",
     "DecisionBoundaryDisplay",
     "DensityContourDisplay",
     "DensitySurfaceDisplay",

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import notebook
 from tallybayes.errors import OptionError, brief
 
 Parents = tuple[tuple[int, ...], ...]
 Edge = tuple[Hashable, Hashable]  # names of columns: parent, child
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """Who depends on whom. The class is a parent of every column; `parents` lists the others. Print it.
 
@@ -54,6 +55,10 @@ class Graph:
 
     def __str__(self) -> str:
         """One line per column: what its distribution is conditioned on."""
+        return "\n".join(f"{column} | {given}" for column, given in self._lines())
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Each column, and what it depends on."""
         strength = {(a, b): e.get("mutual_information") for a, b, e in self.edges}
         lines = []
         for column in self.columns:
@@ -61,8 +66,16 @@ class Graph:
                 f"{p} ({s:.3g} nats)" if (s := strength.get((p, column))) is not None else p
                 for p in self.parents.get(column, ())
             ]
-            lines.append(f"{column} | {', '.join([self.target, *shown])}")
-        return "\n".join(lines)
+            lines.append((column, ", ".join([self.target, *shown])))
+        return lines
+
+    def __repr__(self) -> str:
+        columns, arrows = len(self.columns), len(self.edges)
+        return f"Graph({columns} column{'s' * (columns != 1)}, {arrows} arrow{'s' * (arrows != 1)} between them)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return notebook.page(notebook.table(("column", "depends on"), self._lines(), words=(0, 1)))
 
     def dot(self) -> str:
         """Give the graph in Graphviz's language.
