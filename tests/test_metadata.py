@@ -1,0 +1,31 @@
+"""What the project says of itself outside its code is the same everywhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import metadata
+from pathlib import Path
+
+import tallybayes as tb
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert "version" not in PROJECT["project"]
+    assert metadata("tallybayes")["Version"] == tb.__version__
+
+
+def test_the_citation_is_of_this_version() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", cited, re.M)[1] == tb.__version__  # type: ignore[index]
+    assert f"license: {PROJECT['project']['license']}\n" in cited
+
+
+def test_hooks_before_a_commit_run_what_lint_runs() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    lint = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nlint:")[1].split("\n\n")[0]
+    tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", lint))
+    assert tools == set(re.findall(r"\.venv/bin/([\w-]+)", hooks))
