@@ -54,6 +54,7 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "CategoricalNB words": (tb.CategoricalNB, words),
     "NaiveBayes real": (tb.NaiveBayes, real),
     "NaiveBayes mixed": (lambda: tb.NaiveBayes(schema={"visits": "count"}), mixed),
+    "NaiveBayes log-gaussian": (lambda: tb.NaiveBayes("log-gaussian"), real),
     "NaiveBayes frequency": (lambda: tb.NaiveBayes("frequency"), real),
     "GaussianDiscriminant": (lambda: tb.GaussianDiscriminant(alpha=0.6, shrinkage=0.2, ddof=1), real),
     "GaussianDiscriminant diagonal": (lambda: tb.GaussianDiscriminant("diagonal", alpha=0.5), real),
@@ -81,8 +82,8 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
         mixed,
     ),
 }
-# Cuts are chosen by the first rows learned: parts agree only if they are told the cuts.
-CUT = ("NaiveBayes frequency", "BayesNetwork mixed")
+# Cuts and distributions are chosen by the first rows learned: parts agree only if they are told the choice.
+CUT = ("NaiveBayes real", "NaiveBayes mixed", "NaiveBayes frequency", "BayesNetwork mixed")
 # So is the structure of these: what is learned later is added to it, or relearn() chooses again.
 LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "SPODE": (tb.SPODE, words),

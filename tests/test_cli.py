@@ -51,6 +51,16 @@ def test_fit_and_predict_are_those_of_python(model: Path) -> None:
     assert [row["prediction"] for row in lines("predict", model, WATERMELON)] == python.predict(X).tolist()
 
 
+def test_fit_makes_the_classifier_that_is_most_often_the_best(tmp_path: Path) -> None:
+    path, other = str(tmp_path / "m.tb"), str(tmp_path / "n.tb")
+    asked = ["fit", WATERMELON, "-t", "ripe", "-o"]
+    assert CliRunner().invoke(app, [*asked, path]).exit_code == 0
+    assert type(tb.load(path)) is tb.BayesClassifier
+    run(*asked, path, "--model", "NaiveBayes")
+    assert CliRunner().invoke(app, [*asked, other, "--schema", path]).exit_code == 0
+    assert type(tb.load(other)) is tb.NaiveBayes
+
+
 @pytest.mark.parametrize(
     ("name", "options", "python"),
     [

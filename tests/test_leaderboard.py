@@ -50,7 +50,7 @@ def test_discriminants_enter_where_all_columns_are_numbers() -> None:
     assert "NaiveBayes, mdl cuts" in mixed
     assert not any("Discriminant" in name for name in mixed)
     words = {e.name for e in tb.compare_models([{"a": "x"}, {"a": "y"}] * 10, ["u", "v"] * 10, folds=2).entries}
-    bayes = {"BayesClassifier", "BayesClassifier, fast", "NaiveBayes"}
+    bayes = {"BayesClassifier", "BayesClassifier, fast", "NaiveBayes", "NaiveBayes, tempered"}
     assert words == {*bayes, "logistic regression", "largest class"}  # the other networks need two columns
 
 

@@ -28,9 +28,10 @@ Labelled labelled(const PyColumns& x, const Labels& y, const Weights& w, std::si
   return {x.view, y.data(), weights_or_null(w, x.view.n), K};
 }
 
-std::tuple<Table, Table, Table, Table> py_moments(const PyColumns& x, const Labels& y, const Weights& w,
-                                                  std::size_t K) {
-  const Labelled t = labelled(x, y, w, K);
+std::tuple<Table, Table, Table, Table> py_moments(const PyColumns& x, const Labels& y, const Weights& w, std::size_t K,
+                                                  bool logs) {
+  Labelled t = labelled(x, y, w, K);
+  t.logs = logs;
   auto n = make_array<double>({K, t.x.d}), mean = make_array<double>({K, t.x.d});
   auto low = make_array<double>({K, t.x.d}), m2 = make_array<double>({K, t.x.d});
   {
@@ -140,9 +141,10 @@ void bind_tallies(nb::module_& m) {
   const auto w = nb::arg("w").noconvert().none();
   const auto K = nb::arg("K");
   m.def(
-      "moments", &py_moments, cols, y, w, K,
+      "moments", &py_moments, cols, y, w, K, nb::arg("logs") = false,
       "(n, mean, low, m2) of every class and column: the weight of the values that are not missing, their mean, what\n"
-      "it lacks as a float64, and the sum of their squares about mean + low.");
+      "it lacks as a float64, and the sum of their squares about mean + low. With logs, of the logarithms of positive\n"
+      "values; others are missing.");
   m.def("sums", &py_sums, cols, y, w, K,
         "(n, s) of every class and column: the weight of the values that are not missing, and the sum of w * x.");
   m.def("binary_counts", &py_binary_counts, cols, nb::arg("threshold"), y, w, K,

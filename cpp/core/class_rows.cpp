@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/logs.hpp"
 #include "kernels/pack.hpp"
 
 namespace tb {
@@ -24,7 +25,7 @@ bool readable_in_place(const Columns& x) {
 
 // A chunk has about kChunkCells cells, but in the order of the table enough rows that merging its classes
 // costs little beside adding its rows.
-Plan::Plan(const Labelled& table) : t(table), direct(readable_in_place(t.x)) {
+Plan::Plan(const Labelled& table) : t(table), direct(!t.logs && readable_in_place(t.x)) {
   chunk_rows = std::clamp<std::size_t>(kChunkCells / std::max<std::size_t>(t.x.d, 1), 64, kMostRows);
   by_class =
       direct && t.classes > kManyClasses && t.x.n > chunk_rows && t.x.n < std::numeric_limits<std::uint32_t>::max();
@@ -164,6 +165,7 @@ const char* ClassRows::as_rows(std::size_t begin, std::size_t end) {
   if (t_.x.d == 0) return nullptr;
   if (plan_.direct) return t_.x.col[0].data + static_cast<std::ptrdiff_t>(begin) * t_.x.col[0].stride;
   TB_CALL(pack_block, t_.x, begin, end, packed_.data());
+  if (t_.logs) TB_CALL(logs_of_positive, packed_.data(), (end - begin) * t_.x.d, packed_.data());
   return reinterpret_cast<const char*>(packed_.data());
 }
 

@@ -24,6 +24,7 @@ struct Labelled {
   const std::int32_t* y;
   const double* w;
   std::size_t classes;
+  bool logs = false;  // the logarithms of the numbers are read, and what is not positive is missing
 };
 
 // How the table is cut; shared by all threads.

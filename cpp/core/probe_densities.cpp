@@ -55,6 +55,8 @@ void logarithms(Probe& p) {
   List<double> out(n);
   TB_CALL_AT(p.isa, logs, x.data(), n, out.data());
   p.got("logs", out, kSums);
+  TB_CALL_AT(p.isa, logs_of_positive, x.data(), n, out.data());
+  p.got("logs_of_positive", out, kSums);
 }
 
 }  // namespace

@@ -7,16 +7,26 @@ namespace {
 
 TB_INLINE Vec log_of(Vec x) { return pick(x < __builtin_inf(), log_nonnegative(x), x); }
 
-}  // namespace
+TB_INLINE Vec log_of_positive(Vec x) {
+  const Vec none = pick(x == -__builtin_inf(), x, set(__builtin_nan("")));
+  return pick(x > 0.0, log_of(x), none);
+}
 
-void logs(const double* x, std::size_t n, double* out) {
+template <Vec (*f)(Vec)>
+TB_INLINE void each(const double* x, std::size_t n, double* out) {
   std::size_t i = 0;
-  for (; i + W <= n; i += W) store(out + i, log_of(load(x + i)));
+  for (; i + W <= n; i += W) store(out + i, f(load(x + i)));
   if (i == n) return;
   Vec v{};
   for (std::size_t k = 0; k < n - i; ++k) v[k] = x[i + k];
-  v = log_of(v);
+  v = f(v);
   for (std::size_t k = 0; k < n - i; ++k) out[i + k] = v[k];
 }
+
+}  // namespace
+
+void logs(const double* x, std::size_t n, double* out) { each<log_of>(x, n, out); }
+
+void logs_of_positive(const double* x, std::size_t n, double* out) { each<log_of_positive>(x, n, out); }
 
 }  // namespace tb::TB_ISA

@@ -375,6 +375,12 @@ def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
     return Codes(_core.Columns(_core.digitize(_dense(table, schema, which).columns, sizes, points)))
 
 
+def cut_numbers(data: Numbers, cuts: Sequence[Cuts]) -> Codes:
+    """Numbers as those of the intervals of the given cuts, one for each column."""
+    sizes = np.array([len(c.points) for c in cuts], dtype=np.int64)
+    return Codes(_core.Columns(_core.digitize(data.columns, sizes, np.concatenate([c.points for c in cuts]))))
+
+
 def _cut_points(schema: Schema, which: tuple[int, ...]) -> tuple[Array, Array]:
     """How many cuts each column has, and all of them; kept with the schema, since every question asks."""
     found: tuple[Array, Array] | None = schema.memo.get(("cuts", which))
@@ -447,7 +453,12 @@ def learn_cuts(
         return schema
     if method is None:  # what is not cut stays real, and is not among these; a file may say otherwise
         raise OptionError(f"Column {schema.name(which[0])!r} is neither cut nor kept real. Fit again.")
-    data = _dense(table, schema, which, learning=True)
+    found = find_cuts(_dense(table, schema, which, learning=True), method, bins, y, w, K)
+    return replace(schema, cuts={**schema.cuts, **dict(zip(which, found, strict=True))})
+
+
+def find_cuts(data: Numbers, method: str, bins: int, y: Array, w: Array | None, K: int) -> list[Cuts]:
+    """Where each column is cut by these rows, and the range that they have."""
     if method == "mdl":
         sizes, points = _core.cuts_mdl(data.columns, y, w, K)
     elif method == "width":
@@ -455,13 +466,13 @@ def learn_cuts(
     else:
         sizes, points = _core.cuts_frequency(data.columns, y, w, bins)
     ends = np.cumsum(sizes)
-    cuts = dict(schema.cuts)
-    for i, j in enumerate(which):
+    cuts = []
+    for i in range(data.d):
         x = data.column(i)
         x = x[np.isfinite(x) if w is None else np.isfinite(x) & (w > 0)]
         low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 0.0)
-        cuts[j] = Cuts(points[ends[i] - sizes[i] : ends[i]], low, high)
-    return replace(schema, cuts=cuts)
+        cuts.append(Cuts(points[ends[i] - sizes[i] : ends[i]], low, high))
+    return cuts
 
 
 def _dense(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
+from tallybayes.choice import differs
 from tallybayes.distributions.base import Context, spread, subtract
 from tallybayes.errors import MergeError, listing
 from tallybayes.labels import positions, union
@@ -391,6 +392,13 @@ def _same_columns(a: Schema, b: Schema) -> None:
         raise MergeError(
             f"Column {a.name(j)!r} is {a.kinds[j]} in one model and {b.kinds[j]} in the other. Give both the same "
             "schema."
+        )
+    other = differs(a, b)
+    if other is not None:
+        j, one, two = other
+        raise MergeError(
+            f"Column {a.name(j)!r} was taken as {one!r} in one model and as {two!r} in the other, each as its own rows "
+            "suggested. Fit the second one with schema=first.schema_, so that both use the same distributions."
         )
     for j, cuts in a.cuts.items():
         if j not in b.cuts or not np.array_equal(cuts.points, b.cuts[j].points):

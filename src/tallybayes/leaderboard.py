@@ -65,6 +65,7 @@ CONTESTANTS: list[Contestant] = [
     Contestant("BayesClassifier", lambda s: BayesClassifier(schema=_kinds(s)), ensemble=True),
     Contestant("BayesClassifier, fast", lambda s: BayesClassifier("fast", schema=_kinds(s)), ensemble=True),
     Contestant("NaiveBayes", lambda s: NaiveBayes(schema=_kinds(s))),
+    Contestant("NaiveBayes, tempered", lambda s: NaiveBayes(schema=_kinds(s), tempered=True)),
     Contestant("NaiveBayes, mdl cuts", lambda s: NaiveBayes("mdl", schema=_kinds(s)), _has_numbers),
     Contestant("NaiveBayes, kernel", lambda s: NaiveBayes("kernel", schema=_kinds(s)), _has_numbers),
     Contestant("TAN", lambda s: TAN(schema=_kinds(s)), _several),

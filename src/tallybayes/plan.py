@@ -14,7 +14,9 @@ from tallybayes.distributions import Distribution, distribution
 from tallybayes.errors import OptionError, TableError
 from tallybayes.schema import KINDS, Schema
 
-BY_KIND = {"real": "gaussian", "categorical": "categorical", "binary": "bernoulli", "count": "poisson"}
+AUTO = "auto"  # chosen for each column by choice.py
+BY_KIND = {"real": AUTO, "categorical": "categorical", "binary": "bernoulli", "count": "poisson"}
+UNCHOSEN = {"real": "gaussian", "count": "poisson"}  # where nothing was chosen: too few rows, or an earlier version
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tup
     members: dict[object, list[int]] = {}
     for j, kind in enumerate(schema.kinds):
         what = by_column.get(j, by_kind[kind])
+        if isinstance(what, str) and what == AUTO and kind in UNCHOSEN:
+            what = schema.chosen[j].name if j in schema.chosen else UNCHOSEN[kind]
         key = what if isinstance(what, str) else id(what)
         if key not in made:
             made[key] = distribution(what, options)
@@ -64,6 +68,17 @@ def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tup
     return tuple(Term(made[key], tuple(columns)) for key, columns in members.items())
 
 
+def to_choose(schema: Schema, chosen: object, options: Mapping[str, object]) -> list[int]:
+    """The columns whose distribution is to be chosen, and is not yet."""
+    by_kind, by_column = _choices(schema, chosen, options)
+    asked = [by_column.get(j, by_kind[kind]) for j, kind in enumerate(schema.kinds)]
+    return [
+        j
+        for j, (what, kind) in enumerate(zip(asked, schema.kinds, strict=True))
+        if isinstance(what, str) and what == AUTO and kind in UNCHOSEN and j not in schema.chosen
+    ]
+
+
 def _choices(schema: Schema, chosen: object, options: Mapping[str, object]) -> tuple[dict[str, Any], dict[int, Any]]:
     """What is asked for by kind, and by column."""
     by_kind: dict[str, object] = dict(BY_KIND)
@@ -75,6 +90,8 @@ def _choices(schema: Schema, chosen: object, options: Mapping[str, object]) -> t
                 by_kind[key] = value
             else:
                 by_column[at[key] if key in at else schema.position(key)] = value
+    elif isinstance(chosen, str) and chosen == AUTO:
+        by_kind.update(dict.fromkeys(UNCHOSEN, AUTO))
     elif chosen is not None:
         one = distribution(chosen, options)
         numeric = [kind for kind in one.kinds if kind in ("real", "count")]

@@ -178,6 +178,31 @@ class Cuts:
         return [f"< {edges[0]}", *middle, f">= {edges[-1]}"]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Which distribution was chosen for a column, and by what.
+
+    Parameters
+    ----------
+    name : str
+        The distribution, as ``distributions=`` names it.
+    losses : dict from str to float, default={}
+        The leave-one-out log-loss of the class by this column alone, of each distribution that was tried; empty where
+        there were too few rows to choose.
+    rows : int, default=0
+        How many rows it was chosen on.
+    """
+
+    name: str
+    losses: Mapping[str, float] = field(default_factory=dict)
+    rows: int = 0
+
+    def __str__(self) -> str:
+        others = ", ".join(f"{name} {loss:.3f}" for name, loss in self.losses.items() if name != self.name)
+        own = f" {self.losses[self.name]:.3f}" if self.name in self.losses else ""
+        return f"{self.name}{own}" + (f" (log-loss; {others})" if others else "")
+
+
 @dataclass(frozen=True, repr=False)
 class Schema:
     """What each column of a table is, in the order in which the model keeps them. Print it.
@@ -199,10 +224,12 @@ class Schema:
         Where numbers are cut into intervals.
     ambiguous : tuple of int, default=()
         Columns of integers with few values, which might be categories and were taken as numbers.
+    chosen : dict from position to Choice, default={}
+        The distributions that NaiveBayes chose for numbers, and by what.
 
     Attributes
     ----------
-    kinds, names, container, levels, cuts, ambiguous
+    kinds, names, container, levels, cuts, ambiguous, chosen
         As above.
     d : int
         How many columns there are.
@@ -225,6 +252,7 @@ class Schema:
     levels: Mapping[int, Levels] = field(default_factory=dict)  # absent: the codes are the labels 0, 1, 2, …
     cuts: Mapping[int, Cuts] = field(default_factory=dict)
     ambiguous: tuple[int, ...] = ()
+    chosen: Mapping[int, Choice] = field(default_factory=dict)
     memo: dict[Any, Any] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )  # made of it, see encode.py
@@ -307,6 +335,8 @@ class Schema:
             note = f"{len(self.levels[j])} levels: {', '.join(shown)}{', …' if len(self.levels[j]) > 6 else ''}"
         if j in self.cuts:
             note = f"cut into {len(self.cuts[j].points) + 1}: {', '.join(self.cuts[j].labels()[:6])}"
+        if j in self.chosen and self.chosen[j].losses:
+            note = f"{self.chosen[j]}{', ' * bool(note)}{note}"
         if j in self.ambiguous:
             note += "  " * bool(note) + "(integers with few values: categories? declare with schema=)"
         return note

@@ -12,14 +12,21 @@ def suggestions(
     """The best first; each with its reason."""
     dependent, odd = independence.verdict == "fails", normality.verdict == "fails"
     unequal = covariances.verdict == "fails"
+    found = _simplest(data, dependent, odd, unequal)
+    best = _say("BayesClassifier()", "assumes none of this, and is most often the best: averages many networks")
+    return (best, *found) if dependent else (*found, best)
+
+
+def _simplest(data: Data, dependent: bool, odd: bool, unequal: bool) -> tuple[dict[str, str], ...]:
+    """The simplest models whose assumptions hold."""
     if data.codes.shape[1] or not data.real.all():
         return _mixed(dependent, odd)
     if dependent:
         return _together(data, odd, unequal)
     if odd:
         return (
-            _say("KernelNB()", "columns are independent in each class, but not normal"),
-            _say("NaiveBayes('mdl')", "the same by cutting columns into intervals; quick, and readable"),
+            _say("NaiveBayes()", "columns are independent in each class, but not normal: it chooses what each one is"),
+            _say("KernelNB()", "the same by kernel densities alone"),
         )
     if unequal:
         return (_say("GaussianNB()", "columns are independent and normal in each class, with spreads of their own"),)
@@ -50,8 +57,8 @@ def _together(data: Data, odd: bool, unequal: bool) -> tuple[dict[str, str], ...
 
 
 def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
-    model = "NaiveBayes('mdl')" if odd else "NaiveBayes()"
-    shape = "some numbers are not normal in a class: cut them into intervals" if odd else "columns of several kinds"
+    model = "NaiveBayes()"
+    shape = "chooses how each number is distributed, as some are not normal" if odd else "columns of several kinds"
     if not dependent:
         return (_say(model, f"{shape}; nothing speaks against independence given the class"),)
     return (
@@ -61,8 +68,8 @@ def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
         _say("KDB()", "the same for larger tables: finds out how many parents of a column the rows can bear"),
         _say(
             model,
-            f"{shape}. Columns depend on each other: its answers may be good, its probabilities too sure. "
-            "Leave out one of two columns that say the same, or calibrate (sklearn.calibration)",
+            f"{shape}. Columns depend on each other: its answers may be good, its probabilities too sure. Where they "
+            "matter turn on tempered=True",
         ),
         _say(f"twin({model})", "a logistic regression; weighs columns that say the same together, and needs more rows"),
     )

@@ -25,8 +25,13 @@ def fit(
     target: o.Target,
     out: o.OutModel,
     model: Annotated[
-        str, typer.Option("--model", "-m", help="The classifier, such as NaiveBayes or BayesClassifier.")
-    ] = "NaiveBayes",
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="The classifier, such as NaiveBayes; by default BayesClassifier, or that of --schema.",
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the classifier. May be repeated."),
@@ -60,7 +65,7 @@ def fit(
     kinds = read_kinds(kind or [])
     like = load(schema) if schema else None
     said = like.schema_ if like else {name: k for name, k in kinds.items() if name != target}
-    made = make_model(model, set_ or [], said)
+    made = make_model(model or (type(like).__name__ if like else "BayesClassifier"), set_ or [], said)
     asked = Asked(data, how, target, drop or [], skip_unlabelled)
     with known_data(asked, like) if like else fresh_data(asked, kinds) as source, _advising(made):
         for _ in source.map("learning", made.partial_fit):

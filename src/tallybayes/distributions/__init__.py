@@ -12,6 +12,7 @@ from tallybayes.distributions.categorical import Binned, Categorical
 from tallybayes.distributions.counts import Complement, Multinomial, Poisson
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.kernel import Kernel
+from tallybayes.distributions.log_gaussian import LogGaussian
 from tallybayes.distributions.simple import SimpleDistribution
 from tallybayes.errors import OptionError, brief
 
@@ -23,6 +24,7 @@ __all__ = [
     "Distribution",
     "Gaussian",
     "Kernel",
+    "LogGaussian",
     "Multinomial",
     "Poisson",
     "SimpleDistribution",
@@ -41,6 +43,7 @@ _REGISTRY: dict[str, tuple[type[Distribution], dict[str, Any]]] = {
     "complement": (Complement, {}),
     "poisson": (Poisson, {}),
     "kernel": (Kernel, {}),
+    "log-gaussian": (LogGaussian, {}),
     "mdl": (Binned, {"method": "mdl"}),
     "width": (Binned, {"method": "width"}),
     "frequency": (Binned, {"method": "frequency"}),

@@ -832,7 +832,7 @@ def dense_sum(d: Distribution[S, P], data: Sparse, y: NDArray[np.int32], w: Weig
     """The tally of sparse rows for a distribution that reads dense numbers: block by block."""
     total: S | None = None
     for span, block in data.dense_blocks():
-        with _rows_from(span.start):
+        with rows_from(span.start):
             part = d.add(block, y[span], None if w is None else w[span], K)
         total = part if total is None else d.combine(total, part)
     assert total is not None
@@ -844,7 +844,7 @@ def dense_scores(d: Distribution[S, P], scorer: _core.Scorer, data: Sparse, p: P
     terms = np.empty((data.n, K))
     for span, block in data.dense_blocks():
         part = _core.Scorer(block.n, np.zeros(K))
-        with _rows_from(span.start):
+        with rows_from(span.start):
             d.score(part, block, p)
             terms[span] = part.joint()
     scorer.added(terms)
@@ -867,7 +867,7 @@ def dense_left_out(
 
 
 @contextmanager
-def _rows_from(first: int) -> Iterator[None]:
+def rows_from(first: int) -> Iterator[None]:
     """A value refused in a block of rows is at another row of the table."""
     try:
         yield

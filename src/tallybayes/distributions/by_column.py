@@ -81,13 +81,48 @@ class ByColumn(Distribution[S, P]):
             return dense_left_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Numbers)
         out = np.empty((data.n, context.K))
+        for span, found in self._spans_left_out(data, y, unit, s, context):
+            out[span] = found.sum(axis=1).T
+        return out
+
+    def each_left_out(
+        self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, context: Context
+    ) -> Array:
+        """Tell what `left_out` sums, column by column.
+
+        Parameters
+        ----------
+        data : Numbers
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (columns, n, K)
+            log P(x_j | class), each row by the tally without it.
+        """
+        out = np.empty((data.d, data.n, context.K))
+        for span, found in self._spans_left_out(data, y, unit, s, context):
+            out[:, span] = found.transpose(1, 2, 0)
+        return out
+
+    def _spans_left_out(
+        self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, context: Context
+    ) -> Iterator[tuple[slice, Array]]:
+        """Spans of rows, and log P(x_j | class) of each of them without itself: (K, columns, rows)."""
         for span, x, weight in _lone_rows(data, y, unit, context.K):
             rows = span.stop - span.start
             whole = map_arrays(s, partial(np.repeat, repeats=rows, axis=-1))
             less = self.combine(whole, self.sums_of_one(x, weight), -1)
             found = self.log_of_one(x, self.repeated(rows).estimate(less, context))
-            out[span] = found.reshape(context.K, -1, rows).sum(axis=1).T
-        return out
+            yield span, found.reshape(context.K, -1, rows)
 
 
 def _lone_rows(

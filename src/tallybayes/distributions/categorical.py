@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -284,10 +284,52 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             Up to a term that all classes share.
         """
         assert isinstance(data, Codes)
+        out = np.zeros((data.n, context.K))
+        for _, rows, terms in self._columns_left_out(data, y, unit, s, p, context):
+            out[rows] += terms
+        return out
+
+    def each_left_out(
+        self, data: Codes, y: NDArray[np.int32], unit: NDArray[np.float64], s: CategoricalSums, context: Context
+    ) -> Array:
+        """Tell what `left_out` sums, column by column.
+
+        Parameters
+        ----------
+        data : Codes
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (columns, n, K)
+            log P(x_j | class), each row by the tally without it.
+        """
+        out = np.zeros((data.columns.d, data.n, context.K))
+        for j, rows, terms in self._columns_left_out(data, y, unit, s, self.estimate(s, context), context):
+            out[j, rows] = terms
+        return out
+
+    def _columns_left_out(
+        self,
+        data: Codes,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: CategoricalSums,
+        p: CategoricalParams,
+        context: Context,
+    ) -> Iterator[tuple[int, Array, Array]]:
+        """A column, the rows that have a level there, and what they say without themselves: (rows, K)."""
         K, sizes = context.K, p.sizes
         counts = split(resize(s, sizes), sizes)
         logs = split(p.log.T, sizes)
-        out = np.zeros((data.n, K))
         step = max(1, CELLS // max(K, len(sizes)))
         for first in range(0, data.n, step):
             rows = np.arange(first, min(first + step, data.n))
@@ -305,8 +347,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
                     terms[i] = self._without_level(count, context, j, int(level[i]), int(label[i]), float(less[i]))
                 if not self.other:  # levels that do not exist any more say nothing
                     terms[~p.exist[j][level]] = 0.0
-                out[rows[here]] += terms
-        return out
+                yield j, rows[here], terms
 
     def _log_share(self, n: Array, total: Array, N: float) -> Array:
         """log((n + a) / (total + a N)), evenly shared where nothing was counted and nothing is added."""

@@ -229,25 +229,56 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         if isinstance(data, Sparse):
             return dense_left_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Numbers)
-        K = context.K
-        out = np.zeros((data.n, K))
+        out = np.zeros((data.n, context.K))
         for j in range(data.d):
-            if p.values[0][(j + 1) * K] == p.values[0][j * K]:  # it never varies
-                continue
-            x = data.column(j)
-            scorer = _core.Scorer(data.n, np.zeros(K))
-            only = self.column(p, j)
-            scorer.kernel(_core.Columns([x]), *only.values, *only.tables)
-            log = np.asarray(scorer.joint())
-            entries = [slice(*s.start[j * K + c : j * K + c + 2]) for c in range(K)]
-            for c in range(K):
-                mine, h = entries[c], p.bandwidth[c, j]
-                everyone = mine.start == mine.stop
-                rows = np.flatnonzero(~np.isnan(x) & (unit > 0) & ((y == c) | everyone))
-                if len(rows):
-                    log[rows, c] = _without(s, entries, c, x[rows], unit[rows], h, log[rows, c])
-            out += log
+            out += self._column_left_out(j, data.column(j), y, unit, s, p)
         return out
+
+    def each_left_out(
+        self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelSums, context: Context
+    ) -> Array:
+        """Tell what `left_out` sums, column by column.
+
+        Parameters
+        ----------
+        data : Numbers
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (columns, n, K)
+            log P(x_j | class), each row by the tally without it.
+        """
+        p = self.estimate(s, context)
+        return np.stack([self._column_left_out(j, data.column(j), y, unit, s, p) for j in range(data.d)])
+
+    def _column_left_out(
+        self, j: int, x: Array, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelSums, p: KernelParams
+    ) -> Array:
+        """(n, K): what one column says of each row without itself."""
+        K = len(p.bandwidth)
+        if p.values[0][(j + 1) * K] == p.values[0][j * K]:  # it never varies
+            return np.zeros((len(x), K))
+        scorer = _core.Scorer(len(x), np.zeros(K))
+        only = self.column(p, j)
+        scorer.kernel(_core.Columns([x]), *only.values, *only.tables)
+        log = np.asarray(scorer.joint())
+        entries = [slice(*s.start[j * K + c : j * K + c + 2]) for c in range(K)]
+        for c in range(K):
+            mine, h = entries[c], p.bandwidth[c, j]
+            everyone = mine.start == mine.stop
+            rows = np.flatnonzero(~np.isnan(x) & (unit > 0) & ((y == c) | everyone))
+            if len(rows):
+                log[rows, c] = _without(s, entries, c, x[rows], unit[rows], h, log[rows, c])
+        return log
 
     def sample(self, p: KernelParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         start, value, weight = p.values

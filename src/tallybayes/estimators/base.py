@@ -29,7 +29,7 @@ from tallybayes.plan import same_shape
 from tallybayes.priors import log_prior, log_priors
 from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.schema import Schema, align, infer_schema
-from tallybayes.source import read_table
+from tallybayes.source import Table, read_table
 from tallybayes.target import Target, read_target
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
         """The first rows, counted, with what is chosen on them: options, and which columns depend on which."""
         return fitted
+
+    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:  # noqa: ARG002
+        """The schema with what the first rows choose before anything is counted: distributions of numbers."""
+        return schema
 
     def restore(self, fitted: Fitted, kept: Mapping[str, object]) -> Fitted:
         """Take over a model that was stored: its Fitted, and what ``kept`` gave back; for those who keep models.
@@ -235,13 +239,15 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         if fresh:
             before, sizes = None, dict[int, int]()
             schema = infer_schema(table, self._given_schema(), self._kind())
-            terms = self._choose(schema)
             table = align(table, schema, type(self).__name__)
+            target, closed = self._labels(target, classes, before)
+            schema = self._suit(table, schema, target)
+            terms = self._choose(schema)
         else:
             before = self._again()
             schema, terms, sizes = before.schema, before.terms, before.sizes()
             table = aligned(table, schema, type(self).__name__)
-        target, closed = self._labels(target, classes, before)
+            target, closed = self._labels(target, classes, before)
         schema = cut_columns(table, schema, terms, target)
         rows = encode_rows(table, schema, terms, sizes, type(self).__name__, grow=True).of_target(target)
         new = count(rows, terms, target.classes, closed)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from tallybayes.choice import choose
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.paragraphs import documented
-from tallybayes.plan import Term, assign
+from tallybayes.plan import AUTO, Term, assign, to_choose
 from tallybayes.schema import Schema
+from tallybayes.source import Table
+from tallybayes.target import Target
+
+SHOWN = 50  # columns of a summary
 
 
 @documented
@@ -17,9 +24,11 @@ class NaiveBayes(TallyClassifier):
     Parameters
     ----------
     distributions : None, str, Distribution or dict, default=None
-        None chooses by kind: real → 'gaussian', categorical → 'categorical', binary → 'bernoulli',
-        count → 'poisson'. One name (or instance) is for all numeric columns. A dict goes from column or kind to
-        distribution, as in ``{"income": "kernel", "real": "mdl"}``.
+        None chooses by kind: categorical → 'categorical', binary → 'bernoulli', count → 'poisson', and for each
+        real column what tells the class best: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel', by
+        leave-one-out on some of the first rows (``summary()`` says what and why). A sparse matrix of whole counts
+        is 'multinomial'. One name (or instance) is for all numeric columns; 'gaussian' is the quickest. A dict goes
+        from column or kind to distribution, as in ``{"income": "kernel", "real": "mdl"}``; 'auto' chooses there.
     {schema}
     alpha : float, default=1.0
         Laplace's correction for counts.
@@ -73,15 +82,64 @@ class NaiveBayes(TallyClassifier):
         if self.variance not in ("own", "shared"):
             raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
 
-    def _choose(self, schema: Schema) -> tuple[Term, ...]:
-        options = {
+    def _options(self) -> dict[str, object]:
+        """What distributions given by name take over."""
+        return {
             "alpha": self.alpha,
             "ddof": self.ddof,
             "shared": self.variance == "shared",
             "var_smoothing": self.var_smoothing,
             "other": self.unseen == "other",
         }
-        return assign(schema, self.distributions, options)
+
+    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:
+        options = self._options()
+        return choose(table, schema, to_choose(schema, self.distributions, options), options, target)
+
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        return assign(schema, self.distributions, self._options())
+
+    def settles_on_rows(self) -> bool:
+        given = self.distributions
+        if isinstance(given, Mapping):
+            return True  # a column that it does not name may be a number
+        return given is None or (isinstance(given, str) and given == AUTO) or super().settles_on_rows()
+
+    def summary(self) -> str:
+        """Tell which distribution each column has and why, and how sure the answers are to be taken.
+
+        Returns
+        -------
+        str
+            Several lines: one for each column, and one on the temperature.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> print(NaiveBayes("gaussian").fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]).summary())
+        4 rows, 1 columns, 2 classes.
+        x0: gaussian
+        Columns that say the same are counted twice: where probabilities matter turn on tempered=True.
+        """
+        fitted = self.fitted_
+        schema = fitted.schema
+        by_column = {j: term.distribution.name for term in fitted.terms for j in term.columns}
+        lines = [f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes."]
+        lines += [f"{schema.name(j)}: {schema.chosen.get(j, by_column[j])}" for j in range(schema.d)][:SHOWN]
+        if schema.d > SHOWN:
+            lines.append(f"… and {schema.d - SHOWN} more: print(schema_)")
+        if hasattr(self, "temperature_"):
+            lines.append(f"The log-likelihood counts {self.temperature_:.3g} times (tempered=True){self._told()}.")
+        else:
+            lines.append(
+                "Columns that say the same are counted twice: where probabilities matter turn on tempered=True."
+            )
+        return "\n".join(lines)
+
+    def _told(self) -> str:
+        """Both leave-one-out log-losses, as long as the rows that chose the temperature are all there are."""
+        found = self.__dict__.get("loo_score_")
+        return "" if found is None else f": leave-one-out log-loss {-found:.4f}"
 
     def _given_schema(self) -> object:
         return self.schema

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import functools
 import types
 import typing
@@ -18,9 +19,10 @@ from tallybayes.errors import ModelFileError
 from tallybayes.labels import is_label
 from tallybayes.persist.forms import Json, fields, index, items, mapping, scalar, texts
 from tallybayes.persist.writing import DEEP
-from tallybayes.schema import KINDS, Cuts, Levels, Schema
+from tallybayes.schema import KINDS, Choice, Cuts, Levels, Schema
 from tallybayes.source import Container
 
+MORE = ("chosen",)  # what a schema has since; earlier versions wrote none of it
 CONTAINERS: tuple[Container, ...] = get_args(Container)
 
 
@@ -98,8 +100,9 @@ class Reader:
         return v
 
     def schema(self, j: Json) -> Schema:
-        kinds, names, container, levels, cuts, ambiguous = fields(
-            j, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous"
+        given = {**dict.fromkeys(MORE, []), **mapping(j, "the schema")}
+        kinds, names, container, levels, cuts, ambiguous, chosen = fields(
+            given, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", *MORE
         )
         d = len(items(kinds, "kinds"))
         known = next((c for c in CONTAINERS if c == container), None)
@@ -112,6 +115,7 @@ class Reader:
             levels={column: self._levels(v) for column, v in _by_column(levels, d, "levels")},
             cuts={column: self._cuts(v) for column, v in _by_column(cuts, d, "cuts")},
             ambiguous=tuple(index(v, d, "ambiguous") for v in items(ambiguous, "ambiguous")),
+            chosen={column: _choice(v) for column, v in _by_column(chosen, d, "chosen")},
         )
         _check_schema(found)
         return found
@@ -152,6 +156,16 @@ class Reader:
             if not _fits(v, hints.get(key, Any)):
                 raise ModelFileError(f"The option {key!r} of the distribution {name!r} cannot be {v!r:.60}.")
         return cls(**found)
+
+
+def _choice(j: Json) -> Choice:
+    name, losses, rows = fields(j, "chosen", "name", "losses", "rows")
+    pairs = [items(pair, "losses", 2) for pair in items(losses, "losses")]
+    if not isinstance(name, str) or type(rows) is not int or not all(
+        isinstance(n, str) and isinstance(v, float) and math.isfinite(v) for n, v in pairs
+    ):
+        raise ModelFileError("The schema's choices are not names and finite numbers.")
+    return Choice(name, dict(pairs), rows)
 
 
 def _check_schema(s: Schema) -> None:

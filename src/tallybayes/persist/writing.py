@@ -101,7 +101,16 @@ class Writer:
                 for j, c in s.cuts.items()
             ],
             "ambiguous": list(s.ambiguous),
+            **self._more_of(s),
         }
+
+    def _more_of(self, s: Schema) -> dict[str, Json]:
+        """What a schema may have besides; earlier versions wrote none of it."""
+        chosen = [
+            [j, {"name": c.name, "losses": [[name, float(v)] for name, v in c.losses.items()], "rows": c.rows}]
+            for j, c in s.chosen.items()
+        ]
+        return {"chosen": chosen} if chosen else {}
 
     def _distribution(self, d: Distribution, where: str, depth: int) -> int:
         if id(d) not in self._places:
