@@ -148,7 +148,7 @@ def compare(rows: Rows, y: list[str]) -> BayesClassifier:
     logistic = make_pipeline(DictVectorizer(), MaxAbsScaler(), LogisticRegression(max_iter=500))
     contenders: list[tuple[str, Any, Callable[[Rows], Any]]] = [
         ("always the larger class", DummyClassifier(), lambda r: np.zeros((len(r), 1))),
-        ("NaiveBayes()  gaussian", NaiveBayes(), lambda r: r),
+        ("NaiveBayes('gaussian')", NaiveBayes("gaussian"), lambda r: r),
         ("NaiveBayes('kernel')", NaiveBayes("kernel"), lambda r: r),
         ("NaiveBayes('frequency')", NaiveBayes("frequency"), lambda r: r),
         ("NaiveBayes('mdl')", NaiveBayes("mdl"), lambda r: r),
@@ -218,9 +218,9 @@ def ensemble(model: BayesClassifier, rows: Rows) -> None:
 def adding(rows: Rows, y: list[str]) -> None:
     title("4. Learning is adding; forgetting is subtracting")
     half = len(rows) // 2
-    whole = NaiveBayes().fit(rows, y)
-    here = NaiveBayes().fit(rows[:half], y[:half])
-    there = NaiveBayes().fit(rows[half:], y[half:])
+    whole = NaiveBayes("gaussian").fit(rows, y)
+    here = NaiveBayes("gaussian").fit(rows[:half], y[:half])
+    there = NaiveBayes("gaussian").fit(rows[half:], y[half:])
     both = here + there
     asked = rows[:2000]
     print("Two machines see half of the rows each, and send models, not data:\n")
@@ -229,7 +229,7 @@ def adding(rows: Rows, y: list[str]) -> None:
     print(f"\n    largest difference in 2,000 answers, sum against whole: {gap(both, whole, asked):.1e}\n")
 
     last = slice(len(rows) - 100, None)
-    never = NaiveBayes().fit(rows[:-100], y[:-100])
+    never = NaiveBayes("gaussian").fit(rows[:-100], y[:-100])
     print("A hundred people ask to be forgotten:\n")
     print(f"    before forgetting, against never having met them:  {gap(whole, never, asked):.1e}")
     whole.forget(rows[last], y[last])

@@ -14,7 +14,7 @@ rows, ripe = load_watermelon()
 nominal = [{name: value for name, value in row.items() if isinstance(value, str)} for row in rows]
 
 MODELS = {
-    "naive Bayes": tb.NaiveBayes(),
+    "naive Bayes": tb.NaiveBayes("gaussian"),
     "SPODE: one parent for all": tb.SPODE(),
     "TAN: a tree": tb.TAN(),
     "KDB: up to two parents": tb.KDB(2, select=False),

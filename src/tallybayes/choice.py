@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Binned, Gaussian, Kernel, LogGaussian, Poisson, distribution
-from tallybayes.distributions.base import Array, Context
+from tallybayes.distributions.base import Context
 from tallybayes.encode import Numbers, cut_numbers, find_cuts, numbers
 from tallybayes.schema import Choice, Schema
 from tallybayes.source import Table
 from tallybayes.target import Target
 
-Floats = NDArray[np.float64]
 CANDIDATES = ("gaussian", "log-gaussian", "poisson", "mdl", "kernel")  # the simplest first
 SAMPLE = 1024  # rows that judge
 CUTTING = 1 << 14  # rows that cuts are found on, once they are chosen; and the most rows for a kernel, which keeps all
@@ -47,12 +47,10 @@ class _Judged:
     @property
     def weight(self) -> Floats:
         """(K,): the weight of each class."""
-        return np.bincount(self.y, weights=self.w, minlength=self.K)
+        return np.bincount(self.y, weights=self.w, minlength=self.K).astype(np.float64)
 
 
-def choose(
-    table: Table, schema: Schema, columns: Sequence[int], options: Mapping[str, Any], target: Target
-) -> Schema:
+def choose(table: Table, schema: Schema, columns: Sequence[int], options: Mapping[str, Any], target: Target) -> Schema:
     """The schema with a Choice for each of the columns, and cuts for those that are cut.
 
     options: parameters of the estimator that a distribution takes over (alpha, ddof, …).
@@ -147,7 +145,7 @@ def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: 
     assert isinstance(found, family)
     context = Context(rows.weight, [None] * data.d)
     sums = found.add(data, rows.y, rows.w, rows.K)
-    return _class_losses(found.each_left_out(data, rows.y, rows.unit, sums, context), rows)  # type: ignore[attr-defined]
+    return _class_losses(found.each_left_out(data, rows.y, rows.unit, sums, context), rows)
 
 
 def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, Any]) -> Floats:
@@ -215,4 +213,3 @@ def differs(a: Schema, b: Schema) -> tuple[int, str, str] | None:
         if one != two:
             return j, one, two
     return None
-

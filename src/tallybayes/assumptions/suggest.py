@@ -14,7 +14,7 @@ def suggestions(
     unequal = covariances.verdict == "fails"
     found = _simplest(data, dependent, odd, unequal)
     best = _say("BayesClassifier()", "assumes none of this, and is most often the best: averages many networks")
-    return (best, *found) if dependent else (*found, best)
+    return (*found, best)
 
 
 def _simplest(data: Data, dependent: bool, odd: bool, unequal: bool) -> tuple[dict[str, str], ...]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
+from tallybayes.arrays import Array
 from tallybayes.distributions.base import (
-    Array,
     Context,
     Weights,
     dense_scores,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import functools
+import math
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ class Reader:
         return v
 
     def schema(self, j: Json) -> Schema:
-        given = {**dict.fromkeys(MORE, []), **mapping(j, "the schema")}
+        given = {**{key: [] for key in MORE}, **mapping(j, "the schema")}
         kinds, names, container, levels, cuts, ambiguous, chosen = fields(
             given, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", *MORE
         )
@@ -161,11 +161,13 @@ class Reader:
 def _choice(j: Json) -> Choice:
     name, losses, rows = fields(j, "chosen", "name", "losses", "rows")
     pairs = [items(pair, "losses", 2) for pair in items(losses, "losses")]
-    if not isinstance(name, str) or type(rows) is not int or not all(
-        isinstance(n, str) and isinstance(v, float) and math.isfinite(v) for n, v in pairs
+    if (
+        not isinstance(name, str)
+        or type(rows) is not int
+        or not all(isinstance(n, str) and isinstance(v, float) and math.isfinite(v) for n, v in pairs)
     ):
         raise ModelFileError("The schema's choices are not names and finite numbers.")
-    return Choice(name, dict(pairs), rows)
+    return Choice(name, {str(n): float(v) for n, v in pairs}, rows)
 
 
 def _check_schema(s: Schema) -> None:
