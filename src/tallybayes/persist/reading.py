@@ -160,14 +160,15 @@ class Reader:
 
 def _choice(j: Json) -> Choice:
     name, losses, rows = fields(j, "chosen", "name", "losses", "rows")
-    pairs = [items(pair, "losses", 2) for pair in items(losses, "losses")]
-    if (
-        not isinstance(name, str)
-        or type(rows) is not int
-        or not all(isinstance(n, str) and isinstance(v, float) and math.isfinite(v) for n, v in pairs)
-    ):
-        raise ModelFileError("The schema's choices are not names and finite numbers.")
-    return Choice(name, {str(n): float(v) for n, v in pairs}, rows)
+    found: dict[str, float] = {}
+    for pair in items(losses, "losses"):
+        candidate, loss = items(pair, "losses", 2)
+        if not isinstance(candidate, str) or not isinstance(loss, float) or not math.isfinite(loss):
+            raise ModelFileError("The schema's choices are not names and finite numbers.")
+        found[candidate] = loss
+    if not isinstance(name, str) or type(rows) is not int:
+        raise ModelFileError("The schema's choices are not names of distributions.")
+    return Choice(name, found, rows)
 
 
 def _check_schema(s: Schema) -> None:
