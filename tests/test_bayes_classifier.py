@@ -20,9 +20,10 @@ from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
 from tallybayes import _core
-from tallybayes.distributions import kept_rows, normal_part
+from tallybayes.distributions import kept_rows, level_part, normal_part
 from tallybayes.distributions.ensemble import Ensemble, Part
 from tallybayes.distributions.ensemble_records import EnsembleParams
+from tallybayes.distributions.joint import LevelSums
 from tallybayes.distributions.records import arrays_of, changed
 from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError
 from tests.estimators import mixed, words
@@ -181,6 +182,105 @@ def test_rows_of_the_first_network_have_a_density() -> None:
     assert np.exp(model.score_samples(every)).sum() == pytest.approx(1.0, abs=1e-5)
 
 
+# --- categories with many levels -----------------------------------------------------------------------------------
+
+
+def towns(levels: int, zipf: bool, n: int = 6000) -> tuple[Any, Any]:
+    """A category with many levels, each with its own share of class 1; and a number that tells nothing."""
+    rng = np.random.default_rng(0)
+    share = 1 / np.arange(1, levels + 1) if zipf else np.ones(levels)
+    z = rng.choice(levels, n, p=share / share.sum())
+    y = (rng.random(n) < 1 / (1 + np.exp(-2 * rng.normal(size=levels)[z]))).astype(int)
+    return pd.DataFrame({"town": pd.Series(z).map("t{}".format), "amount": rng.normal(size=n)}), y
+
+
+def log_loss(model: Any, X: Any, y: Any) -> float:
+    return -float(model.predict_log_proba(X)[np.arange(len(y)), y].mean())
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+@pytest.mark.parametrize(("levels", "zipf"), [(100, False), (100, True), (1000, False), (1000, True), (4000, True)])
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.UnseenCategoryWarning")
+def test_every_level_counts(levels: int, zipf: bool, effort: str) -> None:
+    X, y = towns(levels, zipf)
+    train, test = slice(0, 4500), slice(4500, None)
+    model, naive = (m.fit(X[train], y[train]) for m in (tb.BayesClassifier(effort, members=8), tb.NaiveBayes()))
+    assert log_loss(model, X[test], y[test]) <= 1.01 * log_loss(naive, X[test], y[test])
+    assert set(model.weights_["levels"]) == {"town"}
+    assert "levels of town" in model.summary()
+    found = model.explain(X[test][:5])
+    joint = model.predict_joint_log_proba(X[test][:5])
+    np.testing.assert_allclose((found.values.sum(axis=1) + found.prior)[:, 1], joint @ [-1, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_levels_that_come_later_count_from_then_on(effort: str) -> None:
+    X, y = towns(40, False, 2000)
+    model = tb.BayesClassifier(effort, members=4).fit(X, y)
+    new = pd.DataFrame({"town": ["new"] * 40, "amount": np.linspace(-2, 2, 40)})
+    with pytest.warns(tb.errors.UnseenCategoryWarning):
+        before = model.predict_proba(new)[:, 1].mean()
+    model.partial_fit(new, np.ones(40, int))
+    after = model.predict_proba(new)[:, 1].mean()
+    assert after > 0.9 > before
+    np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(new), model.predict_proba(new))
+    model.forget(new, np.ones(40, int))
+    np.testing.assert_allclose(
+        model.predict_proba(X[:50]), tb.BayesClassifier(effort, members=4).fit(X, y).predict_proba(X[:50]), atol=1e-9
+    )
+
+
+def test_the_terms_of_levels() -> None:
+    """The formula of level_part.py, level by level; left out, it is that of counts without the row; r is the best."""
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.integers(0, 4, 60), rng.integers(0, 15, 60)]).astype(np.uint8)
+    codes[1, ::9] = 255
+    y, w = rng.integers(0, 3, 60).astype(np.int32), rng.choice([0.5, 1.0, 2.0], 60)
+    unit, prior, at = np.minimum(w, 1.0), np.array([0.5, 0.3, 0.2]), np.array([1], np.int32)
+
+    def counted(weight: Any) -> LevelSums:
+        single = np.zeros((3, 20))
+        for j, first in ((0, 0), (1, 4)):
+            here = codes[j] < 16
+            np.add.at(single, (y[here], first + codes[j][here].astype(int)), weight[here])
+        return LevelSums(single, np.array([4, 16]))
+
+    s, losses = counted(w), []
+    for r in level_part.ROWS:
+        terms = level_part.read(s, at, np.array([r]), prior)
+        (left,) = level_part.left_out(terms, s, codes, y, unit)
+        for i in range(60):
+            n = s.single[:, 4 + codes[1, i]] if codes[1, i] < 16 else np.zeros(3)
+            want = np.log((n + r * prior) / ((n.sum() + r) * prior))
+            np.testing.assert_allclose(terms.each(codes[:, i : i + 1])[0][0], want, atol=1e-12)
+            less = counted(np.where(np.arange(60) == i, w - unit, w))
+            np.testing.assert_allclose(
+                left[i], level_part.read(less, at, np.array([r]), prior).each(codes[:, i : i + 1])[0][0], atol=1e-12
+            )
+        losses.append(-(w * (left + np.log(prior))[np.arange(60), y])[codes[1] < 16].sum())
+        np.testing.assert_allclose(terms.scores(codes, np.array([0.7])), 0.7 * terms.each(codes)[0])
+    assert level_part.choose(s, at, codes, y, unit, w, prior)[0] == level_part.ROWS[int(np.argmin(losses))]
+
+
+def test_a_value_of_its_own_in_every_row_is_ignored_and_said_once() -> None:
+    X, y = colors(300)
+    X = pd.DataFrame(X).add_prefix("x")
+    wide = X.assign(id=[f"r{i}" for i in range(300)])
+    with pytest.warns(tb.errors.IdentifierColumnWarning, match="'id'") as said:
+        model = tb.BayesClassifier(members=4).fit(wide, y)
+    assert len([w for w in said if w.category is tb.errors.IdentifierColumnWarning]) == 1
+    ensemble = model._ensemble()
+    of_id = ensemble.view_column == 5
+    assert (np.diff(ensemble.view_start)[of_id] == 1).all()  # no memory
+    assert not of_id[ensemble.parent].any()
+    sound(model, wide)
+    other = wide.assign(id=wide["id"].to_numpy()[::-1])
+    np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(wide))
+    with pytest.warns(tb.errors.IdentifierColumnWarning):
+        sound(tb.BayesClassifier(members=2).fit(wide[["id"]], y), wide[["id"]])
+    assert model.sample(5, random_state=0)[0]["id"].isna().all()
+
+
 # --- it is what simpler models are ---------------------------------------------------------------------------------
 
 
@@ -243,8 +343,8 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
     known = {"N": p.N, "exist": p.exist, "log": p.log, "class_weight": p.class_weight}
     params = EnsembleParams(
         single=p.single, sizes=sizes, **known, strengths=np.empty(0), logs=ensemble.chains.laplace(counts, 1.0),
-        normal=None, gaussian=None, weights=np.ones(d), biases=np.zeros(3), scale=np.ones(d), ridge=0.0, steps=0,
-        loss=0.0, judges=0,
+        normal=None, gaussian=None, levels=None, weights=np.ones(d), biases=np.zeros(3), scale=np.ones(d), ridge=0.0,
+        steps=0, loss=0.0, judges=0,
     )  # fmt: skip
     found = ensemble.scores(codes, params)
     prior = other.predictor_.fitted.prior

@@ -86,6 +86,10 @@ class UnseenCategoryWarning(UserWarning):
     """A category that was not met while learning; its factor is left out."""
 
 
+class IdentifierColumnWarning(UserWarning):
+    """A column of categories with a value of its own in nearly every row; it is ignored."""
+
+
 class UnsavableLabelWarning(UserWarning):
     """Class labels that a model works with and that no model file can hold."""
 

@@ -16,11 +16,17 @@ from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
 import tallybayes as tb
 from tallybayes.distributions.records import arrays_of
-from tallybayes.errors import AmbiguousColumnWarning, UnsavableLabelWarning, UnseenCategoryWarning
+from tallybayes.errors import (
+    AmbiguousColumnWarning,
+    IdentifierColumnWarning,
+    UnsavableLabelWarning,
+    UnseenCategoryWarning,
+)
 
 CLOSE = 1e-9
 OWN_WARNINGS = (
     AmbiguousColumnWarning,
+    IdentifierColumnWarning,
     UnsavableLabelWarning,
     UnseenCategoryWarning,
     ConvergenceWarning,

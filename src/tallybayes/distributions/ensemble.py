@@ -61,7 +61,8 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
     chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each,
-    which become one. z_…: a normal_part.Scale, empty for none. plane_of: which plane of a part a column's term goes to.
+    which become one. level_column: the columns of the part 'levels' (level_part.py). z_…: a normal_part.Scale, empty
+    for none. plane_of: which plane of a part a column's term goes to.
     weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'. edition: how the sums are
     read; a file keeps the edition of its day, and so its answers.
         0   back-off alone, weights of any sign
@@ -84,6 +85,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     share: Array = field(default_factory=_FLOATS)
     plane_of: Array = field(default_factory=_INTS)
     parts: tuple[tuple[str, int, int, float], ...] = ()
+    level_column: Array = field(default_factory=_INTS)
     z_column: Array = field(default_factory=_INTS)
     z_start: Array = field(default_factory=_START)
     z_value: Array = field(default_factory=_FLOATS)
@@ -140,6 +142,11 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     @property
     def named_parts(self) -> list[Part]:
         return [Part(*each) for each in self.parts]
+
+    def of_part(self, name: str, weights: Floats) -> Floats:
+        """The weights of a part that there is."""
+        (part,) = (part for part in self.named_parts if part.name == name)
+        return weights[part.first : part.first + part.planes]
 
     @property
     def line(self) -> normal_part.Scale:
@@ -235,8 +242,9 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     def scores(self, codes: Array, p: EnsembleParams, values: Floats | None = None) -> Floats:  # noqa: ARG002
         one = np.zeros(len(self.plane), dtype=np.int32)
         out = np.asarray(self.chains.terms(p.logs, codes, _core.ChainPlanes(1, one, p.scale))[0])
-        if self.weighting == "features":
-            out += p.biases
+        out += p.biases
+        if p.levels is not None:
+            out += p.levels.scores(codes, self.of_part("levels", p.weights))
         if p.gaussian is not None:
             out += p.weights[-1] * p.gaussian.logs(self.line.read(codes))
         return out
@@ -252,6 +260,11 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             found = np.asarray(self.chains.terms(p.logs, codes, planes))
             rest = found[d] + p.biases
             own = np.ascontiguousarray(found[:d].transpose(1, 0, 2))
+            if p.levels is not None:
+                for j, w, each in zip(
+                    self.level_column, self.of_part("levels", p.weights), p.levels.each(codes), strict=True
+                ):
+                    own[:, j] += w * each
             if p.gaussian is not None:
                 by_column, constant = p.gaussian.by_column(self.line, codes, d)
                 own += p.weights[-1] * by_column
@@ -282,9 +295,16 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
                 for v, j in enumerate(self.view_column)
             ],
             "chains": self._export_chains(p),
-            "bias": plain(p.biases) if self.weighting == "features" else [0.0] * p.K,
+            "bias": plain(p.biases),
+            "levels": self._export_levels(p),
             "gaussian": None if p.gaussian is None else self._export_gaussian(p, p.gaussian),
         }
+
+    def _export_levels(self, p: EnsembleParams) -> Json:
+        if p.levels is None:
+            return []
+        each = zip(self.level_column.tolist(), self.of_part("levels", p.weights), p.levels.tables, strict=True)
+        return [{"column": j, "log": plain(w * table[:-1])} for j, w, table in each]
 
     def _export_chains(self, p: EnsembleParams) -> Json:
         n = len(self.child)
@@ -329,6 +349,7 @@ def only(ensemble: Ensemble, chains: slice) -> Ensemble:
         plane=ensemble.plane[chains] % width,
         share=np.ones(chains.stop - chains.start),
         parts=(("networks", 0, width, 1.0),),
+        level_column=np.empty(0, dtype=np.int32),
         z_column=np.empty(0, dtype=np.int32),
         z_start=np.zeros(1, dtype=np.int64),
         z_value=np.empty(0),

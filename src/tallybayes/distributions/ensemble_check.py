@@ -14,9 +14,16 @@ if TYPE_CHECKING:
 ARRAYS = {
     "view_column": np.int32, "view_start": np.int64, "view_map": np.uint8, "view_bins": np.int32, "child": np.int32,
     "parent": np.int32, "parent_start": np.int64, "plane": np.int32, "share": np.float64, "plane_of": np.int32,
-    "z_column": np.int32, "z_start": np.int64, "z_value": np.float64,
+    "level_column": np.int32, "z_column": np.int32, "z_start": np.int64, "z_value": np.float64,
 }  # fmt: skip
-NAMES = ("networks", "even networks", "naive", "contexts", "gaussian")  # of parts, in the order in which they come
+NAMES = (
+    "networks",
+    "even networks",
+    "naive",
+    "contexts",
+    "levels",
+    "gaussian",
+)  # of parts, in the order in which they come
 ALONE = ("contexts", "gaussian")  # have one plane
 MOST = 1e260  # weight
 FAR = 1e3  # standard deviations
@@ -55,11 +62,17 @@ def _parts(e: Ensemble) -> None:
         raise ValueError("its parts are not known ones")
     width, end = int(e.plane_of.max()) + 1, 0
     for name, first, planes, _ in e.parts:
-        if first != end or planes != (1 if name in ALONE else width):
+        own = len(e.level_column) if name == "levels" else 1 if name in ALONE else width
+        if first != end or planes != own:
             raise ValueError("its parts do not follow one another")
         end += planes
     if ("gaussian" in names) != bool(len(e.z_column)):
         raise ValueError("it has a Gaussian part, or has none")
+    if ("levels" in names) != bool(len(e.level_column)):
+        raise ValueError("it has a part of levels, or has none")
+    at = e.level_column
+    if len(at) and (at[0] < 0 or at[-1] >= len(e.plane_of) or (np.diff(at) <= 0).any()):
+        raise ValueError("the part of levels is of other columns")
 
 
 def _planes(e: Ensemble, d: int) -> None:
@@ -75,7 +88,7 @@ def _planes(e: Ensemble, d: int) -> None:
         raise ValueError("its chains are not of all columns in turn")
     first = {part.name: part.first for part in e.named_parts}
     start = (e.plane[:of_children].astype(np.int64) - np.tile(e.plane_of, blocks)).reshape(blocks, d)
-    wanted = sorted(at for name, at in first.items() if name not in ALONE)
+    wanted = sorted(at for name, at in first.items() if name not in (*ALONE, "levels"))
     if (start != start[:, :1]).any() or (np.diff(start[:, 0]) < 0).any() or np.unique(start).tolist() != wanted:
         raise ValueError("a chain is in no plane")
     if contexts and (e.plane[of_children:] != first.get("contexts", -1) + np.arange(contexts)).any():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.blas import one_thread
-from tallybayes.distributions import normal_part
+from tallybayes.distributions import level_part, normal_part
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.joint import GRID, LevelParams, fields_of
 from tallybayes.tempering import best_temperature
@@ -46,7 +46,14 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         s.chains, codes, y, weight, _smoothing(ensemble, CHOOSERS), _planes(ensemble)
     )
     terms = _contexts_outside(ensemble, terms, s.row_key[:m])
-    start = np.tile(smooth_prior(base.class_weight), (m, 1))
+    prior = smooth_prior(base.class_weight)
+    start = np.tile(prior, (m, 1))
+    levels = None
+    if len(ensemble.level_column):
+        rows = level_part.choose(s, ensemble.level_column, codes, y, unit, w * judges, np.exp(prior))
+        levels = level_part.read(s, ensemble.level_column, rows, np.exp(prior))
+        own = np.stack(level_part.left_out(levels, s, codes, y, unit))
+        terms = np.concatenate([terms, own.astype(np.float32)])
     normal, gaussian = None, None
     if parts and parts[-1].name == "gaussian":
         hurry = ensemble.weighting != "features"
@@ -56,11 +63,13 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     weights, biases, ridge, steps = _centres(ensemble, terms, start, y, w * judges), np.zeros(K), 0.0, 0
     if ensemble.weighting == "features":
         ridge, weights, biases, steps = _weights(terms, y, w * judges, start, weights, _bounded(ensemble))
+    elif ensemble.weighting == "temperature" and levels is not None:
+        ridge, weights, biases, steps = _few_weights(ensemble, terms, y, w * judges, start, weights)
     joint = start + biases + np.tensordot(weights, terms, axes=1)
     return EnsembleParams(
         **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
-        weights=weights, biases=biases, scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps,
-        loss=log_loss(joint, y, w * judges), judges=int(judges.sum()),
+        levels=levels, weights=weights, biases=biases, scale=weights[_weight_of(ensemble)] * ensemble.share,
+        ridge=ridge, steps=steps, loss=log_loss(joint, y, w * judges), judges=int(judges.sum()),
     )  # fmt: skip
 
 
@@ -78,7 +87,8 @@ def again(ensemble: Ensemble, s: EnsembleSums, base: LevelParams, p: EnsemblePar
     gaussian = None
     if p.normal is not None and p.gaussian is not None:
         gaussian = normal_part.kept(s.normal, p.gaussian, *p.normal)
-    return replace(p, **fields_of(base), logs=_logs(ensemble, s, logs), gaussian=gaussian)
+    levels = p.levels and level_part.read(s, p.levels.columns, p.levels.rows, p.levels.prior)
+    return replace(p, **fields_of(base), logs=_logs(ensemble, s, logs), gaussian=gaussian, levels=levels)
 
 
 def left_out(
@@ -90,6 +100,9 @@ def left_out(
         s.chains, codes, y, unit, _smoothing(ensemble, 0, p.strengths), _core.ChainPlanes(1, one, p.scale)
     )
     out = terms[0].astype(np.float64) + p.biases
+    if p.levels is not None:
+        own = level_part.left_out(p.levels, s, codes, y, unit)
+        out += np.tensordot(ensemble.of_part("levels", p.weights), np.stack(own), axes=1)
     if p.normal is not None:
         lam, gam, nu = p.normal
         left = normal_part.left_out(s.normal, ensemble.line.read(codes), y, unit, lam, gam, (nu,))
@@ -148,8 +161,8 @@ def grows(key: NDArray[np.uint64], e: int) -> NDArray[np.bool_]:
 def _centres(ensemble: Ensemble, terms: Array, start: Array, y: Array, w: Array) -> Floats:
     """What the weights start from and are drawn to: for each part its own temperature, times its share."""
     few = slice(0, FEW)
-    if ensemble.weighting == "none":
-        return np.ones(len(terms))
+    if ensemble.weighting == "none":  # levels are in the bins of the networks, too
+        return np.concatenate([np.full(part.planes, float(part.name != "levels")) for part in ensemble.named_parts])
     parts = [part for part in ensemble.named_parts if part.centre > 0]
     centre, whole = np.zeros(len(terms)), sum(part.centre for part in parts)
     for part in parts:
@@ -166,7 +179,23 @@ def _bounded(ensemble: Ensemble) -> NDArray[np.bool_] | None:
     """The planes whose weights may not fall below 0. Naive Bayes may: it corrects what the others say of a column."""
     if not ensemble.edition:
         return None
-    return np.concatenate([np.full(part.planes, part.centre > 0) for part in ensemble.named_parts])
+    free = [part.name == "naive" and part.centre == 0 for part in ensemble.named_parts]
+    return np.concatenate([np.full(part.planes, not f) for part, f in zip(ensemble.named_parts, free, strict=True)])
+
+
+def _few_weights(
+    ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats
+) -> tuple[float, Floats, Floats, int]:
+    """One weight for each part, and one for each column of levels: what no temperature can tell."""
+    runs = [
+        slice(part.first + i, part.first + (i + 1 if part.name == "levels" else part.planes))
+        for part in ensemble.named_parts
+        for i in range(part.planes if part.name == "levels" else 1)
+    ]
+    few = np.stack([terms[run].sum(axis=0, dtype=np.float32) for run in runs])
+    first = np.array([centre[run.start] for run in runs])
+    ridge, found, biases, steps = _weights(few, y, w, start, first, np.ones(len(runs), dtype=bool))
+    return ridge, np.repeat(found, [run.stop - run.start for run in runs]), biases, steps
 
 
 def _weights(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions import normal_part
+from tallybayes.distributions import level_part, normal_part
 from tallybayes.distributions.joint import LevelParams, LevelSums
 from tallybayes.distributions.kept_rows import KeptRows
 
@@ -48,7 +48,8 @@ class EnsembleSums(LevelSums):
 @dataclass(frozen=True, eq=False)
 class EnsembleParams(LevelParams):
     """strengths: of back-off, of all rungs; logs: (rungs, classes). normal: λ, γ and ν of the Gaussian part; gaussian:
-    its densities, None where a covariance has no inverse. weights: of the planes; biases: of the classes; scale: what
+    its densities, None where a covariance has no inverse. levels: the terms of categories with many levels, None where
+    there are none. weights: of the planes; biases: of the classes; scale: what
     the term of each chain is multiplied by. ridge, steps: how the weights were found; loss: the leave-one-out log-loss
     of so many kept rows, the judges."""
 
@@ -56,6 +57,7 @@ class EnsembleParams(LevelParams):
     logs: Array
     normal: tuple[float, float, float] | None
     gaussian: normal_part.Normals | None
+    levels: level_part.LevelTerms | None
     weights: Floats
     biases: Floats
     scale: Floats

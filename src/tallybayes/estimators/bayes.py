@@ -17,7 +17,7 @@ from tallybayes.distributions.ensemble_records import EnsembleSums
 from tallybayes.distributions.joint import packed
 from tallybayes.distributions.kept_rows import tokens_of
 from tallybayes.encode import Coded
-from tallybayes.errors import MergeError, OptionError, brief
+from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
 from tallybayes.estimators.base import TallyClassifier, other_start
 from tallybayes.estimators.inputs import random_of
 from tallybayes.fitted import Fitted
@@ -26,11 +26,11 @@ from tallybayes.plan import Term, same_shape
 from tallybayes.rows import Rows
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Graph, shown
-from tallybayes.structures.members import CodedRows, Columns, Recipe, choose
+from tallybayes.structures.members import CodedRows, Columns, Recipe, choose, identifiers
 from tallybayes.structures.said import describe
 
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
-PARTS = ("networks", "naive", "contexts", "gaussian")
+PARTS = ("networks", "naive", "contexts", "levels", "gaussian")
 EFFORTS = {
     "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
     "balanced": Recipe(16, 16, 4, 20, gaussian=True, weighting="features"),
@@ -60,8 +60,8 @@ class BayesClassifier(TallyClassifier):
         How many networks, in place of what effort says.
     parents : int, default=None
         How many super-parents a network has at most, in place of what effort says. 0 makes every network a naive Bayes.
-    parts : sequence of {'networks', 'naive', 'contexts', 'gaussian'}, default=None
-        What takes part. None: what effort says.
+    parts : sequence of {'networks', 'naive', 'contexts', 'levels', 'gaussian'}, default=None
+        What takes part. None: what effort says, and levels where a category has more than ten.
     weighting : {'features', 'temperature', 'none'}, default=None
         'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
         it should be; 'none': the terms are added as they are. None: what effort says.
@@ -167,6 +167,7 @@ class BayesClassifier(TallyClassifier):
                 naive=(found.naive or balanced.naive) if "naive" in self.parts else 0,
                 contexts=(found.contexts or balanced.contexts) if "contexts" in self.parts else 0,
                 gaussian="gaussian" in self.parts,
+                levels="levels" in self.parts,
             )
         if self.members is not None and found.informed:
             found = replace(found, informed=int(self.members) - int(self.members) // 2, even=int(self.members) // 2)
@@ -211,6 +212,7 @@ class BayesClassifier(TallyClassifier):
                 yield codes, y[span], None if w is None else w[span]
 
         columns = _columns(s, fitted.weight, data, np.array([j in fitted.schema.cuts for j in term.columns]))
+        _say_ignored([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.ids).tolist()])
         chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s.kept, self._seed()))
         chains, normal = chosen.nothing(fitted.K, w is not None)
         for codes, labels, weights in batches():
@@ -242,12 +244,16 @@ class BayesClassifier(TallyClassifier):
 
     @property
     def weights_(self) -> dict[str, Any]:
-        """dict: how much each part is believed, by name; of 'networks' and 'naive' by column."""
+        """dict: how much each part is believed, by name; of 'networks', 'naive' and 'levels' by column."""
         self._require_attribute("weights_")
         ensemble, found = self._ensemble(), self._parameters().terms[0].params.weights
         out: dict[str, Any] = {}
         for part in ensemble.named_parts:
             own = found[part.first : part.first + part.planes]
+            if part.name == "levels":
+                names = [self.schema_.name(j) for j in ensemble.level_column.tolist()]
+                out[part.name] = dict(zip(names, own.tolist(), strict=True))
+                continue
             whole = part.name in ("contexts", "gaussian")
             each = zip(range(self.schema_.d), own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
             out[part.name] = float(own[0]) if whole else {self.schema_.name(j): w for j, w in each}
@@ -355,7 +361,18 @@ def _columns(s: EnsembleSums, weight: Floats, data: Coded, ordered: NDArray[np.b
     single = s.single[:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
     met = np.add.reduceat(single.sum(axis=0), first)
     missing = met < weight.sum() * (1 - 1e-9)
-    return Columns(np.ascontiguousarray(single), sizes, ordered, missing, weight, order)
+    levels = np.add.reduceat(single.sum(axis=0) > 0, first, dtype=np.int64)
+    ids = identifiers(levels, data.n * np.minimum(met / max(float(weight.sum()), 1e-300), 1.0), ordered)
+    return Columns(np.ascontiguousarray(single), sizes, ordered, missing, weight, order, ids)
+
+
+def _say_ignored(names: list[str]) -> None:
+    if names:
+        warn(
+            f"Column(s) {', '.join(map(repr, names))}: nearly every row has a value of its own, from which nothing can "
+            "be learned about other rows. They are ignored; leave them out of the table.",
+            IdentifierColumnWarning,
+        )
 
 
 def _smoothed(weight: Floats) -> Floats:

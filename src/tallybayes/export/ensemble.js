@@ -11,6 +11,7 @@ const NO_BIN = 255;
 export function ensemble(term, K) {
   const d = term.columns.length;
   const { views, chains, bias, gaussian } = term;
+  const levels = (term.levels ?? []).map(({ column, log }) => ({ column, log: logs(log) }));
   const tables = chains.map((c) => c.log.map(logs));
   const codes = coder(term);
 
@@ -65,6 +66,10 @@ export function ensemble(term, K) {
         });
       });
       for (let k = 0; k < K; k++) joint[k] += bias[k];
+      for (const { column, log } of levels) {
+        const own = log[code[column]];
+        if (own) for (let k = 0; k < K; k++) joint[k] += own[k];
+      }
       if (gaussian) {
         distances(code).forEach(({ tail }, k) => {
           joint[k] += gaussian.weight * (gaussian.constant[k] - tail);
@@ -91,6 +96,7 @@ export function ensemble(term, K) {
           if (l < last) put(views[chain.parents[l]].column, log, -chain.scale);
         });
       });
+      for (const { column, log } of levels) if (log[code[column]]) put(column, log[code[column]], 1);
       if (gaussian) {
         distances(code).forEach(({ own, distance, tail }, k) => {
           const share = distance > 0 ? tail / distance : 0;

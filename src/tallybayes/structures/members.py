@@ -25,6 +25,8 @@ Batches = Callable[[], Iterator[CodedRows]]
 NONE = 255
 PAIR_CELLS = 1 << 25  # counts of pairs of columns
 CELLS = 1 << 26  # counts of all chains
+MANY = 10  # levels of a category from which each counts by itself
+IDS = 0.95  # values of their own, for each row, from which nothing is to be learned of a category
 PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
 DIMENSIONS = 200  # of the Gaussian part, at most
 INDICATORS = 30  # of one category
@@ -47,6 +49,7 @@ class Recipe:
     contexts: int
     gaussian: bool
     weighting: str
+    levels: bool = True  # of categories that have many
     parents: int = 4
     bins: tuple[int, int] = (5, 12)
     naive_bins: tuple[int, int] = (10, 25)
@@ -66,6 +69,7 @@ class Columns:
     missing: NDArray[np.bool_]  # was a value ever missing?
     weight: Floats  # of each class
     canonical: tuple[NDArray[np.intp], ...]  # of each column: which level is the first, the second, …
+    ids: NDArray[np.bool_]  # has nearly every row a value of its own? Such a column is ignored
 
     def actual(self, j: int, values: Array) -> Array:
         """Values of the levels of column j in canonical order, in their own order."""
@@ -92,7 +96,8 @@ class Columns:
         parts = self.split()
         single = np.ascontiguousarray(np.concatenate([parts[j] for j in which.tolist()], axis=1))
         canonical = tuple(self.canonical[j] for j in which.tolist())
-        return Columns(single, self.sizes[which], self.ordered[which], self.missing[which], self.weight, canonical)
+        flags = (self.ordered[which], self.missing[which], self.weight)
+        return Columns(single, self.sizes[which], *flags, canonical, self.ids[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +120,11 @@ class Chains:
     def view(self, column: Array, levels: Array, bins: Array) -> Array:
         """Views of some columns, their maps one after the other; a missing value has a bin of its own where there ever
         was one."""
-        missing = self.columns.missing[column]
-        size = self.columns.sizes[column] + 1
+        ignored = self.columns.ids[column]  # no value of them has a bin, and their maps have no place for any
+        missing = self.columns.missing[column] & ~ignored
+        levels = levels[np.repeat(~ignored, self.columns.sizes[column])]
+        bins = np.where(ignored, 1, bins)
+        size = np.where(ignored, 0, self.columns.sizes[column]) + 1
         own = np.empty(int(size.sum()), dtype=np.uint8)
         last = np.zeros(len(own), dtype=bool)
         last[np.cumsum(size) - 1] = True
@@ -151,16 +159,19 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
     draft.add_networks()
     draft.add_naive()
     draft.add_contexts(kept)
+    many = many_levels(columns) if recipe.levels else np.empty(0, dtype=np.int32)
+    if len(many):
+        draft.add_part("levels", len(many), 0.0 if draft.parts else 1.0)
     line = numbers(columns) if recipe.gaussian else {"z_column": np.empty(0, dtype=np.int32)}
-    fields = draft.chains.arrays()
+    fields = {**draft.chains.arrays(), "level_column": many}
     if 0 < len(line["z_column"]) <= DIMENSIONS:
         draft.add_part("gaussian", 1, 1.0)
         fields.update(line)
     if not draft.parts:
         raise OptionError(
             "Nothing is left to count. Contexts found no column that tells the classes apart; a Gaussian part is of 1 "
-            f"to {DIMENSIONS} numbers and frequent categories, and there are {len(line['z_column'])}. Let 'networks' "
-            "or 'naive' be among the parts."
+            f"to {DIMENSIONS} numbers and frequent categories, and there are {len(line['z_column'])}; levels are of "
+            f"categories with more than {MANY}. Let 'networks' or 'naive' be among the parts."
         )
     plain = tuple(tuple(part) for part in draft.parts)
     return {**fields, "parts": plain, "plane_of": draft.plane_of, "weighting": recipe.weighting}
@@ -224,6 +235,17 @@ class Draft:
             at, bins = np.array(place, dtype=np.int64), np.array(size, dtype=np.int64)
             own = self.chains.view(at, np.concatenate(levels), bins)
             self.chains.chain(np.array([-1]), own, np.array([len(own)]), np.array([part.first + e]), 1 / len(grown))
+
+
+def many_levels(columns: Columns) -> NDArray[np.int32]:
+    """The categories whose levels count each by itself."""
+    met = np.array([int((n.sum(axis=0) > 0).sum()) for n in columns.split()])
+    return np.flatnonzero(~columns.ordered & ~columns.ids & (met > MANY)).astype(np.int32)
+
+
+def identifiers(met: NDArray[np.int64], rows: Floats, ordered: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The categories with a value of its own in nearly every row. met: levels; rows: that have a value."""
+    return ~ordered & (met > MANY) & (met >= IDS * rows)
 
 
 def cells_of_one(columns: Columns, recipe: Recipe) -> int:
@@ -291,7 +313,8 @@ def information(columns: Columns, batches: Batches, seed: int) -> Information:
         luts.append(np.append(levels, b if missing else NONE).astype(np.uint8))
     sizes = np.array([c.shape[1] for c in counts], dtype=np.int64)
     with_class = np.array([_with_class(c) for c in counts])
-    able = np.sort(np.argsort(-with_class, kind="stable")[: max(8, PAIR_CELLS // (d * 36 * K))])
+    order = np.argsort(-with_class, kind="stable")
+    able = np.sort(order[~columns.ids[order]][: max(8, PAIR_CELLS // (d * 36 * K))])
     pairs = _pairs(d, able)
     between = np.zeros((d, len(able)))
     if not len(pairs):
@@ -343,6 +366,8 @@ def contexts(
     columns: Columns, able: Array, recipe: Recipe, kept: KeptRows, seed: int
 ) -> list[list[tuple[int, Array, int]]]:
     """The splits of each context, (column, map, bins): greedy, each grown on half of the kept rows."""
+    if not len(able):
+        return []
     some = columns.of(able) if len(able) < columns.d else columns
     twice = 2 if some.ordered.any() else 1  # two ways to cut each column, for each context
     maps, bins = draw(some, twice * recipe.contexts, (2, 4), 0.0, seed + 3)
@@ -351,7 +376,7 @@ def contexts(
         0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries)
     )
     width = int(some.sizes.max()) + 1
-    plain = bool((kept.weight == 1).all())
+    plain, codes = bool((kept.weight == 1).all()), kept.rows[able]
 
     def grow(e: int) -> list[tuple[int, Array, int]]:
         used, candidates = np.unique(tried[e], return_inverse=True)
@@ -363,10 +388,10 @@ def contexts(
             if some.missing[j]:
                 table[i, len(levels) :] = bins[version, j]
         half = grows(kept.key, e)
-        rows = (np.ascontiguousarray(kept.rows[:, half]), kept.label[half], None if plain else kept.weight[half])
+        rows = (np.ascontiguousarray(codes[:, half]), kept.label[half], None if plain else kept.weight[half])
         count = (bins[versions, place] + some.missing[place]).astype(np.int32)
         found = _core.grow_contexts(
-            *rows, columns.K, _core.Splits(able[place].astype(np.int32), table, count),
+            *rows, columns.K, _core.Splits(place.astype(np.int32), table, count),
             np.ascontiguousarray(candidates.reshape(1, recipe.depth, recipe.tries), dtype=np.int32), GRID,
             float(CONTEXT_CELLS),
         )  # fmt: skip

@@ -26,6 +26,7 @@ def describe(fitted: Fitted) -> str:
         f"Counted: {ensemble.networks} network{'s' * (ensemble.networks != 1)} with up to {most} super-parents"
         + (f", {contexts} contexts" if contexts else "")
         + (", naive Bayes on finer cuts" if naive else "")
+        + (f", the levels of {len(ensemble.level_column)} categories" if len(ensemble.level_column) else "")
         + (f", a Gaussian discriminant of {len(ensemble.z_column)} dimensions" if len(ensemble.z_column) else "")
         + f": {s.chains.size:,} counts, {s.z_mean.size + s.z_scatter.size:,} sums.",
         f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f} with the choices): "
@@ -45,15 +46,15 @@ def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
     if ensemble.weighting == "none":
         return ""
     if ensemble.weighting == "temperature":
-        return ", a temperature for each part"
+        return ", a temperature for each part" if p.levels is None else ", a weight for each part"
     return f", {len(p.weights)} weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases"
 
 
 def _table(ensemble: Ensemble, p: EnsembleParams, schema: Schema) -> list[str]:
     """The weights, a column of the table in each line: those that are believed most first."""
     parts = ensemble.named_parts
-    each = [part for part in parts if part.name not in ("contexts", "gaussian")]
-    whole = [part for part in parts if part not in each]
+    each = [part for part in parts if part.name not in ("contexts", "levels", "gaussian")]
+    whole = [part for part in parts if part.name in ("contexts", "gaussian")]
     found = {part.name: p.weights[part.first : part.first + part.planes] for part in parts}
     lines = []
     if each:
@@ -65,5 +66,7 @@ def _table(ensemble: Ensemble, p: EnsembleParams, schema: Schema) -> list[str]:
         lines += [f"{names[j]:<{wide}}" + "".join(f"{w:>15.3f}" for w in own[j]) for j in order[:SHOWN]]
         if len(order) > SHOWN:
             lines.append(f"… and {len(order) - SHOWN} more: see weights_")
+    named = zip(ensemble.level_column.tolist(), found.get("levels", ()), strict=True)
+    lines += [f"levels of {schema.name(j)}: {w:.3f}" for j, w in named]
     lines += [f"{part.name}: {float(found[part.name][0]):.3f}" for part in whole]
     return lines
