@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, TableError
 from tests.estimators import ESTIMATORS, LEARNED, labels
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -33,6 +34,41 @@ def test_a_predictor_is_made_once_and_answers_as_its_model(name: str) -> None:
     model.partial_fit(X, y)
     assert model.predictor_ is not predictor  # it belongs to what was known then
     assert before.weight.sum() * 2 == model.fitted_.weight.sum()
+
+
+@pytest.mark.parametrize("name", list(EVERY))
+def test_looking_says_what_answering_says(name: str) -> None:
+    """Explanations look before they split: an error or a warning is that of a prediction."""
+    model, X, y = some(name)
+    predictor = model.fit(X, y).predictor_
+    told = set()
+    for value in (np.inf, -1.0, 7.0, np.nan, "never met"):
+        for j in range(X.shape[1]):
+            bad = X.astype(object)
+            if hasattr(bad, "iloc"):
+                bad.iloc[5, j] = value
+                bad = bad.astype({name: X.dtypes[name] for i, name in enumerate(X.columns) if i != j})
+            else:
+                bad[5, j] = value
+                bad = bad if isinstance(value, str) or isinstance(X[0, 0], str) else bad.astype(float)
+            said = [
+                _said(lambda rows: predictor.answer(rows, "proba"), predictor, bad),
+                _said(predictor.look, predictor, bad),
+            ]
+            assert said[0] == said[1]
+            told.add(said[0])
+    assert len(told) > 1  # something was refused, or warned of
+
+
+def _said(ask: Any, predictor: Any, X: Any) -> tuple[str, ...]:
+    """The error or the warnings of a question."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            ask(predictor.read(X))
+        except (TableError, OptionError) as e:
+            return (str(e),)
+    return tuple(str(w.message) for w in heard)
 
 
 def test_an_unknown_answer_is_refused() -> None:

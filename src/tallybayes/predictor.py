@@ -141,6 +141,20 @@ class Predictor:
         found: Floats = self._scored(rows, "joint", np.zeros(self.fitted.K))
         return found
 
+    def look(self, rows: Rows) -> None:
+        """Refuse rows that `answer` refuses, and tell of categories never met as it does, without an answer.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+        """
+        scorer = _core.Scorer(rows.n, np.zeros(self.fitted.K))
+        for term in self._terms:
+            with named(self.fitted.schema, term.columns, rows.who):
+                term.distribution.look(scorer, rows.of(term), term.params)
+        self._answered(scorer, rows, "joint")
+
     def terms(self, rows: Rows) -> Floats:
         """Tell what each column adds to the log joint, the temperature included.
 
@@ -176,6 +190,10 @@ class Predictor:
         for term in self._terms:
             with named(self.fitted.schema, term.columns, rows.who):
                 term.distribution.score(scorer, rows.of(term), term.params)
+        return self._answered(scorer, rows, how)
+
+    def _answered(self, scorer: _core.Scorer, rows: Rows, how: str) -> Any:
+        """What a scorer says that knows all terms."""
         try:
             answer = getattr(scorer, how)()
         except _core.BadValue:

@@ -603,6 +603,20 @@ class Distribution(ABC, Generic[S, P]):
             Parameters.
         """
 
+    def look(self, scorer: _core.Scorer, data: Data, p: P) -> None:
+        """Refuse what `score` refuses and report the categories that it reports, where only that is asked.
+
+        Parameters
+        ----------
+        scorer : Scorer
+            As for `score`; its numbers are not read afterwards.
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        """
+        self.score(scorer, data, p)
+
     @abstractmethod
     def sample(self, p: P, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Draw one value for each row and column, given the class of each row.

@@ -198,6 +198,14 @@ class Joint(Distribution[L, Q]):
             unseen |= met
         scorer.added(found, np.flatnonzero(unseen).tolist())
 
+    def look(self, scorer: _core.Scorer, data: Data, p: Q) -> None:
+        assert isinstance(data, Coded)
+        unseen = np.zeros(len(p.sizes), dtype=bool)
+        for span, _, met in p.packed(data):
+            self.real_values(data, span, len(p.sizes))  # refuses what is infinite
+            unseen |= met
+        scorer.added(np.zeros((data.n, p.K)), np.flatnonzero(unseen).tolist())
+
     def describe(self, p: Q, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         part = split(p.log.T, p.sizes)[j][k]
         return {str(v): float(np.exp(x)) for v, x, e in zip(labels, part, p.exist[j], strict=False) if e}

@@ -258,6 +258,9 @@ class FamilyNetwork(CountedSets[FamilyParams]):
             unseen |= met
         scorer.added(found, np.flatnonzero(unseen).tolist())
 
+    def look(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
+        self.score(scorer, data, p)  # which values may be missing together shows only there
+
     def scores(self, codes: Array, p: FamilyParams, values: Floats | None = None) -> Floats:
         return p.network.scores(codes, values)
 

@@ -76,7 +76,7 @@ def _explanation(predictor: Predictor, X: object, against: object) -> Explanatio
     table = read_table(X)
     _refuse_absurd(table.n, schema.d, K)
     rows = predictor.read(table)
-    predictor.likelihood(rows)  # refuses bad values, and warns of categories never met
+    predictor.look(rows)
     names = tuple(schema.name(j) for j in range(schema.d))
     parts = predictor.terms(rows), predictor.start.copy(), fitted.classes.copy()
     index = getattr(X, "index", None) if table.container == "pandas" else None
