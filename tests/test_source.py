@@ -6,6 +6,7 @@ import decimal
 import pathlib
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,8 +15,8 @@ import pytest
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.errors import TableError
-from tallybayes.source import read_table
+from tallybayes.errors import TableError, TallybayesError
+from tallybayes.source import FEW_ROWS, _frame_of, _from_frame, read_table
 
 LENGTH = [1.0, 2.5, None, 4.0, 0.5, 3.0]
 COLOR = ["red", "blue", "red", None, "blue", "blue"]
@@ -270,3 +271,67 @@ def test_indices_of_any_integers(kind: str) -> None:
     else:
         X.indices = X.indices.astype(kind)
     np.testing.assert_array_equal(tb.GaussianNB().fit(X, CLASSES).theta_, tb.GaussianNB().fit(MATRIX, CLASSES).theta_)
+
+
+def frames_of_pandas() -> dict[str, pd.DataFrame]:
+    rng = np.random.default_rng(0)
+    numbers = pd.DataFrame(rng.normal(size=(6, 3)), columns=["a", "b", "c"])
+    apart = numbers.copy()
+    for name in "xyz":
+        apart[name] = rng.normal(size=6)
+    kinds = pd.DataFrame(
+        {t: np.arange(6).astype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u8", "f2", "f4", "f8", ">f8")}
+    )
+    kinds["truth"] = kinds["i8"] > 2
+    kinds["text"] = list("abcabc")
+    kinds["maybe"] = pd.array([1, None, 3, 4, 5, 6], dtype="Int64")
+    kinds["maybe truth"] = pd.array([True, None, False, True, True, False], dtype="boolean")
+    kinds["kind"] = pd.Categorical(list("uvwuvw"))
+    kinds["thin"] = pd.arrays.SparseArray([0.0, 0.0, 1.0, 0.0, 0.0, 2.0])
+    kinds["any"] = np.array([1, "a", None, 2.0, True, "b"], dtype=object)
+    kinds["long"] = np.arange(6).astype(np.longdouble)
+    return {
+        "one block": numbers,
+        "every second row": numbers[::2],
+        "columns apart": apart,
+        "many rows": pd.DataFrame(rng.normal(size=(FEW_ROWS + 1, 2)), columns=["a", "b"]),
+        "whole numbers": pd.DataFrame(np.arange(6).reshape(3, 2), columns=["a", "b"]),
+        "numbers as names": pd.DataFrame(np.zeros((2, 2), dtype="f4")),
+        "truths as names": pd.DataFrame({True: [1.0, 2.0], False: [3, 4]}),
+        "all kinds": kinds.drop(columns="any"),
+        "objects": kinds[["any"]].iloc[[1, 2, 5]],
+    }
+
+
+@pytest.mark.parametrize("name", list(frames_of_pandas()))
+def test_the_short_way_of_pandas_frames_is_the_long_way(name: str) -> None:
+    frame = frames_of_pandas()[name]
+    short, long = read_table(frame), _from_frame(nw.from_native(frame))
+    assert (short.n, short.d, short.names, short.container) == (long.n, long.d, long.names, long.container)
+    assert short.columns is not None
+    assert long.columns is not None
+    for a, b in zip(short.columns, long.columns, strict=True):
+        assert (a.storage, a.kind, a.integer, a.declared) == (b.storage, b.kind, b.integer, b.declared)
+        assert a.values.dtype == b.values.dtype
+        assert a.plain() == b.plain()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame(np.zeros((2, 2)), columns=["a", "a"]),
+        pd.DataFrame(np.zeros((0, 2)), columns=["a", "b"]),
+        pd.DataFrame(index=range(3)),
+        pd.DataFrame({"a": [1.0], 3: [2.0]}),
+        pd.DataFrame({"a": [1.0], "b": [{"nested": 1}]}),
+        pd.DataFrame({"a": [1.0], "b": [1j]}),
+    ],
+    ids=["twice", "no rows", "no columns", "names of two kinds", "nested", "complex"],
+)
+def test_the_short_way_of_pandas_frames_refuses_as_the_long_way(frame: pd.DataFrame) -> None:
+    said = []
+    for read in (read_table, lambda X: _from_frame(_frame_of(X))):
+        with pytest.raises(TallybayesError) as e:
+            read(frame)
+        said.append(str(e.value))
+    assert said[0] == said[1]
