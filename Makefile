@@ -20,7 +20,7 @@ SECONDS ?= 60
 LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
-.PHONY: help demo gallery docs test unit lowest fuzz bench bench-quick bench-accuracy lint clean
+.PHONY: help demo gallery docs test unit test-web lowest fuzz bench bench-quick bench-accuracy lint clean
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
@@ -35,8 +35,11 @@ gallery: .venv/.package ## draw the pictures of docs/ anew: examples/gallery.py
 
 test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
 
-unit: .venv/.package ## the Python tests only, and which lines of Python no test runs
+unit: .venv/.package .venv/.web ## the Python tests only, and which lines of Python no test runs
 	$(BIN)/python -m pytest -n 2 --cov=tallybayes --cov-report=term-missing:skip-covered
+
+test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chromium, if it may
+	$(BIN)/python -m pytest tests/web tests/test_reports.py
 
 lowest: .venv/.tools ## the contract and the command line on the lowest versions that pyproject.toml allows
 	rm -rf $(LOW)
@@ -117,6 +120,13 @@ $(BIN)/python:
 .venv/.package: .venv/.tools $(CORE)
 	SKBUILD_CMAKE_DEFINE=TB_DEVELOPER=ON $(PIP) --no-build-isolation --editable '.[test]'
 	@cp $(BIN)/../lib/python*/site-packages/tallybayes/_core.pyi src/tallybayes/
+	@touch $@
+
+# What drives the browser, and the browser itself, of the system: only root may install that. Tests say if it is not there.
+.venv/.web: .venv/.package
+	$(PIP) $(call wants,['project']['optional-dependencies']['web'])
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium; } \
+	  || echo "No Chromium, and it cannot be installed: the tests of pages are skipped."
 	@touch $@
 
 .venv/.bench: .venv/.package

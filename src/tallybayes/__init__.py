@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tallybayes.leaderboard import compare_models
     from tallybayes.novelty import NoveltyScore
     from tallybayes.persist import from_bytes, load, load_notes, save, to_bytes
+    from tallybayes.reports import Report, report
     from tallybayes.schema import Schema
     from tallybayes.twins import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
     from tallybayes.versions import show_versions
@@ -66,6 +67,7 @@ __all__ = [
     "PriorShift",
     "QuadraticDiscriminantAnalysis",
     "RegularizedDiscriminantAnalysis",
+    "Report",
     "Schema",
     "SemiSupervised",
     "SimpleDistribution",
@@ -80,6 +82,7 @@ __all__ = [
     "load_notes",
     "merge_all",
     "register",
+    "report",
     "save",
     "show_versions",
     "to_bytes",
@@ -114,6 +117,7 @@ _HOMES = {
     "export": ("to_js", "to_json"),
     "novelty": ("NoveltyScore",),
     "persist": ("from_bytes", "load", "load_notes", "save", "to_bytes"),
+    "reports": ("Report", "report"),
     "schema": ("Schema",),
     "versions": ("show_versions",),
 }

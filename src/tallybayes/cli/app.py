@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tallybayes.cli import asking, learning, looking, serving, start
+from tallybayes.cli import asking, giving, learning, looking, serving, start
 from tallybayes.cli.say import one_line
 
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
@@ -69,6 +69,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "merge": learning.merge,
     "sample": asking.sample,
     "serve": serving.serve,
+    "report": giving.report,
+    "export": giving.export,
 }
 
 

@@ -1,0 +1,80 @@
+"""Commands that make something of a model for others: report, export."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tallybayes.cli import options as o
+from tallybayes.cli import say
+
+FORMS = (".json", ".js", ".mjs")
+
+
+@say.answering_with_sklearn
+@o.spread
+def report(
+    model: o.ModelFile,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATA...]",
+            help="Rows whose class is known. Without them the report tells what the model learned.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="The HTML file to write.", show_default=False)
+    ] = "report.html",
+    target: o.KnownTarget = None,
+    title: Annotated[str | None, typer.Option("--title", help="What the page is called.")] = None,
+    rows: o.Sampled = 20_000,
+    skip_unlabelled: o.SkipUnlabelled = False,
+    *,
+    how: o.Reading,
+) -> None:
+    """Writes a report into one HTML file: what the model learned, how good it is, and what if.
+
+    The page needs no network. Rows that the model has learned flatter it: take others.
+    """
+    from tallybayes import load, load_notes
+    from tallybayes import report as make_report
+    from tallybayes.cli.inputs import Asked, known_data, target_of
+
+    known = load(model)
+    if not data:
+        found = make_report(known, title=title)
+    else:
+        named = target_of(target, load_notes(model))
+        with known_data(Asked(data, how, named, skip_unlabelled=skip_unlabelled), known) as source:
+            X, y, _ = source.sample(rows)
+        found = make_report(known, X, y, title=title)
+    found.save(out)
+    say.note(f"{out}: {len(found.html) / 1e6:.2f} MB")
+
+
+@say.answering
+def export(
+    model: o.ModelFile,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Its ending says what is written: .json (the model as data), .js or .mjs (a module that scores rows).",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Writes a model for other programs: as JSON, or as one file of JavaScript that scores rows."""
+    from pathlib import Path
+
+    from tallybayes import load, to_js, to_json
+
+    kind = Path(out).suffix.lower()
+    if kind not in FORMS:
+        raise typer.BadParameter(f"{out!r} ends in none of {', '.join(FORMS)}.", param_hint="--out")
+    text = to_json(load(model), out) if kind == ".json" else to_js(load(model), out)
+    say.note(f"{out}: {len(text) / 1e6:.2f} MB")

@@ -1,0 +1,5 @@
+"""A fitted model as one HTML file: what it learned, how good it is, and what if. Stands on `predictor_`."""
+
+from tallybayes.reports.pages import Report, page, report
+
+__all__ = ["Report", "page", "report"]

@@ -1,0 +1,25 @@
+// The cost slider: the best threshold on the rows of the report, for what a miss costs.
+
+if (facts.thresholds) {
+  const { n, each } = facts.thresholds;
+  const tell = () => {
+    const ratio = 10 ** Number(at("cost-ratio").value);
+    const { missed, alarms } = each[Number(at("cost-class").value)];
+    const last = missed.length - 1;
+    const costs = missed.map((m, i) => ratio * m + alarms[i]);
+    const least = Math.min(...costs);
+    const told = 1 / (1 + ratio);
+    let best = -1;
+    costs.forEach((c, i) => {
+      if (c <= least + 1e-9 && (best < 0 || Math.abs(i / last - told) < Math.abs(best / last - told))) best = i;
+    });
+    const per = (i) => Number((costs[i] / n).toPrecision(4));
+    at("cost-said").textContent =
+      "A miss costs as much as " + Number(ratio.toPrecision(3)) + " × a false alarm. Threshold by the probabilities: " + told.toFixed(3) +
+      " (cost per row " + per(Math.round(told * last)) + "); best on these rows: " + (best / last).toFixed(2) + " (" + per(best) +
+      "), with " + missed[best] + " missed and " + alarms[best] + " false alarms. At 0.5: " + per(Math.round(last / 2)) + ".";
+  };
+  at("cost-ratio").addEventListener("input", tell);
+  at("cost-class").addEventListener("input", tell);
+  tell();
+}

@@ -1,0 +1,107 @@
+"""HTML that is written safely: a text is escaped unless it is markup that was made here."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib.resources import files
+
+VOID = frozenset(("br", "hr", "input", "meta"))  # shapes of SVG are closed like all else
+
+
+class Markup(str):
+    """Text that is HTML already. Only `tag`, `join` and what is written in this package make it."""
+
+    __slots__ = ()
+
+
+Child = object  # Markup stays as it is, None is nothing, a list is its members, all else is text
+
+
+def tag(name: str, /, *children: Child, **attributes: object) -> Markup:
+    """An element. class_ is written class, data_x is data-x; an attribute that is None or False is not written."""
+    written = []
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        word = key.rstrip("_").replace("_", "-")
+        word = "viewBox" if word == "viewbox" else word
+        written.append(f" {word}" if value is True else f' {word}="{escape(_number(value), quote=True)}"')
+    head = f"<{name}{''.join(written)}>"
+    return Markup(head if name in VOID else f"{head}{join(children)}</{name}>")
+
+
+def join(children: Iterable[Child]) -> Markup:
+    """Children one after the other."""
+    return Markup("".join(map(_inner, children)))
+
+
+def _inner(child: Child) -> str:
+    if child is None:
+        return ""
+    if isinstance(child, Markup):
+        return str(child)
+    if isinstance(child, list | tuple):
+        return join(child)
+    return escape(_number(child), quote=True)
+
+
+def _number(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, numeric: Sequence[int] = ()) -> Markup:
+    """A table whose first column names its rows; numeric: columns that are aligned right."""
+
+    def cell(i: int, value: Child) -> Markup:
+        kind = "number" if i in numeric else None
+        return tag("th", value, scope="row") if i == 0 else tag("td", value, class_=kind)
+
+    heads = [tag("th", h, scope="col", class_="number" if i in numeric else None) for i, h in enumerate(head)]
+    body = [tag("tr", [cell(i, v) for i, v in enumerate(row)]) for row in rows]
+    whole = tag("table", tag("caption", caption), tag("thead", tag("tr", heads)), tag("tbody", body))
+    return tag("div", whole, class_="wide", tabindex=0, role="region", aria_label=caption)
+
+
+def source(name: str) -> str:
+    """A file of this package: style sheets and scripts."""
+    return files("tallybayes.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def document(title: str, body: Child, data: str, scripts: Sequence[str], style: str, connect: bool = False) -> str:
+    """A whole page. data: JSON that the scripts read; connect: they may ask the server that the page came from.
+
+    The policy lets nothing in from outside, and runs no script but these: it names them by their hashes.
+    """
+    code = "\n".join(scripts)
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(code)}'",
+            f"style-src '{_hash(style)}'",
+            "img-src data:",
+            "connect-src 'self'" if connect else "connect-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    head = join(
+        [
+            Markup('<meta charset="utf-8">'),
+            tag("meta", http_equiv="Content-Security-Policy", content=policy),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("meta", name="color-scheme", content="light dark"),
+            tag("title", title),
+            Markup(f"<style>{style}</style>"),
+        ]
+    )
+    facts = Markup(f'<script type="application/json" id="data">{data}</script>')
+    script = Markup(f'<script type="module">{code}</script>')
+    return f'<!DOCTYPE html>\n<html lang="en">{tag("head", head)}{tag("body", body, facts, script)}</html>\n'
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

@@ -1,0 +1,123 @@
+"""Rows for a report, read once: what the table is, and what the model says of each row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays import Array, Floats
+from tallybayes.errors import LabelError, listing
+from tallybayes.labels import positions, read_labels
+from tallybayes.leaderboard import rows_of
+from tallybayes.reports.html import Markup, table, tag
+from tallybayes.reports.learned import Told
+from tallybayes.schema import align
+from tallybayes.source import Table, read_table
+
+MOST_ROWS = 20_000  # that are looked at
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rows with their classes, and log P(class | x) of each."""
+
+    X: Any  # as it came, perhaps fewer rows
+    table: Table  # aligned with the model's schema
+    y: Array  # the number of each row's class
+    labels: Array  # and the labels as they came
+    log_proba: Floats
+    of: int  # rows that there were
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+
+def judge(model: Told, X: object, y: object, seed: int = 0) -> Judged:
+    """Reads rows and asks the model about them; of many rows a sample."""
+    whole = read_table(X)
+    codes, found = read_labels(y, whole.n)
+    at = positions(found, model.classes_)
+    if (at < 0).any():
+        raise LabelError(
+            f"The model never met the class(es) {listing([str(v) for v in found[at < 0]])}. Known: "
+            f"{listing([str(v) for v in model.classes_])}. Leave such rows out, or learn them."
+        )
+    some: Any = X
+    if whole.n > MOST_ROWS:
+        keep = np.sort(np.random.default_rng(seed).choice(whole.n, MOST_ROWS, replace=False))
+        some, codes = rows_of(X, keep), codes[keep]
+    log_proba = np.asarray(model.predict_log_proba(some))
+    aligned = align(read_table(some), model.predictor_.fitted.schema)
+    return Judged(some, aligned, at[codes], found[codes], log_proba, whole.n)
+
+
+def numbers(rows: Judged) -> dict[int, Floats]:
+    """The numbers of each column that has nothing else."""
+    out = {}
+    for j in range(rows.table.d):
+        there = [v for v in rows.table.values(j) if v is not None and v == v]
+        if there and all(_is_number(v) for v in there):
+            out[j] = np.array(there, dtype=float)
+    return out
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int | np.number) and not isinstance(value, bool)
+
+
+def facts_section(rows: Judged, model: Told) -> Markup:
+    """Kinds, gaps, levels, and columns that are twins of each other."""
+    schema = model.fitted_.schema
+    lines, codes = [], []
+    for j in range(min(schema.d, 200)):
+        values = rows.table.values(j)
+        there = [v for v in values if v is not None and v == v]
+        codes.append(_first_met(values))
+        gaps = rows.n - len(there)
+        lines.append(
+            (schema.name(j), schema.kinds[j], f"{gaps:,} ({gaps / rows.n:.1%})" if gaps else "none", *_range(there))
+        )
+    more = f" Of {schema.d} columns the first 200." if schema.d > 200 else ""
+    drawn = f" {rows.n:,} of {rows.of:,} rows, drawn at random." if rows.of > rows.n else ""
+    return tag(
+        "section",
+        tag("h2", "The table", id="table"),
+        tag("p", f"{rows.of:,} rows, {schema.d:,} columns.{drawn}{more}", class_="lead"),
+        _twins(codes, [schema.name(j) for j in range(len(codes))]),
+        table(("column", "kind", "gaps", "different", "values"), lines, "What each column is", numeric=(2, 3)),
+    )
+
+
+def _range(there: Sequence[Any]) -> tuple[str, str]:
+    """How many different values, and which."""
+    if not there:
+        return "0", "nothing but gaps"
+    if all(map(_is_number, there)):
+        x = np.array(there, dtype=float)
+        low, middle, high = np.quantile(x, [0, 0.5, 1])
+        return f"{len(np.unique(x)):,}", f"{low:.5g} … {middle:.5g} … {high:.5g}"
+    counts = Counter(there)
+    shown = ", ".join(f"{v} ({c / len(there):.0%})" for v, c in counts.most_common(4))
+    return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
+
+
+def _first_met(values: Sequence[Any]) -> bytes:
+    """The values by the order in which they are first met: the same for two columns that tell the same."""
+    seen: dict[Any, int] = {}
+    return np.array([seen.setdefault(None if v != v else v, len(seen)) for v in values], dtype=np.int32).tobytes()
+
+
+def _twins(codes: Sequence[bytes], names: Sequence[str]) -> Markup:
+    groups: dict[bytes, list[str]] = {}
+    for name, code in zip(names, codes, strict=True):
+        groups.setdefault(code, []).append(name)
+    twins = [group for group in groups.values() if len(group) > 1]
+    if not twins:
+        return tag("p", "No two columns tell the same.")
+    said = "; ".join(" and ".join(group[:6]) for group in twins[:10])
+    return tag("p", f"Columns that tell the same, so that one of them is enough: {said}.", class_="warn")

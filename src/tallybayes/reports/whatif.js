@@ -1,0 +1,316 @@
+// The what-if part of a page: controls for a row and a prior, probabilities and evidence that follow them.
+// Uses scorer(description) of export/scorer.js. Strings of the data only ever become text, never markup.
+
+const facts = JSON.parse(document.getElementById("data").textContent);
+const at = (id) => document.getElementById(id);
+
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "text") element.textContent = value;
+    else if (key in element && typeof value !== "string") element[key] = value;
+    else element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const percent = (p) => (p > 0.9995 && p < 1 ? "> 99.9" : p < 0.0005 && p > 0 ? "< 0.1" : (100 * p).toFixed(1)) + " %";
+
+function factor(evidence) {
+  const size = Math.abs(evidence);
+  const sign = evidence >= 0 ? "×" : "÷";
+  if (size === Infinity) return sign + "∞";
+  if (size < Math.log(9999.5)) return sign + Number(Math.exp(size).toPrecision(3));
+  return sign + "10^" + (size / Math.LN10).toFixed(1);
+}
+
+// What each column adds to the log-odds of class k against the rest: see Explanation in Python.
+function againstRest(terms, joint, start, k) {
+  const others = joint.map((_, l) => l).filter((l) => l !== k);
+  const pick = (a) => others.map((l) => a[l]);
+  let rest = pick(joint);
+  for (const instead of [pick(start), others.map(() => 0)]) if (rest.every((v) => v === -Infinity)) rest = instead;
+  const top = Math.max(...rest);
+  const each = rest.map((v) => Math.exp(v - top));
+  const total = each.reduce((a, b) => a + b, 0);
+  const share = each.map((v) => v / total);
+  return terms.map((own) => {
+    const against = others.reduce((sum, l, i) => sum + (share[i] > 0 ? share[i] * own[l] : 0), 0);
+    return own[k] === -Infinity && against === -Infinity ? 0 : own[k] - against;
+  });
+}
+
+function whatIf(first) {
+  let model = scorer(first);
+  const { columns } = first;
+  const { classes } = model;
+  const row = {};
+  const shown = new Map(); // column → its control
+  let prior = model.prior.slice();
+
+  // --- controls ------------------------------------------------------------------------------------------------
+
+  function levels(j, column) {
+    const long = column.levels.length > 200;
+    const input = long
+      ? make("input", { type: "text", id: "value-" + j, list: "levels-" + j, autocomplete: "off" })
+      : make("select", { id: "value-" + j }, ...column.levels.map((v, i) => make("option", { value: String(i), text: String(v) })));
+    const parts = [input];
+    if (long) {
+      const some = column.levels.slice(0, 1000).map((v) => make("option", { value: String(v) }));
+      parts.push(make("datalist", { id: "levels-" + j }, ...some));
+    }
+    const byText = new Map(column.levels.map((v) => [String(v), v]));
+    return {
+      parts,
+      input,
+      read: () => (long ? (byText.get(input.value) ?? input.value) : column.levels[Number(input.value)]),
+      write(value) {
+        if (long) input.value = String(value);
+        else input.value = String(column.levels.indexOf(value));
+      },
+    };
+  }
+
+  function number(j, column) {
+    const { low, high, step } = facts.controls.columns[j];
+    const input = make("input", { type: "number", id: "value-" + j, step: "any", inputmode: "decimal" });
+    const range = make("input", {
+      type: "range", min: String(low), max: String(high), step: String(step), "aria-label": column.name + ", slider",
+    });
+    range.addEventListener("input", () => {
+      input.value = String(Number(Number(range.value).toPrecision(12)));
+      input.dispatchEvent(new Event("input"));
+    });
+    return {
+      parts: [range, input],
+      input,
+      read: () => (input.value === "" ? null : Number(input.value)),
+      write(value) {
+        input.value = value === null || value === undefined ? "" : String(Number(value));
+        range.value = input.value;
+      },
+      follow: () => (range.value = input.value),
+    };
+  }
+
+  function addControl(j) {
+    const column = columns[j];
+    const control = column.reads === "levels" ? levels(j, column) : number(j, column);
+    const missing = make("input", { type: "checkbox", "aria-label": column.name + " is missing" });
+    const problem = make("span", { class: "problem", role: "alert" });
+    const line = make(
+      "div",
+      { class: "control" },
+      make("label", { for: "value-" + j, text: column.name }),
+      make("span", { class: "inputs" }, ...control.parts),
+      make("label", { class: "gap" }, missing, " missing"),
+      problem,
+    );
+    const changed = () => {
+      const value = missing.checked ? null : control.read();
+      problem.textContent = "";
+      if (typeof value === "number" && !Number.isFinite(value)) {
+        problem.textContent = "not a number";
+        return;
+      }
+      if (control.follow) control.follow();
+      row[column.name] = value;
+      answer();
+    };
+    control.input.addEventListener("input", () => {
+      missing.checked = control.input.value === "";
+      changed();
+    });
+    missing.addEventListener("input", () => {
+      if (!missing.checked && control.read() === null) control.write(facts.controls.columns[j].start);
+      changed();
+    });
+    at("controls").append(line);
+    shown.set(j, {
+      set(value) {
+        const gone = value === null || value === undefined;
+        missing.checked = gone;
+        if (!gone || column.reads !== "levels") control.write(gone ? null : value);
+        row[column.name] = gone ? null : value;
+      },
+    });
+    listMore();
+  }
+
+  function listMore() {
+    const rest = facts.controls.order.filter((j) => !shown.has(j));
+    const options = rest.slice(0, 500).map((j) => make("option", { value: String(j), text: columns[j].name }));
+    at("more").replaceChildren(make("option", { value: "", text: "choose …" }), ...options);
+    at("more-line").hidden = !rest.length;
+  }
+
+  const usual = () =>
+    Object.fromEntries(
+      columns.map((column, j) => {
+        const { start } = facts.controls.columns[j];
+        return [column.name, column.reads === "levels" ? (column.levels[start] ?? null) : start];
+      }),
+    );
+
+  function load(values) {
+    columns.forEach((column, j) => {
+      const value = values[column.name] ?? null;
+      if (shown.has(j)) shown.get(j).set(value);
+      else row[column.name] = value;
+    });
+    answer();
+  }
+
+  // --- prior ---------------------------------------------------------------------------------------------------
+
+  const sliders = classes.map((label, k) => {
+    const range = make("input", { type: "range", min: "0", max: "1", step: "0.001", id: "prior-" + k });
+    const told = make("output", { for: "prior-" + k });
+    at("priors").append(
+      make("div", { class: "control" }, make("label", { for: "prior-" + k, text: String(label) }), range, told),
+    );
+    range.addEventListener("input", () => {
+      const mine = Math.min(Math.max(Number(range.value), 0.0005), 0.9995);
+      const rest = prior.reduce((sum, p, l) => sum + (l === k ? 0 : p), 0);
+      prior = prior.map((p, l) => (l === k ? mine : rest > 0 ? (p / rest) * (1 - mine) : (1 - mine) / (prior.length - 1)));
+      if (prior.length === 1) prior = [1];
+      showPrior();
+      answer();
+    });
+    return { range, told };
+  });
+
+  function showPrior() {
+    sliders.forEach(({ range, told }, k) => {
+      range.value = String(prior[k]);
+      told.textContent = percent(prior[k]);
+    });
+  }
+
+  // --- answers -------------------------------------------------------------------------------------------------
+
+  function bars(list, lines) {
+    list.replaceChildren(
+      ...lines.map(({ name, value, width, side }) => {
+        const bar = make("span", { class: "bar " + side, "aria-hidden": "true" });
+        bar.style.setProperty("--width", (100 * width).toFixed(2) + "%");
+        return make("li", {}, make("span", { class: "name", text: name }), make("span", { class: "track" }, bar), make("span", { class: "value", text: value }));
+      }),
+    );
+  }
+
+  function answer() {
+    let found;
+    try {
+      found = model.proba(row, { prior });
+    } catch (e) {
+      at("said").textContent = "No answer: " + e.message;
+      at("probabilities").replaceChildren();
+      at("evidence").replaceChildren();
+      return;
+    }
+    const best = found.indexOf(Math.max(...found));
+    const never = model.unseen(row);
+    at("said").textContent =
+      String(classes[best]) + ": " + percent(found[best]) + (never.length ? ". Never met: " + never.join(", ") : "");
+    const order = found.map((_, k) => k).sort((a, b) => found[b] - found[a]);
+    const some = classes.length > 12 ? order.slice(0, 12) : found.map((_, k) => k);
+    bars(at("probabilities"), some.map((k) => ({ name: String(classes[k]), value: percent(found[k]), width: found[k], side: "share" })));
+    at("answers").dataset.proba = JSON.stringify(found);
+    const k = Number(at("for").value);
+    const terms = model.evidence(row);
+    const start = prior.map(Math.log);
+    const joint = model.logJoint(row, { prior });
+    const values = classes.length > 1 ? againstRest(terms, joint, start, k) : terms.map(() => 0);
+    const lines = values
+      .map((v, j) => ({ v, j }))
+      .filter(({ v }) => v !== 0 && !Number.isNaN(v))
+      .sort((a, b) => Math.abs(b.v) - Math.abs(a.v))
+      .slice(0, 20);
+    const most = Math.max(1, ...lines.map(({ v }) => Math.min(Math.abs(v), 50)));
+    bars(
+      at("evidence"),
+      lines.map(({ v, j }) => {
+        const value = row[columns[j].name];
+        const shownValue = value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : value;
+        return {
+          name: columns[j].name + " = " + shownValue,
+          value: factor(v),
+          width: Math.min(Math.abs(v), 50) / most,
+          side: v > 0 ? "for" : "against",
+        };
+      }),
+    );
+    if (!lines.length) at("evidence").append(make("li", { text: "Nothing in this row speaks for or against it." }));
+  }
+
+  // --- start ---------------------------------------------------------------------------------------------------
+
+  for (const j of facts.controls.shown) addControl(j);
+  const examples = [{ name: "a usual row", row: usual() }, ...facts.examples];
+  at("examples").replaceChildren(...examples.map((e, i) => make("option", { value: String(i), text: e.name })));
+  at("examples").addEventListener("input", () => load(examples[Number(at("examples").value)].row));
+  at("clear").addEventListener("click", () => load({}));
+  at("more").addEventListener("input", () => {
+    if (at("more").value === "") return;
+    const j = Number(at("more").value);
+    const value = row[columns[j].name] ?? null;
+    addControl(j);
+    shown.get(j).set(value);
+  });
+  at("learned").addEventListener("click", () => {
+    prior = model.prior.slice();
+    showPrior();
+    answer();
+  });
+  at("for").addEventListener("input", answer);
+  for (const button of document.querySelectorAll("[data-example]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const i = Number(button.dataset.example) + 1;
+      at("examples").value = String(i);
+      load(examples[i].row);
+      at("what-if").scrollIntoView();
+    });
+  }
+  const total = prior.reduce((a, b) => a + b, 0);
+  prior = prior.map((p) => p / total);
+  showPrior();
+  load(examples[0].row);
+  at("no-script").hidden = true;
+  at("play").hidden = false;
+
+  return {
+    // another state of the same model: what was typed stays; other columns or classes need a new page
+    replace(description) {
+      const same = JSON.stringify([description.classes, description.columns.map((c) => c.name)]);
+      if (same !== JSON.stringify([classes, columns.map((c) => c.name)])) location.reload();
+      const wasLearned = prior.every((p, k) => Math.abs(p - model.prior[k]) < 1e-12);
+      model = scorer(description);
+      if (wasLearned) prior = model.prior.slice();
+      showPrior();
+      answer();
+    },
+  };
+}
+
+if (facts.model) {
+  const play = whatIf(facts.model);
+  if (facts.source) {
+    let last = "";
+    setInterval(async () => {
+      if (document.hidden) return;
+      try {
+        const text = await (await fetch(facts.source, { cache: "no-store" })).text();
+        if (text !== last && last !== "") play.replace(JSON.parse(text));
+        last = text;
+        at("live").textContent = "The model is asked for every few seconds: what it learns shows here.";
+      } catch {
+        at("live").textContent = "The server does not answer; this is the model as it was.";
+      }
+      at("live").hidden = false;
+    }, 5000);
+  }
+}

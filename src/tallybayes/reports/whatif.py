@@ -1,0 +1,169 @@
+"""The what-if part of a page: what the script needs to know besides the model's description."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays import Array
+from tallybayes.distributions.exported import Json
+from tallybayes.errors import ExportError, OptionError
+from tallybayes.export import description
+from tallybayes.export.description import dumps
+from tallybayes.predictor import Predictor
+from tallybayes.reports.html import Child, Markup, join, tag
+
+DRAWN = 400  # rows drawn from the model, for ranges and usual values
+SHOWN = 24  # columns that have a control from the start
+MOST_BYTES = 1_400_000  # of a description in a page
+
+
+def described(predictor: Predictor) -> Json:
+    """The model's description, if it fits into a page."""
+    found = description(predictor)
+    size = len(dumps(found))
+    if size > MOST_BYTES:
+        raise ExportError(
+            f"The tables of this model take {size / 1e6:.1f} MB, and a page holds {MOST_BYTES / 1e6:.1f} MB of them."
+        )
+    return found
+
+
+def controls(
+    predictor: Predictor, columns: Sequence[Json], telling: Sequence[int], seen: Mapping[int, Array] | None = None
+) -> Json:
+    """Of each column the range of its numbers and a usual value; and which columns are shown first.
+
+    telling: the columns, the most telling first. seen: numbers of columns as rows have them; else they are drawn.
+    """
+    drawn = _drawn(predictor)
+    seen = {} if seen is None else seen
+    order = list(telling) or list(range(len(columns)))
+    return {
+        "columns": [_control(column, drawn.get(j), seen.get(j)) for j, column in enumerate(columns)],
+        "shown": sorted(order[:SHOWN]),
+        "order": order,
+    }
+
+
+def _drawn(predictor: Predictor) -> Mapping[int, Array]:
+    """Values of each column as the model draws them: numbers, or codes."""
+    fitted, rng = predictor.fitted, np.random.default_rng(0)
+    share = np.exp(fitted.prior - fitted.prior.max())
+    y = rng.choice(fitted.K, size=DRAWN, p=share / share.sum()).astype(np.int32)
+    out: dict[int, Array] = {}
+    for term in fitted.terms:
+        try:
+            found = term.distribution.sample(term.params, y, rng)
+        except OptionError:  # it does not draw: the controls do without
+            continue
+        out |= dict(zip(term.columns, found, strict=True))
+    return out
+
+
+def _control(column: Json, drawn: Array | None, seen: Array | None) -> Json:
+    """start: what the control shows first; low, high, step: of a slider."""
+    if column["reads"] == "levels":
+        known = (
+            drawn[(drawn >= 0) & (drawn < len(column["levels"]))].astype(int) if drawn is not None else np.empty(0, int)
+        )
+        return {"start": int(np.bincount(known).argmax()) if len(known) else 0}
+    if seen is not None and len(seen):
+        return slider(seen)
+    numbers = np.empty(0)
+    if column["reads"] == "cuts":
+        cuts = [float(v) for v in column["cuts"]]
+        room = (cuts[-1] - cuts[0]) / 2 or max(abs(cuts[0]), 1.0) if cuts else 1.0
+        numbers = np.array([cuts[0] - room, *cuts, cuts[-1] + room]) if cuts else np.array([0.0, 1.0])
+    elif drawn is not None:
+        numbers = drawn[np.isfinite(drawn)].astype(float)
+    return slider(numbers)
+
+
+def slider(numbers: Array) -> Json:
+    """A slider that goes over these numbers in steps that are easy to read."""
+    if not len(numbers):
+        return {"start": 0.0, "low": 0.0, "high": 1.0, "step": 0.01}
+    low, high = float(numbers.min()), float(numbers.max())
+    width = high - low or max(abs(high), 1.0)
+    step = 10.0 ** math.floor(math.log10(width / 100)) if 0 < width < 1e300 else 1.0
+    if bool(np.all(numbers == np.round(numbers))) and step < 1 <= width:
+        step = 1.0
+    middle = float(np.median(numbers))
+    start = round(middle / step) * step if abs(middle / step) < 1e15 else middle
+    return {
+        "start": float(f"{start:.12g}"),
+        "low": math.floor(low / step) * step,
+        "high": math.ceil(high / step) * step,
+        "step": step,
+    }
+
+
+def row_of(values: Mapping[str, Any]) -> Json:
+    """A row of a table as JSON has it; what has no such form is missing."""
+    out: dict[str, Json] = {}
+    for name, value in values.items():
+        plain = value.item() if hasattr(value, "item") else value
+        fine = isinstance(plain, str | bool | int) or (isinstance(plain, float) and math.isfinite(plain))
+        out[name] = plain if fine else None
+    return out
+
+
+def section(classes: Sequence[Any], live: bool = False) -> Markup:
+    """The frame that the script fills."""
+    return tag(
+        "section",
+        tag("h2", "What if?", id="what-if"),
+        tag(
+            "p",
+            "Change any value, mark it missing, change the prior: the answer follows at once. It is computed here, by "
+            "the model itself; nothing leaves this page.",
+            class_="lead",
+        ),
+        tag("p", "This part needs a script, which the browser did not run.", id="no-script", class_="note"),
+        tag(
+            "div",
+            tag("div", _controls(), class_="panel"),
+            tag("div", _answers(classes), class_="panel", id="answers"),
+            id="play",
+            hidden=True,
+        ),
+        tag("p", "", id="live", class_="note", hidden=not live),
+        class_="what-if",
+    )
+
+
+def _controls() -> Child:
+    return join(
+        [
+            tag("h3", "The row"),
+            tag(
+                "p",
+                tag("label", "Start from ", tag("select", id="examples")),
+                " ",
+                tag("button", "All missing", type="button", id="clear"),
+            ),
+            tag("div", id="controls"),
+            tag("p", tag("label", "Another column ", tag("select", id="more")), id="more-line", hidden=True),
+            tag("h3", "The prior"),
+            tag("div", id="priors"),
+            tag("p", tag("button", "As learned", type="button", id="learned")),
+        ]
+    )
+
+
+def _answers(classes: Sequence[Any]) -> Child:
+    choice = tag("select", [tag("option", str(label), value=str(k)) for k, label in enumerate(classes)], id="for")
+    return join(
+        [
+            tag("h3", "The answer"),
+            tag("p", "", id="said", role="status", aria_live="polite"),
+            tag("ul", id="probabilities", class_="bars"),
+            tag("h3", "Evidence"),
+            tag("p", tag("label", "For ", choice), " against the rest; ×3 multiplies the odds by 3, ÷3 divides them."),
+            tag("ul", id="evidence", class_="bars evidence"),
+        ]
+    )

@@ -1,0 +1,219 @@
+"""The what-if page and the report in a real browser: Python's answers, row by row; no request, no foreign script."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tallybayes as tb
+from tallybayes.datasets import load_watermelon
+from tallybayes.reports import page, report
+from tests.web.browser import browser
+
+NASTY = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\"'`&amp;", "a\u2028b\u2029", "–ü", ""]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as found:
+        yield found
+
+
+class Watched:
+    """A page that was opened, and what it did besides showing itself."""
+
+    def __init__(self, chromium: Any, html: str, folder: Path, **options: Any) -> None:
+        self.context = chromium.new_context(**options)
+        self.page = self.context.new_page()
+        self.troubles: list[str] = []
+        self.page.on("console", lambda m: self.troubles.append(m.text))
+        self.page.on("pageerror", lambda e: self.troubles.append(str(e)))
+        self.page.on("dialog", lambda d: (self.troubles.append(d.message), d.dismiss()))
+        self.page.on("request", lambda r: None if r.url.startswith("file:") else self.troubles.append(r.url))
+        (folder / "page.html").write_text(html, encoding="utf-8")
+        self.page.goto((folder / "page.html").as_uri())
+
+    def proba(self) -> list[float]:
+        return list(json.loads(self.page.locator("#answers").get_attribute("data-proba")))
+
+
+def mixed(n: int = 120) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(
+        {
+            "length": rng.normal(10, 3, n).round(2),
+            "color": rng.choice(["red", "green", "blue"], n),
+            "alive": rng.random(n) < 0.5,
+            "visits": rng.poisson(3.0, n),
+        }
+    )
+    y = np.where(X["length"] + 3 * X["alive"] + rng.normal(0, 2, n) > 11, "yes", "no")
+    y[X["color"].to_numpy() == "blue"] = "perhaps"
+    return X, y
+
+
+MODELS = {
+    "NaiveBayes": lambda: tb.NaiveBayes(schema={"visits": "count"}),
+    "TAN": lambda: tb.TAN(tempered=True),
+    "AODE": lambda: tb.AODE(cuts=None),
+    "BayesClassifier": lambda: tb.BayesClassifier("fast", members=2),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_controls_answer_as_python_does(name: str, chromium: Any, tmp_path: Path) -> None:
+    X, y = mixed()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MODELS[name]().fit(X, y)
+    shown = Watched(chromium, page(model), tmp_path)
+    length, color = shown.page.get_by_label("length", exact=True), shown.page.get_by_label("color", exact=True)
+    for row in X.head(6).to_dict("records"):
+        length.fill(str(row["length"]))
+        color.select_option(label=row["color"])
+        shown.page.get_by_label("alive", exact=True).select_option(label=str(row["alive"]).lower())
+        shown.page.get_by_label("visits", exact=True).fill(str(row["visits"]))
+        np.testing.assert_allclose(shown.proba(), model.predict_proba([row])[0], atol=1e-9)
+    shown.page.get_by_label("color is missing").check()
+    row["color"] = None
+    np.testing.assert_allclose(shown.proba(), model.predict_proba([row])[0], atol=1e-9)
+    shown.page.get_by_role("button", name="All missing").click()
+    np.testing.assert_allclose(shown.proba(), model.predict_proba([dict.fromkeys(row)])[0], atol=1e-9)
+    assert shown.troubles == []
+
+
+def test_slider_prior_and_evidence_follow(chromium: Any, tmp_path: Path) -> None:
+    X, y = mixed()
+    model = tb.NaiveBayes(schema={"visits": "count"}).fit(X, y)
+    shown = Watched(chromium, page(model), tmp_path)
+    shown.page.get_by_role("button", name="All missing").click()
+    slider = shown.page.get_by_label("length, slider")
+    slider.focus()
+    slider.press("ArrowRight")
+    value = float(shown.page.get_by_label("length", exact=True).input_value())
+    np.testing.assert_allclose(shown.proba(), model.predict_proba([{"length": value}])[0], atol=1e-9)
+    shown.page.locator("#for").select_option(label="yes")
+    found = model.explain([{"length": value}])
+    line = shown.page.locator("#evidence li").first.inner_text()
+    factor = float(np.exp(abs(found.values[0, 0, model.classes_.tolist().index("yes")])))
+    assert line.startswith(f"length = {value:g}")
+    assert float(line.split("\n")[-1].strip("×÷")) == pytest.approx(factor, rel=0.01)
+    shown.page.locator("#prior-0").evaluate("e => { e.value = '0.5'; e.dispatchEvent(new Event('input')); }")
+    learned = np.exp(model.predictor_.start)
+    prior = np.append(0.5, 0.5 * learned[1:] / learned[1:].sum())
+    np.testing.assert_allclose(shown.proba(), model.predict_proba([{"length": value}], priors=prior)[0], atol=1e-9)
+    shown.page.get_by_role("button", name="As learned").click()
+    np.testing.assert_allclose(shown.proba(), model.predict_proba([{"length": value}])[0], atol=1e-9)
+    assert shown.troubles == []
+
+
+def test_strings_of_the_data_are_only_text(chromium: Any, tmp_path: Path) -> None:
+    rows = [{"<b>name": v, "n": float(i)} for i, v in enumerate(NASTY * 4)]
+    y = [NASTY[0] if i % 3 else NASTY[1] for i in range(len(rows))]
+    model = tb.NaiveBayes().fit(rows, y)
+    html = report(model, rows, y, title=NASTY[0]).html
+    assert "<script>alert" not in html
+    shown = Watched(chromium, html, tmp_path)
+    assert shown.page.title() == NASTY[0]
+    assert shown.page.locator("img").count() == 0
+    control = shown.page.get_by_label("<b>name", exact=True)
+    for i, value in enumerate(model.schema_.levels[0].labels):
+        control.select_option(index=i)
+        number = float(shown.page.get_by_label("n", exact=True).input_value())
+        np.testing.assert_allclose(shown.proba(), model.predict_proba([{"<b>name": value, "n": number}])[0], atol=1e-9)
+    assert shown.troubles == []
+
+
+def test_the_policy_stops_what_was_not_written_here(chromium: Any, tmp_path: Path) -> None:
+    html = page(tb.NaiveBayes().fit([{"a": "x"}, {"a": "y"}], [0, 1]))
+    broken = html.replace(
+        "</body>", "<script>document.title = 'in'</script><img src='https://example.com/x.png'></body>"
+    )
+    shown = Watched(chromium, broken, tmp_path)
+    assert shown.page.title() == "NaiveBayes"
+    assert len([t for t in shown.troubles if "Content Security Policy" in t]) == 2
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_fits_the_screen(width: int, scheme: str, chromium: Any, tmp_path: Path) -> None:
+    X, y = mixed()
+    html = report(tb.NaiveBayes(schema={"visits": "count"}).fit(X[:60], y[:60]), X[60:], y[60:]).html
+    shown = Watched(chromium, html, tmp_path, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.page.locator("svg[role=img]").count() >= 3
+    dark = shown.page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+    assert shown.troubles == []
+
+
+def test_every_control_has_a_name_and_a_place_in_the_order_of_keys(chromium: Any, tmp_path: Path) -> None:
+    X, y = mixed()
+    shown = Watched(chromium, report(tb.NaiveBayes(schema={"visits": "count"}).fit(X, y), X, y).html, tmp_path)
+    nameless = """[...document.querySelectorAll("input, select, button")].filter((e) => !e.hidden && !e.labels?.length
+        && !e.getAttribute("aria-label") && !e.textContent).map((e) => e.outerHTML)"""
+    assert shown.page.evaluate(nameless) == []
+    assert shown.page.evaluate("document.querySelectorAll('[tabindex]:not([tabindex=\"0\"])').length") == 0
+    heads = shown.page.evaluate("[...document.querySelectorAll('h1, h2, h3')].map((e) => Number(e.tagName[1]))")
+    assert heads[0] == 1
+    assert all(b - a <= 1 for a, b in pairwise(heads))
+
+
+def test_costs_and_the_worst_rows(chromium: Any, tmp_path: Path) -> None:
+    X, y = mixed()
+    model = tb.NaiveBayes(schema={"visits": "count"}).fit(X[:60], y[:60])
+    shown = Watched(chromium, report(model, X[60:], y[60:]).html, tmp_path)
+    assert "as 1 × a false alarm" in shown.page.locator("#cost-said").inner_text()
+    shown.page.locator("#cost-ratio").evaluate("e => { e.value = '1'; e.dispatchEvent(new Event('input')); }")
+    assert "probabilities: 0.091" in shown.page.locator("#cost-said").inner_text()
+    shown.page.get_by_role("button", name="Try row").first.click()
+    row = int(shown.page.locator("#worst ~ div tbody th").first.inner_text())
+    asked = X[60:].iloc[[row]]
+    np.testing.assert_allclose(shown.proba(), model.predict_proba(asked)[0], atol=1e-9)
+
+
+def test_a_page_that_follows_its_server(chromium: Any) -> None:
+    rows, ripe = load_watermelon()
+    model = tb.NaiveBayes().fit(rows, ripe)
+    html = page(model, refresh="model.json")
+    served = {"text": tb.to_json(model)}
+    context = chromium.new_context()
+    shown = context.new_page()
+    shown.clock.install()
+    shown.route("http://here.test/", lambda r: r.fulfill(body=html, content_type="text/html"))
+    shown.route(
+        "http://here.test/model.json", lambda r: r.fulfill(body=served["text"], content_type="application/json")
+    )
+    shown.goto("http://here.test/")
+    shown.get_by_role("button", name="All missing").click()
+    with shown.expect_response("**/model.json"):
+        shown.clock.run_for(5100)
+    model.learn_one({"sugar": 0.3}, "yes")
+    served["text"] = tb.to_json(model)
+    with shown.expect_response("**/model.json"):
+        shown.clock.run_for(5100)
+    shown.wait_for_function("JSON.parse(document.getElementById('answers').dataset.proba)[1] === 0.5")
+
+
+def test_a_notebook_shows_it_in_a_frame(chromium: Any, tmp_path: Path) -> None:
+    found = report(tb.NaiveBayes().fit([{"a": "x"}, {"a": "y"}], [0, 1]))
+    shown = Watched(chromium, f"<!DOCTYPE html><body>{found._repr_html_()}</body>", tmp_path)
+    frame = shown.page.frame_locator("iframe")
+    frame.locator("#probabilities li").first.wait_for()
+    assert shown.troubles == []
+
+
+def test_on_paper_it_has_no_controls_that_paper_has_not(chromium: Any, tmp_path: Path) -> None:
+    X, y = mixed()
+    shown = Watched(chromium, report(tb.NaiveBayes(schema={"visits": "count"}).fit(X, y)).html, tmp_path)
+    shown.page.emulate_media(media="print")
+    assert not shown.page.get_by_role("button").first.is_visible()
+    assert len(shown.page.pdf()) > 10_000
