@@ -507,3 +507,18 @@ def test_every_command_has_help_and_json() -> None:
         assert "--json" in text
         assert text.startswith(f"Usage: tallybayes {name} ")
     assert run("--version").stdout.strip() == tb.__version__
+
+
+def test_a_report_and_exports_are_written(model: Path, tmp_path: Path) -> None:
+    said = run("report", model, WATERMELON, "-o", tmp_path / "r.html", "--title", "Melons").stderr
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<title>Melons</title>" in html
+    assert "How good it is" in html
+    assert "r.html: 0." in said
+    run("report", model, "-o", tmp_path / "bare.html")
+    assert "How good it is" not in (tmp_path / "bare.html").read_text(encoding="utf-8")
+    run("export", model, "-o", tmp_path / "m.json")
+    assert json.loads((tmp_path / "m.json").read_text())["classes"] == ["no", "yes"]
+    run("export", model, "-o", tmp_path / "m.mjs")
+    assert "export const model" in (tmp_path / "m.mjs").read_text(encoding="utf-8")
+    assert "none of .json" in run("export", model, "-o", "m.txt", code=2).stderr

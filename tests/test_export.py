@@ -155,6 +155,16 @@ def test_values_that_follow_from_others_are_left_out(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, model.predict_proba(X.head(40)), atol=1e-12)
 
 
+def test_numbers_whose_logarithm_is_normal(tmp_path: Path) -> None:
+    need_javascript()
+    rng = np.random.default_rng(0)
+    X = np.exp(rng.normal(size=(60, 2))) * (rng.random((60, 2)) < 0.8)
+    model = tb.NaiveBayes("log-gaussian").fit(X, np.arange(60) % 3)
+    rows = [*X.tolist(), [None, 2.0], [-1.0, 1e300]]
+    expected = model.predict_proba(np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float))
+    np.testing.assert_allclose(asked(tb.to_js(model), rows, "model.proba(row)", tmp_path), expected, atol=1e-12)
+
+
 def test_labels_of_every_type(tmp_path: Path) -> None:
     need_javascript()
     rows = [

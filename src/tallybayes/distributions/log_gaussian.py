@@ -22,6 +22,7 @@ from tallybayes.distributions.base import (
 )
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import check_alpha
+from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.gaussian import Gaussian, GaussianParams, GaussianSums
 from tallybayes.distributions.means import check_low, check_squares
 from tallybayes.distributions.records import Record, arrays_of
@@ -172,6 +173,11 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
     def column(self, p: LogGaussianParams, j: int) -> LogGaussianParams:
         one = slice(j, j + 1)
         return LogGaussianParams(self._gaussian().column(p.normal, j), p.zero[:, one], p.above[:, one])
+
+    def export(self, p: LogGaussianParams, context: Context) -> Exported | str:
+        normal = self._gaussian().export(p.normal, context)
+        assert isinstance(normal, dict)
+        return {**normal, "form": "log-normal", "zero": plain(p.zero.T), "above": plain(p.above.T)}
 
     def n_parameters(self, p: LogGaussianParams, context: Context) -> int:
         return self._gaussian().n_parameters(p.normal, context) + context.K * context.d

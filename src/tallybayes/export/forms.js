@@ -66,6 +66,19 @@ export function normal(term, K) {
   });
 }
 
+// the logarithm of a positive number is normal; numbers that are not have a share of their own
+export function logNormalOrZero(term, K) {
+  const { mean, low, variance } = term;
+  const zero = logs(term.zero);
+  const above = logs(term.above);
+  return byColumn(term.columns, K, (i, x) => {
+    if (Number.isNaN(x)) return null;
+    if (x <= 0) return zero[i];
+    const t = Math.log(x);
+    return mean[i].map((m, k) => above[i][k] + logNormal(t - m, low[i][k], variance[i][k]));
+  });
+}
+
 export function linear(term, K) {
   const weight = logs(term.weight);
   const bias = term.bias;

@@ -9,11 +9,13 @@
 import { average } from "./average.js";
 import { block } from "./block.js";
 import { ensemble } from "./ensemble.js";
-import { kernel, linear, logSumExp, logs, normal, table } from "./forms.js";
+import { kernel, linear, logNormalOrZero, logSumExp, logs, normal, table } from "./forms.js";
 import { network } from "./network.js";
 
 const VERSION = 1;
-const FORMS = { table, normal, linear, kernel, block, network, average, ensemble };
+const FORMS = {
+  table, normal, "log-normal": logNormalOrZero, linear, kernel, block, network, average, ensemble,
+};
 
 export class UnseenError extends Error {}
 
