@@ -20,7 +20,8 @@ SECONDS ?= 60
 LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
-.PHONY: help demo gallery docs test unit test-web lowest fuzz bench bench-quick bench-accuracy lint clean
+.PHONY: help demo gallery docs test test-engines unit test-web lowest fuzz bench bench-quick bench-large bench-accuracy
+.PHONY: lint clean
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
@@ -40,6 +41,9 @@ unit: .venv/.package .venv/.web ## the Python tests only, and which lines of Pyt
 
 test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chromium, if it may
 	$(BIN)/python -m pytest tests/web tests/test_reports.py
+
+test-engines: .venv/.engines ## databases that need a server, started for real: PostgreSQL
+	TALLYBAYES_ENGINES=1 $(BIN)/python -m pytest -n 2 tests/engines
 
 lowest: .venv/.tools ## the contract and the command line on the lowest versions that pyproject.toml allows
 	rm -rf $(LOW)
@@ -65,6 +69,9 @@ bench-quick: .venv/.bench ## the same on a tenth of the rows; under a minute
 
 bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=folder of *.parquet, ARGS="--models …"
 	$(BIN)/python -m bench.accuracy $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+bench-large: .venv/.bench ## Parquet larger than memory: learn_from beside a scan of pyarrow; ROWS=100000000
+	$(BIN)/python -m bench.large $(or $(ROWS),100000000)
 
 docs: .venv/.package ## the page of the commands, from the commands: docs/commands.md
 	$(BIN)/python docs/generate_commands.py
@@ -127,6 +134,10 @@ $(BIN)/python:
 	$(PIP) $(call wants,['project']['optional-dependencies']['web'])
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium; } \
 	  || echo "No Chromium, and it cannot be installed: the tests of pages are skipped."
+	@touch $@
+
+.venv/.engines: .venv/.package
+	$(PIP) $(call wants,['project']['optional-dependencies']['engines']) || echo "NOT INSTALLED: the tests of it are skipped"
 	@touch $@
 
 .venv/.bench: .venv/.package

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tallybayes.comparison import Comparison
     from tallybayes.decision import bayes_risk, conditional_risk
     from tallybayes.distributions import Distribution, SimpleDistribution, register
+    from tallybayes.engines.sql import LazyBayes, to_sql
     from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
     from tallybayes.estimators.averaged import AODE, AnDE
     from tallybayes.estimators.bayes import BayesClassifier
@@ -57,6 +58,7 @@ __all__ = [
     "GaussianDiscriminant",
     "GaussianNB",
     "KernelNB",
+    "LazyBayes",
     "LearningCurves",
     "LinearDiscriminantAnalysis",
     "MatchingFeatures",
@@ -88,6 +90,7 @@ __all__ = [
     "to_bytes",
     "to_js",
     "to_json",
+    "to_sql",
     "twin",
 ]
 
@@ -99,6 +102,7 @@ _HOMES = {
     "comparison": ("Comparison",),
     "decision": ("bayes_risk", "conditional_risk"),
     "distributions": ("Distribution", "SimpleDistribution", "register"),
+    "engines.sql": ("LazyBayes", "to_sql"),
     "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "estimators.averaged": ("AODE", "AnDE"),
     "estimators.bayes": ("BayesClassifier",),

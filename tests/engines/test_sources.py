@@ -140,7 +140,7 @@ def test_text_columns_are_read_as_they_are_said_to_be(tmp_path: Path) -> None:
 
 def test_a_stream_is_read_once() -> None:
     t = table()
-    model = tb.NaiveBayes().learn_from(t.to_reader(100), "kind")
+    model = tb.NaiveBayes("gaussian").learn_from(t.to_reader(100), "kind")
     assert model.class_count_.sum() == 600
     with pytest.raises(OptionError, match="can be read only once"):
         tb.AODE().learn_from(t.to_reader(100), "kind")

@@ -17,6 +17,7 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("pyarrow", "RecordBatch"): "tallybayes.engines.frames:frame",
     ("pyarrow", "RecordBatchReader"): "tallybayes.engines.frames:reader",
     ("pyarrow", "Dataset"): "tallybayes.engines.frames:dataset",
+    ("duckdb", "DuckDBPyRelation"): "tallybayes.engines.sql.database:relation",
 }
 
 
@@ -83,6 +84,8 @@ def _home(source: object) -> str | None:
     several = isinstance(source, list | tuple) and len(source) > 0
     if isinstance(source, str | PathLike) or (several and all(isinstance(p, str | PathLike) for p in source)):  # type: ignore[attr-defined]
         return "tallybayes.engines.files:files"
+    if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "execute"):
+        return "tallybayes.engines.sql.database:database"
     for base in type(source).__mro__:
         where = ADAPTERS.get((base.__module__.split(".")[0].lstrip("_"), base.__name__))
         if where is not None:

@@ -16,6 +16,7 @@ from tallybayes.labels import read_labels, union
 
 Model = TypeVar("Model", bound=TallyClassifier)
 
+SAMPLE = 100_000  # rows that choices are made on
 SPREAD = 16  # parts of a source that are looked at before learning, where it has parts
 
 
@@ -25,7 +26,7 @@ def plan(
     target: str | Sequence[str],
     weight: str | None = None,
     columns: Sequence[str] | None = None,
-    rows: int = 100_000,
+    rows: int = SAMPLE,
     pieces: int | None = None,
 ) -> Model:
     """An empty model with schema, levels, classes, cuts, structure and choices settled."""
@@ -72,11 +73,12 @@ def learned(
     here, ask = asked(given or model, source, target, weight, columns, fresh and given is None)
     if given is not None or not fresh:
         base = given or model
-    elif model.settles_on_rows():
-        _read_twice(here, model)
-        base = settled(model, here.survey(ask, 100_000, SPREAD), ask)
     else:
-        base = settled(model, here.head(ask), ask)
+        first = here.head(ask)
+        if model.settles_on_rows(model.schema_of(ask.split(first.sample)[0])):
+            _read_twice(here, model)
+            first = here.survey(ask, SAMPLE, SPREAD)
+        base = settled(model, first, ask)
     return here.as_known(base, ask).count(base, ask)
 
 
@@ -127,7 +129,7 @@ def asked(
 def _read_twice(source: Source, model: TallyClassifier) -> None:
     if source.once:
         raise OptionError(
-            f"{type(model).__name__} chooses cuts or a structure on rows before it counts them, and {source.where} can "
-            "be read only once. Give plan=model.plan(a sample or another copy, target), or a source that can be read "
-            "again, such as a file."
+            f"{type(model).__name__} chooses cuts, distributions or a structure on rows before it counts them, and "
+            f"{source.where} can be read only once. Give plan=model.plan(a sample, target), or a source "
+            "that can be read again, such as a file."
         )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array, Floats
+from tallybayes.encode import CUT
 from tallybayes.errors import LabelError, MergeError, ModelFileError, OptionError, brief, is_number, listing
 from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
@@ -168,17 +169,43 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         twin._keep(fitted)
         self.__dict__.update(twin.__getstate__())
 
-    def settles_on_rows(self) -> bool:
+    def schema_of(self, X: Any) -> Schema:
+        """Tell what this model would take the columns of a table for.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+
+        Returns
+        -------
+        Schema
+            Names and kinds, by the types of the columns and what ``schema=`` says; no levels and no cuts.
+        """
+        return infer_schema(read_table(X), self._given_schema(), self._kind())
+
+    def settles_on_rows(self, schema: Schema) -> bool:
         """Tell whether something is chosen on the first rows: cuts, a structure, options, a temperature.
+
+        Parameters
+        ----------
+        schema : Schema
+            What the columns are, such as ``schema_of`` tells.
 
         Returns
         -------
         bool
             If so, parts of a table that are counted apart need a plan that all of them share.
         """
-        if self.tempered or type(self)._structure is not TallyClassifier._structure:
-            return True
-        return any(t.distribution.needs in ("cuts", "codes") for t in self._choose(Schema(("real", "categorical"))))
+        changed = type(self)._structure is not TallyClassifier._structure
+        return self.tempered or changed or self._cuts_on_rows(schema)
+
+    def _cuts_on_rows(self, schema: Schema) -> bool:
+        given = self._given_schema()
+        cuts = given.cuts if isinstance(given, Schema) else {}
+        terms = [t for t in self._choose(replace(schema, cuts=cuts)) if t.distribution.needs in ("cuts", "codes")]
+        coded = [j for t in terms for j in t.columns[: len(t.columns) - getattr(t.distribution, "reals", 0)]]
+        return any(schema.kinds[j] in CUT and j not in cuts for j in coded)
 
     def empty(self) -> Self:
         """Make a model of the same schema, cuts and structure that has learned nothing: a plan for others.

@@ -27,6 +27,7 @@ from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
 from tallybayes.priors import log_prior
 from tallybayes.rows import Rows
+from tallybayes.schema import Schema
 
 
 @documented
@@ -151,14 +152,7 @@ class GaussianDiscriminant(Preset):
 
     # --- learning ----------------------------------------------------------------------------------------------
 
-    def settles_on_rows(self) -> bool:
-        """Tell whether something is chosen on the first rows.
-
-        Returns
-        -------
-        bool
-            If so, parts of a table that are counted apart need a plan that all of them share.
-        """
+    def settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
         return self.tempered or "auto" in (self._options()["alpha"], self._options()["shrinkage"])
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tallybayes.choice import choose
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.paragraphs import documented
-from tallybayes.plan import AUTO, Term, assign, to_choose
+from tallybayes.plan import Term, assign, to_choose
 from tallybayes.schema import Schema
 from tallybayes.source import Table
 from tallybayes.target import Target
@@ -99,11 +97,9 @@ class NaiveBayes(TallyClassifier):
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         return assign(schema, self.distributions, self._options())
 
-    def settles_on_rows(self) -> bool:
-        given = self.distributions
-        if isinstance(given, Mapping):
-            return True  # a column that it does not name may be a number
-        return given is None or (isinstance(given, str) and given == AUTO) or super().settles_on_rows()
+    def settles_on_rows(self, schema: Schema) -> bool:
+        options = self._options()
+        return bool(to_choose(schema, self.distributions, options)) or super().settles_on_rows(schema)
 
     def summary(self) -> str:
         """Tell which distribution each column has and why, and how sure the answers are to be taken.

@@ -289,6 +289,11 @@ class SPODE(LearnedNetwork):
             parent = int(np.argmin(superparent_losses(fitted, rows)))
         return replace(term, distribution=replace(pairs, parents=one_parent(d, parent)))
 
+    def settles_on_rows(self, schema: Schema) -> bool:
+        return (
+            super().settles_on_rows(schema) if _auto(self.superparent) else self.tempered or self._cuts_on_rows(schema)
+        )
+
     @property
     def superparent_(self) -> str | None:
         """str or None: the column that all others depend on; None where all columns stay real."""

@@ -1,0 +1,9 @@
+"""Databases: rows read from them, counted in them, scored in them, and asked lazily. DuckDB, SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from tallybayes.engines.sql.database import Query, Table, database
+from tallybayes.engines.sql.lazy import LazyBayes
+from tallybayes.engines.sql.scoring import to_sql
+
+__all__ = ["LazyBayes", "Query", "Table", "database", "to_sql"]

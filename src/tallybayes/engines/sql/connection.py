@@ -1,0 +1,216 @@
+"""Connections of three databases, as the rest of the package uses them: rows of a statement, batches of it, types."""
+
+from __future__ import annotations
+
+import decimal
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tallybayes.engines.sql.dialect import DIALECTS, Dialect
+from tallybayes.errors import OptionError, TableError, listing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NUMBER, TEXT, TRUTH = "number", "text", "boolean"
+POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
+POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043), TEXT)
+USER_TYPES = 16384  # types that somebody made, such as enums, have at least this number
+
+
+class Connection(ABC):
+    """A connection that somebody else made, and will close."""
+
+    dialect: Dialect
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    @abstractmethod
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+
+    @abstractmethod
+    def batches(self, sql: str, parameters: Sequence[object], rows: int, kinds: dict[str, str]) -> Iterator[pa.Table]:
+        """The rows of a statement in batches. kinds: of its columns."""
+
+    @abstractmethod
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
+        """What each column is: 'number', 'text', 'boolean', or the name of another type."""
+
+
+class DuckDB(Connection):
+    """DuckDB, by Arrow."""
+
+    dialect = DIALECTS["duckdb"]
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self._run(sql, parameters).fetchall()
+        return found
+
+    def _run(self, sql: str, parameters: Sequence[object] = ()) -> Any:
+        return self.raw.execute(sql, list(parameters)) if parameters else self.raw.execute(sql)
+
+    def batches(self, sql: str, parameters: Sequence[object], rows: int, kinds: dict[str, str]) -> Iterator[pa.Table]:  # noqa: ARG002
+        import pyarrow as pa
+
+        result = self.raw.sql(sql, params=list(parameters)) if parameters else self._relation(sql)
+        read = result.to_arrow_reader if hasattr(result, "to_arrow_reader") else result.fetch_arrow_reader
+        for batch in read(rows):
+            yield pa.Table.from_batches([batch])
+
+    def _relation(self, sql: str) -> Any:
+        return self.raw.sql(sql)
+
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
+        described = self._run(f"SELECT * FROM {relation} LIMIT 0", parameters).description
+        return {column[0]: self._kind(str(column[1]).upper()) for column in described}
+
+    def _kind(self, name: str) -> str:
+        if name in ("VARCHAR", "STRING") or name.startswith("ENUM"):
+            return TEXT
+        if name in ("BOOLEAN", "BOOL"):
+            return TRUTH
+        numbers = ("NUMBER", "DECIMAL", "DOUBLE", "FLOAT", "REAL", "HUGEINT", "UHUGEINT")
+        return NUMBER if name.startswith(numbers) or name.endswith(("INT", "INTEGER")) else name
+
+
+class Relation(DuckDB):
+    """A relation of DuckDB, which knows its own connection."""
+
+    def _run(self, sql: str, parameters: Sequence[object] = ()) -> Any:
+        assert not parameters
+        return self._relation(sql)
+
+    def _relation(self, sql: str) -> Any:
+        return self.raw.query("tb source", sql)
+
+
+class PlainRows(Connection):
+    """A database whose rows come as Python objects."""
+
+    def batches(self, sql: str, parameters: Sequence[object], rows: int, kinds: dict[str, str]) -> Iterator[pa.Table]:
+        cursor = self._cursor(sql, parameters)
+        try:
+            names = [column[0] for column in cursor.description]
+            while found := cursor.fetchmany(rows):
+                yield _table(names, list(zip(*found, strict=True)), kinds)
+        finally:
+            cursor.close()
+
+    @abstractmethod
+    def _cursor(self, sql: str, parameters: Sequence[object]) -> Any:
+        """A cursor that runs a statement without taking all rows at once."""
+
+
+class SQLiteRows(PlainRows):
+    """SQLite, where a column may hold anything: what its values are says what it is."""
+
+    dialect = DIALECTS["sqlite"]
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return list(self._cursor(sql, parameters))
+
+    def _cursor(self, sql: str, parameters: Sequence[object]) -> Any:
+        cursor = self.raw.cursor()
+        cursor.row_factory = None
+        try:
+            return cursor.execute(sql, tuple(parameters))
+        except sqlite3.OperationalError as e:
+            raise OptionError(f"SQLite cannot do that: {e}.") from e
+
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
+        cursor = self._cursor(f"SELECT * FROM {relation} LIMIT 0", parameters)
+        names = [column[0] for column in cursor.description]
+        asked = []
+        for name in map(self.dialect.quote, names):
+            asked += [f"MAX(typeof({name}) = 'text')", f"MAX(typeof({name}) IN ('integer', 'real'))"]
+            asked += [f"MAX(typeof({name}) = 'blob')"]
+        (found,) = self.rows(f"SELECT {', '.join(asked)} FROM {relation}", parameters)
+        out = {}
+        for i, name in enumerate(names):
+            text, number, blob = found[3 * i : 3 * i + 3]
+            out[name] = "BLOB" if blob else "text and numbers" if text and number else TEXT if text else NUMBER
+        return out
+
+
+class PostgreSQLRows(PlainRows):
+    """PostgreSQL by psycopg; batches by a cursor of the server."""
+
+    dialect = DIALECTS["postgresql"]
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        from psycopg.rows import tuple_row
+
+        with self.raw.cursor(row_factory=tuple_row) as cursor:
+            found: list[tuple[Any, ...]] = cursor.execute(*self._given(sql, parameters)).fetchall()
+        return found
+
+    def _given(self, sql: str, parameters: Sequence[object]) -> tuple[Any, ...]:
+        """Without parameters a % is only a %."""
+        return (sql, tuple(parameters)) if parameters else (sql,)
+
+    def _cursor(self, sql: str, parameters: Sequence[object]) -> Any:
+        from psycopg.rows import tuple_row
+
+        if self.raw.autocommit:  # a cursor of the server lives in a transaction
+            cursor = self.raw.cursor(row_factory=tuple_row)
+        else:
+            cursor = self.raw.cursor("tallybayes", row_factory=tuple_row)
+        return cursor.execute(*self._given(sql, parameters))
+
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
+        with self.raw.cursor() as cursor:
+            cursor.execute(*self._given(f"SELECT * FROM {relation} LIMIT 0", parameters))
+            described = list(cursor.description)
+        return {
+            c.name: POSTGRES.get(c.type_code, TEXT if c.type_code >= USER_TYPES else c.type_display) for c in described
+        }
+
+
+def connection_of(raw: object) -> Connection:
+    """What a connection is, by the package of its class."""
+    kind, name = type(raw).__module__.split(".")[0].lstrip("_"), type(raw).__name__
+    if kind == "duckdb" and name == "DuckDBPyConnection":
+        return DuckDB(raw)
+    if isinstance(raw, sqlite3.Connection):
+        return SQLiteRows(raw)
+    if kind == "psycopg" and name == "Connection":
+        return PostgreSQLRows(raw)
+    if isinstance(raw, Connection):
+        return raw
+    raise OptionError(
+        f"Cannot use a {type(raw).__module__}.{name} as a database. Allowed: a connection of duckdb, sqlite3 or "
+        "psycopg (PostgreSQL)."
+    )
+
+
+def _table(names: Sequence[str], columns: Sequence[Sequence[Any]], kinds: dict[str, str]) -> pa.Table:
+    import pyarrow as pa
+
+    if len(set(names)) < len(names):
+        raise TableError(f"Several columns have one name: {listing([n for n in names if list(names).count(n) > 1])}.")
+    return pa.table({name: _array(name, values, kinds[name]) for name, values in zip(names, columns, strict=True)})
+
+
+def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
+    import pyarrow as pa
+
+    if kind == NUMBER:
+        plain = [float(v) if isinstance(v, decimal.Decimal) else v for v in values]
+        whole = all(v is None or isinstance(v, int) for v in plain)
+        try:
+            return pa.array(plain, pa.int64() if whole else pa.float64())
+        except (OverflowError, pa.ArrowInvalid):
+            return pa.array([None if v is None else float(v) for v in plain], pa.float64())
+    if kind == TEXT:
+        return pa.array([None if v is None else str(v) for v in values], pa.string())
+    if kind == TRUTH:
+        return pa.array(values, pa.bool_())
+    raise TableError(
+        f"Column {name!r} is of type {kind}. Allowed: numbers, booleans and text. Turn it into one of these in a query "
+        "(such as days since a date), or leave it out.",
+        column=name,
+    )

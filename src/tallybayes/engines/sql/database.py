@@ -1,0 +1,206 @@
+"""Tables and queries of a database as sources: counted there, or read in batches and counted here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tallybayes.engines.source import Ask, Source
+from tallybayes.engines.sql.connection import NUMBER, TEXT, TRUTH, Connection, Relation, connection_of
+from tallybayes.engines.sql.counting import Counter
+from tallybayes.engines.survey import Survey, survey_of
+from tallybayes.errors import OptionError, TableError, brief
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tallybayes.estimators.base import TallyClassifier
+
+Model = TypeVar("Model", bound="TallyClassifier")
+
+HEAD = 1000  # rows that show what a model makes of the columns
+MOST_SETS = 64  # statements of counts that are cheaper there than moving the rows
+MOVES = ("auto", "sums", "rows")
+
+
+class Database(Source):
+    """What a statement can select from.
+
+    Parameters
+    ----------
+    connection : Connection
+        To the database.
+    relation : str
+        What stands after FROM.
+    parameters : sequence
+        The values of a query's placeholders.
+    where : str
+        What messages call it.
+    move : {'auto', 'sums', 'rows'}
+        What comes here when rows are learned.
+    """
+
+    def __init__(
+        self, connection: Connection, relation: str, parameters: Sequence[object], where: str, move: str = "auto"
+    ) -> None:
+        if move not in MOVES:
+            raise OptionError(f"move must be one of {', '.join(map(repr, MOVES))}; got {brief(move)}.")
+        self.connection, self.relation, self.parameters = connection, relation, tuple(parameters)
+        self.where, self.move = where, move
+        self.choice = "nothing was learned from it yet"
+        self.kinds = connection.kinds(relation, self.parameters)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """tuple of str: the names of the columns."""
+        return tuple(self.kinds)
+
+    def select(self, columns: Sequence[str]) -> str:
+        """Write a statement.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Their names, which are quoted.
+
+        Returns
+        -------
+        str
+            SELECT columns FROM the relation.
+        """
+        return f"SELECT {', '.join(map(self.connection.dialect.quote, columns))} FROM {self.relation}"
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        self._check(columns)
+        yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds)
+
+    def head(self, ask: Ask) -> Survey:
+        """Read some rows.
+
+        Parameters
+        ----------
+        ask : Ask
+            Which columns are what.
+
+        Returns
+        -------
+        Survey
+            Of at most a thousand rows.
+        """
+        self._check(ask.columns)
+        sql = f"{self.select(ask.columns)} LIMIT {HEAD}"
+        for table in self.connection.batches(sql, self.parameters, HEAD, self.kinds):
+            if table.num_rows:
+                return survey_of(table, HEAD)
+        raise self.no_rows()
+
+    def count(self, plan: Model, ask: Ask) -> Model:
+        """Count all rows with a plan: in the database, or here; ``choice`` says which, and why.
+
+        Parameters
+        ----------
+        plan : classifier
+            A model with schema, cuts and structure.
+        ask : Ask
+            Which columns are what.
+
+        Returns
+        -------
+        classifier
+            A model of these rows alone.
+        """
+        self._check(ask.columns)
+        counter = Counter(self, plan, ask)
+        why_not = counter.refusal()
+        if self.move == "sums" and why_not is not None:
+            raise OptionError(f"The sums of this {type(plan).__name__} are not counted in the database: {why_not}.")
+        there = self.move == "sums" or (self.move == "auto" and why_not is None and counter.sets <= MOST_SETS)
+        if there:
+            self.choice = f"sums: {counter.sets} tables of counts and {counter.moments} moments were counted there"
+            return counter.count()
+        many = f"{counter.sets} tables of counts, more than {MOST_SETS}, cost more than the rows"
+        self.choice = f"rows: {'asked for' if self.move == 'rows' else why_not or many}"
+        return super().count(plan, ask)
+
+    def _check(self, columns: Sequence[str]) -> None:
+        for name in columns:
+            if self.kinds[name] not in (NUMBER, TEXT, TRUTH):
+                raise TableError(
+                    f"Column {name!r} of {self.where} is of type {self.kinds[name]}. Allowed: numbers, booleans and "
+                    "text. Turn it into one of these in a query (such as days since a date), or leave it out: "
+                    "columns=[…].",
+                    column=name,
+                )
+
+
+class Table(Database):
+    """A table of a database as a source of rows.
+
+    Parameters
+    ----------
+    connection : connection of duckdb, sqlite3 or psycopg
+        It stays open, and is used as it is: rows of an open transaction count.
+    name : str or (schema, table)
+        The table or view. It is quoted: whatever it is, it is only a name.
+    move : {'auto', 'sums', 'rows'}, default='auto'
+        What comes here when rows are learned: sums that the database counts, where it can and that is less; or the rows
+        in batches. ``choice`` says afterwards what was done.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.engines.sql import Table
+    >>> db = sqlite3.connect(":memory:")
+    >>> _ = db.execute("CREATE TABLE days (sky, wind, go)")
+    >>> _ = db.executemany("INSERT INTO days VALUES (?, ?, ?)", [("grey", 9.5, "no"), ("clear", 2.0, "yes")])
+    >>> days = Table(db, "days")
+    >>> NaiveBayes().learn_from(days, "go").class_count_.tolist(), days.choice
+    ([1.0, 1.0], 'sums: 1 tables of counts and 1 moments were counted there')
+    """
+
+    def __init__(self, connection: object, name: str | Sequence[str], *, move: str = "auto") -> None:
+        here = connection_of(connection)
+        super().__init__(here, here.dialect.table(name), (), f"the table {name!r}", move)
+
+
+class Query(Database):
+    """The rows of a query as a source.
+
+    Parameters
+    ----------
+    connection : connection of duckdb, sqlite3 or psycopg
+        It stays open, and is used as it is: rows of an open transaction count.
+    sql : str
+        A SELECT. It is run as it stands: values that come from elsewhere belong into `parameters`.
+    parameters : sequence, default=()
+        The values of its placeholders.
+    move : {'auto', 'sums', 'rows'}, default='auto'
+        What comes here when rows are learned: sums that the database counts, where it can and that is less; or the rows
+        in batches. ``choice`` says afterwards what was done.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.engines.sql import Query
+    >>> db = duckdb.connect()
+    >>> _ = db.execute("CREATE TABLE days AS SELECT * FROM (VALUES (9.5, 'no'), (2.0, 'yes'), (99, 'no')) t(wind, go)")
+    >>> NaiveBayes().learn_from(Query(db, "SELECT * FROM days WHERE wind < ?", [50]), "go").class_count_.tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, connection: object, sql: str, parameters: Sequence[object] = (), *, move: str = "auto") -> None:
+        here = connection_of(connection)
+        super().__init__(here, f"({sql}) AS t", parameters, "the query", move)
+
+
+def database(source: Any) -> Source:
+    """(connection, name of a table) as a source."""
+    connection, name = source
+    return Table(connection, name)
+
+
+def relation(source: Any) -> Source:
+    """A relation of DuckDB as a source."""
+    return Database(Relation(source), '"tb source"', (), "the relation")

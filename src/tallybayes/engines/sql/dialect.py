@@ -1,0 +1,137 @@
+"""How the three databases write the same thing. Names are quoted, values are written as literals, nothing is pasted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tallybayes.errors import OptionError, brief
+
+
+class Dialect:
+    """What all of them write alike, as DuckDB writes it."""
+
+    name = "duckdb"
+    double = "DOUBLE"
+    fence = ""  # after a subquery that must be evaluated once for each row, not pasted into where it is used
+    grouping_sets = True
+    text_type = "VARCHAR"
+
+    def quote(self, name: str) -> str:
+        """A name as a name, whatever is in it."""
+        if not isinstance(name, str) or "\x00" in name:
+            raise OptionError(f"A table or column has a name that is text without NUL; got {brief(name)}.")
+        return '"' + name.replace('"', '""') + '"'
+
+    def table(self, name: str | Sequence[str]) -> str:
+        """A table, or (schema, table)."""
+        return ".".join(map(self.quote, [name] if isinstance(name, str) else name))
+
+    def text(self, value: str) -> str:
+        if "\x00" in value:
+            raise OptionError(f"The label {brief(value)} holds NUL, which SQL text cannot have.")
+        return "'" + value.replace("'", "''") + "'"
+
+    def number(self, value: float | None) -> str:
+        """A float64; None is minus infinity, as in a model's description."""
+        if value is None or math.isinf(value):
+            return self.infinite(value is not None and value > 0)
+        text = repr(float(value))
+        text = text if "e" in text else f"{text}e0"
+        return f"({text})" if value < 0 else text
+
+    def infinite(self, positive: bool) -> str:
+        return f"CAST('{'' if positive else '-'}Infinity' AS {self.double})"
+
+    def label(self, value: object) -> str:
+        """A class label."""
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, int):
+            return str(value)
+        return self.number(value) if isinstance(value, float) else self.text(str(value))
+
+    def as_number(self, expression: str) -> str:
+        """A number, NULL if it is missing."""
+        number = f"CAST({expression} AS {self.double})"
+        return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+
+    def as_text(self, expression: str) -> str:
+        return f"CAST({expression} AS {self.text_type})"
+
+    def greatest(self, expressions: Sequence[str]) -> str:
+        return expressions[0] if len(expressions) == 1 else f"GREATEST({', '.join(expressions)})"
+
+    def any(self, expression: str) -> str:
+        """The value of a group whose rows all have the same."""
+        return f"ANY_VALUE({expression})"
+
+    def square(self, expression: str) -> str:
+        return f"POWER({expression}, 2)"
+
+
+class SQLite(Dialect):
+    """SQLite: any value in any column, and no GROUPING SETS."""
+
+    name = "sqlite"
+    double = "REAL"
+    fence = " LIMIT -1"  # of two queries with a limit, one is not pasted into the other
+    grouping_sets = False
+    text_type = "TEXT"
+
+    def infinite(self, positive: bool) -> str:
+        return "9e999" if positive else "(-9e999)"
+
+    def number(self, value: float | None) -> str:
+        if value is None or math.isinf(value):
+            return self.infinite(value is not None and value > 0)
+        text = repr(float(value))
+        return f"({text})" if value < 0 else text
+
+    def label(self, value: object) -> str:
+        return str(int(value)) if isinstance(value, bool) else super().label(value)
+
+    def as_number(self, expression: str) -> str:
+        return f"CAST({expression} AS {self.double})"
+
+    def greatest(self, expressions: Sequence[str]) -> str:
+        return expressions[0] if len(expressions) == 1 else f"MAX({', '.join(expressions)})"
+
+    def any(self, expression: str) -> str:
+        return f"MIN({expression})"
+
+
+class PostgreSQL(Dialect):
+    """PostgreSQL: it inlines subqueries, so that what is used twice is computed twice, unless there is a fence."""
+
+    name = "postgresql"
+    double = "double precision"
+    fence = " OFFSET 0"
+    text_type = "text"
+
+    def number(self, value: float | None) -> str:
+        if value is None or math.isinf(value):
+            return self.infinite(value is not None and value > 0)
+        return f"({float(value)!r})::float8"
+
+    def infinite(self, positive: bool) -> str:
+        return f"'{'' if positive else '-'}infinity'::float8"
+
+    def as_number(self, expression: str) -> str:
+        return f"NULLIF(CAST({expression} AS {self.double}), 'NaN'::float8)"
+
+    def any(self, expression: str) -> str:
+        return f"(ARRAY_AGG({expression}))[1]"
+
+
+DIALECTS: dict[str, Dialect] = {d.name: d for d in (Dialect(), SQLite(), PostgreSQL())}
+
+
+def dialect_of(name: object) -> Dialect:
+    """A dialect by its name."""
+    if isinstance(name, Dialect):
+        return name
+    found = DIALECTS.get({"postgres": "postgresql"}.get(str(name), str(name)))
+    if found is None:
+        raise OptionError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}; got {brief(name)}.")
+    return found

