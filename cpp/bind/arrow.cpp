@@ -48,7 +48,9 @@ nb::object capsules_of(nb::handle x) {
   no_arrow(x);
 }
 
-arrow::Column column_of(nb::handle x) {
+}  // namespace
+
+arrow::Column arrow_column(nb::handle x) {
   const nb::object capsules = capsules_of(x);
   if (is_capsule(capsules, kStream)) {
     return arrow::read(arrow::Owned<arrow::Stream>(contents<arrow::Stream>(capsules, kStream)));
@@ -58,6 +60,8 @@ arrow::Column column_of(nb::handle x) {
   auto* array = contents<arrow::Array>(capsules[1], "arrow_array");
   return arrow::read(arrow::Owned<arrow::Schema>(schema), arrow::Owned<arrow::Array>(array));
 }
+
+namespace {
 
 NumberKind kind_of(const arrow::Type& type) {
   if (type.layout == arrow::Layout::bits) return NumberKind::boolean;
@@ -82,7 +86,7 @@ nb::tuple arrow_codes_many(const nb::list& xs, const nb::list& lists, bool grow,
     levels.push_back(&level_list(list));
     known.push_back(levels.back()->known());
   }
-  for (const nb::handle x : xs) columns.push_back(column_of(x));
+  for (const nb::handle x : xs) columns.push_back(arrow_column(x));
   std::vector<arrow::Encoding> encodings;
   {
     const nb::gil_scoped_release free;

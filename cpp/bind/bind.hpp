@@ -70,6 +70,7 @@ void bind_scores(nb::module_& m);
 void bind_cuts(nb::module_& m);
 void bind_kernel(nb::module_& m);
 void bind_levels(nb::module_& m);
+void bind_words(nb::module_& m);
 void bind_level_list(nb::module_& m);
 void bind_row(nb::module_& m);
 void bind_estimates(nb::module_& m);

@@ -86,11 +86,13 @@ std::pair<const void*, Dtype> flat(const nb::object& o, T&& allowed, const char*
 
 void make_csr(PyCsr* self, const nb::object& value, const nb::object& index, const nb::object& start, std::size_t d) {
   new (self) PyCsr{};
-  const auto number = [](Dtype t) { return t == Dtype::f64 || t == Dtype::f32 || t == Dtype::i64 || t == Dtype::i32; };
+  const auto number = [](Dtype t) {
+    return t == Dtype::f64 || t == Dtype::f32 || t == Dtype::i64 || t == Dtype::i32 || t == Dtype::u8;
+  };
   const auto integer = [](Dtype t) { return t == Dtype::i32 || t == Dtype::i64; };
   std::size_t values = 0, indices = 0, starts = 0;
   std::tie(self->view.value, self->view.value_type) =
-      flat(value, number, "CSR values: float64, float32, int64 or int32", values);
+      flat(value, number, "CSR values: float64, float32, int64, int32 or uint8", values);
   std::tie(self->view.index, self->view.index_type) = flat(index, integer, "CSR indices: int32 or int64", indices);
   const auto [pointer, pointer_type] = flat(start, integer, "CSR indptr: int32 or int64", starts);
   if (pointer_type != self->view.index_type) throw nb::type_error("CSR indices and indptr must be of one type");

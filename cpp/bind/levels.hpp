@@ -21,6 +21,8 @@ nb::object array_of(const void* data, std::size_t rows, Dtype dtype, Owner* owne
   return nb::cast(nb::ndarray<nb::numpy, nb::ro>(data, 1, &rows, keep, nullptr, type));
 }
 
+arrow::Column arrow_column(nb::handle x);  // throws nb::type_error if it is none
+
 inline nb::object array_of(Codes&& codes) {
   auto* held = new Codes(std::move(codes));
   return array_of(held->data(), held->rows(), held->dtype(), held);

@@ -67,6 +67,7 @@ NB_MODULE(_core, m) {
   tb::bind::bind_cuts(m);
   tb::bind::bind_kernel(m);
   tb::bind::bind_levels(m);
+  tb::bind::bind_words(m);
   tb::bind::bind_estimates(m);
   tb::bind::bind_row(m);
   tb::bind::bind_discriminant(m);

@@ -10,6 +10,7 @@
 
 #include "core/arrow.hpp"
 #include "core/lookup.hpp"
+#include "core/texts.hpp"
 
 namespace tb::arrow {
 
@@ -63,6 +64,12 @@ class Texts {
     const std::int32_t code = levels.find(word_of_text(bytes_ + from, len));
     return code >= 0 || !grow ? code : new_text(levels, bytes_ + from, len, i);
   }
+  TextRef text(std::size_t i) const {
+    const auto from = static_cast<std::uint64_t>(load<Offset>(start_, i));
+    const auto len = static_cast<std::uint64_t>(load<Offset>(start_, i + 1)) - from;
+    if (from > size_ || len > size_ - from) throw BadRow{kOutside, i};
+    return {len == 0 ? "" : bytes_ + from, len, TextRef::utf8};
+  }
 
  private:
   [[gnu::noinline]] std::int32_t long_or_last(Known& levels, bool grow, std::size_t i, std::uint64_t from,
@@ -97,16 +104,24 @@ class Views {
     const std::int32_t code = levels.find({load_word(view + 4) & load_word(mask), b & load_word(mask + 8), len});
     return code >= 0 || !grow ? code : new_text(levels, view + 4, len, i);
   }
+  TextRef text(std::size_t i) const {
+    const char* const view = views_ + i * 16;
+    const auto len = load<std::uint32_t>(view, 0);
+    return {len > 12 ? place(i, view, len) : view + 4, len, TextRef::utf8};
+  }
 
  private:
   [[gnu::noinline]] std::int32_t far(Known& levels, bool grow, std::size_t i, const char* view,
                                      std::uint64_t len) const {
+    return text_code(levels, grow, place(i, view, len), len, i);
+  }
+  const char* place(std::size_t i, const char* view, std::uint64_t len) const {
     const auto buffer = load<std::uint32_t>(view + 8, 0);
     const std::uint64_t from = load<std::uint32_t>(view + 12, 0);
     if (buffer >= count_ || sizes_ == nullptr) throw BadRow{kOutside, i};
     const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, load<std::int64_t>(sizes_, buffer)));
     if (from > size || len > size - from) throw BadRow{kOutside, i};
-    return text_code(levels, grow, static_cast<const char*>(buffers_[buffer]) + from, len, i);
+    return static_cast<const char*>(buffers_[buffer]) + from;
   }
 
   const char* views_ = nullptr;

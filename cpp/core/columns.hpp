@@ -41,7 +41,7 @@ struct Columns {
   bool row_major = false;
 };
 
-// Rows of a compressed sparse matrix. Index: i32 or i64; value: f64, f32, i64 or i32.
+// Rows of a compressed sparse matrix. Index: i32 or i64; value: f64, f32, i64, i32 or u8.
 struct Csr {
   std::size_t n = 0;
   std::size_t d = 0;

@@ -36,6 +36,8 @@ double value_of(const Csr& x, std::size_t p) {
       return static_cast<double>(static_cast<const float*>(x.value)[p]);
     case Dtype::i64:
       return static_cast<double>(static_cast<const std::int64_t*>(x.value)[p]);
+    case Dtype::u8:
+      return static_cast<double>(static_cast<const std::uint8_t*>(x.value)[p]);
     default:
       return static_cast<double>(static_cast<const std::int32_t*>(x.value)[p]);
   }

@@ -21,6 +21,7 @@ class Known {
   const Dictionary* fresh() const { return fresh_.get(); }
   std::unique_ptr<Dictionary> take() { return std::move(fresh_); }
   std::size_t before() const { return static_cast<std::size_t>(before_); }
+  const Dictionary* all() const { return all_; }  // null if none was known
 
   // As those of Dictionary.
   std::int32_t find(const Word& w) const {

@@ -19,7 +19,7 @@ bool fine(const T* x, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) {
     if constexpr (static_cast<T>(0.5) != T{}) {  // a floating type
       bad |= threshold ? !(x[k] - x[k] == T{}) : !((x[k] >= T{}) & (x[k] - x[k] == T{}));
-    } else if constexpr (!threshold) {
+    } else if constexpr (!threshold && static_cast<T>(-1) < T{}) {
       bad |= x[k] < 0;
     }
   }
@@ -72,6 +72,8 @@ bool add_sparse(const SparseRows& s, double* sum) {
       return add_indexed<float>(s, sum);
     case Dtype::i64:
       return add_indexed<std::int64_t>(s, sum);
+    case Dtype::u8:
+      return add_indexed<std::uint8_t>(s, sum);
     default:
       return add_indexed<std::int32_t>(s, sum);
   }

@@ -24,6 +24,8 @@ TB_INLINE void with_csr_types(const Csr& csr, F&& f) {
       return with_value(Type<std::int64_t>{});
     case Dtype::i32:
       return with_value(Type<std::int32_t>{});
+    case Dtype::u8:
+      return with_value(Type<std::uint8_t>{});
     default:
       return with_value(Type<double>{});
   }
@@ -83,7 +85,7 @@ bool csr_fit_for(const Csr& csr, std::size_t r0, std::size_t rows, bool binary) 
     for (std::ptrdiff_t p = start[r0]; p < static_cast<std::ptrdiff_t>(start[r0 + rows]); ++p) {
       const V x = stored[p];
       if constexpr (static_cast<V>(0.5) != V{}) bad |= !(x * V{} == V{});
-      bad |= !binary & (x < V{});
+      if constexpr (static_cast<V>(-1) < V{}) bad |= !binary & (x < V{});
     }
     fit = !bad;
   });

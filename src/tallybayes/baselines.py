@@ -34,11 +34,12 @@ class LargestClass:
 
 
 class Logistic:
-    """Logistic regression: words one-hot, numbers scaled, gaps filled by the mean and marked."""
+    """Logistic regression: labels one-hot, words counted, numbers scaled, gaps filled by the mean and marked."""
 
     classes_: Array
 
     def __init__(self, schema: Schema) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
         from sklearn.impute import SimpleImputer
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
@@ -46,7 +47,8 @@ class Logistic:
 
         self.schema = schema
         self.numeric = [j for j, kind in enumerate(schema.kinds) if kind in ("real", "count")]
-        self.words = [j for j in range(schema.d) if j not in self.numeric]
+        self.texts = {j: CountVectorizer() for j, kind in enumerate(schema.kinds) if kind == "text"}
+        self.labels = [j for j in range(schema.d) if j not in self.numeric and j not in self.texts]
         self.numbers = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
         self.one_hot = OneHotEncoder(handle_unknown="ignore")
         self.model = LogisticRegression(max_iter=1000)
@@ -68,9 +70,11 @@ class Logistic:
             found = encode.numbers(table, self.schema, self.numeric)
             numbers = np.column_stack([found.column(i) for i in range(len(self.numeric))])
             parts.append(getattr(self.numbers, how)(numbers))
-        if self.words:
-            words = np.column_stack([_texts(table.values(j)) for j in self.words])
-            parts.append(getattr(self.one_hot, how)(words))
+        if self.labels:
+            labels = np.column_stack([_texts(table.values(j)) for j in self.labels])
+            parts.append(getattr(self.one_hot, how)(labels))
+        for j, counter in self.texts.items():
+            parts.append(getattr(counter, how)(_texts(table.values(j))))
         return sparse.hstack(parts).tocsr() if len(parts) > 1 else parts[0]
 
 

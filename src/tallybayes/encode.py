@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from tallybayes import _core
@@ -333,6 +334,81 @@ def _column_codes(column: RawColumn, known: Levels, grow: bool) -> tuple[Array, 
         values = column.values.astype(np.int8) if column.values.dtype.kind == "b" else column.values
         codes, longer = _core.number_codes(_core.Columns([values]), known.known, grow)
     return np.asarray(codes), known.grown(longer)
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How a text becomes words.
+
+    Parameters
+    ----------
+    analyzer : {'auto', 'word', 'char'}
+        What the pieces are made of.
+    ngrams : tuple of (int, int)
+        How many of these a piece has, at least and at most.
+    lowercase : bool
+        Whether capitals become small letters first.
+    most : int
+        How many words have a place of their own.
+    cells : int
+        How many cells all others share.
+    """
+
+    analyzer: str
+    ngrams: tuple[int, int]
+    lowercase: bool
+    most: int
+    cells: int
+
+
+def words(table: Table, schema: Schema, j: int, grow: bool, how: Splitting) -> tuple[Sparse, Schema, bool]:
+    """A column of texts as counts: column 0 is 1 where there is a text, column 1 + c counts word c of the schema.
+
+    grow: new words are appended to the schema; else they are left out. Third: new words had to share cells.
+    """
+    known = schema.levels.get(j, Levels())
+    try:
+        values, indices, indptr, longer, shared = _core.word_counts(
+            _text_values(table, schema, j),
+            known.known,
+            grow,
+            how.analyzer,
+            how.ngrams,
+            how.lowercase,
+            (how.most, how.cells),
+        )
+    except _core.BadRow as e:
+        why, row, _ = e.args
+        name = schema.name(j)
+        raise TableError(
+            f"Column {name!r} cannot be read as text: {why} (row {row}). Correct it, or mark it missing.",
+            column=name,
+            row=row,
+        ) from None
+    known = known.grown(longer)
+    csr = scipy.sparse.csr_matrix((values, indices, indptr), shape=(table.n, 1 + len(known)))
+    return Sparse(csr), schema.with_levels({j: known}) if grow else schema, shared
+
+
+def _text_values(table: Table, schema: Schema, j: int) -> Any:
+    """The texts of a column as the core reads them."""
+    column = _raw_columns(table, [j])[0]
+    if column.storage == "arrow":
+        return column.values.__arrow_c_stream__()
+    if column.storage == "objects" and column.kind != "binary":
+        return column.values
+    values = column.plain()
+    bad = next((row for row, v in enumerate(values) if v is not None and not isinstance(v, str)), None)
+    if bad is not None:
+        name, value = schema.name(j), values[bad]
+        raise TableError(
+            f"Column {name!r} is text, and has {value!r:.60} (row {bad}), which is none. Give strings, or mark what is "
+            "missing (None).",
+            column=name,
+            row=bad,
+            value=value,
+        )
+    return values
 
 
 def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> Codes | None:

@@ -90,6 +90,14 @@ class IdentifierColumnWarning(UserWarning):
     """A column of categories with a value of its own in nearly every row; it is ignored."""
 
 
+class TextColumnWarning(UserWarning):
+    """A column that looks like text, and a model that takes each text as a category."""
+
+
+class SharedWordsWarning(UserWarning):
+    """More words than a model keeps apart: the rarest share cells."""
+
+
 class UnsavableLabelWarning(UserWarning):
     """Class labels that a model works with and that no model file can hold."""
 

@@ -247,8 +247,10 @@ class Fitted:
         for term in self.terms:
             counts = _code_counts(term)
             maps = [
-                None if j in self.schema.cuts else _level_map(self.schema.levels.get(j), schema.levels.get(j), size)
-                for j, size in counts.items()
+                None
+                if j in self.schema.cuts or j not in schema.levels
+                else term.distribution.level_map(_levels(self.schema, j, counts), schema.levels[j])
+                for j in counts
             ]
             terms.append(_raw(term, term.distribution.relevel(term.sums, maps)) if counts else term)
         return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
@@ -354,14 +356,6 @@ def _code_counts(term: Term) -> dict[int, int]:
     return {} if sizes is None else dict(zip(term.columns, sizes.tolist(), strict=False))
 
 
-def _level_map(own: Levels | None, shared: Levels | None, size: int) -> list[int] | None:
-    if shared is None:
-        return None
-    index = shared.index()
-    labels = range(size) if own is None else own.labels
-    return [index[label] for label in labels]
-
-
 def union_schema(one: Fitted, two: Fitted) -> Schema:
     """One schema for two models: the first one's levels first, then what only the other has. Cuts must be the same."""
     a, b = one.schema, two.schema
@@ -370,7 +364,7 @@ def union_schema(one: Fitted, two: Fitted) -> Schema:
     levels = {}
     for j in sorted(set(a.levels) | set(b.levels)):
         first, second = _levels(a, j, sizes_a), _levels(b, j, sizes_b)
-        joined = first.extend(second.labels)
+        joined = one.term_of(j)[0].distribution.join_levels(first, second)
         levels[j] = joined.extend([second.labels[c] for c in sorted(second.declared)], declared=True)
     return replace(a, levels=levels)
 

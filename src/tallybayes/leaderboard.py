@@ -42,7 +42,11 @@ def _has_numbers(schema: Schema) -> bool:
 
 
 def _several(schema: Schema) -> bool:
-    return schema.d > 1
+    return schema.d > 1 and _no_text(schema)
+
+
+def _no_text(schema: Schema) -> bool:
+    return "text" not in schema.kinds
 
 
 def _all_numbers(schema: Schema) -> bool:
@@ -62,8 +66,8 @@ class Contestant:
 
 
 CONTESTANTS: list[Contestant] = [
-    Contestant("BayesClassifier", lambda s: BayesClassifier(schema=_kinds(s)), ensemble=True),
-    Contestant("BayesClassifier, fast", lambda s: BayesClassifier("fast", schema=_kinds(s)), ensemble=True),
+    Contestant("BayesClassifier", lambda s: BayesClassifier(schema=_kinds(s)), _no_text, ensemble=True),
+    Contestant("BayesClassifier, fast", lambda s: BayesClassifier("fast", schema=_kinds(s)), _no_text, ensemble=True),
     Contestant("NaiveBayes", lambda s: NaiveBayes(schema=_kinds(s))),
     Contestant("NaiveBayes, tempered", lambda s: NaiveBayes(schema=_kinds(s), tempered=True)),
     Contestant("NaiveBayes, mdl cuts", lambda s: NaiveBayes("mdl", schema=_kinds(s)), _has_numbers),
@@ -109,7 +113,7 @@ def compare_models(
         The class label of each row.
     schema : None, str, dict or Schema, default=None
         Kinds of columns where the type does not tell: a kind for all of them, or ``{"zip": "categorical"}``. The kinds
-        are 'real', 'categorical', 'binary' and 'count'.
+        are 'real', 'categorical', 'binary', 'count' and 'text'.
     folds : int, default=5
         Into how many parts the rows are split, stratified by class; fewer if no class has so many rows.
     random_state : int, default=0
@@ -160,7 +164,7 @@ def compare_models(
     codes, labels = read_labels(y, table.n)
     if len(labels) < 2:
         raise LabelError(f"There is nothing to compare: all rows are of class {brief(labels[0])}.")
-    found = infer_schema(table, schema)
+    found = infer_schema(table, schema, reads_text=True)
     parts = _folds(codes, folds, random_state)
     entries = []
     for contestant in entrants:

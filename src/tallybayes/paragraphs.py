@@ -13,8 +13,8 @@ PARAGRAPHS = {
     "schema": """
         schema : None, str, dict or Schema, default=None
             Kinds of columns where the type does not tell: a kind for all of them, or ``{"zip": "categorical"}``. The
-            kinds are 'real', 'categorical', 'binary' and 'count'. Another model's ``schema_`` makes this one use the
-            same levels and cuts.
+            kinds are 'real', 'categorical', 'binary', 'count' and 'text'. Another model's ``schema_`` makes this one
+            use the same levels and cuts.
         """,
     "priors": """
         priors : None, 'uniform', 'laplace', array, dict or Series, default=None

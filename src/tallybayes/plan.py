@@ -15,7 +15,7 @@ from tallybayes.errors import OptionError, TableError
 from tallybayes.schema import KINDS, Schema
 
 AUTO = "auto"  # chosen for each column by choice.py
-BY_KIND = {"real": AUTO, "categorical": "categorical", "binary": "bernoulli", "count": "poisson"}
+BY_KIND = {"real": AUTO, "categorical": "categorical", "binary": "bernoulli", "count": "poisson", "text": "words"}
 UNCHOSEN = {"real": "gaussian", "count": "poisson"}  # where nothing was chosen: too few rows, or an earlier version
 
 
@@ -54,10 +54,13 @@ def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tup
         what = by_column.get(j, by_kind[kind])
         if isinstance(what, str) and what == AUTO and kind in UNCHOSEN:
             what = schema.chosen[j].name if j in schema.chosen else UNCHOSEN[kind]
-        key = what if isinstance(what, str) else id(what)
+        key: Any = what if isinstance(what, str) else id(what)
         if key not in made:
             made[key] = distribution(what, options)
         found = made[key]
+        if found.one_column:
+            key = (key, j)
+            made[key] = found
         if kind not in found.kinds:
             raise OptionError(
                 f"Column {schema.name(j)!r} is {kind}; the distribution {found.name!r} takes "
@@ -94,7 +97,7 @@ def _choices(schema: Schema, chosen: object, options: Mapping[str, object]) -> t
         by_kind.update(dict.fromkeys(UNCHOSEN, AUTO))
     elif chosen is not None:
         one = distribution(chosen, options)
-        numeric = [kind for kind in one.kinds if kind in ("real", "count")]
+        numeric = [kind for kind in one.kinds if kind in ("real", "count", "text")]
         if not numeric:
             raise OptionError(
                 f"The distribution {one.name!r} takes {' or '.join(one.kinds)} columns, not numbers. Name the columns "

@@ -25,7 +25,7 @@ class RawColumn:
     values: Any
     # numbers: numeric array; objects: object array, None is missing; arrow: has __arrow_c_stream__; coded: codes
     storage: Storage
-    kind: Literal["real", "categorical", "binary"]
+    kind: Literal["real", "categorical", "binary", "text"]
     integer: bool = False
     declared: tuple[Any, ...] | None = None  # coded: values are codes into this; the type lists its categories
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from tallybayes import _core, notebook
 from tallybayes.arrays import Array
-from tallybayes.errors import OptionError, TableError, brief, listing
+from tallybayes.errors import OptionError, TableError, TextColumnWarning, brief, listing, warn
+from tallybayes.looks import looks_like_text
 from tallybayes.raw import RawColumn
 from tallybayes.source import Container, Table
 
-Kind = Literal["real", "categorical", "binary", "count"]
+Kind = Literal["real", "categorical", "binary", "count", "text"]
 KINDS: tuple[str, ...] = get_args(Kind)
 FEW = 12  # an integer column with at most this many values might be categories
 
@@ -212,14 +213,15 @@ class Schema:
 
     Parameters
     ----------
-    kinds : tuple of {'real', 'categorical', 'binary', 'count'}
+    kinds : tuple of {'real', 'categorical', 'binary', 'count', 'text'}
         The kind of each column.
     names : tuple of str, default=None
         Their names, where they have names.
     container : str, default='numpy'
         What kind of table it was: 'pandas', 'polars', 'pyarrow', 'numpy', 'sparse' or 'rows'.
     levels : dict from position to Levels, default={}
-        The labels of columns that have labels; of another column of categories the codes are the labels, from 0.
+        The labels of columns that have labels; of another column of categories the codes are the labels, from 0. Of a
+        column of texts the words.
     cuts : dict from position to Cuts, default={}
         Where numbers are cut into intervals.
     ambiguous : tuple of int, default=()
@@ -330,7 +332,9 @@ class Schema:
     def _note(self, j: int) -> str:
         """What is known of a column besides its kind."""
         note = ""
-        if j in self.levels:
+        if self.kinds[j] == "text" and j in self.levels:
+            note = f"{len(self.levels[j])} words"
+        elif j in self.levels:
             shown = [str(label) for label in self.levels[j].labels[:6]]
             note = f"{len(self.levels[j])} levels: {', '.join(shown)}{', …' if len(self.levels[j]) > 6 else ''}"
         if j in self.cuts:
@@ -351,13 +355,17 @@ class Schema:
         return notebook.page(notebook.table(("column", "kind", ""), rows, words=(0, 1, 2)))
 
 
-def infer_schema(table: Table, given: object, default: Kind = "real") -> Schema:
+def infer_schema(
+    table: Table, given: object, default: Kind = "real", reads_text: bool = False, who: str = "this model"
+) -> Schema:
     """Kinds from the table's types, then what the user said of them.
 
-    An integer column with few values is ambiguous: it is taken as real, and listed.
+    An integer column with few values is ambiguous: it is taken as real, and listed. A column of strings that looks like
+    text is text where the model reads text, else categories, with a warning. who: the model's name.
     """
     if isinstance(given, Schema):
         align(table, given)  # raises if it does not fit
+        _check_text(given, reads_text, who)
         return replace(given, container=table.container)
     if table.d == 0:
         raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
@@ -368,7 +376,12 @@ def infer_schema(table: Table, given: object, default: Kind = "real") -> Schema:
         raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(given).__name__}.")
     schema = Schema(_kinds(table, default), table.names, table.container)
     said = _said(schema, given)
+    texts = [j for j in range(table.d) if j not in said and _is_text(table, j)]
+    if texts and not reads_text:
+        _tell_text([schema.name(j) for j in texts], who)
+    said |= dict.fromkeys(texts, "text" if reads_text else "categorical")
     kinds = tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds))
+    _check_text(replace(schema, kinds=kinds), reads_text, who)
     ambiguous = tuple(j for j in range(table.d) if j not in said and kinds[j] == "real" and _ambiguous(table, j))
     return replace(schema, kinds=kinds, ambiguous=ambiguous)
 
@@ -387,6 +400,28 @@ def _said(schema: Schema, given: Mapping[object, object]) -> dict[int, Kind]:
         if kind not in KINDS:
             raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {', '.join(KINDS)}.")
     return {schema.position(column): cast(Kind, kind) for column, kind in given.items()}
+
+
+def _is_text(table: Table, j: int) -> bool:
+    return table.columns is not None and looks_like_text(table.columns[j])
+
+
+def _tell_text(names: Sequence[str], who: str) -> None:
+    warn(
+        f"Column(s) that look like text: {listing(names)}. {who} takes each text as a category, and learns little from "
+        f"texts that hardly repeat; NaiveBayes reads the words. schema={{{names[0]!r}: 'categorical'}} says that "
+        "categories are meant.",
+        TextColumnWarning,
+    )
+
+
+def _check_text(schema: Schema, reads_text: bool, who: str) -> None:
+    if "text" in schema.kinds and not reads_text:
+        name = schema.name(schema.kinds.index("text"))
+        raise OptionError(
+            f"Column {name!r} is text, which {who} does not read; NaiveBayes does. schema={{{name!r}: 'categorical'}} "
+            "takes each text as a category."
+        )
 
 
 def _ambiguous(table: Table, j: int) -> bool:

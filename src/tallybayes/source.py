@@ -16,7 +16,7 @@ import numpy as np
 
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
-from tallybayes.raw import RawColumn, gaps_as_none, not_a_value, object_column
+from tallybayes.raw import RawColumn, gaps_as_none, is_missing, not_a_value, object_column
 from tallybayes.sparse import is_sparse, read_sparse
 
 if TYPE_CHECKING:
@@ -111,6 +111,9 @@ def read_table(X: object) -> Table:
     frame = _frame_of(X)
     if frame is not None:
         return _from_frame(frame)
+    texts = _from_texts(X)
+    if texts is not None:
+        return texts
     if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
         return _from_rows(X)
     return _from_array(X)
@@ -132,6 +135,37 @@ def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
         found: nw.DataFrame[Any] = nw.from_native(pa.table(X), eager_only=True)
         return found
     return None
+
+
+def _from_texts(X: Any) -> Table | None:
+    """A list, an array or a column of strings alone is a table of one column of texts; None if it is none of these."""
+    if isinstance(X, np.ndarray):
+        if X.ndim != 1 or X.dtype.kind not in "OUT" or not _are_texts(X):
+            return None
+        values = X.astype(object)
+    elif isinstance(X, list | tuple):
+        if not _are_texts(X):
+            return None
+        values = np.empty(len(X), dtype=object)
+        values[:] = X
+    else:
+        column = nw.from_native(X, pass_through=True, series_only=True)
+        if not isinstance(column, nw.Series) or column.dtype != nw.String or len(column) == 0:
+            return None
+        native, name = column.to_native(), column.name
+        names = (name,) if isinstance(name, str) and name else None
+        in_arrow = _has_arrow(native)
+        held = RawColumn(native if in_arrow else _objects(column), "arrow" if in_arrow else "objects", "text")
+        container: Container = "polars" if column.implementation.is_polars() else "pyarrow"
+        return Table(
+            len(column), 1, "pandas" if column.implementation.is_pandas() else container, names, columns=(held,)
+        )
+    return Table(len(values), 1, "numpy", columns=(RawColumn(gaps_as_none(values), "objects", "text"),))
+
+
+def _are_texts(values: Sequence[Any] | Array) -> bool:
+    """Strings and missing values, and not only these."""
+    return any(isinstance(v, str) for v in values) and all(isinstance(v, str) or is_missing(v) for v in values)
 
 
 def _from_matrix(X: Array) -> Table:

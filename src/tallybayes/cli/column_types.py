@@ -10,7 +10,7 @@ import pyarrow as pa
 
 def types_of_kinds(kinds: Mapping[str, str]) -> dict[str, pa.DataType]:
     """Categories as text, as they are written; numbers as numbers. What is binary shows by itself."""
-    by_kind = {"categorical": pa.string(), "real": pa.float64(), "count": pa.float64()}
+    by_kind = {"categorical": pa.string(), "real": pa.float64(), "count": pa.float64(), "text": pa.string()}
     return {name: by_kind[kind] for name, kind in kinds.items() if kind in by_kind}
 
 
@@ -21,6 +21,8 @@ def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
     for j in range(schema.d if schema.names is not None else 0):
         labels = schema.levels[j].labels if j in schema.levels else None
         found = pa.float64() if labels is None else type_of_labels(labels)
+        if schema.kinds[j] == "text":  # its labels are words
+            found = pa.string()
         if found is not None:
             out[schema.names[j]] = found
     if target is not None:

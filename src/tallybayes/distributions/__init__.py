@@ -14,6 +14,7 @@ from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.kernel import Kernel
 from tallybayes.distributions.log_gaussian import LogGaussian
 from tallybayes.distributions.simple import SimpleDistribution
+from tallybayes.distributions.words import Words
 from tallybayes.errors import OptionError, brief
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Poisson",
     "SimpleDistribution",
     "Threshold",
+    "Words",
     "distribution",
     "known",
     "register",
@@ -44,6 +46,7 @@ _REGISTRY: dict[str, tuple[type[Distribution], dict[str, Any]]] = {
     "poisson": (Poisson, {}),
     "kernel": (Kernel, {}),
     "log-gaussian": (LogGaussian, {}),
+    "words": (Words, {}),
     "mdl": (Binned, {"method": "mdl"}),
     "width": (Binned, {"method": "width"}),
     "frequency": (Binned, {"method": "frequency"}),

@@ -38,7 +38,7 @@ else:
 
 Stats = dict[str, Array]  # of a distribution that has no record for its sums
 Params = dict[str, Any]
-Needs = Literal["numbers", "levels", "cuts", "codes"]
+Needs = Literal["numbers", "levels", "cuts", "codes", "texts"]
 Features = Literal["numbers", "squares", "products", "sphere", "levels", "threshold", "counts"]
 Weights = NDArray[np.float64] | None
 
@@ -127,8 +127,10 @@ class Distribution(ABC, Generic[S, P]):
         What it is called in ``distributions=`` and in files.
     kinds : tuple of str
         The kinds of column that it can take.
-    needs : {'numbers', 'levels', 'cuts', 'codes'}
-        What it reads: numbers, codes of labels, codes of intervals, or codes of either.
+    needs : {'numbers', 'levels', 'cuts', 'codes', 'texts'}
+        What it reads: numbers, codes of labels, codes of intervals, codes of either, or the words of texts.
+    one_column : bool
+        Whether it takes one column only: then each of its columns has a term of its own.
     cells : tuple of str
         Arrays of the tally that merge by plain addition.
     sums : type
@@ -147,6 +149,7 @@ class Distribution(ABC, Generic[S, P]):
     name: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]  # the kinds of column it can take
     needs: ClassVar[Needs] = "numbers"
+    one_column: ClassVar[bool] = False  # each of its columns has a term of its own
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
     sums: ClassVar[type[Any]] = dict  # the record that holds its sums; a file's arrays become one by `sums_of`
     always: ClassVar[Mapping[str, Any]] = {}  # options that it had once: files name them, and they say always the same
@@ -335,6 +338,41 @@ class Distribution(ABC, Generic[S, P]):
             Another tally; by default the same, of a distribution that reads numbers.
         """
         return s
+
+    def join_levels(self, first: Levels, second: Levels) -> Levels:
+        """Make one list of the levels of two models of a column.
+
+        Parameters
+        ----------
+        first : Levels
+            Those of one model, which keep their codes.
+        second : Levels
+            Those of the other.
+
+        Returns
+        -------
+        Levels
+            The first one's, then what only the second has.
+        """
+        return first.extend(second.labels)
+
+    def level_map(self, own: Levels, joined: Levels) -> list[int]:
+        """Tell what the levels of a column are among those of two models together.
+
+        Parameters
+        ----------
+        own : Levels
+            Those of one model.
+        joined : Levels
+            What `join_levels` gave.
+
+        Returns
+        -------
+        list of int
+            The new code of each.
+        """
+        index = joined.index()
+        return [index[label] for label in own.labels]
 
     def sums_of(self, arrays: Mapping[str, Array]) -> S:
         """Read the sums that a file's arrays stand for.

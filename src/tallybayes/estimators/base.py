@@ -265,7 +265,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         target = read_target(y, table.n, sample_weight)
         if fresh:
             before, sizes = None, dict[int, int]()
-            schema = infer_schema(table, self._given_schema(), self._kind())
+            schema = infer_schema(table, self._given_schema(), self._kind(), self._reads_text, type(self).__name__)
             table = align(table, schema, type(self).__name__)
             target, closed = self._labels(target, classes, before)
             schema = self._suit(table, schema, target)

@@ -51,6 +51,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     _lock: RLock
     _unseen = "ignore"
     _can_be_other = True  # unseen='other' is a choice
+    _reads_text = False  # a column of texts by their words
     # what follows from fitted_; then scikit-learn's objects for routing, and what was said of each row learned
     _held_elsewhere = frozenset(
         ("_held", "_lock", "schema_", "classes_", "n_features_in_", "feature_names_in_", *KEPT_BY_0_1)

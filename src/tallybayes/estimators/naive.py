@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tallybayes.choice import choose
+from tallybayes.distributions import Words
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, assign, to_choose
-from tallybayes.schema import Schema
+from tallybayes.schema import KINDS, Schema
 from tallybayes.source import Table
 from tallybayes.target import Target
 
@@ -22,11 +25,12 @@ class NaiveBayes(TallyClassifier):
     Parameters
     ----------
     distributions : None, str, Distribution or dict, default=None
-        None chooses by kind: categorical → 'categorical', binary → 'bernoulli', count → 'poisson', and for each
-        real column what tells the class best: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel', by
+        None chooses by kind: categorical → 'categorical', binary → 'bernoulli', count → 'poisson', text → 'words', and
+        for each real column what tells the class best: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel', by
         leave-one-out on some of the first rows (``summary()`` says what and why). A sparse matrix of whole counts
         is 'multinomial'. One name (or instance) is for all numeric columns; 'gaussian' is the quickest. A dict goes
-        from column or kind to distribution, as in ``{"income": "kernel", "real": "mdl"}``; 'auto' chooses there.
+        from column or kind to distribution, as in ``{"income": "kernel", "real": "mdl"}``; 'auto' chooses there. A
+        column that is given 'words' is text.
     {schema}
     alpha : float, default=1.0
         Laplace's correction for counts.
@@ -73,6 +77,8 @@ class NaiveBayes(TallyClassifier):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+
+    _reads_text = True
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -138,7 +144,12 @@ class NaiveBayes(TallyClassifier):
         return "" if found is None else f": leave-one-out log-loss {-found:.4f}"
 
     def _given_schema(self) -> object:
-        return self.schema
+        """What was said of the columns; one that is given 'words' is text."""
+        if not isinstance(self.distributions, Mapping) or not (self.schema is None or isinstance(self.schema, Mapping)):
+            return self.schema
+        words = [key for key, d in self.distributions.items() if d == "words" or isinstance(d, Words)]
+        said = {key: "text" for key in words if key not in KINDS}
+        return {**said, **(self.schema or {})} or None
 
     def _prior(self) -> object:
         return self.priors

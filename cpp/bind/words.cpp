@@ -1,0 +1,117 @@
+// Texts to words: the columns are read with the GIL, the texts without.
+#include "core/word_counts.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+
+#include <cmath>
+
+#include "bind/levels.hpp"
+#include "bind/objects.hpp"
+#include "core/arrow_texts.hpp"
+#include "core/lookup.hpp"
+
+namespace tb::bind {
+namespace {
+
+// The text of a str as it lies there; missing for None and NaN.
+TextRef text_of(nb::handle x, std::size_t row) {
+  if (x.is_none() || (PyFloat_Check(x.ptr()) && std::isnan(PyFloat_AsDouble(x.ptr())))) return {};
+  if (!PyUnicode_Check(x.ptr())) throw BadRow{"it is no text", row};
+  const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(x.ptr()));
+  const int kind = PyUnicode_KIND(x.ptr());
+  return {PyUnicode_DATA(x.ptr()), size,
+          kind == PyUnicode_1BYTE_KIND   ? TextRef::latin1
+          : kind == PyUnicode_2BYTE_KIND ? TextRef::ucs2
+                                         : TextRef::ucs4};
+}
+
+// The texts of a column, and what keeps them alive.
+struct TextColumn {
+  explicit TextColumn(nb::handle x) {
+    if (!PyList_Check(x.ptr()) && !PyTuple_Check(x.ptr()) && PyObject_CheckBuffer(x.ptr()) == 0) {
+      column = arrow_column(x);
+      texts = arrow::texts_of(column);
+      return;
+    }
+    const Objects rows(x);
+    texts.reserve(rows.rows());
+    objects.reserve(rows.rows());
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
+      objects.push_back(rows[i]);
+      texts.push_back(text_of(objects.back(), i));
+    }
+  }
+  arrow::Column column;
+  std::vector<nb::object> objects;
+  std::vector<TextRef> texts;
+};
+
+Analysis analysis_of(const std::string& analyzer, std::size_t low, std::size_t high, bool lowercase) {
+  if (low < 1 || high < low) throw nb::value_error("n-grams have at least one unit, and low is at most high");
+  if (analyzer != "word" && analyzer != "char" && analyzer != "auto") throw nb::value_error("word, char or auto");
+  const Analysis::Unit unit = analyzer == "word"   ? Analysis::words
+                              : analyzer == "char" ? Analysis::characters
+                                                   : Analysis::by_script;
+  return {unit, low, high, lowercase};
+}
+
+template <class T>
+nb::object array_from(Growing<T>& from) {
+  const std::size_t size = from.size();
+  T* data = from.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
+}
+
+using Pair = std::pair<std::size_t, std::size_t>;
+
+nb::tuple word_counts(nb::handle column, nb::handle list, bool grow, const std::string& analyzer, Pair ngrams,
+                      bool lowercase, Pair bound) {
+  if (bound.second < 1) throw nb::value_error("at least one cell is needed");
+  const WordOptions options{analysis_of(analyzer, ngrams.first, ngrams.second, lowercase), bound.first, bound.second};
+  const TextColumn read(column);
+  const auto& levels = level_list(list);
+  Known known = levels.known();
+  WordCounts counts;
+  {
+    const nb::gil_scoped_release free;
+    const Reading lock({&levels});
+    count_words(read.texts, known, grow, options, counts);
+  }
+  const nb::object value = counts.wide ? array_from(counts.large) : array_from(counts.small);
+  const nb::object index = array_from(counts.index), start = array_from(counts.start);
+  return nb::make_tuple(value, index, start, grown(list, known, NumberKind::integer), counts.shared);
+}
+
+nb::list words_of(nb::handle text, const std::string& analyzer, std::size_t low, std::size_t high, bool lowercase) {
+  Analyzer words(analysis_of(analyzer, low, high, lowercase));
+  const TextRef found = text_of(text, 0);
+  nb::list out;
+  if (found.missing()) return out;
+  words.pieces(found, [&](const char* p, std::size_t len) { out.append(nb::str(p, len)); });
+  return out;
+}
+
+}  // namespace
+
+void bind_words(nb::module_& m) {
+  m.def(
+      "cell_of", [](const std::string& word, std::size_t cells) { return cell_of(word, cells > 0 ? cells : 1); },
+      nb::arg("word"), nb::arg("cells"), "The cell, below `cells`, that a word without a code of its own shares.");
+  m.def(
+      "word_counts", &word_counts, nb::arg("column"), nb::arg("levels"), nb::arg("grow"), nb::arg("analyzer"),
+      nb::arg("ngrams"), nb::arg("lowercase"), nb::arg("bound"),
+      nb::sig("def word_counts(column: object, levels: LevelList, grow: bool, analyzer: str, ngrams: tuple[int, int], "
+              "lowercase: bool, bound: tuple[int, int]) -> tuple"),
+      "(values, indices, indptr, levels, shared) of a column of texts: an Arrow column, or an object array, list or "
+      "tuple of str and None. Column 0 of the sparse matrix says that there is a text, 1 + c is the word of code c. "
+      "bound: how many words have a code of their own when the levels may grow; and how many cells the others share, "
+      "which are whole numbers among the levels.");
+  m.def("words_of", &words_of, nb::arg("text"), nb::arg("analyzer"), nb::arg("low"), nb::arg("high"),
+        nb::arg("lowercase"),
+        nb::sig("def words_of(text: str, analyzer: str, low: int, high: int, lowercase: bool) -> list[str]"),
+        "The words of one text, in their order.");
+}
+
+}  // namespace tb::bind
