@@ -53,7 +53,7 @@ def test_one_argument_changes_a_kind(kind: str) -> None:
 
 def test_an_ambiguous_column_is_reported_once_and_taken_as_numbers() -> None:
     with pytest.warns(AmbiguousColumnWarning, match=r"'zip'.*schema=\{'zip': 'categorical'\}") as caught:
-        model = tb.NaiveBayes().fit(FRAME, Y)
+        model = tb.NaiveBayes("gaussian").fit(FRAME, Y)
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert set(model.describe("zip")[0]) == {"mean", "variance"}

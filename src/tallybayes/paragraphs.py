@@ -26,6 +26,12 @@ PARAGRAPHS = {
             True: the log-likelihood counts ``temperature_`` times, as leave-one-out log-loss finds best on the rows of
             fit.
         """,
+    "class_weight": """
+        class_weight : None, 'balanced' or dict, default=None
+            How many times a row of each class counts, by label (1 where a label is not named). 'balanced' lets all
+            classes weigh the same, n / (K n_c), which needs all rows at once: ``fit`` only. The weights found are
+            ``class_weight_``; forget uses the same.
+        """,
     "unseen": """
         unseen : {'ignore', 'other', 'error'}, default='ignore'
             What to do at predict with a category never met: leave its factor out (with one warning), give it the
@@ -91,6 +97,12 @@ PARAGRAPHS = {
             Their names, where the table had names.
         schema_ : Schema
             What each column is: name, kind, levels, cuts; print it.
+        is_fitted : bool
+            Whether it has learned anything yet; there before the fit too.
+        feature_importances_ : ndarray of shape (n_features_in_,)
+            The share of each column in what the columns, each by itself, tell of the class.
+        class_weight_ : dict from label to float
+            What ``class_weight='balanced'`` has found; only then.
         temperature_ : float
             How many times the log-likelihood counts; after ``tempered=True`` or ``temper`` only.
         loo_log_proba_ : ndarray of shape (n_rows, n_classes)

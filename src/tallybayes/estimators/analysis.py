@@ -86,6 +86,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         covariance of each class, and their mean, weighted by rows, is that of all. Such a model can fit, but not add,
         forget, merge or decay.
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -135,6 +136,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         covariance_estimator: object = None,
         *,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -144,6 +146,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.tol = tol
         self.covariance_estimator = covariance_estimator
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 0.0}
@@ -348,6 +351,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     {tol_gaussian}
     {covariance_estimator}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -391,6 +395,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         tol: float = 1e-4,
         covariance_estimator: object = None,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -400,6 +405,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self.tol = tol
         self.covariance_estimator = covariance_estimator
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 1.0, "ridge": self.reg_param}

@@ -45,6 +45,7 @@ class AnDE(NetworkClassifier):
     {priors}
     {unseen_network}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -76,6 +77,7 @@ class AnDE(NetworkClassifier):
         priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.n = n
         self.schema = schema
@@ -89,6 +91,7 @@ class AnDE(NetworkClassifier):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -147,6 +150,7 @@ class AODE(AnDE):
     {priors}
     {unseen_network}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -179,6 +183,7 @@ class AODE(AnDE):
         priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.schema = schema
         self.min_count = min_count
@@ -191,6 +196,7 @@ class AODE(AnDE):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _n(self) -> int:
         return 1

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays import Array, Floats
 from tallybayes.encode import CUT
 from tallybayes.errors import LabelError, MergeError, ModelFileError, OptionError, brief, is_number, listing
+from tallybayes.estimators.class_weights import WeighsClasses
 from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
 from tallybayes.estimators.far import Far
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, LinearForms, Explains):  # type: ignore[misc]
+class TallyClassifier(ClassifierMixin, WeighsClasses, OneRow, Far, Tempers, Generates, Priors, LinearForms, Explains):  # type: ignore[misc]
     """Fit, partial_fit, forget, merge, decay; predict in every form. Subclasses say which distributions."""
 
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
@@ -86,6 +87,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
     def _check_held(self, fitted: Fitted) -> None:  # noqa: ARG002
         """Raises ValueError if what is held besides the sums (it comes from a file) does not suit them."""
         self._check_temperature()
+        self._check_kept_weights()
 
     # --- learning ----------------------------------------------------------------------------------------------
 
@@ -132,6 +134,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         """
         with self._learning():
             self._require_adding()
+            self._require_parts()
             self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
         return self
 
@@ -157,6 +160,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         """
         with self._learning():
             self._require_adding()
+            self._require_parts()
             twin = self.copy()
             for X, y, *w in batches:
                 twin._learn(X, y, w[0] if w else None, None, fresh=not twin._fitted(), later=True)
@@ -249,6 +253,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
             A model of these rows alone, whose parameters are estimated when they are first asked for; this one stays as
             it is. Such models add: by ``merge``, or many at once by ``merge_all``.
         """
+        self._require_parts()
         part = self.empty()
         part._learn(X, y, sample_weight, None, fresh=False, later=True)
         return part
@@ -263,6 +268,8 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         self._check_options()
         table = read_table(X)
         target = read_target(y, table.n, sample_weight)
+        balanced = self._balanced(target) if fresh else None
+        target = self._weighed(target, balanced)
         if fresh:
             before, sizes = None, dict[int, int]()
             schema = infer_schema(table, self._given_schema(), self._kind(), self._reads_text, type(self).__name__)
@@ -291,6 +298,9 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
             chosen = choose_temperature(fitted.estimate(self._prior()), rows, self._prior(), self._start)
         self._keep(fitted)
         self._take_temperature(chosen)
+        self.__dict__.pop("class_weight_", None)
+        if balanced is not None:
+            self.class_weight_ = balanced
         tell_unsavable(fitted.classes)
         if schema.ambiguous and hasattr(self, "schema"):  # where one argument can settle it
             warn_ambiguous(schema)
@@ -366,7 +376,8 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         """Rows of known classes, and their sums."""
         fitted = self.fitted_
         rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__, grow=True)
-        rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
+        target = self._weighed(read_target(y, rows.n, sample_weight))
+        rows = rows.of_target(target.within(fitted.classes, refusal))
         return rows, count(rows, fitted.terms, fitted.classes)
 
     def merge(self, other: TallyClassifier) -> Self:
@@ -399,6 +410,7 @@ class TallyClassifier(ClassifierMixin, OneRow, Far, Tempers, Generates, Priors, 
         if type(other) is not type(self):
             raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         self._require_adding()
+        self._check_class_weights(other)
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, TallyClassifier):

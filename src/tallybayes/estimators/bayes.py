@@ -75,6 +75,7 @@ class BayesClassifier(TallyClassifier):
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
         rows of fit. The weights are chosen so that it has little to do.
+    {class_weight}
 
     Attributes
     ----------
@@ -111,6 +112,7 @@ class BayesClassifier(TallyClassifier):
         unseen: str = "ignore",
         random_state: object = 0,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.effort = effort
         self.schema = schema
@@ -124,6 +126,7 @@ class BayesClassifier(TallyClassifier):
         self.unseen = unseen
         self.random_state = random_state
         self.tempered = tempered
+        self.class_weight = class_weight
 
     # --- what the parameters mean ------------------------------------------------------------------------------
 

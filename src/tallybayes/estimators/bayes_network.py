@@ -47,6 +47,7 @@ class BayesNetwork(NetworkClassifier):
         An array goes in the order of ``classes_``, a dict or a Series by label. With targets it must be None.
     {unseen_network}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -88,6 +89,7 @@ class BayesNetwork(NetworkClassifier):
         priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.graph = graph
         self.targets = targets
@@ -99,6 +101,7 @@ class BayesNetwork(NetworkClassifier):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     # --- structure ---------------------------------------------------------------------------------------------
 

@@ -115,6 +115,7 @@ class MultinomialNB(_Counts):
     {alpha_counts}
     {discrete_prior}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -141,12 +142,14 @@ class MultinomialNB(_Counts):
         fit_prior: bool = True,
         class_prior: object = None,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _distribution(self, d: int) -> Distribution:
         return Multinomial(self._alpha(d))
@@ -172,6 +175,7 @@ class ComplementNB(_Counts):
     norm : bool, default=False
         Divide the weights of each class by their sum.
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -201,6 +205,7 @@ class ComplementNB(_Counts):
         class_prior: object = None,
         norm: bool = False,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -208,6 +213,7 @@ class ComplementNB(_Counts):
         self.class_prior = class_prior
         self.norm = norm
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -266,6 +272,7 @@ class BernoulliNB(_Discrete):
         A class prior in the place of what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
         label.
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -293,6 +300,7 @@ class BernoulliNB(_Discrete):
         fit_prior: bool = True,
         class_prior: object = None,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -300,6 +308,7 @@ class BernoulliNB(_Discrete):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -335,6 +344,7 @@ class CategoricalNB(_Discrete):
         At least this many categories per feature.
     {unseen}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -366,6 +376,7 @@ class CategoricalNB(_Discrete):
         min_categories: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -374,6 +385,7 @@ class CategoricalNB(_Discrete):
         self.min_categories = min_categories
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -54,6 +54,7 @@ class GaussianDiscriminant(Preset):
         Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
     {tol_gaussian}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -90,6 +91,7 @@ class GaussianDiscriminant(Preset):
         ddof: int = 0,
         tol: float = 1e-4,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.covariance = covariance
         self.alpha = alpha
@@ -98,6 +100,7 @@ class GaussianDiscriminant(Preset):
         self.ddof = ddof
         self.tol = tol
         self.tempered = tempered
+        self.class_weight = class_weight
 
     # --- what the presets say otherwise ------------------------------------------------------------------------
 
@@ -331,6 +334,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
     {tol_gaussian}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -366,6 +370,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         ddof: int = 0,
         tol: float = 1e-4,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.alpha = alpha
         self.shrinkage = shrinkage
@@ -373,6 +378,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         self.ddof = ddof
         self.tol = tol
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _options(self) -> dict[str, Any]:
         given = {"alpha": self.alpha, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}

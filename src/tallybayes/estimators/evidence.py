@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.arrays import Floats
 from tallybayes.distributions.information import information
 from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.estimators.model import Model
@@ -48,6 +49,18 @@ class Explains(Model):
                 f"against={brief(against)} is not a class of this model. Classes: {listing(self.classes_)}."
             )
         return _explanation(self.predictor_, X, against)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """ndarray of shape (n_features_in_,): the share of each column in what the columns tell of the class.
+
+        The mutual information of each column and the class under the model, divided by their sum: what ``explain()``
+        ranks by. Columns that say the same have each their full share.
+        """
+        self._require_attribute("feature_importances_")
+        found = np.maximum(_ranking(self._parameters()).information, 0.0)
+        total = found.sum()
+        return np.asarray(found / total if total > 0 else np.full(len(found), 1.0 / len(found)))
 
     def novelty(self, reference: object = None, *, n: int = 2000, random_state: object = 0) -> NoveltyScore:
         """Make a judge of whether a row is like anything seen, which turns log p(x) into p-values.

@@ -41,6 +41,7 @@ class KDB(LearnedNetwork):
     {priors}
     {unseen_network}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -75,6 +76,7 @@ class KDB(LearnedNetwork):
         priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.k = k
         self.schema = schema
@@ -86,6 +88,7 @@ class KDB(LearnedNetwork):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -280,6 +280,19 @@ class Model(BaseEstimator):  # type: ignore[misc]
             )
         super().__setstate__(state)
 
+    @property
+    def is_fitted(self) -> bool:
+        """bool: whether it has learned anything yet.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> model = GaussianNB()
+        >>> model.is_fitted, model.fit([[1.0], [2.0]], ["a", "b"]).is_fitted
+        (False, True)
+        """
+        return self._fitted()
+
     def _fitted(self) -> bool:
         return hasattr(self, "_held")
 

@@ -9,8 +9,11 @@ from tallybayes.distributions import Words
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
+from tallybayes.estimators.smooths import Smooths
+from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, assign, to_choose
+from tallybayes.rows import Rows
 from tallybayes.schema import KINDS, Schema
 from tallybayes.source import Table
 from tallybayes.target import Target
@@ -19,7 +22,7 @@ SHOWN = 50  # columns of a summary
 
 
 @documented
-class NaiveBayes(TallyClassifier):
+class NaiveBayes(Smooths, TallyClassifier):
     """Naive Bayes for real tables: P(class | x) ∝ P(class) Π_j P(x_j | class).
 
     Parameters
@@ -35,14 +38,18 @@ class NaiveBayes(TallyClassifier):
     alpha : float, default=1.0
         Laplace's correction for counts.
     {variances}
-    var_smoothing : float, default=1e-9
-        This part of a feature's overall variance is added to its variances.
+    var_smoothing : float or 'auto', default=1e-9
+        This part of a feature's overall variance is added to its variances; 'auto': as much as leave-one-out log-loss
+        finds best on the first rows.
     {priors}
     {unseen}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
+    var_smoothing_ : float
+        The smoothing in use, as given or as leave-one-out has chosen.
     {learned}
 
     Examples
@@ -63,10 +70,11 @@ class NaiveBayes(TallyClassifier):
         alpha: float = 1.0,
         ddof: int = 0,
         variance: str = "own",
-        var_smoothing: float = 1e-9,
+        var_smoothing: float | str = 1e-9,
         priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.distributions = distributions
         self.schema = schema
@@ -77,6 +85,7 @@ class NaiveBayes(TallyClassifier):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     _reads_text = True
 
@@ -92,7 +101,7 @@ class NaiveBayes(TallyClassifier):
             "alpha": self.alpha,
             "ddof": self.ddof,
             "shared": self.variance == "shared",
-            "var_smoothing": self.var_smoothing,
+            "var_smoothing": self._smoothing(None),
             "other": self.unseen == "other",
         }
 
@@ -103,9 +112,16 @@ class NaiveBayes(TallyClassifier):
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         return assign(schema, self.distributions, self._options())
 
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        return self._again_smoothed(self._choose(fitted.schema), fitted)
+
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        return self._smoothed(fitted, rows)
+
     def settles_on_rows(self, schema: Schema) -> bool:
         options = self._options()
-        return bool(to_choose(schema, self.distributions, options)) or super().settles_on_rows(schema)
+        chooses = bool(to_choose(schema, self.distributions, options)) or isinstance(self.var_smoothing, str)
+        return self.tempered or chooses or self._cuts_on_rows(schema)
 
     def summary(self) -> str:
         """Tell which distribution each column has and why, and how sure the answers are to be taken.

@@ -133,7 +133,9 @@ class LearnedNetwork(NetworkClassifier):
             if X is not None:
                 refusal = "relearn takes rows among those learned: these have the label(s) {}."
                 rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
-                rows = rows.of_target(read_target(y, rows.n, sample_weight).within(fitted.classes, refusal))
+                rows = rows.of_target(
+                    self._weighed(read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
+                )
                 if not (rows.classes_of_rows >= 0).any():
                     raise LabelError("relearn takes rows among those learned: these have no weight at all.")
             self._keep(self._structure(replace(fitted, log_prior=None), rows))
@@ -157,6 +159,7 @@ class TAN(LearnedNetwork):
     {priors}
     {unseen_network}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -188,6 +191,7 @@ class TAN(LearnedNetwork):
         priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.root = root
         self.schema = schema
@@ -198,6 +202,7 @@ class TAN(LearnedNetwork):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:  # noqa: ARG002
         (term,) = fitted.terms
@@ -232,6 +237,7 @@ class SPODE(LearnedNetwork):
     {priors}
     {unseen_network}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -263,6 +269,7 @@ class SPODE(LearnedNetwork):
         priors: object = None,
         unseen: str = "ignore",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.superparent = superparent
         self.schema = schema
@@ -273,6 +280,7 @@ class SPODE(LearnedNetwork):
         self.priors = priors
         self.unseen = unseen
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
         (term,), d = fitted.terms, fitted.schema.d

@@ -13,24 +13,30 @@ from tallybayes.distributions.gaussian import GaussianParams
 from tallybayes.distributions.kernel import KernelParams
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.estimators.smooths import Smooths
+from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
-from tallybayes.schema import Kind
+from tallybayes.plan import Term
+from tallybayes.rows import Rows
+from tallybayes.schema import Kind, Schema
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
 @documented
-class GaussianNB(Preset):
+class GaussianNB(Smooths, Preset):
     """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
 
     Parameters
     ----------
     {priors}
-    var_smoothing : float, default=1e-9
-        This part of each feature's own overall variance is added to its variances.
+    var_smoothing : float or 'auto', default=1e-9
+        This part of each feature's own overall variance is added to its variances; 'auto': as much as leave-one-out
+        log-loss finds best on the first rows.
     {variances}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -42,6 +48,8 @@ class GaussianNB(Preset):
         What var_smoothing adds to the variances of each feature.
     class_prior_ : ndarray of shape (n_classes,)
         The class prior in use.
+    var_smoothing_ : float
+        The smoothing in use, as given or as leave-one-out has chosen.
     {learned}
 
     Examples
@@ -58,16 +66,18 @@ class GaussianNB(Preset):
         self,
         *,
         priors: object = None,
-        var_smoothing: float = 1e-9,
+        var_smoothing: float | str = 1e-9,
         ddof: int = 0,
         variance: str = "own",
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.ddof = ddof
         self.variance = variance
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -75,7 +85,16 @@ class GaussianNB(Preset):
             raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
-        return Gaussian(self.ddof, self.variance == "shared", self.var_smoothing)
+        return Gaussian(self.ddof, self.variance == "shared", self._smoothing(None))
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        return self._again_smoothed(self._choose(fitted.schema), fitted)
+
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        return self._smoothed(fitted, rows)
+
+    def settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
+        return self.tempered or isinstance(self.var_smoothing, str)
 
     def _prior(self) -> object:
         return self.priors
@@ -112,6 +131,7 @@ class PoissonNB(Preset):
         Adds this many rows with the feature's overall mean to each class.
     {priors}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -132,10 +152,12 @@ class PoissonNB(Preset):
         alpha: float = 1.0,
         priors: object = None,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.alpha = alpha
         self.priors = priors
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -175,6 +197,7 @@ class KernelNB(Preset):
         standard deviation.
     {priors}
     {tempered}
+    {class_weight}
 
     Attributes
     ----------
@@ -196,10 +219,12 @@ class KernelNB(Preset):
         bandwidth: str | float = "silverman",
         priors: object = None,
         tempered: bool = False,
+        class_weight: object = None,
     ) -> None:
         self.bandwidth = bandwidth
         self.priors = priors
         self.tempered = tempered
+        self.class_weight = class_weight
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Kernel(self.bandwidth)

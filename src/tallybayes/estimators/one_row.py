@@ -24,6 +24,11 @@ class OneRow(Model):
 
         def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self: ...
 
+    @property
+    def _plain_rows(self) -> bool:
+        """Whether a row weighs what sample_weight says, whatever its class."""
+        return getattr(self, "class_weight", None) is None
+
     def learn_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
         """Learn one row given as a dict: the same, to the bit, as partial_fit of a table of this row.
 
@@ -53,6 +58,7 @@ class OneRow(Model):
                 and y is not None
                 and 0 < sample_weight <= MOST_WEIGHT
                 and type(row) is dict
+                and self._plain_rows
                 and held.door.learn(row, y, sample_weight)
             ):
                 if hasattr(self, "loo_log_proba_"):  # it was of other rows

@@ -1,0 +1,88 @@
+"""class_weight: how many times the rows of each class count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays import Floats
+from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.estimators.model import Model
+from tallybayes.target import Target
+
+BALANCED = "balanced"
+
+
+class WeighsClasses(Model):
+    """Reads class_weight, keeps what 'balanced' has found, and weighs rows by it."""
+
+    class_weight: object = None
+    class_weight_: dict[object, float]
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        given = self.class_weight
+        if given is None or (isinstance(given, str) and given == BALANCED):
+            return
+        if not isinstance(given, Mapping):
+            raise OptionError(f"class_weight must be None, 'balanced' or a dict by label; got {brief(given)}.")
+        check_weights(given)
+
+    def _require_parts(self) -> None:
+        """Raises OptionError if the weights of classes need all rows at once."""
+        if isinstance(self.class_weight, str):
+            raise OptionError(
+                "class_weight='balanced' needs all rows at once, so it goes with fit alone. To learn in parts give the "
+                "weights as a dict, such as the class_weight_ of a model that was fitted on some of the rows."
+            )
+
+    def _balanced(self, target: Target) -> dict[object, float] | None:
+        """What 'balanced' finds on all rows: n / (K n_c); None where it is not asked for."""
+        if not isinstance(self.class_weight, str):
+            return None
+        there = target.y >= 0
+        w = None if target.w is None else target.w[there]
+        weight = np.bincount(target.y[there], weights=w, minlength=len(target.classes))
+        share = weight.sum() / (len(weight) * np.maximum(weight, np.finfo(np.float64).tiny))
+        return dict(zip(target.classes.tolist(), share.tolist(), strict=True))
+
+    def _weighed(self, target: Target, found: Mapping[object, float] | None = None) -> Target:
+        """The rows with the weights of their classes. found: those of 'balanced', if this is a fit."""
+        given = self.class_weight
+        if given is None:
+            return target
+        by_label = (found or self.__dict__.get("class_weight_", {})) if isinstance(given, str) else given
+        assert isinstance(by_label, Mapping)
+        share: Floats = np.array([float(by_label.get(label, 1.0)) for label in target.classes.tolist()])
+        own = np.append(share, 1.0)[target.y]  # −1, no class, reads the last
+        return replace(target, w=own if target.w is None else target.w * own)
+
+    def _check_class_weights(self, other: Model) -> None:
+        """Raises MergeError if the rows of the two were weighed differently."""
+        one, two = (m.__dict__.get("class_weight_", getattr(m, "class_weight", None)) for m in (self, other))
+        if one != two:
+            raise MergeError(
+                "The two models weigh the classes differently (class_weight). Give both the same weights as a dict."
+            )
+
+    def _check_kept_weights(self) -> None:
+        """Raises ValueError if the weights of classes (they come from a file) are none."""
+        found = self.__dict__.get("class_weight_")
+        if found is not None and not isinstance(found, dict):
+            raise ValueError("its class_weight_ is no dict")
+        try:
+            check_weights(found or {})
+        except OptionError as e:
+            raise ValueError(str(e)) from None
+
+
+def check_weights(given: Mapping[Any, Any]) -> None:
+    """OptionError if a weight is no number above 0."""
+    for label, weight in given.items():
+        if not is_number(weight) or not 0 < weight < np.inf:
+            raise OptionError(
+                f"class_weight must be finite numbers above 0; got {brief(weight)} for the class {brief(label)}."
+            )
