@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.semi import SemiSupervised
     from tallybayes.explain import Explanation, FeatureRanking
     from tallybayes.export import to_js, to_json
+    from tallybayes.export.onnx import to_onnx
     from tallybayes.leaderboard import compare_models
     from tallybayes.novelty import NoveltyScore
     from tallybayes.persist import from_bytes, load, load_notes, save, to_bytes
@@ -90,6 +91,7 @@ __all__ = [
     "to_bytes",
     "to_js",
     "to_json",
+    "to_onnx",
     "to_sql",
     "twin",
 ]
@@ -118,6 +120,7 @@ _HOMES = {
     "estimators.priors": ("PriorShift",),
     "estimators.semi": ("SemiSupervised",),
     "explain": ("Explanation", "FeatureRanking"),
+    "export.onnx": ("to_onnx",),
     "export": ("to_js", "to_json"),
     "novelty": ("NoveltyScore",),
     "persist": ("from_bytes", "load", "load_notes", "save", "to_bytes"),

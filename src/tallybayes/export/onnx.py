@@ -1,0 +1,167 @@
+"""to_onnx: a model as an ONNX graph of float64, made from its description."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from tallybayes.distributions.exported import Json
+from tallybayes.errors import ExportError, OptionError
+from tallybayes.export.description import description
+from tallybayes.export.onnx_forms import FORMS, logs
+from tallybayes.export.onnx_graph import IR, ML_OPSET, OPSET, Graph, take
+
+MISSING = ""  # what stands for a missing value in a column of strings, unless it is a label there
+INSTEAD = "\u2205"  # then this does
+
+
+def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
+    """Write a fitted model as an ONNX graph: float64, opset 17, any runtime that has it.
+
+    One input for each column, of shape (rows, 1): strings, or float64; NaN is missing, and in a column of strings the
+    empty string (unless that is a label of the column; the metadata of the graph say what stands for it then). Outputs:
+    ``label`` and ``probabilities`` (with an underscore if a column begins so), which are those of ``predict_proba`` to
+    1e-9, missing values included. A graph cannot refuse a value: it takes an infinity and a negative count as they are.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library, or Predictor
+        What is written.
+    path : str or path, default=None
+        Where to write it too; None only returns it.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The model, checked.
+
+    Raises
+    ------
+    ExportError
+        If the model has no such graph; the message says why.
+    OptionError
+        If the package onnx is not installed.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, to_onnx
+    >>> graph = to_onnx(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]))
+    >>> [each.name for each in graph.graph.input], [each.name for each in graph.graph.output]
+    (['sky'], ['label', 'probabilities'])
+    """
+    onnx = _onnx()
+    found = description(model)
+    if found["unseen"] == "error":
+        raise ExportError("This model refuses categories never met (unseen='error'), and a graph cannot refuse a row.")
+    names = {column["name"] for column in found["columns"]}
+    if "" in names:
+        raise ExportError("A column has no name (''), and an input of a graph must have one.")
+    g = Graph(onnx, _free(names, "tallybayes_"))
+    inputs, read = [], []
+    marks: dict[str, str] = {}
+    for column in found["columns"]:
+        kind, name = _input(g, column, marks)
+        inputs.append(onnx.helper.make_tensor_value_info(column["name"], kind, ["rows", 1]))
+        read.append(name)
+    joint = _joint(g, found, read)
+    answers = _answers(g, found, joint)
+    made = _model(onnx, g, inputs, answers, found, marks)
+    if path is not None:
+        onnx.save(made, fspath(path))
+    return made
+
+
+def _free(names: set[str], wanted: str) -> str:
+    """The beginning of names that no column has."""
+    while any(name.startswith(wanted) for name in names):
+        wanted += "_"
+    return wanted
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError:
+        raise OptionError("to_onnx needs the package onnx: pip install 'tallybayes[onnx]'.") from None
+    return onnx
+
+
+def _input(g: Graph, column: Json, marks: dict[str, str]) -> tuple[int, str]:
+    """The type of a column's input, and the name of what is read of it."""
+    name, double = column["name"], g.onnx.TensorProto.DOUBLE
+    if column["reads"] == "number":
+        return double, name
+    if column["reads"] == "cuts":
+        at_most = g.op("LessOrEqual", g.constant(np.array(column["cuts"], dtype=float)[None]), name)
+        count = g.sum(g.cast(at_most, np.int64), 1, keep=True) if column["cuts"] else g.constant(np.zeros((1, 1), int))
+        return double, g.where(g.op("IsNaN", name), g.constant(-1), count)
+    labels = column["levels"]
+    if all(isinstance(v, str) for v in labels):
+        mark = MISSING if MISSING not in labels else INSTEAD
+        if mark != MISSING:
+            marks[name] = mark
+        keys, codes = [*labels, mark], [*range(len(labels)), -1]
+        code = g.op("LabelEncoder", name, domain="ai.onnx.ml", keys_strings=keys, values_int64s=codes, default_int64=-2)
+        return g.onnx.TensorProto.STRING, code
+    if any(isinstance(v, str) for v in labels):
+        raise ExportError(f"Column {name!r} has labels that are strings and others that are not; a graph has one type.")
+    same = g.cast(g.op("Equal", name, g.constant(np.array(labels, dtype=float)[None])), np.int64)
+    place = g.op("Mul", same, g.constant(np.arange(1, len(labels) + 1)[None]))
+    code = g.op("Sub", g.sum(place, 1, keep=True), g.constant(1))
+    code = g.where(g.op("Less", code, g.constant(0)), g.constant(-2), code)
+    return double, g.where(g.op("IsNaN", name), g.constant(-1), code)
+
+
+def _joint(g: Graph, found: Json, read: list[str]) -> str:
+    K = len(found["classes"])
+    total = g.constant(np.zeros((1, K)))
+    try:
+        for term in found["terms"]:
+            if term["form"] not in FORMS:
+                raise ExportError(f"the form {term['form']!r} has none.")
+            total = g.op("Add", total, FORMS[term["form"]](g, term, [read[j] for j in term["columns"]], K))
+    except ExportError as e:
+        raise ExportError(f"This {found['estimator']} has no ONNX graph: {e}") from None
+    if found["beta"] != 1:
+        total = g.op("Mul", total, g.constant(np.full(1, found["beta"])))
+    return str(g.op("Add", total, g.constant(logs(found["start"])[None])))
+
+
+def _answers(g: Graph, found: Json, joint: str) -> tuple[str, str]:
+    """Label and probabilities; the prior's where a row is impossible in every class."""
+    start = logs(found["start"])
+    top = g.largest(joint, 1)
+    possible = g.where(g.never(top), g.constant(start[None]), joint)
+    each = g.op("Exp", g.op("Sub", possible, g.largest(possible, 1)))
+    share = g.op("Div", each, g.sum(each, 1, keep=True))
+    best = g.op("ArgMax", share, axis=1, keepdims=0)
+    labels = found["classes"]
+    if any(isinstance(v, bool) for v in labels):
+        labels = [int(v) for v in labels]
+    return take(g, np.array(labels, dtype=object if isinstance(labels[0], str) else None), best), share
+
+
+def _model(onnx: Any, g: Graph, inputs: list[Any], answers: tuple[str, str], found: Json, marks: dict[str, str]) -> Any:
+    kinds = onnx.TensorProto
+    first = found["classes"][0]
+    kind = kinds.STRING if isinstance(first, str) else kinds.DOUBLE if isinstance(first, float) else kinds.INT64
+    names = [_free({each.name for each in inputs}, name) for name in ("label", "probabilities")]
+    for name, own in zip(names, answers, strict=True):
+        g.nodes.append(onnx.helper.make_node("Identity", [own], [name]))
+    outputs = [
+        onnx.helper.make_tensor_value_info(names[0], kind, ["rows"]),
+        onnx.helper.make_tensor_value_info(names[1], kinds.DOUBLE, ["rows", len(found["classes"])]),
+    ]
+    graph = onnx.helper.make_graph(g.nodes, found["estimator"], inputs, outputs, g.constants)
+    opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+    made = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=IR, producer_name="tallybayes")
+    made.producer_version = found["tallybayes"]
+    facts = {"classes": repr(found["classes"]), "missing": repr(marks)}
+    onnx.helper.set_model_props(made, facts)
+    onnx.checker.check_model(made)
+    return made
