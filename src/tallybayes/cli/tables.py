@@ -216,7 +216,7 @@ def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatc
     if file.format == "parquet":
         from pyarrow import parquet
 
-        with parquet.ParquetFile(file.path) as source:
+        with parquet.ParquetFile(file.path, pre_buffer=False) as source:  # it would hold the whole file
             rows = max(1000, BLOCK // (8 * len(schema.names)))  # a block of numbers
             yield from source.iter_batches(min(BATCH_ROWS, rows), columns=schema.names)
     elif file.format == "arrow":

@@ -109,6 +109,7 @@ class Files(Source):
             yield from stream
 
     def _open(self, path: str) -> Any:
+        """Without the buffer that would hold the whole file before its first row."""
         from pyarrow import parquet
 
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(path, pre_buffer=False)
