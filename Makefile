@@ -20,8 +20,8 @@ SECONDS ?= 60
 LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
-.PHONY: help demo gallery docs test test-engines unit test-web lowest fuzz bench bench-quick bench-large bench-accuracy
-.PHONY: lint clean
+.PHONY: help demo gallery docs test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large
+.PHONY: bench-accuracy lint clean
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
@@ -44,6 +44,9 @@ test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chr
 
 test-engines: .venv/.engines ## databases that need a server, started for real: PostgreSQL
 	TALLYBAYES_ENGINES=1 $(BIN)/python -m pytest -n 2 tests/engines
+
+test-kills: .venv/.package ## a service that learns, killed under load; KILLS=200
+	$(BIN)/python -m tests.serve.kills $(or $(KILLS),200)
 
 lowest: .venv/.tools ## the contract and the command line on the lowest versions that pyproject.toml allows
 	rm -rf $(LOW)

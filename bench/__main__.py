@@ -27,7 +27,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(markdown(read(options.json)))
         return 0
     try:
-        for module in (".workloads", ".few", ".discriminants", ".networks", ".commands"):  # for what they register
+        for module in (
+            ".workloads",
+            ".few",
+            ".discriminants",
+            ".networks",
+            ".commands",
+            ".serving",
+        ):  # for what they register
             importlib.import_module(module, __package__)
     except ModuleNotFoundError as error:
         print(f"{error}: `make bench` installs what the benchmark needs", file=sys.stderr)

@@ -303,7 +303,7 @@ def test_a_mistake_of_ours_leaves_no_traceback(path: Path, caplog: pytest.LogCap
         raise RuntimeError("a secret")
 
     app.asking.predict = broken
-    app.routes["/predict"] = type(app.routes["/predict"])(0, post=broken)
+    app.routes["/predict"] = type(app.routes["/predict"])(0, "POST", broken)
     got = ask(app, "/predict", {"row": {}})
     assert got.status == 500
     assert b"secret" not in got.body

@@ -30,9 +30,9 @@ CHECKS: list[Any] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def document(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with serving(melons(tmp_path_factory.mktemp("openapi"))) as running:
+@pytest.fixture(scope="module", params=[(), ("--teach", "--new-classes")], ids=["reading", "teaching"])
+def document(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Any]:
+    with serving(melons(tmp_path_factory.mktemp("openapi")), *request.param) as running:
         yield schemathesis.openapi.from_url(f"http://127.0.0.1:{running.port}/openapi.json")
 
 

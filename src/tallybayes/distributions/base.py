@@ -421,6 +421,21 @@ class Distribution(ABC, Generic[S, P]):
             if key in self.cells and a.shape[:1] != (context.K,):
                 raise ValueError(f"{key!r} has the shape {a.shape}; its first axis is the class, of {context.K}")
 
+    def level_weights(self, s: S) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Tell the weight of the rows that had each level, the levels of one column after those of the other.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+
+        Returns
+        -------
+        ndarray or None
+            As many numbers as `sizes` has in all; None if it counts no levels.
+        """
+        return None
+
     def sizes(self, s: S) -> NDArray[np.int64] | None:  # noqa: ARG002
         """Tell how many codes each of its columns has had. Columns that stay numbers come last, and are not listed.
 

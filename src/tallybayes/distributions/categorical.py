@@ -439,6 +439,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     def n_parameters(self, p: CategoricalParams, context: Context) -> int:
         return context.K * free_levels(p.exist)
 
+    def level_weights(self, s: CategoricalSums) -> NDArray[np.float64]:
+        return np.asarray(s.count.sum(axis=0))
+
     def sizes(self, s: CategoricalSums) -> NDArray[np.int64]:
         return s.sizes
 

@@ -150,6 +150,9 @@ class Joint(Distribution[L, Q]):
         )
         return self.moved(s, new, [None if m is None else m[:size] for m, size in zip(to, s.sizes, strict=True)])
 
+    def level_weights(self, s: L) -> NDArray[np.float64]:
+        return np.asarray(s.single.sum(axis=0))
+
     def sizes(self, s: L) -> Sizes:
         return s.sizes
 

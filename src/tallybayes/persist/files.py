@@ -60,10 +60,10 @@ def _replace(target: str, mode: int | None, pieces: Pieces) -> None:
         raise
     finally:
         unfinished.discard(beside)
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """The new name is on disk too. Not every system can: those that cannot do it by themselves, or not at all."""
     if os.name == "nt":
         return

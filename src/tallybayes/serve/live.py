@@ -69,11 +69,15 @@ class Live:
         except OSError:  # between two names, or gone: what is loaded goes on answering
             return False
 
+    def reload_now(self) -> None:
+        """Take over the file as it is now."""
+        self.stamp = stamp_of(self.path)
+        self.known = read_model(self.path, self.known.generation + 1)
+
     def reload(self) -> bool:
         """Take over the file as it is now; a file that holds no model is told once, and the old one stays."""
-        self.stamp = stamp_of(self.path)
         try:
-            self.known = read_model(self.path, self.known.generation + 1)
+            self.reload_now()
         except (ValueError, OSError) as e:
             log.warning("the model file was replaced by one that cannot be served; the old one goes on: %s", e)
             return False

@@ -64,7 +64,7 @@ class Metrics:
             cells[at + 1] += rows
 
     def event(self, name: str, times: int = 1) -> None:
-        """Count something else that happened."""
+        """Count something else that happened. Each event has one thread that counts it."""
         self._all[self._row + len(self.routes) * PER_ROUTE + self._names.index(name)] += times
 
     def text(self, facts: dict[str, float]) -> str:

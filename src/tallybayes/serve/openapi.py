@@ -47,6 +47,10 @@ def document(known: Known, settings: Settings) -> Json:
     """The whole document."""
     paths = _asking() | _about()
     schemas = _questions(known, settings) | _answers(known) | {"Problem": _problem()}
+    if settings.teach:
+        from tallybayes.serve.openapi_teaching import teaching_paths, teaching_schemas
+
+        paths, schemas = paths | teaching_paths(), schemas | teaching_schemas(settings)
     secured = settings.token_file is not None
     for path in paths.values():
         for operation in path.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,10 +14,12 @@ from time import perf_counter
 from tallybayes.errors import TallybayesError
 from tallybayes.serve import metrics as m
 from tallybayes.serve.asking import Asking
+from tallybayes.serve.ledger import Ledger
 from tallybayes.serve.live import Live
 from tallybayes.serve.metrics import Metrics
 from tallybayes.serve.problems import TYPE, HttpError, problem_of
 from tallybayes.serve.settings import Settings
+from tallybayes.serve.teaching import Teacher, Teaching
 from tallybayes.serve.tokens import Tokens, read_tokens
 from tallybayes.serve.wire import Answer, GoneError, Message, Receive, Request, Send, read_body, respond
 
@@ -32,16 +34,13 @@ Later = Callable[[Request], Awaitable[Answer]]
 
 @dataclass(frozen=True)
 class Route:
-    """Who answers a path. scope: of the token that it takes; None: anybody may ask. later: by method, if it waits."""
+    """Who answers a path. scope: of the token that it takes; None: anybody may ask. later: if it waits for a disk."""
 
     number: int
-    get: Handler | None = None
-    post: Handler | None = None
+    method: str
+    handler: Handler | None = None
     later: Later | None = None
     scope: str | None = "read"
-
-    def allowed(self) -> str:
-        return "GET, HEAD" if self.get is not None else "POST"
 
 
 class Service:
@@ -64,23 +63,35 @@ class Service:
         self._hosts = _hosts(settings, tokens)
         self._pool = ThreadPoolExecutor(THREADS, "tallybayes")
         self._tasks: list[asyncio.Task[None]] = []
-        ask = self.asking
-        posts: Mapping[str, Handler] = {"/predict": ask.predict, "/explain": ask.explain, "/decide": ask.decide}
-        gets: Mapping[str, Handler] = {
-            "/": ask.page,
-            "/model": ask.model,
-            "/openapi.json": ask.openapi,
-            "/metrics": self._metrics,
-        }
-        opens: Mapping[str, Handler] = {"/healthz": self._health, "/readyz": self._ready}
         self.routes: dict[str, Route] = {}
-        for path, handler in posts.items():
-            self.routes[path] = Route(len(self.routes), post=handler)
-        for path, handler in gets.items():
-            self.routes[path] = Route(len(self.routes), get=handler)
-        for path, handler in opens.items():
-            self.routes[path] = Route(len(self.routes), get=handler, scope=None)
-        self.metrics = Metrics([*self.routes, OTHER], settings.workers)
+        ask = self.asking
+        for path, handler in {"/predict": ask.predict, "/explain": ask.explain, "/decide": ask.decide}.items():
+            self._add(path, "POST", handler)
+        for path, telling in {"/": ask.page, "/model": ask.model, "/openapi.json": ask.openapi}.items():
+            self._add(path, "GET", telling)
+        self._add("/metrics", "GET", self._metrics)
+        self._add("/healthz", "GET", self._health, scope=None)
+        self._add("/readyz", "GET", self._ready, scope=None)
+        taught = ["/learn", "/forget", "/lessons"] if settings.teach else []
+        self.metrics = Metrics([*self.routes, *taught, OTHER], settings.workers)
+        self.teacher: Teacher | None = None
+        if settings.teach:
+            self.teacher = Teacher(Ledger(live, self.metrics.event), settings.snapshot_every)
+            teaching = Teaching(self.teacher, settings, self.metrics)
+            self._add("/learn", "POST", later=teaching.learn, scope="teach")
+            self._add("/forget", "POST", later=teaching.forget, scope="teach")
+            self._add("/lessons", "GET", later=teaching.lessons, scope="teach")
+
+    def _add(
+        self,
+        path: str,
+        method: str,
+        handler: Handler | None = None,
+        *,
+        later: Later | None = None,
+        scope: str | None = "read",
+    ) -> None:
+        self.routes[path] = Route(len(self.routes), method, handler, later, scope)
 
     # --- ASGI --------------------------------------------------------------------------------------------------
 
@@ -131,19 +142,17 @@ class Service:
             raise HttpError(404, f"There is no {scope['path']!r:.80}. GET /openapi.json lists what there is.")
         if route.scope is not None:
             self.tokens.check(request.authorization, route.scope)
-        if route.get is not None:
-            if method in ("GET", "HEAD"):
-                return route.get(request)
-        elif method == "POST":
+        if method != route.method and not (method == "HEAD" and route.method == "GET"):
+            allowed = "POST" if route.method == "POST" else "GET, HEAD"
+            raise HttpError(405, f"Send {allowed}.", headers=((b"allow", allowed.encode()),))
+        if method == "POST":
             request.body = await read_body(request, receive, self.settings.limits)
-            if route.later is not None:
-                return await route.later(request)
-            assert route.post is not None
-            if len(request.body) > INLINE:
-                return await asyncio.get_running_loop().run_in_executor(self._pool, route.post, request)
-            return route.post(request)
-        allowed = route.allowed()
-        raise HttpError(405, f"Send {allowed}.", headers=((b"allow", allowed.encode()),))
+        if route.later is not None:
+            return await route.later(request)
+        assert route.handler is not None
+        if len(request.body) > INLINE:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, route.handler, request)
+        return route.handler(request)
 
     def _check_host(self, host: bytes) -> None:
         name = host.decode("latin-1").lower()
@@ -173,8 +182,11 @@ class Service:
                 return
 
     async def start(self) -> None:
-        """Begin to look after the model file."""
-        self._tasks.append(asyncio.create_task(self._follow()))
+        """Begin to look after the model file: to follow it, or to write what is taught."""
+        if self.teacher is None:
+            self._tasks.append(asyncio.create_task(self._follow()))
+        else:
+            self.teacher.start()
         self.ready = True
 
     async def stop(self) -> None:
@@ -184,6 +196,8 @@ class Service:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        if self.teacher is not None:
+            await self.teacher.stop()
         self._pool.shutdown(wait=True)
 
     async def _follow(self) -> None:
@@ -203,11 +217,15 @@ class Service:
     def _ready(self, _: Request) -> Answer:
         if not self.ready:
             raise HttpError(503, "The service is starting or stopping.")
+        if self.teacher is not None and self.teacher.broken:
+            raise HttpError(503, f"It answers, but can learn nothing: {self.teacher.broken}")
         return Answer(b'{"status":"ready"}')
 
     def _metrics(self, _: Request) -> Answer:
         known = self.live.known
         facts = {"model_generation": float(known.generation), "model_since_seconds": known.since}
+        if self.teacher is not None:
+            facts["lessons"] = float(len(self.teacher.ledger.index))
         return Answer(self.metrics.text(facts).encode(), m.TYPE)
 
 

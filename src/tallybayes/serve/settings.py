@@ -67,6 +67,8 @@ class Settings:
         Whether it also learns and forgets.
     new_classes : bool, default=False
         Whether a lesson may bring a class that the model has not met. Otherwise a mistyped label is refused.
+    snapshot_every : int, default=10000
+        Lessons after which the model file is written anew; so many a start may have to replay.
     token_file : str or None, default=None
         A file of tokens, one in a line: a scope (read or teach), a space, the token. None: no token is asked for.
     hosts : tuple of str, default=()
@@ -88,6 +90,7 @@ class Settings:
     workers: int = 1
     teach: bool = False
     new_classes: bool = False
+    snapshot_every: int = 10_000
     token_file: str | None = None
     hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -95,6 +98,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise OptionError(f"workers must be at least 1; got {brief(self.workers)}.")
+        if self.snapshot_every < 1:
+            raise OptionError(f"snapshot_every must be at least 1; got {brief(self.snapshot_every)}.")
         if self.teach and self.workers > 1:
             raise OptionError(
                 "A service that learns is one process: what one of several learned the others would not know. Leave "
