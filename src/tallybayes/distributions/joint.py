@@ -36,6 +36,7 @@ from tallybayes.schema import Schema
 from tallybayes.source import Table
 
 CHUNK = 1 << 23  # packed codes (bytes) that are counted or scored at a time
+SPAN = 4096  # rows that are packed at a time, at least
 GRID = np.array([0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 8192.0])  # strengths of back-off to choose from
 SMOOTHING = ("backoff", "laplace")
 
@@ -233,9 +234,13 @@ def packed(
 
     gone: levels that are taken as missing, as column and level.
     """
+    if len(data.parts) == 1 and data.n <= SPAN and not gone:  # a question of few rows
+        only = data.parts[0][0]
+        yield slice(0, data.n), *_core.pack_codes(only.columns, sizes, only.raw, 0, data.n)
+        return
     top = int(sizes.max(initial=0))
     kind = np.uint8 if top <= 255 else np.uint16 if top <= 65535 else np.uint32
-    step = max(4096, CHUNK // (max(1, len(sizes)) * np.dtype(kind).itemsize))
+    step = max(SPAN, CHUNK // (max(1, len(sizes)) * np.dtype(kind).itemsize))
     for first in range(0, data.n, step):
         rows = min(step, data.n - first)
         parts = [(list(at), *_core.pack_codes(c.columns, sizes[list(at)], c.raw, first, rows)) for c, at in data.parts]
