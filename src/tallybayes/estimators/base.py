@@ -5,16 +5,17 @@ Every way of learning is the same line: rows are read, counted, and added to wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallybayes.arrays import Array, Floats
+from tallybayes.arrays import Array
 from tallybayes.encode import CUT
-from tallybayes.errors import LabelError, MergeError, ModelFileError, OptionError, brief, is_number, listing
+from tallybayes.errors import LabelError, ModelFileError, OptionError, listing
+from tallybayes.estimators.adding import Adds
+from tallybayes.estimators.asking import Answers
 from tallybayes.estimators.class_weights import WeighsClasses
 from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
@@ -28,7 +29,7 @@ from tallybayes.estimators.tempers import Tempers, choose_temperature
 from tallybayes.fitted import Fitted, count
 from tallybayes.labels import positions, read_classes, tell_unsavable, union
 from tallybayes.plan import same_shape
-from tallybayes.priors import log_prior, log_priors
+from tallybayes.priors import log_prior
 from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.schema import Schema, align, infer_schema
 from tallybayes.source import Table, read_table
@@ -38,7 +39,19 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-class TallyClassifier(ClassifierMixin, WeighsClasses, OneRow, Far, Tempers, Generates, Priors, LinearForms, Explains):  # type: ignore[misc]
+class TallyClassifier(
+    Answers,
+    Adds,
+    ClassifierMixin,  # type: ignore[misc]
+    WeighsClasses,
+    OneRow,
+    Far,
+    Tempers,
+    Generates,
+    Priors,
+    LinearForms,
+    Explains,
+):
     """Fit, partial_fit, forget, merge, decay; predict in every form. Subclasses say which distributions."""
 
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:  # noqa: ARG002
@@ -138,41 +151,6 @@ class TallyClassifier(ClassifierMixin, WeighsClasses, OneRow, Far, Tempers, Gene
             self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
         return self
 
-    def learn_batches(self, batches: Iterable[Any]) -> Self:
-        """Add many batches of rows, all or none, and estimate parameters once at the end.
-
-        Parameters
-        ----------
-        batches : iterable of (X, y) or (X, y, sample_weight)
-            Tables with the labels of their rows, as partial_fit takes them.
-
-        Returns
-        -------
-        self : estimator
-            The same model, which has learned all of them.
-
-        Examples
-        --------
-        >>> from tallybayes import GaussianNB
-        >>> days = [([[1.0], [2.0]], ["low", "low"]), ([[8.0]], ["high"])]
-        >>> GaussianNB().learn_batches(days).class_count_.tolist()
-        [1.0, 2.0]
-        """
-        with self._learning():
-            self._require_adding()
-            self._require_parts()
-            twin = self.copy()
-            for X, y, *w in batches:
-                twin._learn(X, y, w[0] if w else None, None, fresh=not twin._fitted(), later=True)
-            if twin._fitted():
-                self._take_over(twin, twin.fitted_)
-        return self
-
-    def _take_over(self, twin: Self, fitted: Fitted) -> None:
-        """Becomes what a copy of it has become."""
-        twin._keep(fitted)
-        self.__dict__.update(twin.__getstate__())
-
     def schema_of(self, X: Any) -> Schema:
         """Tell what this model would take the columns of a table for.
 
@@ -210,56 +188,6 @@ class TallyClassifier(ClassifierMixin, WeighsClasses, OneRow, Far, Tempers, Gene
         terms = [t for t in self._choose(replace(schema, cuts=cuts)) if t.distribution.needs in ("cuts", "codes")]
         coded = [j for t in terms for j in t.columns[: len(t.columns) - getattr(t.distribution, "reals", 0)]]
         return any(schema.kinds[j] in CUT and j not in cuts for j in coded)
-
-    def empty(self) -> Self:
-        """Make a model of the same schema, cuts and structure that has learned nothing: a plan for others.
-
-        Other machines can let it count their rows, and ``merge_all`` brings them together. It needs rows before it can
-        answer.
-
-        Returns
-        -------
-        estimator
-            With no rows, and a model of its own.
-
-        Examples
-        --------
-        >>> from tallybayes import BayesClassifier, merge_all
-        >>> from tallybayes.datasets import load_watermelon
-        >>> X, y = load_watermelon()
-        >>> plan = BayesClassifier("fast").fit(X, y).empty()
-        >>> parts = [plan.count(X[:9], y[:9]), plan.count(X[9:], y[9:])]
-        >>> merge_all(parts).class_count_.tolist()
-        [9.0, 8.0]
-        """
-        self._require_adding()
-        return self.holding(self.fitted_.emptied())
-
-    def count(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Count rows by themselves, as this model would count them: its schema, cuts and structure, none of its sums.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
-        y : array-like of shape (n_rows,)
-            The class label of each row.
-        sample_weight : array-like of shape (n_rows,), default=None
-            How many times each row counts; None counts each once.
-
-        Returns
-        -------
-        estimator
-            A model of these rows alone, whose parameters are estimated when they are first asked for; this one stays as
-            it is. Such models add: by ``merge``, or many at once by ``merge_all``.
-        """
-        self._require_parts()
-        part = self.empty()
-        part._learn(X, y, sample_weight, None, fresh=False, later=True)
-        return part
-
-    def _require_adding(self) -> None:
-        """Raises OptionError if more rows cannot be added to what was learned, nor rows be taken away."""
 
     def _learn(
         self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool = False
@@ -380,206 +308,8 @@ class TallyClassifier(ClassifierMixin, WeighsClasses, OneRow, Far, Tempers, Gene
         rows = rows.of_target(target.within(fitted.classes, refusal))
         return rows, count(rows, fitted.terms, fitted.classes)
 
-    def merge(self, other: TallyClassifier) -> Self:
-        """Add what another model learned, as if its rows had been learned here.
-
-        Parameters
-        ----------
-        other : estimator
-            A fitted model of the same class, on the same columns.
-
-        Returns
-        -------
-        self : estimator
-            The same model, which knows both. ``a + b`` makes a third.
-
-        Raises
-        ------
-        MergeError
-            If the two models count different things.
-        """
-        self._check_merge(other)
-        theirs = other.fitted_
-        with self._learning():
-            self._keep(self._again().merge(theirs))
-        return self
-
-    def _check_merge(self, other: TallyClassifier) -> None:
-        """Raises an error if the two do not add, and there is more to say than that their terms differ."""
-        self._require_fit()
-        if type(other) is not type(self):
-            raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
-        self._require_adding()
-        self._check_class_weights(other)
-
-    def __add__(self, other: object) -> Self:
-        if not isinstance(other, TallyClassifier):
-            return NotImplemented
-        return self.copy().merge(other)
-
-    def __radd__(self, other: object) -> Self:
-        """So that sum(models) works."""
-        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
-
-    def decay(self, factor: float) -> Self:
-        """Make everything learned so far count less, for streams that drift.
-
-        Parameters
-        ----------
-        factor : float
-            Above 0 and at most 1: how many times as much each row counts from now on.
-
-        Returns
-        -------
-        self : estimator
-            The same model, with less weight.
-        """
-        self._require_fit()
-        if not is_number(factor) or not 0 < factor <= 1:
-            raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
-        with self._learning():
-            self._require_adding()
-            self._keep(self._again().scale(float(factor)))
-        return self
-
-    # --- asking ------------------------------------------------------------------------------------------------
-
-    def predict(self, X: object, priors: object = None) -> Array:
-        """Tell the most probable class of each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows, in any kind of table that fit takes; missing values are left out.
-        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
-            A class prior in the place of the model's own, for this question only: an array in the order of
-            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-            One of ``classes_`` for each row.
-        """
-        predictor = self.predictor_  # one for all: another thread may be learning
-        best = predictor.answer(predictor.read(X), "best", other_start(predictor.fitted, priors))
-        return np.asarray(predictor.fitted.classes[best])
-
-    def predict_proba(self, X: object, priors: object = None) -> Floats:
-        """Tell P(class | x) of each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows, in any kind of table that fit takes; missing values are left out.
-        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
-            A class prior in the place of the model's own, for this question only: an array in the order of
-            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_rows, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        return self._matrix(X, "proba", priors)
-
-    def predict_log_proba(self, X: object, priors: object = None) -> Floats:
-        """Tell log P(class | x) of each row, normalised in log space.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows, in any kind of table that fit takes; missing values are left out.
-        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
-            A class prior in the place of the model's own, for this question only: an array in the order of
-            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_rows, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        return self._matrix(X, "log_proba", priors)
-
-    def predict_joint_log_proba(self, X: object, priors: object = None) -> Floats:
-        """Tell log P(x, class) of each row and class.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows, in any kind of table that fit takes; missing values are left out.
-        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
-            A class prior in the place of the model's own, for this question only: an array in the order of
-            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
-
-        Returns
-        -------
-        log_joint : ndarray of shape (n_rows, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        return self._matrix(X, "joint", priors)
-
-    def score_samples(self, X: object, priors: object = None) -> Floats:
-        """Tell log p(x): how much a row is like anything seen.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows, in any kind of table that fit takes; missing values are left out.
-        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
-            A class prior in the place of the model's own, for this question only: an array in the order of
-            ``classes_``, a dict or a Series by label, or an array (rows, classes) with a prior for each row.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_rows,)
-            The lower, the stranger the row.
-        """
-        return self._matrix(X, "evidence", priors)
-
-    def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Tell the share of rows whose class is told right.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_columns)
-            Rows, in any kind of table that fit takes; missing values are left out.
-        y : array-like of shape (n_rows,)
-            The true class of each row.
-        sample_weight : array-like of shape (n_rows,), default=None
-            How many times each row counts; None counts each once.
-
-        Returns
-        -------
-        accuracy : float
-            From 0 to 1. A row of a class that was never learned is told wrong.
-        """
-        predictor = self.predictor_
-        rows = predictor.read(X)
-        target = read_target(y, rows.n, sample_weight)
-        counts = target.y >= 0
-        if not counts.any():
-            raise OptionError("There is nothing to score: every sample weight is zero.")
-        both = union(self.classes_, target.classes)  # LabelError where labels of the two can never be equal
-        best: NDArray[np.int64] = predictor.answer(rows, "best")
-        right = positions(self.classes_, both)[best] == target.among(both).y
-        return float(np.average(right[counts], weights=None if target.w is None else target.w[counts]))
-
-    def _matrix(self, X: object, how: str, priors: object = None) -> Floats:
-        answer: Floats = self._ask(X, how, priors)
-        return answer
-
-    def _ask(self, X: object, how: str, priors: object = None) -> Any:
-        """joint, log_proba, proba, best or evidence of each row."""
-        predictor = self.predictor_
-        return predictor.answer(predictor.read(X), how, other_start(predictor.fitted, priors))
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
-
-
-def other_start(fitted: Fitted, priors: object) -> Floats | None:
-    """What the log joint starts from under a prior for one question; None: as always."""
-    return None if priors is None else log_priors(fitted.weight, fitted.classes, priors)

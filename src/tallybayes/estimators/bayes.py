@@ -18,7 +18,8 @@ from tallybayes.distributions.joint import packed
 from tallybayes.distributions.kept_rows import tokens_of
 from tallybayes.encode import Coded
 from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
-from tallybayes.estimators.base import TallyClassifier, other_start
+from tallybayes.estimators.asking import other_start
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import random_of
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented

@@ -14,7 +14,7 @@ from tallybayes.distributions.bernoulli import ThresholdParams, ThresholdSums
 from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums, split
 from tallybayes.distributions.counts import MultinomialParams, MultinomialSums
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
-from tallybayes.estimators.base import other_start
+from tallybayes.estimators.asking import other_start
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.paragraphs import documented

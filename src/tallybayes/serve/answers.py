@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from tallybayes.decision import Losses
 from tallybayes.errors import listing
-from tallybayes.estimators.base import other_start
+from tallybayes.estimators.asking import other_start
 from tallybayes.estimators.loss import read_loss
 from tallybayes.serve.problems import HttpError
 from tallybayes.serve.questions import JSON, Decide, Explain, Question

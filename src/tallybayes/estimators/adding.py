@@ -1,0 +1,171 @@
+"""Models that add: batches, parts counted elsewhere, merging, decay. Sums are raw, so all of them are additions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
+from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.estimators.model import Model
+from tallybayes.fitted import Fitted
+
+
+class Adds(Model):
+    """learn_batches, empty, count, merge and decay."""
+
+    if TYPE_CHECKING:
+
+        def _learn(
+            self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool = False
+        ) -> None: ...
+
+        def _again(self) -> Fitted: ...
+
+        def _require_parts(self) -> None: ...
+
+    def learn_batches(self, batches: Iterable[Any]) -> Self:
+        """Add many batches of rows, all or none, and estimate parameters once at the end.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y) or (X, y, sample_weight)
+            Tables with the labels of their rows, as partial_fit takes them.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which has learned all of them.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> days = [([[1.0], [2.0]], ["low", "low"]), ([[8.0]], ["high"])]
+        >>> GaussianNB().learn_batches(days).class_count_.tolist()
+        [1.0, 2.0]
+        """
+        with self._learning():
+            self._require_adding()
+            self._require_parts()
+            twin = self.copy()
+            for X, y, *w in batches:
+                twin._learn(X, y, w[0] if w else None, None, fresh=not twin._fitted(), later=True)
+            if twin._fitted():
+                self._take_over(twin, twin.fitted_)
+        return self
+
+    def _take_over(self, twin: Self, fitted: Fitted) -> None:
+        """Becomes what a copy of it has become."""
+        twin._keep(fitted)
+        self.__dict__.update(twin.__getstate__())
+
+    def empty(self) -> Self:
+        """Make a model of the same schema, cuts and structure that has learned nothing: a plan for others.
+
+        Other machines can let it count their rows, and ``merge_all`` brings them together. It needs rows before it can
+        answer.
+
+        Returns
+        -------
+        estimator
+            With no rows, and a model of its own.
+
+        Examples
+        --------
+        >>> from tallybayes import BayesClassifier, merge_all
+        >>> from tallybayes.datasets import load_watermelon
+        >>> X, y = load_watermelon()
+        >>> plan = BayesClassifier("fast").fit(X, y).empty()
+        >>> parts = [plan.count(X[:9], y[:9]), plan.count(X[9:], y[9:])]
+        >>> merge_all(parts).class_count_.tolist()
+        [9.0, 8.0]
+        """
+        self._require_adding()
+        return self.holding(self.fitted_.emptied())
+
+    def count(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Count rows by themselves, as this model would count them: its schema, cuts and structure, none of its sums.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        estimator
+            A model of these rows alone, whose parameters are estimated when they are first asked for; this one stays as
+            it is. Such models add: by ``merge``, or many at once by ``merge_all``.
+        """
+        self._require_parts()
+        part = self.empty()
+        part._learn(X, y, sample_weight, None, fresh=False, later=True)
+        return part
+
+    def _require_adding(self) -> None:
+        """Raises OptionError if more rows cannot be added to what was learned, nor rows be taken away."""
+
+    def merge(self, other: Adds) -> Self:
+        """Add what another model learned, as if its rows had been learned here.
+
+        Parameters
+        ----------
+        other : estimator
+            A fitted model of the same class, on the same columns.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which knows both. ``a + b`` makes a third.
+
+        Raises
+        ------
+        MergeError
+            If the two models count different things.
+        """
+        self._check_merge(other)
+        theirs = other.fitted_
+        with self._learning():
+            self._keep(self._again().merge(theirs))
+        return self
+
+    def _check_merge(self, other: Adds) -> None:
+        """Raises an error if the two do not add, and there is more to say than that their terms differ."""
+        self._require_fit()
+        if type(other) is not type(self):
+            raise MergeError(f"Cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        self._require_adding()
+        self._check_class_weights(other)
+
+    def __add__(self, other: object) -> Self:
+        if not isinstance(other, Adds):
+            return NotImplemented
+        return self.copy().merge(other)
+
+    def __radd__(self, other: object) -> Self:
+        """So that sum(models) works."""
+        return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
+
+    def decay(self, factor: float) -> Self:
+        """Make everything learned so far count less, for streams that drift.
+
+        Parameters
+        ----------
+        factor : float
+            Above 0 and at most 1: how many times as much each row counts from now on.
+
+        Returns
+        -------
+        self : estimator
+            The same model, with less weight.
+        """
+        self._require_fit()
+        if not is_number(factor) or not 0 < factor <= 1:
+            raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
+        with self._learning():
+            self._require_adding()
+            self._keep(self._again().scale(float(factor)))
+        return self
