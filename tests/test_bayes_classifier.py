@@ -182,6 +182,45 @@ def test_rows_of_the_first_network_have_a_density() -> None:
     assert np.exp(model.score_samples(every)).sum() == pytest.approx(1.0, abs=1e-5)
 
 
+# --- steady answers ------------------------------------------------------------------------------------------------
+
+
+def calls(n: int = 1500) -> tuple[Any, Any]:
+    """Numbers, of which 'cost' is all but a multiple of 'minutes'."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, 5)), columns=["minutes", "age", "visits", "size", "noise"])
+    X["cost"] = 0.17 * X["minutes"] + 1e-4 * rng.normal(size=n)
+    score = 1.5 * X["minutes"] + 2 * (X["age"] > 0.5) * (X["visits"] > 0) - 1 + 0.5 * X["size"] ** 2
+    return X, (rng.random(n) < 1 / (1 + np.exp(-2 * score))).astype(int)
+
+
+def test_columns_that_say_the_same_share_their_weight() -> None:
+    X, y = calls()
+    model = tb.BayesClassifier().fit(X[:1000], y[:1000])
+    for name in ("networks", "even networks", "naive"):
+        assert model.weights_[name]["minutes"] == model.weights_[name]["cost"]
+    assert len(set(model._ensemble().plane_of)) == 5
+    says = model.explain(X[1000:]).values[:, [0, 5], 1]
+    opposed = (says.prod(axis=1) < 0) & (np.abs(says).min(axis=1) > 0.1)
+    assert opposed.mean() < 0.01
+
+
+def test_other_draws_give_nearly_the_same_answers() -> None:
+    X, y = calls()
+    a, b = (tb.BayesClassifier(random_state=s).fit(X[:1000], y[:1000]).predict_proba(X[1000:])[:, 1] for s in (0, 1))
+    assert np.abs(a - b).mean() < 0.04
+    assert np.abs(a - b).max() < 0.3
+
+
+def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
+    X, y = calls(4000)
+    model = tb.BayesClassifier().fit(X[:1000], y[:1000])
+    told = model.predictor_.fitted.terms[0].params.loss
+    assert told == pytest.approx(log_loss(model, X[1000:], y[1000:]), rel=0.1)
+    assert f"log-loss {told:.4f} of each half with the weights of the other" in model.summary()
+    assert "with the choices" in tb.BayesClassifier("fast").fit(X[:1000], y[:1000]).summary()
+
+
 # --- categories with many levels -----------------------------------------------------------------------------------
 
 

@@ -102,6 +102,17 @@ def frequent(weight, most):
     return [keep.index(v) if v in keep else bins - 1 for v in range(len(weight))], bins
 
 
+def turn_of(seed, members, m, j, choices, mdl_share):
+    """Which of the numbers of bins, the phase, and whether classes cut the column for this member."""
+    column = SplitMix(seed, members, j)
+    u, up, first = column.uniform(), column.uniform(), column.next() % choices
+    keys = [SplitMix(seed, e, j).next() for e in range(members)]
+    k = sorted(keys).index(keys[m])
+    plain = members - int(members * mdl_share + up)
+    step = k * choices // plain if plain >= choices else int((k + u) * choices / max(plain, 1))
+    return (step + first) % choices, (u + k * 0.6180339887498949) % 1.0, k >= plain
+
+
 def draw(count, sizes, ordered, members, low, high, mdl_share, seed):
     starts = np.concatenate([[0], np.cumsum(sizes)])
     maps, bins = np.zeros((members, starts[-1]), np.uint8), np.zeros((members, len(sizes)), np.int32)
@@ -109,16 +120,18 @@ def draw(count, sizes, ordered, members, low, high, mdl_share, seed):
         for j, size in enumerate(sizes):
             n = count[:, starts[j] : starts[j + 1]]
             random = SplitMix(seed, m, j)
-            q = low + random.next() % (high - low + 1)
+            random.next()
+            step, phase, by_class = turn_of(seed, members, m, j, high - low + 1, mdl_share)
+            q = low + step
             if ordered[j]:
                 cuts = []
-                if random.uniform() < mdl_share:
+                if by_class:
                     half = np.zeros(n.shape)
                     for v in range(size):
                         for c in range(len(n)):
                             half[c, v] = random.half_of(math.ceil(n[c, v])) if n[c, v] > 0 else 0
                     cuts = mdl_cuts(half, 5)
-                found = from_cuts(cuts or equal_weight_cuts(n.sum(axis=0), q, random.uniform()), size)
+                found = from_cuts(cuts or equal_weight_cuts(n.sum(axis=0), q, phase), size)
             else:
                 found = frequent(n.sum(axis=0), min(max(2 * q, 8), 24))
             maps[m, starts[j] : starts[j + 1]], bins[m, j] = found
@@ -201,8 +214,20 @@ def test_laws(mdl_share):
     again = _core.draw_bins(count, sizes, ordered, 20, 4, 9, mdl_share, 11)
     assert np.array_equal(again[0], maps)
     assert not np.array_equal(_core.draw_bins(count, sizes, ordered, 20, 4, 9, mdl_share, 12)[0], maps)
-    fewer, _ = _core.draw_bins(count, sizes, ordered, 5, 4, 9, mdl_share, 11)
-    assert np.array_equal(fewer, maps[:5])  # a member does not depend on the others
+
+
+def test_members_share_a_column_evenly():
+    """Exactly half are cut by class; of the others each number of bins comes as often, and no two phases are alike."""
+    count = np.zeros((2, 240))
+    count[0, :100] = count[1, 100:] = 60.0  # one cut tells all
+    for seed in range(5):
+        maps, bins = _core.draw_bins(count, np.array([240]), np.array([True]), 24, 4, 9, 0.5, seed)
+        by_class = bins[:, 0] == 2
+        assert by_class.sum() == 12
+        assert (np.diff(maps[by_class].astype(int), axis=1).argmax(axis=1) == 99).all()
+        others = np.sort([np.bincount(m)[1:-1].max() for m in maps[~by_class]])  # the width of a whole bin
+        np.testing.assert_allclose(others, np.sort(np.repeat(240 / np.arange(4, 10), 2)), atol=1)
+        assert len({m.tobytes() for m in maps[~by_class]}) == 12
 
 
 def test_equal_weights_when_no_level_is_heavy():

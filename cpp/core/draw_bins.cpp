@@ -232,14 +232,40 @@ std::size_t frequent(std::vector<Level> level, std::size_t most, std::size_t lev
   return bins;
 }
 
+// What a member has of a column: how many bins are aimed at, where the first begins, and whether classes cut it.
+struct Turn {
+  std::size_t bins;
+  double phase;
+  bool by_class;
+};
+
+// The members share a column evenly, in an order of its own: the k-th has the k-th number of bins, as often as the
+// others, and the k-th of phases that lie as far from each other as can be.
+Turn turn_of(const BinDraw& d, std::size_t member, std::size_t j, std::uint64_t own) {
+  constexpr double kGolden = 0.6180339887498949;
+  SplitMix all(d.seed, d.members, j);
+  const double u = all.uniform(), up = all.uniform();
+  const std::size_t choices = d.high - d.low + 1, first = static_cast<std::size_t>(all.next() % choices);
+  std::size_t k = 0;
+  for (std::size_t e = 0; e < d.members; ++e) k += e != member && SplitMix(d.seed, e, j).next() < own;
+  const auto by_class = static_cast<std::size_t>(static_cast<double>(d.members) * d.mdl_share + up);
+  const std::size_t plain = d.members - std::min(by_class, d.members), turns = std::max<std::size_t>(plain, 1);
+  const std::size_t step = plain >= choices
+                               ? k * choices / turns
+                               : static_cast<std::size_t>((static_cast<double>(k) + u) * static_cast<double>(choices) /
+                                                          static_cast<double>(turns));
+  const double phase = u + static_cast<double>(k) * kGolden;
+  return {d.low + (step + first) % choices, phase - std::floor(phase), k >= plain};
+}
+
 // count: of this column, classes `stride` apart
 std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, std::size_t j, const double* count,
                         std::size_t stride, const std::vector<Level>& level, std::uint8_t* map) {
   const auto levels = static_cast<std::size_t>(d.size[j]);
   SplitMix random(d.seed, member, j);
-  const std::size_t q = d.low + static_cast<std::size_t>(random.next() % (d.high - d.low + 1));
-  if (!d.ordered[j]) return frequent(level, std::clamp<std::size_t>(2 * q, 8, 24), levels, map);
-  if (random.uniform() < d.mdl_share) {
+  const Turn turn = turn_of(d, member, j, random.next());
+  if (!d.ordered[j]) return frequent(level, std::clamp<std::size_t>(2 * turn.bins, 8, 24), levels, map);
+  if (turn.by_class) {
     const auto half = [&](std::size_t c, std::size_t v) {
       const double n = std::ceil(count[c * stride + v]);
       return n > 0 ? random.half_of(n) : 0.0;
@@ -254,7 +280,7 @@ std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, st
                        : Mdl<double>(f, d.classes, levels, half).cuts(kDepth);
     if (!cuts.empty()) return number(cuts, levels, map);
   }
-  return number(equal_weight(level, q, random.uniform()), levels, map);
+  return number(equal_weight(level, turn.bins, turn.phase), levels, map);
 }
 
 }  // namespace

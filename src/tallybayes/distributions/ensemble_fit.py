@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,9 @@ WORK = 1.2e9  # products in one step of the weights
 FEW = 2000  # rows for a temperature
 NO_GRID = np.empty(0)
 LEAST = float(np.log(1e-37))  # of a logarithm that has a weight: as cpp/kernels/chains.hpp
-TIMES = (3.0, 1.0, 0.3, 0.1)  # ridges that are tried, times the usual one
+TIMES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # ridges that may be tried, times the usual one
+USUAL = 3  # which of them is
+OLD_TIMES = TIMES[2:]  # of edition 0
 HALVES = 100  # rows from which they are
 RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
 WORTH = 1.0  # rows that every value has besides, spread over the classes
@@ -61,15 +64,19 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         normal, gaussian, left = found if found is not None else (None, None, np.zeros((m, K)))
         terms = np.concatenate([terms, left[None].astype(np.float32)])
     weights, biases, ridge, steps = _centres(ensemble, terms, start, y, w * judges), np.zeros(K), 0.0, 0
+    crossed: float | None = None
     if ensemble.weighting == "features":
-        ridge, weights, biases, steps = _weights(terms, y, w * judges, start, weights, _bounded(ensemble))
+        ridge, weights, biases, steps, crossed = _weights(
+            terms, y, w * judges, start, weights, _bounded(ensemble), _shared(ensemble)
+        )
     elif ensemble.weighting == "temperature" and levels is not None:
-        ridge, weights, biases, steps = _few_weights(ensemble, terms, y, w * judges, start, weights)
+        ridge, weights, biases, steps, crossed = _few_weights(ensemble, terms, y, w * judges, start, weights)
     joint = start + biases + np.tensordot(weights, terms, axes=1)
     return EnsembleParams(
         **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
         levels=levels, weights=weights, biases=biases, scale=weights[_weight_of(ensemble)] * ensemble.share,
-        ridge=ridge, steps=steps, loss=log_loss(joint, y, w * judges), judges=int(judges.sum()),
+        ridge=ridge, steps=steps, loss=log_loss(joint, y, w * judges) if crossed is None else crossed,
+        judges=int(judges.sum()),
     )  # fmt: skip
 
 
@@ -183,9 +190,26 @@ def _bounded(ensemble: Ensemble) -> NDArray[np.bool_] | None:
     return np.concatenate([np.full(part.planes, not f) for part, f in zip(ensemble.named_parts, free, strict=True)])
 
 
-def _few_weights(
-    ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats
-) -> tuple[float, Floats, Floats, int]:
+def _shared(ensemble: Ensemble) -> Floats | None:
+    """How many columns share each plane: so many times its weight is drawn to its centre. None in edition 0."""
+    if not ensemble.edition:
+        return None
+    each = np.bincount(ensemble.plane_of).astype(np.float64)
+    alone = ("contexts", "levels", "gaussian")
+    return np.concatenate([np.ones(part.planes) if part.name in alone else each for part in ensemble.named_parts])
+
+
+class Weighted(NamedTuple):
+    """crossed: the log-loss of each half of the rows with weights of the other half, None where rows are too few."""
+
+    ridge: float
+    weights: Floats
+    biases: Floats
+    steps: int
+    crossed: float | None
+
+
+def _few_weights(ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> Weighted:
     """One weight for each part, and one for each column of levels: what no temperature can tell."""
     runs = [
         slice(part.first + i, part.first + (i + 1 if part.name == "levels" else part.planes))
@@ -194,13 +218,20 @@ def _few_weights(
     ]
     few = np.stack([terms[run].sum(axis=0, dtype=np.float32) for run in runs])
     first = np.array([centre[run.start] for run in runs])
-    ridge, found, biases, steps = _weights(few, y, w, start, first, np.ones(len(runs), dtype=bool))
-    return ridge, np.repeat(found, [run.stop - run.start for run in runs]), biases, steps
+    each = np.ones(len(runs))
+    found = _weights(few, y, w, start, first, each > 0, each)
+    return found._replace(weights=np.repeat(found.weights, [run.stop - run.start for run in runs]))
 
 
 def _weights(
-    terms: Array, y: Array, w: Floats, start: Floats, centre: Floats, bounded: NDArray[np.bool_] | None
-) -> tuple[float, Floats, Floats, int]:
+    terms: Array,
+    y: Array,
+    w: Floats,
+    start: Floats,
+    centre: Floats,
+    bounded: NDArray[np.bool_] | None,
+    shared: Floats | None,
+) -> Weighted:
     """The ridge, the weights and biases, and the steps taken. Of several ridges the one is taken with which the weights
     of each half of the rows do best on the other half."""
 
@@ -208,7 +239,8 @@ def _weights(
 
     def fit(ridge: float, used: Array) -> tuple[Floats, Floats, float, int]:
         judged = np.where(used & (w > 0), y, -1).astype(np.int32)
-        return _core.weights(terms, judged, same, start, centre, np.full(len(terms), ridge), ridge, bounded=bounded)
+        pull = ridge * (np.ones(len(terms)) if shared is None else shared)
+        return _core.weights(terms, judged, same, start, centre, pull, ridge, bounded=bounded)
 
     def loss(ridge: float) -> float:
         total = 0.0
@@ -220,10 +252,37 @@ def _weights(
 
     even = np.arange(len(y)) % 2 == 0
     plain = RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum()))
-    ridges = [plain * f for f in TIMES] if (w > 0).sum() >= HALVES else [plain]
-    ridge = min(ridges, key=loss) if len(ridges) > 1 else plain
+    ridge, crossed = plain, None
+    if (w > 0).sum() >= HALVES:
+        if shared is None:
+            ridge = min((plain * f for f in OLD_TIMES), key=loss)
+        else:
+            factor, least = _least(lambda f: loss(plain * f))
+            ridge, crossed = plain * factor, least / float(w.sum())
     v, b, _, steps = fit(ridge, np.ones(len(y), dtype=bool))
-    return ridge, v, b, steps
+    return Weighted(ridge, v, b, steps, crossed)
+
+
+def _least(loss: Callable[[float], float]) -> tuple[float, float]:
+    """The factor of TIMES with the least loss, walked to from the usual one while it falls, then the vertex of the
+    parabola through it and its neighbours; and the least loss that was met."""
+    found = dict[int, float]()
+
+    def at(i: int) -> float:
+        if i not in found:
+            found[i] = loss(TIMES[i])
+        return found[i]
+
+    i, way = USUAL, -1 if at(USUAL - 1) < at(USUAL) else 1
+    while 0 <= i + way < len(TIMES) and at(i + way) < at(i):
+        i += way
+    if not 0 < i < len(TIMES) - 1:
+        return TIMES[i], at(i)
+    x, f = np.log(TIMES[i - 1 : i + 2]), [at(i + k) for k in (-1, 0, 1)]
+    left, right = (f[0] - f[1]) / (x[0] - x[1]), (f[2] - f[1]) / (x[2] - x[1])
+    bend = (right - left) / (x[2] - x[0])
+    vertex = (x[0] + x[1]) / 2 - left / (2 * bend) if bend != 0 else x[1]
+    return float(np.exp(np.clip(vertex, x[2], x[0]))), at(i)
 
 
 def temperature(terms: Array, start: Array, y: Array, w: Array, enough: float = 1e-4) -> float:

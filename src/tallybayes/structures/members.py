@@ -27,6 +27,7 @@ PAIR_CELLS = 1 << 25  # counts of pairs of columns
 CELLS = 1 << 26  # counts of all chains
 MANY = 10  # levels of a category from which each counts by itself
 IDS = 0.95  # values of their own, for each row, from which nothing is to be learned of a category
+TWINS = 0.95  # rank correlation, from which two numbers say the same: they share their weights
 PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
 DIMENSIONS = 200  # of the Gaussian part, at most
 INDICATORS = 30  # of one category
@@ -155,7 +156,7 @@ class Chains:
 
 def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble. kept: its sample of rows."""
-    draft = Draft(columns, recipe, information(columns, batches, seed), seed)
+    draft = Draft(columns, recipe, information(columns, batches), seed, twins(columns, kept.rows))
     draft.add_networks()
     draft.add_naive()
     draft.add_contexts(kept)
@@ -180,10 +181,12 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
 class Draft:
     """Parts and their chains, one part after another."""
 
-    def __init__(self, columns: Columns, recipe: Recipe, known: Information, seed: int) -> None:
+    def __init__(
+        self, columns: Columns, recipe: Recipe, known: Information, seed: int, group: NDArray[np.int32]
+    ) -> None:
         self.columns, self.recipe, self.known, self.seed = columns, recipe, known, seed
         self.chains, self.parts = Chains(columns), list[Part]()
-        self.plane_of = planes(known.with_class)
+        self.plane_of = planes(known.with_class, group)
         self.width = int(self.plane_of.max()) + 1
         self.all_columns = np.arange(columns.d)
 
@@ -204,13 +207,14 @@ class Draft:
                 self.add_part(name, self.width, 0.5 if apart and recipe.even else 1.0)
             maps, bins = draw(self.columns, count, recipe.bins, mdl, self.seed + half)
             share = 1 / (count if apart else recipe.informed + recipe.even)
+            chance = noise * spread_noise(count, len(self.known.able), rng)
             for e in range(count):
-                self._add_network(maps[e], bins[e], noise, share, rng)
+                self._add_network(maps[e], bins[e], chance[e], share)
 
-    def _add_network(self, levels: Array, bins: Array, noise: float, share: float, rng: np.random.Generator) -> None:
+    def _add_network(self, levels: Array, bins: Array, chance: Floats, share: float) -> None:
         columns = self.columns
         own = self.chains.view(self.all_columns, levels, bins)
-        parents, useful = super_parents(self.known, self.recipe.parents, noise, rng)
+        parents, useful = super_parents(self.known, self.recipe.parents, chance)
         useful &= fitting(parents, useful, bins + columns.missing, columns.K, cells_of_one(columns, self.recipe))
         parent = own[parents[np.nonzero(useful)[1]]]
         self.chains.chain(own, parent, useful.sum(axis=1), self.parts[-1].first + self.plane_of, share)
@@ -255,11 +259,31 @@ def cells_of_one(columns: Columns, recipe: Recipe) -> int:
     return int(max(min(max(rows, 4096), 1 << 19, CELLS // chains), 64))
 
 
-def planes(with_class: Floats) -> NDArray[np.int32]:
-    """Which weight each column has."""
+def twins(columns: Columns, rows: Array) -> NDArray[np.int32]:
+    """A group for each column, in their order: numbers of which one tells the other, by the ranks in the kept rows."""
+    group, numbers = np.arange(columns.d), np.flatnonzero(columns.ordered)
+    if len(numbers) < 2 or rows.shape[1] < 10:
+        return group.astype(np.int32)
+    here = rows[numbers] != np.iinfo(rows.dtype).max
+    rank = np.zeros(here.shape, dtype=np.float32)
+    for i, j in enumerate(numbers.tolist()):
+        own = rows[j][here[i]].astype(np.intp)
+        n = np.bincount(own)
+        middle = np.cumsum(n) - n / 2
+        rank[i, here[i]] = middle[own] - float(n @ middle) / max(len(own), 1)
+    size = np.sqrt((rank * rank).sum(axis=1))
+    alike = np.abs(rank @ rank.T) > TWINS * np.maximum(np.outer(size, size), 1e-30)
+    for a, b in zip(*np.nonzero(np.tril(alike, -1)), strict=True):
+        one, other = group[numbers[a]], group[numbers[b]]
+        group[group == max(one, other)] = min(one, other)
+    return np.unique(group, return_inverse=True)[1].astype(np.int32)
+
+
+def planes(with_class: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Which weight each column has: twins share one."""
     d = len(with_class)
-    if d <= PLANES:
-        return np.arange(d, dtype=np.int32)
+    if group.max(initial=-1) < PLANES:
+        return group
     out = np.empty(d, dtype=np.int32)
     out[np.argsort(-with_class, kind="stable")] = np.arange(d) * PLANES // d
     return out
@@ -283,12 +307,16 @@ def fitting(parents: Array, useful: Array, bins: Array, K: int, limit: int) -> N
     return np.asarray(cells <= limit)
 
 
-def super_parents(
-    known: Information, most: int, noise: float, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def spread_noise(members: int, d: int, rng: np.random.Generator) -> Floats:
+    """Gumbel's numbers, (members, columns), those of each column spread evenly over the members."""
+    place = np.argsort(rng.random((members, d)), axis=0) + rng.random((members, d))
+    return np.asarray(-np.log(-np.log(np.clip(place / members, 1e-12, 1 - 1e-12))))
+
+
+def super_parents(known: Information, most: int, chance: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The super-parents in their order, and which of them each column has: those before it that tell something of it
     beside the class."""
-    key = np.log(known.with_class[known.able]) + noise * rng.gumbel(size=len(known.able))
+    key = np.log(known.with_class[known.able]) + chance
     order = np.argsort(-key, kind="stable")[:most]
     rank = np.full(len(known.between), len(order))
     rank[known.able[order]] = np.arange(len(order))
@@ -296,13 +324,13 @@ def super_parents(
     return known.able[order], before & (known.between[:, order] > 0)
 
 
-def information(columns: Columns, batches: Batches, seed: int) -> Information:
+def information(columns: Columns, batches: Batches) -> Information:
     """Counted on about six bins of each column, each value less its expectation by chance: degrees of freedom / 2n.
 
     Where there would be too many pairs, only the columns that tell most about the class may be parents.
     """
     d, K = columns.d, columns.K
-    maps, bins = draw(columns, 1, (6, 6), 0.0, seed)
+    maps, bins = draw(columns, 1, (6, 6), 0.0, 0)
     counts, luts = list[Array](), list[Array]()
     for levels, b, part, missing, order in zip(
         columns.split(maps[0]), bins[0].tolist(), columns.split(), columns.missing, columns.canonical, strict=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tallybayes.distributions.ensemble import Ensemble
+from tallybayes.distributions.ensemble_fit import HALVES
 from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.fitted import Fitted
 from tallybayes.schema import Schema
@@ -29,7 +30,7 @@ def describe(fitted: Fitted) -> str:
         + (f", the levels of {len(ensemble.level_column)} categories" if len(ensemble.level_column) else "")
         + (f", a Gaussian discriminant of {len(ensemble.z_column)} dimensions" if len(ensemble.z_column) else "")
         + f": {s.chains.size:,} counts, {s.z_mean.size + s.z_scatter.size:,} sums.",
-        f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f} with the choices): "
+        f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f}{_of_what(ensemble, p)}): "
         f"{len(p.strengths):,} strengths of back-off" + _numbers(ensemble, p) + ".",
     ]
     if p.normal is not None:
@@ -40,6 +41,12 @@ def describe(fitted: Fitted) -> str:
         )
     lines += ["", *_table(ensemble, p, schema)]
     return "\n".join(lines)
+
+
+def _of_what(ensemble: Ensemble, p: EnsembleParams) -> str:
+    if not ensemble.edition or p.ridge == 0 or p.judges < HALVES:
+        return " with the choices"
+    return " of each half with the weights of the other"
 
 
 def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
