@@ -127,3 +127,20 @@ def buffers(arrow: Any) -> list[Array]:
         for chunk in column.chunks:
             found += [np.frombuffer(b, np.uint8) for b in chunk.buffers() if b is not None and b.size]
     return found
+
+
+def messages(n: int, K: int) -> tuple[list[str], Array]:
+    """Short texts of 4 to 24 words out of 60,000 by Zipf's law, of which each class prefers some; and y (n,)."""
+    rng = np.random.default_rng(8)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    words = np.array(["".join(rng.choice(letters, size)) for size in rng.integers(2, 11, size=60_000)])
+    share = 1.0 / np.arange(10, len(words) + 10)
+    steps = np.cumsum(share / share.sum())
+    y = rng.integers(K, size=n)
+    length = rng.integers(4, 25, size=n)
+    word = np.searchsorted(steps, rng.random(int(length.sum())))
+    moved = rng.random(len(word)) < 0.3
+    word[moved] = (word[moved] + 7 * np.repeat(y, length)[moved]) % len(words)
+    chosen = words[word].tolist()
+    ends = np.cumsum(length).tolist()
+    return [" ".join(chosen[end - size : end]).capitalize() for end, size in zip(ends, length.tolist(), strict=True)], y

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn import naive_bayes as sk
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 import tallybayes as tb
 from tallybayes import _core
@@ -179,6 +181,32 @@ def multinomial_many_classes(shrink: int) -> Case:
 
 
 # One row at a time
+
+
+@workload("words fit", ratio=8, megabytes=32)
+def words_fit(shrink: int) -> Case:
+    texts, y = data.messages(200_000 // shrink, 4)
+    return Case(
+        shape(200_000 // shrink, "text", "4 classes"),
+        ours=lambda: tb.NaiveBayes("words").fit(texts, y),
+        peer=Side(
+            "CountVectorizer + MultinomialNB",
+            lambda: make_pipeline(CountVectorizer(), sk.MultinomialNB()).fit(texts, y),
+        ),
+    )
+
+
+@workload("words predict", ratio=8, megabytes=32)
+def words_predict(shrink: int) -> Case:
+    texts, y = data.messages(200_000 // shrink, 4)
+    ours = tb.NaiveBayes("words").fit(texts, y)
+    peer = make_pipeline(CountVectorizer(), sk.MultinomialNB()).fit(texts, y)
+    return Case(
+        shape(200_000 // shrink, "text", "4 classes"),
+        ours=lambda: ours.predict_proba(texts),
+        peer=Side("CountVectorizer + MultinomialNB", lambda: peer.predict_proba(texts)),
+        tolerance=1e-6,
+    )
 
 
 @workload("one row: fit")

@@ -447,3 +447,37 @@ def test_one_row_at_a_time() -> None:
         zip(["ham", "spam"], table.predict_proba([row])[0].tolist(), strict=True)
     )
     assert model.schema_ == table.schema_
+
+
+# --- why -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize("labels", [KIND, ["a", "b", "c", "c", "a", "b", "c", "a"]])
+def test_explain_names_the_words(model: str, labels: list[str]) -> None:
+    rows = [{"body": t, "size": float(len(t))} for t in MAIL]
+    fitted = NaiveBayes({"body": Words(model)}).fit(rows, labels)
+    found = fitted.explain([{"body": "free free lunch, xyzzy", "size": 9.0}, {"body": None}])
+    words = found.words(0)
+    assert words.names == ("body 'free' ×2" if model != "bernoulli" else "body 'free'", "body 'lunch'", "size") or (
+        model == "bernoulli" and words.names[0] == "body no word"
+    )
+    np.testing.assert_allclose(words.probability[0], found.probability[0])
+    np.testing.assert_allclose(words.values.sum(axis=1)[0], found.values.sum(axis=1)[0], atol=1e-12)
+    assert "'free'" in found.text(0)
+    assert "xyzzy" not in found.text(0)
+    assert found.words(1).names == ("size",)
+    assert set(words.frame("dict")["feature"]) == {"(prior)", *words.names}
+
+
+def test_explain_of_a_sparse_matrix_takes_names() -> None:
+    vectorizer = CountVectorizer()
+    X = vectorizer.fit_transform(MAIL)
+    model = NaiveBayes("multinomial").fit(X, KIND)
+    names = vectorizer.get_feature_names_out()
+    assert "free = 1" in model.explain(X[:1], feature_names=names).text()
+    assert set(model.explain(feature_names=names).names) == set(names)
+    with pytest.raises(OptionError, match="one for each column"):
+        model.explain(X, feature_names=names[1:])
+    with pytest.raises(OptionError, match="knows the names"):
+        NaiveBayes().fit([{"a": 1.5}, {"a": 2.5}], [0, 1]).explain([{"a": 1.0}], feature_names=["b"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import notebook
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, brief, listing
+from tallybayes.raw import RawColumn
 from tallybayes.source import Table
 from tallybayes.table_out import build_frame
 
@@ -62,10 +64,12 @@ class Explanation:
         The class that the others are compared with, or None for the rest.
     index : pandas Index, default=None
         The index of the rows, where they came as a pandas frame: `frame` keeps it.
+    pieces : callable, default=None
+        Of a column and a row, by their positions, what each word of the text there adds; None of other columns.
 
     Attributes
     ----------
-    log_likelihood, log_prior, classes, names, table, rival, index
+    log_likelihood, log_prior, classes, names, table, rival, index, pieces
         As above.
     values : ndarray of shape (n_rows, n_features, n_classes)
         What each feature adds to the log-odds of each class.
@@ -99,6 +103,53 @@ class Explanation:
     table: Table
     rival: Any = None
     index: Any = None
+    pieces: Callable[[int, int], list[tuple[str, Floats]] | None] | None = None
+
+    def words(self, row: int = 0) -> Explanation:
+        """Give the evidence of one row with its texts word by word: every word is a feature.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The position of the row.
+
+        Returns
+        -------
+        Explanation
+            Of this row alone; of a table without texts the same features.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> texts = ["free money now", "win free money", "lunch at noon", "see you at noon"]
+        >>> model = NaiveBayes().fit([{"body": t} for t in texts], ["spam", "spam", "ham", "ham"])
+        >>> print(model.explain([{"body": "Free lunch: you win!"}]).words().text())
+        'spam' against the rest: odds 1.94 : 1, P = 0.66
+          prior: odds 1 : 1
+          evidence for:
+            body 'free': ×3.2, substantial
+            body 'win': ×2.13, weak
+          evidence against:
+            body 'lunch': ÷1.88, weak
+            body 'you': ÷1.88, weak
+        """
+        i = self.row_number(row)
+        names: list[str] = []
+        says: list[Floats] = []
+        columns: list[RawColumn] = []
+        for j, name in enumerate(self.names):
+            found = self.pieces(j, i) if self.pieces is not None else None
+            whole = found is None
+            parts = [(name, self.log_likelihood[i, j])] if found is None else found
+            value = np.array([self.table.values(j)[i] if whole else None], dtype=object)
+            names += [part if whole else f"{name} {part}" for part, _ in parts]
+            says += [terms for _, terms in parts]
+            columns += [RawColumn(value, "objects", "categorical" if whole else "text")] * len(parts)
+        K = len(self.classes)
+        table = Table(1, len(names), self.table.container, tuple(names), columns=tuple(columns))
+        index = None if self.index is None else self.index[i : i + 1]
+        evidence = np.array(says).reshape(1, len(names), K)
+        return replace(self, log_likelihood=evidence, names=tuple(names), table=table, index=index, pieces=None)
 
     def against(self, label: object = None) -> Explanation:
         """Give the same evidence against another class.
@@ -299,6 +350,8 @@ class Explanation:
         """
         i, k = self.row_number(row), self.class_number(row, label)
         name = self.classes.tolist()[k]
+        if self.pieces is not None and any(self.pieces(j, i) is not None for j in range(len(self.names))):
+            return self.words(i).text(0, name, most)
         if len(self.classes) == 1:
             return f"{name!r} is the only class: P = 1, whatever the row holds"
         rest = "the rest" if self.rival is None else repr(self.rival)
@@ -327,7 +380,10 @@ class Explanation:
         return f"1 − {np.exp(log_rest):.2g}" if log_rest > -700 else f"1 − 10^{log_rest / np.log(10):.0f}"
 
     def _says(self, i: int, j: int, evidence: float) -> str:
-        return f"{self.names[j]} = {_shown(self.table.values(j)[i])}: {_factor(evidence)}, {strength(evidence)}"
+        columns = self.table.columns
+        a_word = columns is not None and columns[j].kind == "text" and columns[j].values[i] is None
+        value = "" if a_word else f" = {_shown(self.table.values(j)[i])}"
+        return f"{self.names[j]}{value}: {_factor(evidence)}, {strength(evidence)}"
 
     def row_number(self, row: int) -> int:
         """Check the number of a row.

@@ -177,6 +177,27 @@ class Predictor:
             out *= self.manner.beta
         return out
 
+    def pieces(self, rows: Rows, j: int, i: int) -> list[tuple[str, Floats]] | None:
+        """Tell what the words of a text add to the log joint, the temperature included.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+        j : int
+            The column.
+        i : int
+            The row.
+
+        Returns
+        -------
+        list of (str, ndarray of shape (K,)) or None
+            Each word and what it adds; None if the column has no texts.
+        """
+        term = next(t for t in self._terms if j in t.columns)
+        found = term.distribution.pieces(rows.of(term), term.params, i) if len(term.columns) == 1 else None
+        return None if found is None else [(name, self.manner.beta * says) for name, says in found]
+
     def _scored(self, rows: Rows, how: str, start: Floats) -> Any:
         if start.ndim == 2 and len(start) != rows.n:
             raise OptionError(f"priors are for {len(start)} rows; X has {rows.n}.")

@@ -165,7 +165,10 @@ def _from_texts(X: Any) -> Table | None:
 
 def _are_texts(values: Sequence[Any] | Array) -> bool:
     """Strings and missing values, and not only these."""
-    return any(isinstance(v, str) for v in values) and all(isinstance(v, str) or is_missing(v) for v in values)
+    types = set(map(type, values))
+    if types and all(issubclass(t, str) for t in types):
+        return True
+    return any(issubclass(t, str) for t in types) and all(isinstance(v, str) or is_missing(v) for v in values)
 
 
 def _from_matrix(X: Array) -> Table:

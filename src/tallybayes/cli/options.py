@@ -33,7 +33,7 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="What a column is: real, categorical, binary or count. Without it the type says. May be repeated.",
+        help="What a column is: real, categorical, binary, count or text. Without it the type says. May be repeated.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON.")]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core, encode
-from tallybayes.arrays import Array
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.exported import Exported
 from tallybayes.distributions.records import arrays_of, changed, record_of
 from tallybayes.distributions.terms import split as split_terms
@@ -748,6 +748,25 @@ class Distribution(ABC, Generic[S, P]):
             The terms.
         """
         return split_terms(self, data, p, K)
+
+    def pieces(self, data: Data, p: P, i: int) -> list[tuple[str, Floats]] | None:  # noqa: ARG002
+        """Tell what the pieces of a value add to log P(x | class), where it has pieces: the words of a text.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns, of which there is one.
+        p : params
+            Parameters.
+        i : int
+            The row.
+
+        Returns
+        -------
+        list of (str, ndarray of shape (K,)) or None
+            Each piece and what it adds, summing to `terms`; None where values have none, by default.
+        """
+        return None
 
     def outcomes(self, p: P, j: int) -> Array | None:  # noqa: ARG002
         """Tell the log probability of each value that column j can have.

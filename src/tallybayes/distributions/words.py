@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core, encode
-from tallybayes.arrays import Array
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.base import Context, Distribution, Needs, Weights, expect, subtract
 from tallybayes.distributions.categorical import check_alpha
 from tallybayes.distributions.records import Record
@@ -39,10 +40,17 @@ class WordParams(Record):
     """What a text and its words add to log P(x | class)."""
 
     weight: Array  # (1 + words, K): first what any text adds
-    share: Array  # (words, K): log P(one word of a text is this one | class); −inf where there is no such word
+    count: Array  # (K, words): as summed
+    alpha: float
     exist: NDArray[np.bool_]  # (words,)
     length: Array  # (K,): words of a text, on average
     words: Levels
+
+    @cached_property
+    def share(self) -> Array:
+        """(words, K): log P(one word of a text is this one | class); −inf where there is no such word."""
+        log = _log_shares(self.count, self.exist, self.alpha).T
+        return np.where(self.exist[:, None], log, -np.inf)
 
 
 @dataclass(frozen=True)
@@ -241,16 +249,15 @@ class Words(Distribution[WordSums, WordParams]):
         assert words is not None
         count = _padded(s.count, len(words))
         exist = np.asarray(count.any(axis=0))
-        share = _log_shares(count, exist, self.alpha)
         if self.model == "bernoulli":
             weight = _presence(count, s.rows, exist, self.alpha)
         elif self.model == "complement":
             others = np.maximum(count.sum(axis=0) - count, 0.0)  # rounding may leave less than nothing
             weight = _weights(-np.maximum(_log_shares(others, exist, self.alpha), LEAST), exist)
         else:
-            weight = _weights(share, exist)
+            weight = _weights(_log_shares(count, exist, self.alpha), exist)
         length = count.sum(axis=1) / np.where(s.rows > 0, s.rows, 1.0)
-        return WordParams(weight, np.ascontiguousarray(share.T), exist, length, words)
+        return WordParams(weight, count, self.alpha, exist, length, words)
 
     def score(self, scorer: _core.Scorer, data: Data, p: WordParams) -> None:
         assert isinstance(data, Sparse)
@@ -298,6 +305,18 @@ class Words(Distribution[WordSums, WordParams]):
         scorer = _core.Scorer(data.n, np.zeros(K))
         self.score(scorer, data, p)
         return np.asarray(scorer.joint())[:, None]
+
+    def pieces(self, data: Data, p: WordParams, i: int) -> list[tuple[str, Floats]]:
+        assert isinstance(data, Sparse)
+        begin, end = data.csr.indptr[i : i + 2].tolist()
+        index, times = data.csr.indices[begin:end], data.csr.data[begin:end]
+        found = []
+        for at, n in sorted(zip(index.tolist(), times.tolist(), strict=True)):
+            n = min(n, 1) if self.model == "bernoulli" else n
+            word = p.words.labels[at - 1] if at else ""
+            name = "no word" if not at else repr(word) if isinstance(word, str) else f"(words of cell {word})"
+            found.append((f"{name} ×{n}" if n > 1 else name, n * p.weight[at]))
+        return [(name, says) for name, says in found if says.any()]
 
     def sample(self, p: WordParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         """Draw one text for each row, given the class of each row.
@@ -400,20 +419,21 @@ def _padded(count: Array, size: int) -> Array:
 
 
 def _log_shares(count: Array, exist: NDArray[np.bool_], alpha: float) -> Array:
-    """(K, words): log (S + a) / (Σ S + a V); evenly shared where there is nothing; −inf of words that are gone."""
+    """(K, words): log (S + a) / (Σ S + a V); evenly shared where there is nothing."""
     V = int(exist.sum())
     total = _core.level_totals(count, np.array([count.shape[1]], dtype=np.int64)) + alpha * V  # (K, 1)
     there = total > 0
-    log = _core.logs(count + alpha) - np.where(there, _core.logs(np.where(there, total, 1.0)), 0.0)
-    log = np.where(there, log, -np.log(max(V, 1)))
-    log[:, ~exist] = -np.inf
+    log = np.asarray(_core.logs(count + alpha))
+    log -= _core.logs(np.where(there, total, 1.0))
+    log[~there[:, 0]] = -np.log(max(V, 1))
     return log
 
 
 def _weights(log: Array, exist: NDArray[np.bool_]) -> Array:
     """(1 + words, K): a text by itself says nothing, nor do words that are gone."""
     weight = np.zeros((1 + log.shape[1], len(log)))
-    weight[1:][exist] = log.T[exist]
+    weight[1:] = log.T
+    weight[1:][~exist] = 0.0
     return weight
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from tallybayes.explain import Explanation, FeatureRanking
 from tallybayes.fitted import Fitted
 from tallybayes.novelty import NoveltyScore, novelty_score
 from tallybayes.predictor import Predictor
+from tallybayes.schema import Schema
 from tallybayes.source import read_table
 
 MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
@@ -22,7 +25,7 @@ MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
 class Explains(Model):
     """explain and novelty."""
 
-    def explain(self, X: object = None, *, against: object = None) -> Any:
+    def explain(self, X: object = None, *, against: object = None, feature_names: object = None) -> Any:
         """Tell what each feature says for each class, row by row; without rows, how much each tells of the class.
 
         Parameters
@@ -31,6 +34,8 @@ class Explains(Model):
             The rows to explain; None ranks the features.
         against : label, default=None
             None: each class against the rest; or the class that the others are compared with.
+        feature_names : sequence of str, default=None
+            What the columns are called, where the table has no names: the words behind a sparse matrix of counts.
 
         Returns
         -------
@@ -43,12 +48,12 @@ class Explains(Model):
         if X is None:
             if against is not None:
                 raise OptionError("explain() ranks the features for all classes at once: against= goes with rows.")
-            return _ranking(self._parameters())
+            return _ranking(self._parameters(), feature_names)
         if against is not None and against not in self.classes_.tolist():
             raise LabelError(
                 f"against={brief(against)} is not a class of this model. Classes: {listing(self.classes_)}."
             )
-        return _explanation(self.predictor_, X, against)
+        return _explanation(self.predictor_, X, against, feature_names)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -83,17 +88,30 @@ class Explains(Model):
         return novelty_score(self, reference, n, random_state)
 
 
-def _explanation(predictor: Predictor, X: object, against: object) -> Explanation:
+def _names(schema: Schema, given: object) -> tuple[str, ...]:
+    """What the columns are called; given: by the user, where the table did not say."""
+    if given is None:
+        return tuple(schema.name(j) for j in range(schema.d))
+    if schema.names is not None:
+        raise OptionError("feature_names are for a table without names; this model knows the names of its columns.")
+    found = [str(v) for v in given] if isinstance(given, Iterable) and not isinstance(given, str) else []
+    if len(found) != schema.d:
+        raise OptionError(f"feature_names must be {schema.d} names, one for each column; got {brief(given)}.")
+    return tuple(found)
+
+
+def _explanation(predictor: Predictor, X: object, against: object, feature_names: object) -> Explanation:
     fitted = predictor.fitted
     schema, K = fitted.schema, fitted.K
     table = read_table(X)
     _refuse_absurd(table.n, schema.d, K)
     rows = predictor.read(table)
     predictor.look(rows)
-    names = tuple(schema.name(j) for j in range(schema.d))
+    names = _names(schema, feature_names)
     parts = predictor.terms(rows), predictor.start.copy(), fitted.classes.copy()
     index = getattr(X, "index", None) if table.container == "pandas" else None
-    return Explanation(*parts, names, rows.table, against, index)
+    pieces = partial(predictor.pieces, rows) if "text" in schema.kinds else None
+    return Explanation(*parts, names, rows.table, against, index, pieces)
 
 
 def _refuse_absurd(n: int, d: int, K: int) -> None:
@@ -106,13 +124,13 @@ def _refuse_absurd(n: int, d: int, K: int) -> None:
     )
 
 
-def _ranking(fitted: Fitted) -> FeatureRanking:
+def _ranking(fitted: Fitted, feature_names: object = None) -> FeatureRanking:
     schema = fitted.schema
     value, error = np.zeros(schema.d), np.zeros(schema.d)
     for term in fitted.terms:
         columns = list(term.columns)
         value[columns], error[columns] = information(term.distribution, term.params, len(columns), fitted.prior)
-    names = tuple(schema.name(j) for j in range(schema.d))
+    names = _names(schema, feature_names)
     share = np.exp(fitted.prior)
     entropy = float(-(share[share > 0] * np.log(share[share > 0])).sum())
     return FeatureRanking(names, value, error, entropy, schema.container)
