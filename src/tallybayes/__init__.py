@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tallybayes.export.onnx import to_onnx
     from tallybayes.leaderboard import compare_models
     from tallybayes.novelty import NoveltyScore
-    from tallybayes.persist import from_bytes, load, load_notes, save, to_bytes
+    from tallybayes.persist import from_bytes, load, load_notes, model_card, save, to_bytes
     from tallybayes.reports import Report, report
     from tallybayes.schema import Schema
     from tallybayes.twins import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
@@ -84,6 +84,7 @@ __all__ = [
     "load",
     "load_notes",
     "merge_all",
+    "model_card",
     "register",
     "report",
     "save",
@@ -123,7 +124,7 @@ _HOMES = {
     "export.onnx": ("to_onnx",),
     "export": ("to_js", "to_json"),
     "novelty": ("NoveltyScore",),
-    "persist": ("from_bytes", "load", "load_notes", "save", "to_bytes"),
+    "persist": ("from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"),
     "reports": ("Report", "report"),
     "schema": ("Schema",),
     "versions": ("show_versions",),

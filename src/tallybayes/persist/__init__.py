@@ -10,13 +10,16 @@ from typing import Any
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.persist import container, files
+from tallybayes.persist.card import model_card
 from tallybayes.persist.forms import bounded
 from tallybayes.persist.model import from_document, to_document
 
-__all__ = ["from_bytes", "load", "load_notes", "save", "to_bytes"]
+__all__ = ["from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"]
 
 
-def save(model: TallyClassifier, path: object, *, notes: Mapping[str, object] | None = None) -> None:
+def save(
+    model: TallyClassifier, path: object, *, notes: Mapping[str, object] | None = None, card: bool = False
+) -> None:
     """Write a fitted model into a file: its parameters, schema and tally.
 
     A file that is there already is replaced in one step: it is the old one or the new one at every moment, whatever
@@ -30,11 +33,13 @@ def save(model: TallyClassifier, path: object, *, notes: Mapping[str, object] | 
         Where to write it.
     notes : dict, default=None
         What else to keep beside the model, such as where the data came from; load_notes reads it.
+    card : bool, default=False
+        Whether a model card is written beside it, as `model_card` makes it: its name is path with ``.md`` after it.
 
     Raises
     ------
     OptionError
-        If path is neither a path nor a binary file.
+        If path is neither a path nor a binary file, or no path where there is to be a card.
 
     Examples
     --------
@@ -49,9 +54,16 @@ def save(model: TallyClassifier, path: object, *, notes: Mapping[str, object] | 
     header, arrays = to_document(model, notes or {})
     pieces = container.chunks(header, arrays)
     if hasattr(path, "write"):
+        if card:
+            raise OptionError(
+                "A card is written beside the model file: give a path, or write model_card(model) yourself."
+            )
         _write_all(path, pieces)
-    else:
-        files.write(_path(path), pieces)
+        return
+    told = model_card(model, notes=notes) if card else None
+    files.write(_path(path), pieces)
+    if told is not None:
+        files.write(f"{_path(path)}.md", [told.encode("utf-8", "backslashreplace")])
 
 
 def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
