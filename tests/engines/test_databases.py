@@ -435,3 +435,23 @@ def test_a_column_that_changes_its_kind_is_seen() -> None:
     assert lazy.predict({"x": 1.0}).tolist() == ["a"]
     db.execute("UPDATE rows SET x = 'word ' || kind")
     assert lazy.predict({"x": "word b"}).tolist() == ["b"]
+
+
+def test_infinity_is_refused_wherever_it_is_counted() -> None:
+    db = duckdb.connect()
+    db.execute("CREATE TABLE rows AS SELECT CAST(i AS DOUBLE) AS x, 'ab'[1 + i % 2] AS kind FROM range(2000) t(i)")
+    db.execute("INSERT INTO rows VALUES ('infinity'::DOUBLE, 'a')")
+    for move in ("sums", "rows"):
+        with pytest.raises(TableError, match="infinity"):
+            tb.GaussianNB().learn_from(Table(db, "rows", move=move), "kind")
+    with pytest.raises(TableError, match="infinity"):
+        tb.LazyBayes(tb.GaussianNB(), db, "rows", "kind").predict({"x": 1.0})
+
+
+def test_what_the_database_refuses_is_an_error_of_ours(db: Any) -> None:
+    with pytest.raises(TableError, match="cannot read the table 'nowhere'"):
+        tb.NaiveBayes().learn_from((db, "nowhere"), "kind")
+    if dialect(db) == "postgresql":
+        db.rollback()
+    with pytest.raises(TableError, match="cannot read the query"):
+        Query(db, "SELEC 1")

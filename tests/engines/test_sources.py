@@ -244,3 +244,18 @@ def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
         with progress("learning", 4) as advance:
             advance(3)
         assert ("learning: 3 rows of 4 (75%)" in screen.getvalue()) is told
+
+
+def test_several_targets() -> None:
+    t = table(300)
+
+    def make() -> tb.BayesNetwork:
+        return tb.BayesNetwork({"length": ["kind"], "colour": ["alive"]}, targets=["kind", "alive"])
+
+    t = t.select(["length", "colour", "kind", "alive"]).drop_null()
+    model, X = make().learn_from(t, ["kind", "alive"]), t.select(["length", "colour"])
+    whole = make().fit(X, t.select(["kind", "alive"]).to_pandas())
+    assert model.predict(X).tolist() == whole.predict(X).tolist()
+    np.testing.assert_array_equal(model.class_count_, whole.class_count_)
+    with pytest.raises(OptionError, match="several targets"):
+        model.predict_to(t)

@@ -85,6 +85,8 @@ def learned(
 def answers(model: TallyClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]) -> object:
     """The answers for the rows of a source: written into a file, or given back as a reader of batches."""
     names = model.fitted_.schema.names
+    if getattr(model, "targets", None) is not None:
+        raise OptionError("predict_to answers for one target; this network has several targets. Use predict.")
     here = open_source(source)
     features = tuple(names if names is not None else (n for n in here.names if n not in keep))
     keep = (keep,) if isinstance(keep, str) else tuple(keep)

@@ -54,6 +54,11 @@ class NetworkClassifier(TallyClassifier):
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}
 
+    def _cuts_on_rows(self, schema: Schema) -> bool:
+        known = self.schema.cuts if isinstance(self.schema, Schema) else {}
+        numbers = [j for j, kind in enumerate(schema.kinds) if kind in CUT and j not in known]
+        return self.cuts is not None and bool(numbers)
+
     def _given_schema(self) -> object:
         return self.schema
 

@@ -6,6 +6,7 @@ import decimal
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tallybayes.engines.sql.dialect import DIALECTS, Dialect
@@ -18,6 +19,18 @@ NUMBER, TEXT, TRUTH = "number", "text", "boolean"
 POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
 POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043), TEXT)
 USER_TYPES = 16384  # types that somebody made, such as enums, have at least this number
+
+
+@contextmanager
+def telling(where: str) -> Iterator[None]:
+    """What a database refuses is an error of ours, with its own first line."""
+    try:
+        yield
+    except Exception as e:
+        if type(e).__module__.split(".")[0].lstrip("_") not in ("duckdb", "sqlite3", "psycopg"):
+            raise
+        said = next((line for line in str(e).splitlines() if line.strip()), type(e).__name__)
+        raise TableError(f"The database cannot read {where}: {said}") from e
 
 
 class Connection(ABC):
@@ -116,10 +129,7 @@ class SQLiteRows(PlainRows):
     def _cursor(self, sql: str, parameters: Sequence[object]) -> Any:
         cursor = self.raw.cursor()
         cursor.row_factory = None
-        try:
-            return cursor.execute(sql, tuple(parameters))
-        except sqlite3.OperationalError as e:
-            raise OptionError(f"SQLite cannot do that: {e}.") from e
+        return cursor.execute(sql, tuple(parameters))
 
     def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
         cursor = self._cursor(f"SELECT * FROM {relation} LIMIT 0", parameters)

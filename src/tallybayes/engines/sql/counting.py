@@ -24,7 +24,8 @@ from tallybayes.distributions.counted_sets import CountedSets, JointSums
 from tallybayes.distributions.gaussian import GaussianSums
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.engines.source import Ask
-from tallybayes.errors import LabelError
+from tallybayes.engines.sql.connection import telling
+from tallybayes.errors import LabelError, TableError
 from tallybayes.fitted import Fitted
 from tallybayes.labels import positions, read_labels, union
 from tallybayes.plan import Term
@@ -145,7 +146,8 @@ class Counter(Generic[Model]):
 
     def count(self) -> Model:
         """The model of the rows that are there now."""
-        found = self.source.connection.rows(self.statement(), self.source.parameters)
+        with telling(self.source.where):
+            found = self.source.connection.rows(self.statement(), self.source.parameters)
         if any(row[1] is None for row in found):
             where = f"{self.source.where} have no label in {self.ask.target[0]!r}"
             raise LabelError(f"Some rows of {where}. Leave them out, with a query.")
@@ -240,6 +242,14 @@ class Counter(Generic[Model]):
                     n[k, i], mean[k, i] = many, float(about) + shift
                     low[k, i] = (float(about) - mean[k, i]) + shift
                     m2[k, i] = max(0.0, float(second) - float(first) * shift)
+        fine = np.isfinite(mean) & np.isfinite(m2)
+        if not fine.all():
+            name = self.schema.name(term.columns[int(np.argmin(fine.all(axis=0)))])
+            raise TableError(
+                f"Column {name!r} of {self.source.where} contains infinity, or numbers whose squares do not fit into a "
+                "float64. Replace or rescale them in a query.",
+                column=name,
+            )
         return GaussianSums(n, mean, low, m2)
 
 

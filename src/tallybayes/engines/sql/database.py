@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes.engines.source import Ask, Source
-from tallybayes.engines.sql.connection import NUMBER, TEXT, TRUTH, Connection, Relation, connection_of
+from tallybayes.engines.sql.connection import NUMBER, TEXT, TRUTH, Connection, Relation, connection_of, telling
 from tallybayes.engines.sql.counting import Counter
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TableError, brief
@@ -48,7 +48,8 @@ class Database(Source):
         self.connection, self.relation, self.parameters = connection, relation, tuple(parameters)
         self.where, self.move = where, move
         self.choice = "nothing was learned from it yet"
-        self.kinds = connection.kinds(relation, self.parameters)
+        with telling(where):
+            self.kinds = connection.kinds(relation, self.parameters)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,7 +73,8 @@ class Database(Source):
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         self._check(columns)
-        yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds)
+        with telling(self.where):
+            yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds)
 
     def head(self, ask: Ask) -> Survey:
         """Read some rows.
@@ -89,9 +91,10 @@ class Database(Source):
         """
         self._check(ask.columns)
         sql = f"{self.select(ask.columns)} LIMIT {HEAD}"
-        for table in self.connection.batches(sql, self.parameters, HEAD, self.kinds):
-            if table.num_rows:
-                return survey_of(table, HEAD)
+        with telling(self.where):
+            for table in self.connection.batches(sql, self.parameters, HEAD, self.kinds):
+                if table.num_rows:
+                    return survey_of(table, HEAD)
         raise self.no_rows()
 
     def count(self, plan: Model, ask: Ask) -> Model:
