@@ -47,7 +47,7 @@ def application(settings: Settings) -> Service:
     ...     save(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]), f"{folder}/model.tb")
     ...     app = application(Settings(f"{folder}/model.tb"))
     >>> sorted(app.routes)[:3]
-    ['/', '/decide', '/explain']
+    ['/', '/decide', '/description']
     """
     require()
     from tallybayes.serve.service import make_service

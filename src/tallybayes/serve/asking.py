@@ -13,7 +13,6 @@ from tallybayes.schema import Schema
 from tallybayes.serve import answers as a
 from tallybayes.serve.live import Known, Live
 from tallybayes.serve.openapi import document
-from tallybayes.serve.page import landing
 from tallybayes.serve.problems import HttpError, in_words
 from tallybayes.serve.questions import JSON, Decide, Explain, Question, Reader, Row, form_of
 from tallybayes.serve.settings import Settings
@@ -21,12 +20,7 @@ from tallybayes.serve.tables import ARROW, CSV, FORMS, from_arrow, from_csv, row
 from tallybayes.serve.wire import Answer, Request
 from tallybayes.source import Table
 
-HTML = b"text/html; charset=utf-8"
 LEVELS = 100  # of a column that /model lists
-PAGE = (
-    (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
-    (b"referrer-policy", b"no-referrer"),
-)
 
 
 class Asking:
@@ -118,10 +112,6 @@ class Asking:
             body = a.encode(document(known, self._settings))
             self._document = (known.generation, body)
         return Answer(body)
-
-    def page(self, _: Request) -> Answer:
-        """What a browser is shown."""
-        return Answer(landing(self._live.known).encode(), HTML, headers=PAGE)
 
 
 def _one(known: Known, row: Row, heard: list[str]) -> bytes:

@@ -123,6 +123,7 @@ def _about() -> Json:
     page = {"text/html; charset=utf-8": {"schema": TEXT}}
     gets = {
         "/": ("page", "A page for people", page),
+        "/description": ("description", "The model as to_json writes it", as_json({"type": "object"})),
         "/model": ("model", "What is served", as_json(ref("Model"))),
         "/openapi.json": ("openapi", "This document", as_json({"type": "object"})),
         "/metrics": ("metrics", "Counts and times, for Prometheus", text),
@@ -130,6 +131,7 @@ def _about() -> Json:
         "/readyz": ("readyz", "Whether it answers for the model", status),
     }
     found = {path: {"get": operation(name, about, answered(about, c), ())} for path, (name, about, c) in gets.items()}
+    found["/description"]["get"]["responses"]["422"] = refused(422)  # a model without such a form
     for path in ("/healthz", "/readyz"):
         found[path]["get"]["security"] = []
     return found

@@ -1,26 +1,62 @@
-"""What a browser is shown at `/`."""
+"""What a browser is shown at `/`: the what-if page of the live model, which asks for the model as it is now."""
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Callable
 
-from tallybayes.serve.live import Known
+from tallybayes.predictor import Predictor
+from tallybayes.serve.live import Known, Live
+from tallybayes.serve.wire import Answer, Request
 
-MOST = 50  # names that are listed
-STYLE = "body{font:16px/1.5 system-ui,sans-serif;max-width:45em;margin:2em auto;padding:0 1em;color-scheme:light dark}"
+HTML = b"text/html; charset=utf-8"
+DESCRIPTION = "/description"  # where the page asks for the model
+# The page itself says what may run in it; that nobody may frame it can only be said here.
+HEADERS = (
+    (b"content-security-policy", b"frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+)
 
 
-def landing(known: Known) -> str:
-    """A page without a script: what is served, and where its document is."""
-    names = known.columns.names
-    columns = ", ".join(escape(name) for name in names[:50]) + (
-        f" and {len(names) - 50} more" if len(names) > 50 else ""
-    )
-    classes = ", ".join(escape(name) for name in list(known.by_text)[:MOST])
-    name = escape(type(known.model).__name__)
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}, served</title><style>{STYLE}</style>'
-        f"<h1>{name}</h1><p>Classes: {classes}</p><p>Columns: {columns}</p>"
-        '<p>What can be asked, and how: <a href="openapi.json">openapi.json</a>. What the model is: '
-        '<a href="model">model</a>. How the service does: <a href="metrics">metrics</a>.</p></html>'
-    )
+class Pages:
+    """The page and the description that its script reads, each made once for a model as it is."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._page, self._described = _Kept(_page), _Kept(_description)
+
+    def page(self, _: Request) -> Answer:
+        """The what-if page; of a model without a form for a page, what it learned."""
+        return Answer(self._page.of(self._live.known), HTML, headers=HEADERS)
+
+    def description(self, _: Request) -> Answer:
+        """The model as `to_json` writes it."""
+        return Answer(self._described.of(self._live.known))
+
+
+class _Kept:
+    """What was made last, until the model has learned something."""
+
+    def __init__(self, make: Callable[[Known, Predictor], bytes]) -> None:
+        self._make = make
+        self._last: tuple[Predictor | None, bytes] = (None, b"")
+
+    def of(self, known: Known) -> bytes:
+        predictor = known.model.predictor_
+        before, made = self._last
+        if before is not predictor:
+            made = self._make(known, predictor)
+            self._last = (predictor, made)
+        return made
+
+
+def _page(known: Known, predictor: Predictor) -> bytes:
+    from tallybayes.reports import page
+
+    title = predictor.manner.who + (f": {known.target}" if known.target else "")
+    return page(predictor, title=title, refresh=DESCRIPTION[1:]).encode()
+
+
+def _description(_: Known, predictor: Predictor) -> bytes:
+    from tallybayes.export import to_json
+
+    return to_json(predictor).encode()

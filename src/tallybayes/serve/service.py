@@ -17,6 +17,7 @@ from tallybayes.serve.asking import Asking
 from tallybayes.serve.ledger import Ledger
 from tallybayes.serve.live import Live
 from tallybayes.serve.metrics import Metrics
+from tallybayes.serve.page import DESCRIPTION, Pages
 from tallybayes.serve.problems import TYPE, HttpError, problem_of
 from tallybayes.serve.settings import Settings
 from tallybayes.serve.teaching import Teacher, Teaching
@@ -34,13 +35,17 @@ Later = Callable[[Request], Awaitable[Answer]]
 
 @dataclass(frozen=True)
 class Route:
-    """Who answers a path. scope: of the token that it takes; None: anybody may ask. later: if it waits for a disk."""
+    """Who answers a path. scope: of the token that it takes; None: anybody may ask. later: if it waits for a disk.
+
+    slow: whether a thread does it, however short the request is.
+    """
 
     number: int
     method: str
     handler: Handler | None = None
     later: Later | None = None
     scope: str | None = "read"
+    slow: bool = False
 
 
 class Service:
@@ -67,8 +72,11 @@ class Service:
         ask = self.asking
         for path, handler in {"/predict": ask.predict, "/explain": ask.explain, "/decide": ask.decide}.items():
             self._add(path, "POST", handler)
-        for path, telling in {"/": ask.page, "/model": ask.model, "/openapi.json": ask.openapi}.items():
-            self._add(path, "GET", telling)
+        pages = Pages(live)
+        self._add("/", "GET", pages.page, slow=True)
+        self._add(DESCRIPTION, "GET", pages.description, slow=True)
+        self._add("/model", "GET", ask.model)
+        self._add("/openapi.json", "GET", ask.openapi)
         self._add("/metrics", "GET", self._metrics)
         self._add("/healthz", "GET", self._health, scope=None)
         self._add("/readyz", "GET", self._ready, scope=None)
@@ -90,8 +98,9 @@ class Service:
         *,
         later: Later | None = None,
         scope: str | None = "read",
+        slow: bool = False,
     ) -> None:
-        self.routes[path] = Route(len(self.routes), method, handler, later, scope)
+        self.routes[path] = Route(len(self.routes), method, handler, later, scope, slow)
 
     # --- ASGI --------------------------------------------------------------------------------------------------
 
@@ -150,7 +159,7 @@ class Service:
         if route.later is not None:
             return await route.later(request)
         assert route.handler is not None
-        if len(request.body) > INLINE:
+        if route.slow or len(request.body) > INLINE:
             return await asyncio.get_running_loop().run_in_executor(self._pool, route.handler, request)
         return route.handler(request)
 
