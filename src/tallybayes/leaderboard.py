@@ -66,8 +66,8 @@ class Contestant:
 
 
 CONTESTANTS: list[Contestant] = [
-    Contestant("BayesClassifier", lambda s: BayesClassifier(schema=_kinds(s)), _no_text, ensemble=True),
-    Contestant("BayesClassifier, fast", lambda s: BayesClassifier("fast", schema=_kinds(s)), _no_text, ensemble=True),
+    Contestant("BayesClassifier", lambda s: BayesClassifier(schema=_kinds(s)), ensemble=True),
+    Contestant("BayesClassifier, fast", lambda s: BayesClassifier("fast", schema=_kinds(s)), ensemble=True),
     Contestant("NaiveBayes", lambda s: NaiveBayes(schema=_kinds(s))),
     Contestant("NaiveBayes, tempered", lambda s: NaiveBayes(schema=_kinds(s), tempered=True)),
     Contestant("NaiveBayes, mdl cuts", lambda s: NaiveBayes("mdl", schema=_kinds(s)), _has_numbers),

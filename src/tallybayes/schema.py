@@ -409,8 +409,8 @@ def _is_text(table: Table, j: int) -> bool:
 def _tell_text(names: Sequence[str], who: str) -> None:
     warn(
         f"Column(s) that look like text: {listing(names)}. {who} takes each text as a category, and learns little from "
-        f"texts that hardly repeat; NaiveBayes reads the words. schema={{{names[0]!r}: 'categorical'}} says that "
-        "categories are meant.",
+        "texts that hardly repeat; NaiveBayes and BayesClassifier read the words. "
+        f"schema={{{names[0]!r}: 'categorical'}} says that categories are meant.",
         TextColumnWarning,
     )
 
@@ -419,8 +419,8 @@ def _check_text(schema: Schema, reads_text: bool, who: str) -> None:
     if "text" in schema.kinds and not reads_text:
         name = schema.name(schema.kinds.index("text"))
         raise OptionError(
-            f"Column {name!r} is text, which {who} does not read; NaiveBayes does. schema={{{name!r}: 'categorical'}} "
-            "takes each text as a category."
+            f"Column {name!r} is text, which {who} does not read; NaiveBayes and BayesClassifier do. "
+            f"schema={{{name!r}: 'categorical'}} takes each text as a category."
         )
 
 

@@ -17,7 +17,7 @@ from tallybayes.distributions.categorical import check_alpha
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.words_left_out import left_out
 from tallybayes.encode import Data, Sparse, Splitting
-from tallybayes.errors import OptionError, SharedWordsWarning, brief, warn
+from tallybayes.errors import OptionError, SharedWordsWarning, brief, is_number, warn
 from tallybayes.schema import Levels, Schema
 from tallybayes.source import Table
 
@@ -82,6 +82,9 @@ class Words(Distribution[WordSums, WordParams]):
         others share cells, an eighth as many, by a hash of their letters; a warning says so.
     alpha : float, default=1.0
         What is added to every count, a above.
+    weight : float, default=1.0
+        How many times log P(x | class) counts, so that many words do not drown a few other columns. BayesClassifier
+        chooses it by leave-one-out.
 
     Examples
     --------
@@ -99,6 +102,7 @@ class Words(Distribution[WordSums, WordParams]):
     lowercase: bool = True
     max_words: int = MOST_WORDS
     alpha: float = 1.0
+    weight: float = 1.0
 
     name: ClassVar[str] = "words"
     kinds: ClassVar[tuple[str, ...]] = ("text",)
@@ -121,6 +125,8 @@ class Words(Distribution[WordSums, WordParams]):
         check_alpha(self.alpha)
         if np.ndim(self.alpha):
             raise OptionError(f"alpha must be one number for words; got {brief(self.alpha)}.")
+        if not is_number(self.weight) or self.weight < 0:
+            raise OptionError(f"weight must be a number of at least 0; got {brief(self.weight)}.")
         if self.model == "bernoulli" and self.alpha == 0:
             raise OptionError("alpha must be above 0 for the Bernoulli model of words; got 0.")
 
@@ -257,6 +263,8 @@ class Words(Distribution[WordSums, WordParams]):
         else:
             weight = _weights(_log_shares(count, exist, self.alpha), exist)
         length = count.sum(axis=1) / np.where(s.rows > 0, s.rows, 1.0)
+        if self.weight != 1:
+            weight = np.multiply(weight, self.weight, out=weight, where=weight != 0)
         return WordParams(weight, count, self.alpha, exist, length, words)
 
     def score(self, scorer: _core.Scorer, data: Data, p: WordParams) -> None:
@@ -299,7 +307,8 @@ class Words(Distribution[WordSums, WordParams]):
             Up to a term that all classes share.
         """
         assert isinstance(data, Sparse)
-        return left_out(self.model, self.alpha, data, y, unit, _padded(s.count, len(p.exist)), s.rows, context.K)
+        found = left_out(self.model, self.alpha, data, y, unit, _padded(s.count, len(p.exist)), s.rows, context.K)
+        return found if self.weight == 1 else np.multiply(found, self.weight, out=found, where=found != 0)
 
     def terms(self, data: Data, p: WordParams, K: int) -> Array:
         scorer = _core.Scorer(data.n, np.zeros(K))

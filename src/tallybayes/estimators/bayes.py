@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Floats
+from tallybayes.distributions import Words
 from tallybayes.distributions.ensemble import EDITION, WEIGHTING, Ensemble, only
 from tallybayes.distributions.ensemble_fit import smooth_prior
 from tallybayes.distributions.ensemble_network import log_density
@@ -21,6 +22,7 @@ from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, 
 from tallybayes.estimators.asking import other_start
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import random_of
+from tallybayes.estimators.text_part import weighed
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, same_shape
@@ -195,18 +197,30 @@ class BayesClassifier(TallyClassifier):
     # --- learning ----------------------------------------------------------------------------------------------
 
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
-        ensemble = Ensemble(columns=schema.d, method="frequency", bins=LEVELS, edition=EDITION, **self._options())
-        return (Term(ensemble, tuple(range(schema.d))),)
+        texts = [j for j, kind in enumerate(schema.kinds) if kind == "text"]
+        others = tuple(j for j in range(schema.d) if j not in texts)
+        ensemble = Ensemble(columns=len(others), method="frequency", bins=LEVELS, edition=EDITION, **self._options())
+        return (*((Term(ensemble, others),) if others else ()), *(Term(Words(), (j,)) for j in texts))
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
-        (term,) = fitted.terms
-        if not isinstance(term.distribution, Ensemble):
+        if not all(isinstance(term.distribution, Ensemble | Words) for term in fitted.terms):
             return self._choose(fitted.schema)
-        again = replace(term.distribution, weighting=self._recipe().weighting, **self._options())
-        return (replace(term, distribution=again),)
+        options = {"weighting": self._recipe().weighting, **self._options()}
+        return tuple(
+            replace(t, distribution=replace(t.distribution, **options)) if isinstance(t.distribution, Ensemble) else t
+            for t in fitted.terms
+        )
 
     def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
-        (term,), y, w = fitted.terms, rows.classes_of_rows, rows.w
+        terms = tuple(
+            self._members(fitted, t, rows) if isinstance(t.distribution, Ensemble) else t for t in fitted.terms
+        )
+        fitted = replace(fitted, terms=terms)
+        return weighed(fitted, rows, self._prior(), self._start) if "text" in fitted.schema.kinds else fitted
+
+    def _members(self, fitted: Fitted, term: Term, rows: Rows) -> Term:
+        """The networks and other parts, drawn and counted."""
+        y, w = rows.classes_of_rows, rows.w
         ensemble, data, s = term.distribution, rows.of(term), term.sums
         assert isinstance(data, Coded)
         assert isinstance(ensemble, Ensemble)
@@ -222,7 +236,9 @@ class BayesClassifier(TallyClassifier):
         for codes, labels, weights in batches():
             normal = chosen.count(codes, labels, weights, chains, normal)
         sums = EnsembleSums.of(s.single, s.sizes, s.kept, chains, normal)
-        return replace(fitted, terms=(Term(chosen, term.columns, sums),))
+        return Term(chosen, term.columns, sums)
+
+    _reads_text = True
 
     def _at_once(self, fitted: Fitted) -> bool:
         """After more rows of the same kind strengths and weights are chosen again at the next question: that takes
@@ -243,24 +259,32 @@ class BayesClassifier(TallyClassifier):
 
     def _ensemble(self) -> Ensemble:
         ensemble = self.fitted_.terms[0].distribution
-        assert isinstance(ensemble, Ensemble)
+        if not isinstance(ensemble, Ensemble):
+            raise OptionError("This model has learned nothing but texts: it has no networks.")
         return ensemble
 
     @property
     def weights_(self) -> dict[str, Any]:
-        """dict: how much each part is believed, by name; of 'networks', 'naive' and 'levels' by column."""
+        """dict: how much each part is believed, by name; of 'networks', 'naive', 'levels' and 'text' by column."""
         self._require_attribute("weights_")
-        ensemble, found = self._ensemble(), self._parameters().terms[0].params.weights
+        terms, schema = self._parameters().terms, self.schema_
         out: dict[str, Any] = {}
+        texts = {schema.name(t.columns[0]): t.distribution.weight for t in terms if isinstance(t.distribution, Words)}
+        if texts:
+            out["text"] = texts
+        ensemble, columns = terms[0].distribution, terms[0].columns
+        if not isinstance(ensemble, Ensemble):
+            return out
+        found = terms[0].params.weights
         for part in ensemble.named_parts:
             own = found[part.first : part.first + part.planes]
             if part.name == "levels":
-                names = [self.schema_.name(j) for j in ensemble.level_column.tolist()]
+                names = [schema.name(columns[j]) for j in ensemble.level_column.tolist()]
                 out[part.name] = dict(zip(names, own.tolist(), strict=True))
                 continue
             whole = part.name in ("contexts", "gaussian")
-            each = zip(range(self.schema_.d), own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
-            out[part.name] = float(own[0]) if whole else {self.schema_.name(j): w for j, w in each}
+            each = zip(columns, own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
+            out[part.name] = float(own[0]) if whole else {schema.name(j): w for j, w in each}
         return out
 
     def summary(self) -> str:
@@ -292,8 +316,8 @@ class BayesClassifier(TallyClassifier):
             If there is no such network.
         """
         fitted = self.fitted_
-        ensemble, (term,), d = self._ensemble(), fitted.terms, fitted.schema.d
-        s = term.sums
+        ensemble, term = self._ensemble(), fitted.terms[0]
+        s, d = term.sums, len(term.columns)
         count = ensemble.networks
         if not isinstance(i, int | np.integer) or not 0 <= i < count:
             raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {brief(i)}.")
@@ -316,11 +340,12 @@ class BayesClassifier(TallyClassifier):
             raise AttributeError(
                 f"graph_ is of one network; this model has {ensemble.networks}: ask network(i).graph_."
             )
-        parents: list[tuple[int, ...]] = [()] * self.schema_.d
-        for i in range(self.schema_.d):
+        columns = self.fitted_.terms[0].columns
+        parents: list[tuple[int, ...]] = [()] * len(columns)
+        for i in range(len(columns)):
             views = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]]
             parents[int(ensemble.view_column[ensemble.child[i]])] = tuple(ensemble.view_column[views].tolist())
-        names = [self.schema_.name(j) for j in range(self.schema_.d)]
+        names = [self.schema_.name(j) for j in columns]
         return shown(tuple(parents), names, None)
 
     def score_samples(self, X: object, priors: object = None) -> Floats:
@@ -347,7 +372,7 @@ class BayesClassifier(TallyClassifier):
         if not ensemble.networks:
             raise OptionError("A BayesClassifier without networks has no p(x): it is its first network's.")
         start = other_start(predictor.fitted, priors)
-        (term,) = predictor.fitted.terms
+        term = predictor.fitted.terms[0]
         data = predictor.read(X).of(term)
         assert isinstance(data, Coded)
         joint = (predictor.start if start is None else start) + log_density(ensemble, term.params, data)

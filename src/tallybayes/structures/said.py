@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallybayes.distributions import Words
 from tallybayes.distributions.ensemble import Ensemble
 from tallybayes.distributions.ensemble_fit import HALVES
 from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.fitted import Fitted
-from tallybayes.schema import Schema
 
 SHOWN = 12  # columns
 
 
 def describe(fitted: Fitted) -> str:
     """What a fitted BayesClassifier counted and chose; fitted: with parameters."""
-    (term,), schema = fitted.terms, fitted.schema
+    schema = fitted.schema
+    said = [
+        f"text {schema.name(t.columns[0])}: weight {d.weight:.3g}, alpha {d.alpha:g}"
+        for t in fitted.terms
+        if isinstance(d := t.distribution, Words)
+    ]
+    term = fitted.terms[0]
     ensemble, p, s = term.distribution, term.params, term.sums
-    assert isinstance(ensemble, Ensemble)
+    if not isinstance(ensemble, Ensemble):
+        return "\n".join([f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes.", *said])
     contexts = int((ensemble.child < 0).sum())
     naive = sum(part.planes for part in ensemble.named_parts if part.name == "naive")
     most = int(np.diff(ensemble.parent_start)[ensemble.child >= 0].max(initial=0))
@@ -39,7 +46,7 @@ def describe(fitted: Fitted) -> str:
             f"Gaussian part: {lam:g} of the shared covariance, {gam:g} of the diagonal, "
             + ("normal tails." if np.isinf(nu) else f"tails of Student's t with {nu:g} degrees of freedom.")
         )
-    lines += ["", *_table(ensemble, p, schema)]
+    lines += ["", *_table(ensemble, p, [schema.name(j) for j in term.columns]), *said]
     return "\n".join(lines)
 
 
@@ -57,7 +64,7 @@ def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
     return f", {len(p.weights)} weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases"
 
 
-def _table(ensemble: Ensemble, p: EnsembleParams, schema: Schema) -> list[str]:
+def _table(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:
     """The weights, a column of the table in each line: those that are believed most first."""
     parts = ensemble.named_parts
     each = [part for part in parts if part.name not in ("contexts", "levels", "gaussian")]
@@ -66,7 +73,6 @@ def _table(ensemble: Ensemble, p: EnsembleParams, schema: Schema) -> list[str]:
     lines = []
     if each:
         own = np.stack([found[part.name][ensemble.plane_of] for part in each], axis=1)
-        names = [schema.name(j) for j in range(schema.d)]
         wide = max(8, *(len(name) for name in names[:200]))
         lines.append(f"{'weight':<{wide}}" + "".join(f"{part.name:>15}" for part in each))
         order = np.argsort(-np.abs(own).sum(axis=1), kind="stable").tolist()
@@ -74,6 +80,6 @@ def _table(ensemble: Ensemble, p: EnsembleParams, schema: Schema) -> list[str]:
         if len(order) > SHOWN:
             lines.append(f"… and {len(order) - SHOWN} more: see weights_")
     named = zip(ensemble.level_column.tolist(), found.get("levels", ()), strict=True)
-    lines += [f"levels of {schema.name(j)}: {w:.3f}" for j, w in named]
+    lines += [f"levels of {names[j]}: {w:.3f}" for j, w in named]
     lines += [f"{part.name}: {float(found[part.name][0]):.3f}" for part in whole]
     return lines
