@@ -17,6 +17,8 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("pyarrow", "RecordBatch"): "tallybayes.engines.frames:frame",
     ("pyarrow", "RecordBatchReader"): "tallybayes.engines.frames:reader",
     ("pyarrow", "Dataset"): "tallybayes.engines.frames:dataset",
+    ("dask", "DataFrame"): "tallybayes.engines.dask:frame",
+    ("pyspark", "DataFrame"): "tallybayes.engines.spark:frame",
     ("duckdb", "DuckDBPyRelation"): "tallybayes.engines.sql.database:relation",
 }
 

@@ -1,0 +1,169 @@
+"""A data frame of Dask as a source: its partitions are counted and scored where they are, and merged in a tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tallybayes.engines.parts import (
+    FAN,
+    add_surveys,
+    answer_schema,
+    checked,
+    count_part,
+    evenly,
+    merge_parts,
+    survey_part,
+    taken,
+)
+from tallybayes.engines.source import Ask, Source, answer
+from tallybayes.engines.survey import Survey
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tallybayes.estimators.base import TallyClassifier
+
+Model = TypeVar("Model", bound="TallyClassifier")
+
+
+def frame(source: Any) -> Source:
+    """A data frame of Dask."""
+    return DaskFrame(source)
+
+
+class DaskFrame(Source):
+    """The partitions of a data frame of Dask, in order."""
+
+    where = "the Dask frame"
+
+    def __init__(self, source: Any) -> None:
+        self._frame, self._names = source, checked(source.columns, self.where)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        for part in self._parts(columns):
+            table = _arrow(part.compute())
+            for start in range(0, table.num_rows, rows):
+                yield table.slice(start, rows)
+
+    def survey(self, ask: Ask, rows: int, pieces: int | None) -> Survey:
+        """Look at the rows before they are counted: a sample, and all labels, of all partitions or of some.
+
+        Parameters
+        ----------
+        ask : Ask
+            Which columns are what.
+        rows : int
+            How many rows the sample has at most.
+        pieces : int or None
+            None reads all partitions; a number so many, evenly spread, and all of them if those do not fill the sample.
+
+        Returns
+        -------
+        Survey
+            Made by the workers, and added there.
+        """
+        parts = self._parts(ask.columns)
+        chosen = evenly(len(parts), pieces)
+        found = self._surveyed([(i, parts[i]) for i in chosen], rows)
+        if len(chosen) < len(parts) and (found is None or found.rows < rows):
+            found = self._surveyed(list(enumerate(parts)), rows)
+        if found is None:
+            raise self.no_rows()
+        return found
+
+    def count(self, plan: Model, ask: Ask) -> Model:
+        from dask import delayed
+
+        from tallybayes.persist import to_bytes
+
+        # Once in the graph, not once in each task.
+        sent = delayed(to_bytes(plan.empty()))
+        counted = delayed(_count)
+        whole = _tree([counted(sent, ask, part) for part in self._parts(ask.columns)], merge_parts)
+        found = taken(plan, whole)
+        if found is None:
+            raise self.no_rows()
+        return found
+
+    def deliver(self, model: TallyClassifier, ask: Ask, to: str | os.PathLike[str] | None) -> object:
+        """Bring the answers to where they are wanted.
+
+        Parameters
+        ----------
+        model : fitted classifier
+            Who answers.
+        ask : Ask
+            Which columns are what.
+        to : str, path or None
+            A file to write, here, partition by partition; None gives the answers back.
+
+        Returns
+        -------
+        int or dask.dataframe.DataFrame
+            How many rows were written; or a frame of answers with the index of the rows, made when it is computed.
+        """
+        if to is not None:
+            return super().deliver(model, ask, to)
+        import pandas as pd
+
+        from tallybayes.persist import to_bytes
+
+        made = answer_schema(model).empty_table().to_pandas()
+        meta = pd.concat([self._frame._meta[list(ask.keep)], made.set_axis(self._frame._meta.index)], axis=1)
+        rows = self._frame[ask.columns]
+        return rows.map_partitions(_answers, to_bytes(model), ask, made, meta=meta)
+
+    def _parts(self, columns: Sequence[str]) -> list[Any]:
+        found: list[Any] = self._frame[list(columns)].to_delayed()
+        return found
+
+    def _surveyed(self, parts: Sequence[tuple[int, Any]], rows: int) -> Survey | None:
+        from dask import delayed
+
+        looked = delayed(_survey)
+        found: Survey | None = _tree([looked(part, rows, i) for i, part in parts], add_surveys)
+        return found
+
+
+def _tree(parts: Sequence[Any], together: Callable[[Any], Any]) -> Any:
+    """What delayed parts are together: some at a time, by whichever worker has them."""
+    from dask import delayed
+
+    joined = delayed(together)
+    while len(parts) > 1:
+        parts = [joined(list(parts[i : i + FAN])) for i in range(0, len(parts), FAN)]
+    return parts[0].compute()
+
+
+def _arrow(part: Any) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(part, preserve_index=False).replace_schema_metadata(None)
+
+
+def _survey(part: Any, rows: int, number: int) -> Survey | None:
+    return survey_part([_arrow(part)], rows, number)
+
+
+def _count(plan: bytes, ask: Ask, part: Any) -> bytes | None:
+    return count_part(plan, ask, [_arrow(part)])
+
+
+def _answers(part: Any, sent: bytes, ask: Ask, meta: Any) -> Any:
+    import pandas as pd
+
+    from tallybayes.persist import from_bytes
+
+    kept = part[list(ask.keep)]
+    if not len(part):
+        return pd.concat([kept, meta], axis=1)
+    model = from_bytes(sent)
+    made = answer(model, _arrow(part), replace(ask, keep=())).cast(answer_schema(model)).to_pandas()
+    return pd.concat([kept, made.set_axis(part.index)], axis=1)
