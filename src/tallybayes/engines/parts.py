@@ -117,7 +117,7 @@ def count_part(plan: bytes, ask: Ask, tables: Iterable[pa.Table]) -> bytes | Non
         for table in bulk:
             yield ask.split(table)
 
-    return to_bytes(from_bytes(plan).learn_batches(labelled()))
+    return squeezed(to_bytes(from_bytes(plan).learn_batches(labelled())))
 
 
 def merge_parts(parts: Sequence[bytes | None]) -> bytes | None:
@@ -128,14 +128,30 @@ def merge_parts(parts: Sequence[bytes | None]) -> bytes | None:
     some = [part for part in parts if part is not None]
     if len(some) < 2:
         return some[0] if some else None
-    return to_bytes(merge_all(from_bytes(part) for part in some))
+    return squeezed(to_bytes(merge_all(from_bytes(unsqueezed(part)) for part in some)))
+
+
+def squeezed(data: bytes) -> bytes:
+    """For the way: counts are mostly small numbers, and shrink to a sixth."""
+    import pyarrow as pa
+
+    found: bytes = pa.compress(data, codec="zstd", asbytes=True)
+    return len(data).to_bytes(8, "little") + found
+
+
+def unsqueezed(data: bytes) -> bytes:
+    """What was squeezed."""
+    import pyarrow as pa
+
+    found: bytes = pa.decompress(data[8:], int.from_bytes(data[:8], "little"), codec="zstd", asbytes=True)
+    return found
 
 
 def taken(plan: Model, whole: bytes | None) -> Model | None:
     """The plan with what was counted, and its own parameters; None if no row counts."""
     from tallybayes.persist import from_bytes
 
-    found = None if whole is None else plan.holding(from_bytes(whole).fitted_)
+    found = None if whole is None else plan.holding(from_bytes(unsqueezed(whole)).fitted_)
     return found if found is not None and found.class_count_.sum() > 0 else None
 
 
