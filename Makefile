@@ -20,7 +20,7 @@ SECONDS ?= 60
 LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
-.PHONY: help demo gallery docs test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large
+.PHONY: help demo gallery docs test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
 .PHONY: bench-accuracy lint clean
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
@@ -42,7 +42,7 @@ unit: .venv/.package .venv/.web ## the Python tests only, and which lines of Pyt
 test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chromium, if it may
 	$(BIN)/python -m pytest tests/web tests/test_reports.py
 
-test-engines: .venv/.engines ## databases that need a server, started for real: PostgreSQL
+test-engines: .venv/.engines ## what needs a server, started for real: PostgreSQL, Spark (local, a cluster, Connect)
 	TALLYBAYES_ENGINES=1 $(BIN)/python -m pytest -n 2 tests/engines
 
 test-kills: .venv/.package ## a service that learns, killed under load; KILLS=200
@@ -75,6 +75,9 @@ bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=fold
 
 bench-large: .venv/.bench ## Parquet larger than memory: learn_from beside a scan of pyarrow; ROWS=100000000
 	$(BIN)/python -m bench.large $(or $(ROWS),100000000)
+
+bench-spark: .venv/.engines ## Spark: a fit beside that of pyspark.ml; what a row, a partition and a merge cost
+	$(BIN)/python -m bench.spark
 
 docs: .venv/.package ## the page of the commands, from the commands: docs/commands.md
 	$(BIN)/python docs/generate_commands.py
@@ -141,6 +144,7 @@ $(BIN)/python:
 
 .venv/.engines: .venv/.package
 	$(PIP) $(call wants,['project']['optional-dependencies']['engines']) || echo "NOT INSTALLED: the tests of it are skipped"
+	@command -v java >/dev/null || { apt-get update -qq && apt-get install -y -qq openjdk-17-jre-headless; } || echo "NO JAVA: the tests of Spark are skipped"
 	@touch $@
 
 .venv/.bench: .venv/.package

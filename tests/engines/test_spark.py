@@ -1,0 +1,86 @@
+"""Spark, started for real by `make test-engines`: in each of its modes, each in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tallybayes.engines.parts import add_surveys, in_bulk, survey_from_bytes, survey_part, survey_to_bytes
+from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer
+from tallybayes.errors import OptionError
+from tests.engines.tables import table
+
+ROOT = Path(__file__).parents[2]
+WANTED = bool(os.environ.get("TALLYBAYES_ENGINES"))
+THERE = importlib.util.find_spec("pyspark") is not None
+
+
+@pytest.mark.skipif(not WANTED, reason="Spark is started by `make test-engines`")
+@pytest.mark.parametrize("mode", ["local[2,4]", "local-cluster[2,1,1024]", "connect"])
+def test_spark(mode: str) -> None:
+    if not THERE or shutil.which("java") is None:
+        pytest.skip(f"SPARK IS NOT TESTED: {'pyspark is' if not THERE else 'Java (17 or later) is'} not installed")
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "tests/engines/spark_cases.py",
+        ],
+        env={**os.environ, "TALLYBAYES_SPARK": mode, "PYSPARK_PYTHON": sys.executable},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    print(run.stdout[-300:])
+    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-3000:]
+
+
+def test_a_survey_is_sent_and_comes_back() -> None:
+    t = table(700)
+    parts = [survey_part(in_bulk([t.slice(i, 90), t.slice(0, 0)], 50), 100, i) for i in range(0, 700, 90)]
+    sent = [survey_from_bytes(survey_to_bytes(part)) for part in parts if part is not None]
+    there, here = add_surveys([None, *sent]), add_surveys(parts)
+    assert there is not None
+    assert here is not None
+    assert there.sample.equals(here.sample)
+    np.testing.assert_array_equal(there.key, here.key)
+    assert (there.rows, there.most) == (here.rows, here.most) == (700, 100)
+    assert {n: v.to_pylist() for n, v in there.labels.items()} == {n: v.to_pylist() for n, v in here.labels.items()}
+    many = survey_part(
+        [pa.table({"id": [f"{i}" for i in range(100_001)], "b": pa.array([None] * 100_001, pa.string())})], 5, 0
+    )
+    assert many is not None
+    back = survey_from_bytes(survey_to_bytes(many))
+    assert back.labels["id"] is None
+    assert len(back.labels["b"]) == 0
+    assert survey_part([t.slice(0, 0)], 5, 0) is None
+    assert add_surveys([]) is None
+
+
+def test_rows_in_bulk_are_the_same_rows() -> None:
+    t = table(100)
+    found = list(in_bulk([t.slice(i, 7) for i in range(0, 100, 7)], 20))
+    assert [len(part) for part in found] == [21, 21, 21, 21, 16]
+    assert pa.concat_tables(found).equals(t)
+
+
+def test_a_stage_takes_a_classifier() -> None:
+    for stage in (lambda: BayesEstimator("NaiveBayes", "kind"), lambda: BayesTransformer(3)):  # type: ignore[arg-type]
+        with pytest.raises(OptionError, match="of tallybayes" if THERE else "pip install"):
+            stage()
