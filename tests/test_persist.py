@@ -636,3 +636,14 @@ def test_skops(name: str) -> None:
     twin = skops.loads(data, trusted=unknown)
     assert_twins(model, twin, table)
     assert_twins(model.copy().partial_fit(table, y), twin.partial_fit(table, y), table)
+
+
+def test_a_tempered_model_under_another_prior_is_saved() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    model = tb.GaussianNB(tempered=True).fit(X, y)
+    for kept in (model, model.with_prior([0.1, 0.9]), model.adapt_prior(X[y == 0]).model):
+        file = io.BytesIO()
+        tb.save(kept, file)
+        file.seek(0)
+        np.testing.assert_array_equal(tb.load(file).predict_proba(X), kept.predict_proba(X))
