@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             ".discriminants",
             ".networks",
             ".commands",
+            ".databases",
             ".serving",
         ):  # for what they register
             importlib.import_module(module, __package__)
