@@ -183,7 +183,7 @@ def multinomial_many_classes(shrink: int) -> Case:
 # One row at a time
 
 
-@workload("words fit", ratio=8, megabytes=32)
+@workload("words fit", ratio=8)
 def words_fit(shrink: int) -> Case:
     texts, y = data.messages(200_000 // shrink, 4)
     return Case(

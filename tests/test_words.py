@@ -23,6 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from tallybayes import TAN, NaiveBayes, _core, load, save
 from tallybayes.distributions import Words
+from tallybayes.distributions.base import Context
+from tallybayes.distributions.words import WordSums
 from tallybayes.errors import (
     ForgetError,
     MergeError,
@@ -31,6 +33,8 @@ from tallybayes.errors import (
     TableError,
     TextColumnWarning,
 )
+from tallybayes.schema import Levels
+from tests.cli import run
 
 PEERS = {"multinomial": sk.MultinomialNB, "complement": sk.ComplementNB, "bernoulli": sk.BernoulliNB}
 MAIL = [
@@ -481,3 +485,38 @@ def test_explain_of_a_sparse_matrix_takes_names() -> None:
         model.explain(X, feature_names=names[1:])
     with pytest.raises(OptionError, match="knows the names"):
         NaiveBayes().fit([{"a": 1.5}, {"a": 2.5}], [0, 1]).explain([{"a": 1.0}], feature_names=["b"])
+
+
+# --- sums that no rows can have, and the command line --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "rows", "words", "options"),
+    [
+        ([[1.0, -1.0]], [1.0], ["aa", "bb"], {}),
+        ([[1.0, np.nan]], [1.0], ["aa", "bb"], {}),
+        ([[1.0, 1.0, 1.0]], [1.0], ["aa", "bb"], {}),
+        ([[1.0]], [1.0, 1.0], ["aa"], {}),
+        ([[1.0]], [1.0], [3.5], {}),
+        ([[1.0]], [1.0], [7], {"max_words": 8}),  # there is one cell
+        ([[2.0]], [1.0], ["aa"], {"model": "bernoulli"}),
+    ],
+)
+def test_sums_that_no_rows_can_have_are_refused(count: Any, rows: Any, words: Any, options: dict[str, Any]) -> None:
+    sums = WordSums(np.array(count), np.array(rows))
+    with pytest.raises(ValueError, match=r"word|count|rows|expected|texts"):
+        Words(**options).check(sums, Context(np.ones(1), [Levels(words)]))
+    with pytest.raises(ValueError, match="one column"):
+        Words().check(sums, Context(np.ones(1), [None]))
+
+
+def test_a_text_column_of_a_file(tmp_path: Path) -> None:
+    table = pd.DataFrame({"body": [*MAIL, ""], "kind": [*KIND, "ham"]})
+    table.to_csv(tmp_path / "mail.csv", index=False)
+    model = tmp_path / "model"
+    run("fit", tmp_path / "mail.csv", "-t", "kind", "-m", "NaiveBayes", "--kind", "body=text", "-o", model)
+    assert load(model).schema_.kinds == ("text",)
+    (tmp_path / "ask.csv").write_text("body\nfree prize money\nnoon\n12\n", encoding="utf-8")
+    said = run("predict", model, tmp_path / "ask.csv").stdout.split()
+    assert [v.strip('"') for v in said] == ["prediction", "spam", "ham", "ham"]
+    assert "'free'" in run("explain", model, tmp_path / "ask.csv").stdout
