@@ -26,6 +26,8 @@ from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.distributions.joint import LevelSums
 from tallybayes.distributions.records import arrays_of, changed
 from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError
+from tallybayes.estimators.bayes import EFFORTS
+from tallybayes.structures import members
 from tests.estimators import mixed, words
 from tests.hostile.broken_files import exercise, from_bytes, mutants, to_bytes
 
@@ -192,6 +194,15 @@ def calls(n: int = 1500) -> tuple[Any, Any]:
     X["cost"] = 0.17 * X["minutes"] + 1e-4 * rng.normal(size=n)
     score = 1.5 * X["minutes"] + 2 * (X["age"] > 0.5) * (X["visits"] > 0) - 1 + 0.5 * X["size"] ** 2
     return X, (rng.random(n) < 1 / (1 + np.exp(-2 * score))).astype(int)
+
+
+@pytest.mark.parametrize(("rows", "most"), [(19_999, 12), (20_000, 40)])
+def test_more_rows_for_each_class_have_more_bins(rows: int, most: int) -> None:
+    one = np.zeros(1, bool)
+    columns = members.Columns(
+        np.array([[rows / 2], [rows / 2]]), np.ones(1, np.int64), one, one, np.full(2, rows / 2), (np.arange(1),), one
+    )
+    assert members.bins_of(columns, EFFORTS["balanced"]) == (5, most)
 
 
 def test_columns_that_say_the_same_share_their_weight() -> None:

@@ -318,6 +318,21 @@ def test_planes_and_scales(chains):
         np.testing.assert_allclose(left[p], np.tensordot(scale[own], each[own], 1), atol=2e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_few_rows_say_what_they_say_among_many(chains, dtype):
+    rows = Rows(n=70, dtype=dtype)
+    _, logs, _ = learn(
+        chains, rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=1.0
+    )
+    whole = terms(chains, logs, rows.codes, len(CHAINS), PLANE, ONES)
+    for few in (1, 3, 4, 5):
+        for first in range(0, 60, few):
+            some = np.ascontiguousarray(rows.codes[:, first : first + few])
+            np.testing.assert_array_equal(
+                terms(chains, logs, some, len(CHAINS), PLANE, ONES), whole[:, first : first + few]
+            )
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_each_parent_adds(chains, dtype):
     rows = Rows(n=70)

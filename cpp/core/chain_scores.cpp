@@ -4,6 +4,7 @@
 namespace tb {
 namespace {
 
+constexpr std::size_t kSingle = 4;   // rows that are looked up one by one
 constexpr std::size_t kWindow = 32;  // chains whose estimates are fetched before they are added, for few rows
 
 // The cells of some rows in the estimates of one chain after another. Where a parent is missing, the rung before it
@@ -76,7 +77,10 @@ class Adder {
       for (std::size_t i = from; i < to; ++i) {
         std::uint32_t* own = cell.data() + (i - from) * rows;
         if (planes_.of[i] < 0) continue;
-        cells.climb(chains_, i, own, Last{});
+        if (rows <= kSingle)
+          for (std::size_t r = 0; r < rows; ++r) own[r] = cell_of(codes, i, first + r);
+        else
+          cells.climb(chains_, i, own, Last{});
         if (window > 1) fetch(i, own, rows);
       }
       for (std::size_t i = from; i < to; ++i) {
@@ -90,6 +94,30 @@ class Adder {
   }
 
  private:
+  // Where one row is in the estimates of a chain: what climb finds, without its lists.
+  template <class T>
+  std::uint32_t cell_of(const T* codes, std::size_t i, std::size_t row) const {
+    const Views& views = chains_.views;
+    const auto bin = [&](std::int32_t view) -> std::uint32_t {
+      const auto v = static_cast<std::size_t>(view);
+      const std::size_t code = codes[static_cast<std::size_t>(views.column[v]) * n_ + row];
+      return views.map[static_cast<std::size_t>(views.start[v]) + std::min(code, views.levels(v))];
+    };
+    const std::uint32_t child = chains_.child[i] < 0 ? 0 : bin(chains_.child[i]);
+    if (child == kNoBin) return kNoCell;
+    const std::size_t bins = chains_.bins(i);
+    std::size_t passed = 0, contexts = 1, context = 0;
+    for (std::int64_t e = chains_.parent_start[i]; e < chains_.parent_start[i + 1]; ++e) {
+      const std::uint32_t b = bin(chains_.parent[e]);
+      if (b == kNoBin) break;
+      const auto own = static_cast<std::size_t>(views.bins[chains_.parent[e]]);
+      passed += contexts * bins;
+      contexts *= own;
+      context = context * own + b;
+    }
+    return static_cast<std::uint32_t>(passed + context * bins + child);
+  }
+
   const Log* logs(std::size_t i) const { return logs_ + chains_.rungs[i] * K_; }
 
   void fetch(std::size_t i, const std::uint32_t* cell, std::size_t rows) const {

@@ -148,7 +148,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         (part,) = (part for part in self.named_parts if part.name == name)
         return weights[part.first : part.first + part.planes]
 
-    @property
+    @cached_property
     def line(self) -> normal_part.Scale:
         return normal_part.Scale(self.z_column, self.z_start, self.z_value)
 
@@ -240,8 +240,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         return out
 
     def scores(self, codes: Array, p: EnsembleParams, values: Floats | None = None) -> Floats:  # noqa: ARG002
-        one = np.zeros(len(self.plane), dtype=np.int32)
-        out = np.asarray(self.chains.terms(p.logs, codes, _core.ChainPlanes(1, one, p.scale))[0])
+        out = np.asarray(self.chains.terms(p.logs, codes, p.together)[0])
         out += p.biases
         if p.levels is not None:
             out += p.levels.scores(codes, self.of_part("levels", p.weights))

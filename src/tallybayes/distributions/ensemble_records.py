@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import level_part, normal_part
 from tallybayes.distributions.joint import LevelParams, LevelSums
@@ -65,3 +67,8 @@ class EnsembleParams(LevelParams):
     steps: int
     loss: float
     judges: int
+
+    @cached_property
+    def together(self) -> _core.ChainPlanes:
+        """All chains in one plane, each times its scale: made once for many questions."""
+        return _core.ChainPlanes(1, np.zeros(len(self.scale), dtype=np.int32), self.scale)

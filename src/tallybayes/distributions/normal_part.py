@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,15 @@ class Scale:
     start: NDArray[np.int64]
     value: Floats
 
+    @cached_property
+    def _last(self) -> NDArray[np.int64]:
+        """(dimensions, 1): the place of a missing value in each."""
+        return np.asarray(np.diff(self.start)[:, None] - 1)
+
     def read(self, codes: Array) -> Floats:
         """(rows, dimensions) of packed codes."""
         if codes.shape[1] <= FEW:  # all dimensions at once: a loop over them takes longer than few rows
-            at = np.minimum(codes[self.column], np.diff(self.start)[:, None] - 1)
+            at = np.minimum(codes[self.column], self._last)
             return np.ascontiguousarray(self.value[self.start[:-1, None] + at].T)
         out = np.empty((codes.shape[1], len(self.column)))
         for i, j in enumerate(self.column.tolist()):
@@ -110,11 +116,14 @@ class Normals:
     below: Floats  # m_k
     floor: Floats  # γ D + T / (m_k + 1)
 
+    @cached_property
+    def _nothing(self) -> tuple[Floats, Floats]:
+        return np.zeros_like(self.mean), np.zeros_like(self.constant)
+
     def logs(self, z: Floats) -> Floats:
-        nothing = np.zeros_like(self.constant)  # the kernel has −½ of the distance
-        distance = -2 * np.asarray(
-            _core.quadratic_scores(_core.Columns(z), self.mean, np.zeros_like(self.mean), self.root, nothing)
-        )
+        linear, constant = self._nothing
+        scores = _core.quadratic_scores(_core.Columns(z), self.mean, linear, self.root, constant)
+        distance = -2 * np.asarray(scores)  # the kernel has −½ of the distance
         return self.constant - tails(distance, z.shape[1], self.freedom)
 
     def by_column(self, line: Scale, codes: Array, d: int) -> tuple[Floats, Floats]:

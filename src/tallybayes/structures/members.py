@@ -27,6 +27,7 @@ PAIR_CELLS = 1 << 25  # counts of pairs of columns
 CELLS = 1 << 26  # counts of all chains
 MANY = 10  # levels of a category from which each counts by itself
 IDS = 0.95  # values of their own, for each row, from which nothing is to be learned of a category
+FINE = (40, 10_000)  # bins of a number in a network at most, where there are so many rows for each class
 TWINS = 0.95  # rank correlation, from which two numbers say the same: they share their weights
 PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
 DIMENSIONS = 200  # of the Gaussian part, at most
@@ -205,7 +206,7 @@ class Draft:
             if apart or not self.parts:
                 name = "even networks" if half and apart else "networks"
                 self.add_part(name, self.width, 0.5 if apart and recipe.even else 1.0)
-            maps, bins = draw(self.columns, count, recipe.bins, mdl, self.seed + half)
+            maps, bins = draw(self.columns, count, bins_of(self.columns, recipe), mdl, self.seed + half)
             share = 1 / (count if apart else recipe.informed + recipe.even)
             chance = noise * spread_noise(count, len(self.known.able), rng)
             for e in range(count):
@@ -250,6 +251,13 @@ def many_levels(columns: Columns) -> NDArray[np.int32]:
 def identifiers(met: NDArray[np.int64], rows: Floats, ordered: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The categories with a value of its own in nearly every row. met: levels; rows: that have a value."""
     return ~ordered & (met > MANY) & (met >= IDS * rows)
+
+
+def bins_of(columns: Columns, recipe: Recipe) -> tuple[int, int]:
+    """From how many bins to how many a network has of a number: more where every class has rows for them."""
+    low, high = recipe.bins
+    most = max(high, FINE[0]) if float(columns.weight.sum()) >= FINE[1] * columns.K else high
+    return low, most
 
 
 def cells_of_one(columns: Columns, recipe: Recipe) -> int:
