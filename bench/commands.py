@@ -111,6 +111,29 @@ def help_(_: int) -> Case:
     return Case("a process", ours=lambda: run(command("--help")), peak=lambda: peak(command("--help")))
 
 
+ONE_ROW = """
+import sys
+from tallybayes import load
+load(sys.argv[1]).predict_proba_one({})
+"""
+
+
+@workload("a process that loads a model and answers one row", seconds=0.35, megabytes=300)
+def answer_one(_: int) -> Case:
+    folder = tempfile.TemporaryDirectory()
+    rows, y = load_watermelon()
+    model = Path(folder.name) / "model.tb"
+    tb.save(tb.NaiveBayes().fit(rows, y), model)
+    ours = [sys.executable, "-c", ONE_ROW.replace("{}", repr(rows[0])), str(model)]
+    numpy = [sys.executable, "-c", "import numpy"]
+    return Case(
+        "Python, import to answer",
+        ours=lambda _=folder: run(ours),  # type: ignore[misc]
+        limit=Side("import numpy", lambda: run(numpy)),
+        peak=lambda: peak(ours),
+    )
+
+
 @workload("tallybayes predict, ten rows", seconds=0.8, megabytes=300)
 def predict_ten(_: int) -> Case:
     folder = tempfile.TemporaryDirectory()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, warn
+from tallybayes.later import nw
 
 Codes = NDArray[np.int32]
 STORED = "strings, bytes, booleans and numbers of 64 bits"
@@ -89,6 +89,8 @@ def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
 
 def _texts(y: object) -> tuple[Codes, list[object]] | None:
     """Codes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
+    if isinstance(y, list | tuple | np.ndarray):
+        return None
     series = nw.from_native(y, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series) or series.dtype not in (nw.String, nw.Categorical, nw.Enum):
         return None
@@ -119,8 +121,8 @@ def _as_array(y: object) -> Array:
         raise LabelError("Input y contains masked values: a label is missing. Leave such rows out.")
     if isinstance(y, np.ndarray):
         return y
-    series = nw.from_native(y, series_only=True, pass_through=True)
-    if isinstance(series, nw.Series):
+    series = None if isinstance(y, list | tuple) else nw.from_native(y, series_only=True, pass_through=True)
+    if series is not None and isinstance(series, nw.Series):
         native = series.to_native()
         if hasattr(native, "cat") and hasattr(native.cat, "codes"):
             native = native.astype(object)

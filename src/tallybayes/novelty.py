@@ -6,12 +6,12 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, TableError, brief, is_number
+from tallybayes.later import nw
 from tallybayes.raw import RawColumn
 from tallybayes.schema import align
 from tallybayes.source import Table, read_table

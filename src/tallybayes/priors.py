@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief, listing
+from tallybayes.later import nw
+
+WITHOUT_LABELS = (str, list, tuple, np.ndarray, type(None))  # plain values, which go by position
 
 # --- labels ----------------------------------------------------------------------------------------------------
 
@@ -36,6 +38,8 @@ def labelled(values: object, labels: Sequence[object]) -> dict[Any, Any] | None:
     """{label: value} of what has labels of its own; None of what goes by position."""
     if isinstance(values, Mapping):
         return dict(values)
+    if isinstance(values, WITHOUT_LABELS):
+        return None
     table = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(table, nw.DataFrame) and len(table.columns) == 2:
         keys, cells = (table[column].to_list() for column in table.columns)
@@ -158,6 +162,8 @@ def plain(priors: object) -> Any:
     found = labelled(priors, [])
     if found is not None:
         return found
+    if isinstance(priors, WITHOUT_LABELS):
+        return priors
     return _numbers(priors) if nw.dependencies.is_into_series(priors) else priors
 
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
+from tallybayes.later import nw
 from tallybayes.raw import RawColumn, gaps_as_none, is_missing, not_a_value, object_column
 from tallybayes.sparse import is_sparse, read_sparse
 
@@ -121,6 +121,8 @@ def read_table(X: object) -> Table:
 
 def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
     """X as a data frame of one of the libraries, None if it is none."""
+    if isinstance(X, list | tuple | np.ndarray):
+        return None
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import scipy
 
 from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, brief
+from tallybayes.later import nw
 from tallybayes.schema import Cuts, Schema
 
 

@@ -97,10 +97,7 @@ def alone() -> None:
     """For a command that hands no model to scikit-learn."""
     if not _own or "sklearn" in sys.modules:
         return
-    from tallybayes import estimators
-
     _hide_pandas()
-    estimators.standalone = True
     import tallybayes.persist  # noqa: F401 - all commands use it
 
     _started()

@@ -30,7 +30,6 @@ from tallybayes.engines.parts import (
 from tallybayes.engines.source import Ask, Source, answer, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TallybayesError
-from tallybayes.estimators import stand_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -169,7 +168,6 @@ class SparkFrame(Source):
         def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             import pyarrow as pa
 
-            stand_alone()
             from tallybayes.persist import from_bytes
 
             here = None
@@ -243,7 +241,6 @@ def _given(part: int, work: Callable[[], bytes | None]) -> Iterator[pa.RecordBat
     """One row, or none if there is nothing. What this library refuses is handed on as it is: trying again is no use."""
     import pyarrow as pa
 
-    stand_alone()  # an executor's Python is ours alone: it does without scikit-learn
     data, error = None, None
     try:
         data = work()

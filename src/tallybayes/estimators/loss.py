@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from tallybayes.arrays import Array, Floats
 from tallybayes.decision import check_loss
 from tallybayes.errors import OptionError, brief, listing
+from tallybayes.later import nw
 from tallybayes.priors import column_names, column_places, row_labels
 
 Pairs = Mapping[tuple[Any, Any], float]

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.labels import positions, read_labels
+from tallybayes.later import nw
 from tallybayes.structures.graph import Edge, parents_of
 
 MOST = 100_000  # combinations of labels
