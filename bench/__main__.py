@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--only PATTERN] [--json FILE] [--markdown]`."""
+"""`python -m bench [--quick] [--runs N] [--only PATTERN] [--json FILE] [--markdown [--even-if-busy]]`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .harness import WORKLOADS, Result, Workload, named, run
-from .report import from_json, machine, markdown, matches, progress, read, table, write
+from .quiet import Watch
+from .report import NotQuietError, Run, from_json, machine, markdown, matches, progress, read, table, write
 
 HERE = Path(__file__).parent
 
@@ -24,8 +25,7 @@ HERE = Path(__file__).parent
 def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     if options.markdown:
-        print(markdown(read(options.json)))
-        return 0
+        return _print_markdown(options.json, options.even_if_busy)
     try:
         for module in (
             ".workloads",
@@ -51,16 +51,39 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     started = time.perf_counter()
     print(_header(options.quick), flush=True)
-    results: list[Result] = []
-    for k, work in enumerate(chosen):
-        progress(f"[{k + 1}/{len(chosen)}] {work.name}")
-        results.append(_guarded(work, quick=True) if options.quick else _in_child(work))
-        write(options.json, results, quick=options.quick)  # an interrupted run leaves what it has
+    runs: list[Run] = []
+    for number in range(1, options.runs + 1):
+        watch, results = Watch(first=number == 1), list[Result]()
+        for k, work in enumerate(chosen):
+            progress(f"[{number}/{options.runs}: {k + 1}/{len(chosen)}] {work.name}")
+            results.append(_guarded(work, quick=True) if options.quick else _in_child(work))
+            so_far = [*runs, Run(results, None)]  # an interrupted run leaves what it has
+            write(options.json, so_far, quick=options.quick)
+        runs.append(Run(results, watch.end()))
+        write(options.json, runs, quick=options.quick)
     progress("")
-    print(table(results))
+    print(table(runs))
     print(_footer(options.quick, time.perf_counter() - started))
+    print(_quietness(runs))
     print(f"written: {os.path.relpath(options.json)}")
-    return 1 if any(result.error for result in results) else 0
+    return 1 if any(result.error for run in runs for result in run.results) else 0
+
+
+def _print_markdown(path: Path, even_if_busy: bool) -> int:
+    try:
+        print(markdown(read(path), even_if_busy=even_if_busy))
+    except FileNotFoundError:
+        print(f"there is no {path}: python -m bench --runs 3 writes it", file=sys.stderr)
+        return 2
+    except NotQuietError as error:
+        print(f"{error}\nNo table. --even-if-busy prints it, and says so in it.", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _quietness(runs: Sequence[Run]) -> str:
+    noisy = [f"run {k}: {reason}" for k, run in enumerate(runs, 1) if run.noise for reason in run.noise.reasons()]
+    return "The machine was quiet." if not noisy else "NOT QUIET. " + "; ".join(noisy) + "."
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -68,7 +91,11 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no memory; under a minute")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="only names that hold or match this")
     parser.add_argument("--json", metavar="FILE", type=Path, help="default: bench/results[-quick].json")
-    parser.add_argument("--markdown", action="store_true", help="only print the last run, as a table for the README")
+    parser.add_argument("--runs", metavar="N", type=int, default=1, help="times that all is run; tables show the range")
+    parser.add_argument("--markdown", action="store_true", help="only print the last runs, as a table for the README")
+    parser.add_argument(
+        "--even-if-busy", action="store_true", help="with --markdown: also if the machine was not quiet"
+    )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     options.json = options.json or HERE / ("results-quick.json" if options.quick else "results.json")
@@ -105,8 +132,6 @@ def _header(quick: bool) -> str:
         f"{facts['cores']} cores, {facts['instruction set']}, load {facts['load']}",
         "Times are the minimum of turns taken in one run. peer/ours: the peer takes so many times as long.",
     ]
-    if facts["load"] > 0.5:
-        lines.append("BUSY: other work runs on these cores, and the ratios are not to be trusted.")
     if quick:
         lines.append("QUICK: a tenth of the rows, no memory, under a minute. Targets are for the full run.")
     return "\n".join(lines) + "\n"

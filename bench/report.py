@@ -12,15 +12,28 @@ from datetime import UTC, datetime
 from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .harness import Result, named
 from .memory import Extra
+from .quiet import Noise
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "river", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost")
 COLUMNS = ("workload", "data", "ours", "peer", "peer/ours", "limit", "ours/limit", "memory", "target", "met?")
 RIGHT = {"ours", "peer/ours", "ours/limit", "memory"}
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+RUNS = 3  # as many are wanted of figures that are printed elsewhere
+
+
+class Run(NamedTuple):
+    """Every workload once, and how quiet the machine was."""
+
+    results: list[Result]
+    noise: Noise | None  # None: while it runs
+
+
+class NotQuietError(Exception):
+    """These figures must not be printed in a README."""
 
 
 def machine() -> dict[str, Any]:
@@ -72,18 +85,35 @@ def promises(result: Result) -> dict[str, bool]:
     return found
 
 
-def table(results: Sequence[Result]) -> str:
-    """The results as aligned text; an empty line where the first word of the names changes."""
-    rows = [_cells(result) for result in results]
+def kept_promises(found: Sequence[Result]) -> dict[str, bool]:
+    """The same of several runs: a target is met if every run meets it."""
+    each = [promises(result) for result in found]
+    return {text: all(one.get(text, False) for one in each) for text in each[0]}
+
+
+def by_workload(runs: Sequence[Run]) -> list[list[Result]]:
+    """What each workload gave, run by run, in the order of the first run."""
+    return [
+        [r for run in runs for r in run.results if r.workload == name]
+        for name in dict.fromkeys(r.workload for run in runs for r in run.results)
+    ]
+
+
+def table(runs: Sequence[Run]) -> str:
+    """The results as aligned text, of several runs the ranges; an empty line where the first word of names changes."""
+    grouped = by_workload(runs)
+    rows = [_cells(found) for found in grouped]
+    results = [found[0] for found in grouped]
     used = [k for k, name in enumerate(COLUMNS) if k == 0 or any(row[k] for row in rows)]
     width = {k: max(len(COLUMNS[k]), *(len(row[k]) for row in rows)) for k in used}
     lines = [_line(COLUMNS, width), "  ".join("─" * w for w in width.values())]
     group = results[0].workload.split()[0]
-    for result, row in zip(results, rows, strict=True):
+    for found, row in zip(grouped, rows, strict=True):
+        result, error = found[0], next((r.error for r in found if r.error), "")
         if result.workload.split()[0] != group:
             lines.append("")
             group = result.workload.split()[0]
-        lines.append(f"{row[0]:{width[0]}}  FAILED: {result.error}" if result.error else _line(row, width))
+        lines.append(f"{row[0]:{width[0]}}  FAILED: {error}" if error else _line(row, width))
     notes = [
         f"* on 1/{times:g} of the rows, the time multiplied by {times:g}"
         for times in sorted({r.peer_times for r in results if "quoted" not in r.peer_name} - {1.0})
@@ -96,24 +126,22 @@ def _line(cells: Sequence[str], width: Mapping[int, int]) -> str:
     return "  ".join(aligned).rstrip()
 
 
-def _cells(result: Result) -> list[str]:
-    if result.error:
+def _cells(found: Sequence[Result]) -> list[str]:
+    result = found[0]
+    if any(r.error for r in found):
         return [result.workload] + [""] * (len(COLUMNS) - 1)
-    ratio, part = _quotient(result.peer, result.ours), _quotient(result.ours, result.limit)
-    promised = promises(result)
+    promised = kept_promises(found)
     # The common bound on memory is said once, under the table; here only when it is missed.
     shown = {text: met for text, met in promised.items() if text != "≤ 64 MB" or not met}
     return [
         result.workload,
         result.data,
-        _seconds(result.ours),
-        _seconds(
-            result.peer, result.peer_name + ("*" if result.peer_times != 1 and "quoted" not in result.peer_name else "")
-        ),
-        "" if ratio is None else f"{ratio:.3g}×",
-        _seconds(result.limit, result.limit_name),
-        "" if part is None else f"{part:.2f}",
-        _megabytes(result),
+        _seconds([r.ours for r in found]),
+        _seconds([r.peer for r in found], _peer(result)),
+        _span([_quotient(r.peer, r.ours) for r in found], "{:.3g}", "×"),
+        _seconds([r.limit for r in found], result.limit_name),
+        _span([_quotient(r.ours, r.limit) for r in found], "{:.2f}"),
+        _megabytes(found, "{:.1f}"),
         ", ".join(f"{text} {'✓' if met else '✗'}" for text, met in shown.items()),
         "" if not promised else "yes" if all(promised.values()) else "NO",
     ]
@@ -123,45 +151,87 @@ def _quotient(a: float | None, b: float | None) -> float | None:
     return a / b if a is not None and b else None
 
 
-def _seconds(t: float | None, whose: str = "") -> str:
-    """Three digits and a unit, padded so that the names after it stand under each other."""
-    if t is None:
+def _peer(result: Result) -> str:
+    return result.peer_name + ("*" if result.peer_times != 1 and "quoted" not in result.peer_name else "")
+
+
+def _span(values: Sequence[float | None], form: str, unit: str = "") -> str:
+    """The least and the most of some figures, as one where they look the same: "1.6–1.8"."""
+    known = [value for value in values if value is not None]
+    if not known:
         return ""
-    unit, size = next(((u, s) for u, s in UNITS if t >= 0.9995 * s), UNITS[-1])
-    text = f"{t / size:.0f} {unit}" if t >= 99.95 * size else f"{t / size:.3g} {unit}"
+    low, high = form.format(min(known)), form.format(max(known))
+    return f"{low if low == high else f'{low}–{high}'}{unit}"
+
+
+def _seconds(times: Sequence[float | None], whose: str = "") -> str:
+    """Three digits and a unit, padded so that the names after it stand under each other; a range of several."""
+    known = [t for t in times if t is not None]
+    if not known:
+        return ""
+    unit, size = next(((u, s) for u, s in UNITS if min(known) >= 0.9995 * s), UNITS[-1])
+    form = "{:.0f}" if min(known) >= 99.95 * size else "{:.3g}"
+    text = _span([t / size for t in known], form, f" {unit}")
     return f"{text:>7} {whose}" if whose else text
 
 
-def _megabytes(result: Result) -> str:
-    if result.memory is None:
-        return ""
-    return f"{'' if result.memory.exact else '≤ '}{result.memory.megabytes:.1f} MB"
+def _megabytes(found: Sequence[Result], form: str) -> str:
+    held = [r.memory for r in found if r.memory is not None]
+    bound = "" if all(memory.exact for memory in held) else "≤ "
+    text = _span([memory.megabytes for memory in held], form, " MB")
+    return f"{bound}{text}" if text else ""
 
 
-def markdown(results: Sequence[Result]) -> str:
-    """The results as the README has them."""
-    lines = ["| workload | data | ours | peer | peer / ours | ours / limit | memory |", "|---|---|--:|--:|--:|--:|--:|"]
-    for r in results:
-        ratio, part = _quotient(r.peer, r.ours), _quotient(r.ours, r.limit)
-        star = "*" if r.peer_times != 1 and "quoted" not in r.peer_name else ""
+def busy(runs: Sequence[Run]) -> list[str]:
+    """Why the figures of these runs must not be printed in a README; none if they may."""
+    found = []
+    if len(runs) < RUNS:
+        found.append(f"there are figures of {len(runs)} run(s), not of {RUNS}: python -m bench --runs {RUNS}")
+    for k, run in enumerate(runs, 1):
+        if run.noise is None:
+            found.append(f"run {k} was not finished")
+        else:
+            found += [f"run {k} was not quiet: {reason}" for reason in run.noise.reasons()]
+    return found
+
+
+def markdown(runs: Sequence[Run], *, even_if_busy: bool = False) -> str:
+    """The results as the README has them: ranges over quiet runs. NotQuietError if they were not, unless asked for."""
+    reasons = busy(runs)
+    if reasons and not even_if_busy:
+        raise NotQuietError("\n".join(reasons))
+    lines = [] if not reasons else ["**Not to be trusted.** " + "; ".join(reasons) + ".", ""]
+    lines += [
+        "| workload | data | ours | peer | peer / ours | ours / limit | memory |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for found in by_workload(runs):
+        r = found[0]
+        error = next((f"FAILED: {each.error}" for each in found if each.error), "")
+        part = _span([_quotient(each.ours, each.limit) for each in found], "{:.2g}")
         cells = [
             r.workload,
             r.data,
-            f"FAILED: {r.error}" if r.error else _seconds(r.ours),
-            _seconds(r.peer, r.peer_name + star).strip() or "–",
-            "–" if ratio is None else f"{ratio:.3g}×",
-            "–" if part is None else f"{part:.2g} ({r.limit_name})",
-            "–" if r.memory is None else f"{r.memory.megabytes:.0f} MB",
+            error or _seconds([each.ours for each in found]),
+            _seconds([each.peer for each in found], _peer(r)).strip() or "–",
+            _span([_quotient(each.peer, each.ours) for each in found], "{:.3g}", "×") or "–",
+            f"{part} ({r.limit_name})" if part else "–",
+            _megabytes(found, "{:.0f}") or "–",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def read(path: Path) -> list[Result]:
+def read(path: Path) -> list[Run]:
     """What `write` has written."""
-    rows = json.loads(path.read_text())["results"]
     known = {field.name for field in fields(Result)}
-    return [from_json({key: value for key, value in row.items() if key in known}) for row in rows]
+    return [
+        Run(
+            [from_json({key: value for key, value in row.items() if key in known}) for row in held["results"]],
+            Noise.of_json(held["noise"]) if held["noise"] else None,
+        )
+        for held in json.loads(path.read_text())["runs"]
+    ]
 
 
 def from_json(row: dict[str, Any]) -> Result:
@@ -169,18 +239,24 @@ def from_json(row: dict[str, Any]) -> Result:
     return Result(**row, memory=Extra(**memory) if memory else None)
 
 
-def write(path: Path, results: Sequence[Result], *, quick: bool) -> None:
-    rows = [
-        asdict(result)
-        | {
-            "peer/ours": _quotient(result.peer, result.ours),
-            "ours/limit": _quotient(result.ours, result.limit),
-            "targets": {} if result.error else promises(result),
+def write(path: Path, runs: Sequence[Run], *, quick: bool) -> None:
+    held = [
+        {
+            "noise": None if run.noise is None else run.noise.to_json(),
+            "results": [
+                asdict(result)
+                | {
+                    "peer/ours": _quotient(result.peer, result.ours),
+                    "ours/limit": _quotient(result.ours, result.limit),
+                    "targets": {} if result.error else promises(result),
+                }
+                for result in run.results
+            ],
         }
-        for result in results
+        for run in runs
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"quick": quick, "machine": machine(), "results": rows}, indent=1) + "\n")
+    path.write_text(json.dumps({"quick": quick, "machine": machine(), "runs": held}, indent=1) + "\n")
 
 
 def matches(name: str, pattern: str) -> bool:

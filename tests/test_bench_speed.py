@@ -1,0 +1,112 @@
+"""The pure parts of the speed benchmark: what is called quiet, ranges over runs, what may be printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+from bench import commands, quiet
+from bench.__main__ import main
+from bench.harness import Result
+from bench.memory import Extra
+from bench.quiet import Noise, Sample, judged, worst
+from bench.report import NotQuietError, Run, busy, kept_promises, markdown, read, table, write
+
+STILL = Noise(Sample(0.01, 0.0, 0.0), Sample(0.02, 0.01, 0.0), 0.1, 0.01, 0.0)
+NAME = "a process that loads a model and answers one row"
+
+
+def run(ours: float, noise: Noise | None = STILL, **more: object) -> Run:
+    return Run([Result(NAME, "a row", ours=ours, peer=10 * ours**0.5, peer_name="peer", limit=0.1, **more)], noise)  # type: ignore[arg-type]
+
+
+def test_turns_that_all_take_the_same_are_quiet() -> None:
+    assert judged([0.01] * 20, 0.2, 0.0) == Sample(0.0, 0.0, 0.0)
+
+
+def test_turns_that_were_interrupted_are_not() -> None:
+    found = judged([0.01] * 15 + [0.03] * 5, 0.2, 0.15)
+    assert found.spread == pytest.approx(2.0)
+    assert found.waited == pytest.approx(1 / 3)
+    assert found.stolen == pytest.approx(0.5)
+
+
+def test_one_late_turn_in_twenty_is_forgiven() -> None:
+    assert judged([0.01] * 19 + [0.03], 0.22, 0.0).spread == 0.0
+
+
+def test_the_worst_core_counts() -> None:
+    assert worst([Sample(0.1, 0.0, 0.3), Sample(0.0, 0.2, 0.1)]) == Sample(0.1, 0.2, 0.3)
+
+
+def test_seconds_of_the_cores() -> None:
+    tick = quiet.os.sysconf("SC_CLK_TCK")
+    text = "cpu  100 10 50 9000 7 3 2 40 0 0\ncpu1 1 0 0 0 0 0 0 5 0 0\nintr 5"
+    assert quiet.jiffies("cpu", text) == (165 / tick, 40 / tick)
+    assert quiet.jiffies("cpu1", text) == (1 / tick, 5 / tick)
+    assert quiet.jiffies("cpu7", text) == (0.0, 0.0)
+    assert quiet.jiffies("cpu", "cpu some words") == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("noise", "says"),
+    [
+        (Noise(Sample(0.3, 0, 0), STILL.after, 0, 0, 0), "before it a fixed loop took up to 30% longer"),
+        (Noise(STILL.before, Sample(0, 0.2, 0), 0, 0, 0), "after it a loop waited 20% of the time"),
+        (Noise(STILL.before, Sample(0, 0, 0.1), 0, 0, 0), "after it the host took 10% of a core"),
+        (Noise(STILL.before, STILL.after, 3.0, 0, 0), "the load was 3.0"),
+        (Noise(STILL.before, STILL.after, 0, 0.4, 0), "other processes used 40% of the cores"),
+        (Noise(STILL.before, STILL.after, 0, 0, 0.1), "the host took 10% of the cores"),
+    ],
+)
+def test_why_a_machine_is_not_quiet(noise: Noise, says: str) -> None:
+    assert STILL.reasons() == []
+    (reason,) = noise.reasons()
+    assert reason.startswith(says)
+    assert "quiet:" in reason
+
+
+def test_a_table_is_printed_of_three_quiet_runs_only() -> None:
+    quiet_runs = [run(0.2), run(0.25), run(0.3)]
+    assert busy(quiet_runs) == []
+    text = markdown(quiet_runs)
+    assert text.splitlines()[2] == f"| {NAME} | a row | 200–300 ms | 4.47–5.48 s peer | 18.3–22.4× | 2–3 () | – |"
+    noisy = Noise(STILL.before, STILL.after, 0, 0.4, 0)
+    for runs, why in (
+        (quiet_runs[:2], "of 2 run"),
+        ([*quiet_runs[:2], run(0.3, noisy)], "run 3 was not quiet: other processes"),
+        ([*quiet_runs, run(0.3, None)], "run 4 was not finished"),
+    ):
+        with pytest.raises(NotQuietError, match=why):
+            markdown(runs)
+        marked = markdown(runs, even_if_busy=True)
+        assert marked.startswith("**Not to be trusted.**")
+        assert why in marked
+
+
+def test_a_target_is_met_if_every_run_meets_it() -> None:
+    assert commands.answer_one is not None  # the workload with the target of 0.35 s
+    assert kept_promises(run(0.2).results) == {"≤ 0.35 s": True}
+    assert kept_promises([*run(0.2).results, *run(0.4).results]) == {"≤ 0.35 s": False}
+    text = table([run(0.2), run(0.4)])
+    assert "200–400 ms" in text
+    assert "≤ 0.35 s ✗" in text
+    assert "0.2 s" not in text
+    assert "FAILED: it broke" in table([run(0.2), run(0.4, error="it broke")])
+
+
+def test_runs_go_to_a_file_and_come_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.json"
+    runs = [run(0.2, memory=Extra(12.0)), run(0.3, memory=Extra(14.0, exact=False))]
+    write(path, runs, quick=False)
+    assert read(path) == runs
+    assert json.loads(path.read_text())["runs"][0]["noise"]["quiet"] is True
+    assert main(["--markdown", "--json", str(path)]) == 1
+    assert "not of 3" in capsys.readouterr().err
+    assert main(["--markdown", "--even-if-busy", "--json", str(path)]) == 0
+    assert "≤ 12–14 MB" in capsys.readouterr().out
+    assert main(["--markdown", "--json", str(tmp_path / "none.json")]) == 2
