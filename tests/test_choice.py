@@ -14,7 +14,7 @@ from tallybayes.choice import _halves, _sample, choose
 from tallybayes.datasets import load_census
 from tallybayes.distributions import Gaussian, LogGaussian
 from tallybayes.encode import Numbers
-from tallybayes.errors import MergeError
+from tallybayes.errors import MergeError, TableError
 from tallybayes.schema import Schema, infer_schema
 from tallybayes.source import read_table
 from tallybayes.target import read_target
@@ -182,3 +182,10 @@ def test_nothing_to_choose_changes_nothing() -> None:
     target, read = read_target(y, 50, None), read_table(X)
     schema = infer_schema(read, None)
     assert choose(read, schema, [], {}, target) is schema
+
+
+def test_a_number_too_large_to_square_is_refused_by_its_name() -> None:
+    X, y = table(60)
+    X[7, 1] = 1e300
+    with pytest.raises(TableError, match=r"Column 'x1' has values of the size of 1e\+300"):
+        tb.NaiveBayes().fit(X, y)

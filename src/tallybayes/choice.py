@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Binned, Gaussian, Kernel, LogGaussian, Poisson, distribution
 from tallybayes.distributions.base import Context
@@ -67,7 +68,10 @@ def choose(table: Table, schema: Schema, columns: Sequence[int], options: Mappin
         step = max(1, CELLS // (len(rows.at) * rows.K))
         for first in range(0, len(columns), step):
             some = columns[first : first + step]
-            found = _losses(_numbers(table, schema, some, rows.at), rows, options, many)
+            try:
+                found = _losses(_numbers(table, schema, some, rows.at), rows, options, many)
+            except _core.BadValue:  # too large to square: counting it refuses it, by its name
+                continue
             chosen.update(zip(some, found, strict=True))
     schema = replace(schema, chosen={**schema.chosen, **chosen})
     return _cut(table, schema, [j for j in columns if chosen[j].name == "mdl" and j not in schema.cuts], target)
