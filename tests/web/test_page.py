@@ -132,6 +132,50 @@ def test_strings_of_the_data_are_only_text(chromium: Any, tmp_path: Path) -> Non
     assert shown.troubles == []
 
 
+ODD = [
+    "__proto__",
+    "constructor",
+    "a\"b'c",
+    "new\nline",
+    "",
+    "שלום",
+    "\u202eback",
+    "</script><script>alert(1)</script>",
+    "toString",
+]
+
+
+def test_columns_and_classes_of_any_name(chromium: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({name: rng.normal(size=60) if i % 2 else rng.choice(ODD, 60) for i, name in enumerate(ODD)})
+    y = rng.choice(ODD[:3], 60)
+    model = tb.NaiveBayes("gaussian").fit(X[:40], y[:40])
+    shown = Watched(chromium, report(model, X[40:], y[40:]).html, tmp_path)
+    examples = shown.page.locator("#examples option").count()
+    assert examples > 1
+    for i in range(1, examples):
+        shown.page.locator("#examples").select_option(index=i)
+        row = int(shown.page.locator("#examples option").nth(i).inner_text().split(",")[0].removeprefix("row "))
+        np.testing.assert_allclose(shown.proba(), model.predict_proba(X[40:].iloc[[row]])[0], atol=1e-9)
+    shown.page.get_by_label("__proto__", exact=True).select_option(label="constructor")
+    asked = X[40:].iloc[[row]].assign(__proto__="constructor")
+    np.testing.assert_allclose(shown.proba(), model.predict_proba(asked)[0], atol=1e-9)
+    assert shown.troubles == []
+
+
+@pytest.mark.parametrize("classes", [1, 50])
+def test_one_class_and_many(classes: int, chromium: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    X, y = pd.DataFrame({"a": rng.normal(size=500), "b": rng.choice(list("xyz"), 500)}), np.arange(500) % classes
+    model = tb.NaiveBayes("gaussian").fit(X, y)
+    shown = Watched(chromium, report(model, X, y).html, tmp_path, viewport={"width": 390, "height": 800})
+    shown.page.get_by_label("a", exact=True).fill("0.25")
+    shown.page.get_by_label("b", exact=True).select_option(label="y")
+    np.testing.assert_allclose(shown.proba(), model.predict_proba([{"a": 0.25, "b": "y"}])[0], atol=1e-9)
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert shown.troubles == []
+
+
 def test_the_policy_stops_what_was_not_written_here(chromium: Any, tmp_path: Path) -> None:
     html = page(tb.NaiveBayes().fit([{"a": "x"}, {"a": "y"}], [0, 1]))
     broken = html.replace(

@@ -131,6 +131,9 @@ export function scorer(description) {
       return out;
     },
     // names of the columns whose category was never met
-    unseen: (row) => columns.filter((_, j) => values(row)[j] === -2).map((column) => column.name),
+    unseen(row) {
+      const x = values(row);
+      return columns.filter((_, j) => x[j] === -2).map((column) => column.name);
+    },
   };
 }

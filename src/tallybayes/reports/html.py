@@ -52,6 +52,17 @@ def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def apart(text: object) -> str:
+    """A text of the data inside a sentence: what it says of its direction ends with it (Unicode's isolates)."""
+    found = str(text)
+    return found if found.isascii() else f"\u2068{found}\u2069"
+
+
+def number(value: float) -> str:
+    """A number in five digits, as people write it."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.5g}"
+
+
 def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, numeric: Sequence[int] = ()) -> Markup:
     """A table whose first column names its rows; numeric: columns that are aligned right."""
 

@@ -12,7 +12,7 @@ from tallybayes.explain import FeatureRanking
 from tallybayes.fitted import Fitted
 from tallybayes.predictor import Predictor
 from tallybayes.reports import pictures
-from tallybayes.reports.html import Child, Markup, table, tag
+from tallybayes.reports.html import Child, Markup, apart, table, tag
 
 MOST_COLUMNS = 30  # that are described
 MOST_LEVELS = 10
@@ -112,13 +112,13 @@ def _said(name: str, said: dict[Any, dict[str, float]]) -> Child:
             (str(v), f"{m:.5g} ± {s:.3g}") for v, m, s in zip(labels, means.tolist(), deviations.tolist(), strict=True)
         ]
         picture = tag("figure", pictures.densities(means, deviations, name))
-        return [picture, table(("class", "mean ± deviation"), lines, f"{name} by class", numeric=(1,))]
+        return [picture, table(("class", "mean ± deviation"), lines, f"{apart(name)} by class", numeric=(1,))]
     names = list(dict.fromkeys(key for f in facts for key in f))
     names.sort(key=lambda key: -max(f.get(key, 0.0) for f in facts))
     rows = [(key, *(_number(f.get(key)) for f in facts)) for key in names[:MOST_LEVELS]]
     if len(names) > MOST_LEVELS:
         rows.append((f"{len(names) - MOST_LEVELS} more", *("" for _ in facts)))
-    return table(("", *map(str, labels)), rows, f"{name} by class", numeric=range(1, len(labels) + 1))
+    return table(("", *map(str, labels)), rows, f"{apart(name)} by class", numeric=range(1, len(labels) + 1))
 
 
 def _number(value: float | None) -> str:

@@ -20,7 +20,7 @@ from tallybayes.export.description import dumps, predictor_of
 from tallybayes.export.javascript import scorer_source
 from tallybayes.predictor import Predictor
 from tallybayes.reports import learned, quality, rows, whatif
-from tallybayes.reports.html import Child, Markup, document, source, tag
+from tallybayes.reports.html import Child, Markup, apart, document, source, tag
 
 STYLE = "style.css"
 SECTIONS = (
@@ -131,8 +131,9 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     if X is not None:
         judged = rows.judge(model, X, y)
         worst = quality.worst_rows(judged, predictor)
-        facts["thresholds"] = quality.thresholds(judged, len(classes))
-        facts["examples"] = [{"name": f"row {w['row']}, {classes[w['y']]}", "row": w["values"]} for w in worst]
+        if len(classes) > 1:
+            facts["thresholds"] = quality.thresholds(judged, len(classes))
+        facts["examples"] = [{"name": f"row {w['row']}, {apart(classes[w['y']])}", "row": w["values"]} for w in worst]
         parts += [
             rows.facts_section(judged, model),
             quality.quality_section(judged, model),

@@ -17,7 +17,7 @@ from tallybayes.leaderboard import rows_of
 from tallybayes.predictor import Predictor
 from tallybayes.quality import Scores
 from tallybayes.reports import pictures
-from tallybayes.reports.html import Child, Markup, table, tag
+from tallybayes.reports.html import Child, Markup, apart, number, table, tag
 from tallybayes.reports.learned import Told
 from tallybayes.reports.rows import Judged
 from tallybayes.reports.whatif import row_of
@@ -159,7 +159,7 @@ def confusion_section(rows: Judged, classes: Sequence[Any]) -> Markup:
 
 def _cell(n: int, share: float, right: bool) -> Child:
     shade = 0 if n == 0 else 1 + min(3, int(share * 4))
-    return tag("span", f"{n:,}", class_=f"h{shade}{' right' if right else ''}")
+    return tag("span", f"{n:,}", class_=f"heat h{shade}{' right' if right else ''}")
 
 
 # --- costs ------------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def cost_section(found: Json, classes: Sequence[Any]) -> Markup:
         table(
             ("a miss costs", "threshold by the probabilities", "best on these rows", "its cost per row", "cost at 0.5"),
             lines,
-            f"Answering {classes[first]}",
+            f"Answering {apart(classes[first])}",
             numeric=(0, 1, 2, 3, 4),
         ),
     )
@@ -298,7 +298,14 @@ def worst_section(
         cells = [_shown(each["values"].get(name)) for name in shown]
         sure = math.exp(rows.log_proba[each["row"], best])
         lines.append(
-            (each["row"], str(classes[each["y"]]), f"{each['p']:.2g}", f"{classes[best]} ({sure:.1%})", *cells, try_it)
+            (
+                each["row"],
+                str(classes[each["y"]]),
+                f"{each['p']:.2g}",
+                f"{apart(classes[best])} ({sure:.1%})",
+                *cells,
+                try_it,
+            )
         )
     note = f"Of {rows.n:,} rows, those whose true class it thought least likely; the most telling columns."
     return tag(
@@ -310,4 +317,4 @@ def worst_section(
 
 
 def _shown(value: object) -> str:
-    return "?" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
+    return "?" if value is None else number(value) if isinstance(value, float) else str(value)

@@ -13,7 +13,7 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, listing
 from tallybayes.labels import positions, read_labels
 from tallybayes.leaderboard import rows_of
-from tallybayes.reports.html import Markup, table, tag
+from tallybayes.reports.html import Markup, apart, number, table, tag
 from tallybayes.reports.learned import Told
 from tallybayes.schema import align
 from tallybayes.source import Table, read_table
@@ -100,9 +100,9 @@ def _range(there: Sequence[Any]) -> tuple[str, str]:
     if all(map(_is_number, there)):
         x = np.array(there, dtype=float)
         low, middle, high = np.quantile(x, [0, 0.5, 1])
-        return f"{len(np.unique(x)):,}", f"{low:.5g} … {middle:.5g} … {high:.5g}"
+        return f"{len(np.unique(x)):,}", " … ".join(map(number, (low, middle, high)))
     counts = Counter(there)
-    shown = ", ".join(f"{v} ({c / len(there):.0%})" for v, c in counts.most_common(4))
+    shown = ", ".join(f"{apart(v)} ({c / len(there):.0%})" for v, c in counts.most_common(4))
     return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
 
 
@@ -119,5 +119,5 @@ def _twins(codes: Sequence[bytes], names: Sequence[str]) -> Markup:
     twins = [group for group in groups.values() if len(group) > 1]
     if not twins:
         return tag("p", "No two columns tell the same.")
-    said = "; ".join(" and ".join(group[:6]) for group in twins[:10])
+    said = "; ".join(" and ".join(map(apart, group[:6])) for group in twins[:10])
     return tag("p", f"Columns that tell the same, so that one of them is enough: {said}.", class_="warn")

@@ -15,6 +15,9 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+// a text of the data inside a sentence: what it says of its direction ends with it
+const apart = (text) => (/[^\x00-\x7f]/.test(text) ? "\u2068" + text + "\u2069" : String(text));
+
 const percent = (p) => (p > 0.9995 && p < 1 ? "> 99.9" : p < 0.0005 && p > 0 ? "< 0.1" : (100 * p).toFixed(1)) + " %";
 
 function factor(evidence) {
@@ -45,7 +48,7 @@ function whatIf(first) {
   let model = scorer(first);
   const { columns } = first;
   const { classes } = model;
-  const row = {};
+  const row = Object.create(null); // a column may be called __proto__
   const shown = new Map(); // column → its control
   let prior = model.prior.slice();
 
@@ -156,7 +159,7 @@ function whatIf(first) {
 
   function load(values) {
     columns.forEach((column, j) => {
-      const value = values[column.name] ?? null;
+      const value = Object.hasOwn(values, column.name) ? values[column.name] : null;
       if (shown.has(j)) shown.get(j).set(value);
       else row[column.name] = value;
     });
@@ -166,7 +169,9 @@ function whatIf(first) {
   // --- prior ---------------------------------------------------------------------------------------------------
 
   const sliders = classes.map((label, k) => {
-    const range = make("input", { type: "range", min: "0", max: "1", step: "0.001", id: "prior-" + k });
+    const range = make("input", {
+      type: "range", min: "0", max: "1", step: "0.001", id: "prior-" + k, "aria-label": "prior of " + label,
+    });
     const told = make("output", { for: "prior-" + k });
     at("priors").append(
       make("div", { class: "control" }, make("label", { for: "prior-" + k, text: String(label) }), range, told),
@@ -214,7 +219,7 @@ function whatIf(first) {
     const best = found.indexOf(Math.max(...found));
     const never = model.unseen(row);
     at("said").textContent =
-      String(classes[best]) + ": " + percent(found[best]) + (never.length ? ". Never met: " + never.join(", ") : "");
+      apart(classes[best]) + ": " + percent(found[best]) + (never.length ? ". Never met: " + never.map(apart).join(", ") : "");
     const order = found.map((_, k) => k).sort((a, b) => found[b] - found[a]);
     const some = classes.length > 12 ? order.slice(0, 12) : found.map((_, k) => k);
     bars(at("probabilities"), some.map((k) => ({ name: String(classes[k]), value: percent(found[k]), width: found[k], side: "share" })));
@@ -236,7 +241,7 @@ function whatIf(first) {
         const value = row[columns[j].name];
         const shownValue = value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : value;
         return {
-          name: columns[j].name + " = " + shownValue,
+          name: apart(columns[j].name) + " = " + apart(shownValue),
           value: factor(v),
           width: Math.min(Math.abs(v), 50) / most,
           side: v > 0 ? "for" : "against",
