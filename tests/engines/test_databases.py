@@ -277,6 +277,81 @@ def test_a_lazy_answer_is_that_of_a_fit_on_the_current_rows(db: Any, name: str) 
     assert str(told) == str(fitted(now).explain(X.slice(0, 3))) if name != "GaussianNB" else told is not None
 
 
+def test_what_is_gone_from_the_table_is_gone_lazily(db: Any) -> None:
+    t = table(200, missing=False).select(["colour", "length", "kind"])
+    fill(db, "rows", t)
+    lazy = tb.LazyBayes(tb.NaiveBayes("gaussian", unseen="error"), db, "rows", "kind")
+    asked = {"colour": "red", "length": 1.0}
+    assert lazy.predict_proba(asked).shape == (1, 3)
+    db.execute("DELETE FROM rows WHERE colour = 'red' OR kind = 'low'")
+    with pytest.raises(TableError, match="not met while learning"):
+        lazy.predict(asked)
+    assert lazy.predict_proba({"length": 1.0}).shape == (1, 2)
+
+
+def test_a_plan_knows_what_the_rows_do_not_show(db: Any) -> None:
+    t = table(200, missing=False).select(["colour", "length", "kind"])
+    fill(db, "rows", t.filter(pa.array([v != "mid" for v in t["kind"].to_pylist()])))
+    plan = tb.NaiveBayes("gaussian").plan(t, "kind")
+    there, here = (
+        tb.NaiveBayes("gaussian").learn_from(Table(db, "rows", move=move), "kind", plan=plan)
+        for move in ("sums", "rows")
+    )
+    assert there.classes_.tolist() == here.classes_.tolist() == ["high", "low", "mid"]
+    np.testing.assert_array_equal(there.class_count_, here.class_count_)
+
+
+def test_weights_of_classes_count(db: Any) -> None:
+    t = table(200).select(["colour", "length", "kind"])
+    fill(db, "rows", t)
+    X = t.select(["colour", "length"])
+
+    def make() -> tb.NaiveBayes:
+        return tb.NaiveBayes("gaussian", class_weight={"low": 5.0})
+
+    source = Table(db, "rows")
+    found, whole = make().learn_from(source, "kind"), make().fit(X, t["kind"].to_pylist())
+    np.testing.assert_allclose(found.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-12)
+    assert source.choice == "rows: classes have weights"
+    with pytest.raises(OptionError, match="classes have weights"):
+        tb.LazyBayes(make(), db, "rows", "kind")
+
+
+def test_whole_numbers_that_no_float_tells_apart(db: Any) -> None:
+    far = 2**53
+    t = pa.table({"id": [far, far + 1, far + 1, 3], "kind": ["a", "b", "b", "a"]})
+    fill(db, "rows", t)
+
+    def make() -> tb.NaiveBayes:
+        return tb.NaiveBayes(schema={"id": "categorical"})
+
+    whole = make().fit(t.select(["id"]), t["kind"].to_pylist())
+    for move in ("sums", "rows"):
+        found = make().learn_from(Table(db, "rows", move=move), "kind")
+        np.testing.assert_allclose(
+            found.predict_proba(t.select(["id"])), whole.predict_proba(t.select(["id"])), rtol=0, atol=1e-12
+        )
+
+
+def test_two_readers_at_a_time(db: Any) -> None:
+    t = table(100, missing=False).select(["length", "kind"])
+    fill(db, "rows", t)
+    if dialect(db) == "duckdb":
+        pytest.skip("a connection of DuckDB has one result at a time")
+    model = tb.GaussianNB().learn_from((db, "rows"), "kind")
+    one, two = (Table(db, "rows").batches(["length"], 10) for _ in range(2))
+    assert next(one)["length"].to_pylist() == next(two)["length"].to_pylist()
+    assert sum(len(part) for part in one) == 90
+    assert model.predict_to((db, "rows")).read_all().num_rows == 100
+
+
+def test_what_columns_lazily_are(db: Any) -> None:
+    fill(db, "rows", table(30).select(["length", "colour", "kind"]))
+    for columns, words in ((["length", "kind"], "both"), ([], "no feature"), (["no"], "no column 'no'")):
+        with pytest.raises((OptionError, TableError), match=words):
+            tb.LazyBayes(tb.NaiveBayes("gaussian"), db, "rows", "kind", columns=columns)
+
+
 def test_tan_with_its_tree_is_counted_anew(db: Any) -> None:
     t = table(300).select(["colour", "length", "kind"])
     fill(db, "rows", t)
@@ -449,9 +524,12 @@ def test_infinity_is_refused_wherever_it_is_counted() -> None:
 
 
 def test_what_the_database_refuses_is_an_error_of_ours(db: Any) -> None:
-    with pytest.raises(TableError, match="cannot read the table 'nowhere'"):
+    with pytest.raises(TableError, match="Cannot read the table 'nowhere'"):
         tb.NaiveBayes().learn_from((db, "nowhere"), "kind")
-    if dialect(db) == "postgresql":
-        db.rollback()
-    with pytest.raises(TableError, match="cannot read the query"):
+    with pytest.raises(TableError, match="Cannot read the query"):
         Query(db, "SELEC 1")
+    with pytest.raises(OptionError, match="Query"):
+        tb.NaiveBayes().learn_from((db, "SELECT 1 AS x, 2 AS y"), "y")
+    fill(db, "rows", table(30).select(["length", "kind"]))  # an open transaction goes on
+    for sql in ("SELECT * FROM rows;", "SELECT * FROM rows -- all of them", " SELECT * FROM rows ; \n"):
+        assert tb.GaussianNB().learn_from(Query(db, sql), "kind").class_count_.sum() == 30

@@ -144,6 +144,10 @@ def test_a_stream_is_read_once() -> None:
     assert model.class_count_.sum() == 600
     with pytest.raises(OptionError, match="can be read only once"):
         tb.AODE().learn_from(t.to_reader(100), "kind")
+    stream = t.to_reader(100)
+    tb.NaiveBayes("gaussian").learn_from(stream, "kind")
+    with pytest.raises(TableError, match="read before"):
+        tb.NaiveBayes("gaussian").learn_from(stream, "kind")
     plan = tb.AODE().plan(t, "kind")
     assert tb.AODE().learn_from(t.to_reader(100), "kind", plan=plan).class_count_.sum() == 600
 
@@ -169,6 +173,12 @@ def test_answers_as_they_are_read() -> None:
         model.predict_to(t.append_column("prediction", t["kind"]), keep=["prediction"])
     with pytest.raises(OptionError, match=r"ends in"):
         model.predict_to(t, "answers.xls")
+    with pytest.raises(TableError, match=r"Cannot write"):
+        model.predict_to(t, "no/such/folder/answers.parquet")
+    none = model.predict_to(t.slice(0, 0), keep=["kind"]).read_all()
+    assert (none.num_rows, none.column_names) == (0, found.column_names)
+    plain = tb.GaussianNB().fit(t.select(["length", "width"]).to_pandas().to_numpy(), t["kind"].to_pylist())
+    assert plain.predict_to(t.select(["length", "width", "kind"]), keep="kind").read_all().num_rows == 600
 
 
 def test_a_failed_answer_leaves_no_file(tmp_path: Path) -> None:
@@ -195,11 +205,24 @@ def test_what_is_refused_says_why(folder: Path) -> None:
             model.learn_from(*bad)
     with pytest.raises(OptionError, match="both"):
         model.learn_from(t, "kind", columns=["kind", "length"])
+    for bad, words in (
+        (None, "target must be"),
+        (3, "target must be"),
+        ([], "empty list"),
+        (["kind", 3], "target must"),
+    ):
+        with pytest.raises(OptionError, match=words):
+            model.learn_from(t, bad)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="more than once"):
+        model.learn_from(t, "kind", columns=["length", "length"])
+    assert tb.NaiveBayes().learn_from(t, "kind", columns="length").schema_.names == ("length",)
+    with pytest.raises(OptionError, match="Several columns of the stream"):
+        model.learn_from(pa.Table.from_arrays([t["kind"], t["kind"]], ["kind", "kind"]).to_reader(), "kind")
     with pytest.raises(OptionError, match="must be numbers"):
         model.learn_from(table(missing=False), "kind", weight="colour")
     with pytest.raises(OptionError, match="has a gap"):
         model.learn_from(t, "kind", weight="length")
-    for more in ({"rows": 0}, {"pieces": 0}, {"rows": "x"}):
+    for more in ({"rows": 0}, {"pieces": 0}, {"rows": "x"}, {"rows": 2.5}):
         with pytest.raises(OptionError, match="whole number"):
             model.plan(t, "kind", **more)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="plan= goes with"):
@@ -208,6 +231,77 @@ def test_what_is_refused_says_why(folder: Path) -> None:
     with pytest.raises(OptionError, match="needs all rows"):
         tb.LinearDiscriminantAnalysis(covariance_estimator=OAS()).learn_from(only, "kind")
     assert not hasattr(model, "classes_")
+
+
+def test_files_of_one_table_that_differ(tmp_path: Path) -> None:
+    t = pa.table({"x": [1, 2, 3, 4], "c": ["a", "b", "a", None], "y": ["p", "q", "p", "q"]})
+    parquet.write_table(t, tmp_path / "1.parquet")
+    parquet.write_table(t.set_column(0, "x", pa.array([1.5, 2, 3, 4])).select(["y", "c", "x"]), tmp_path / "2.parquet")
+    words = t["c"].dictionary_encode()
+    parquet.write_table(t.set_column(1, "c", words).slice(0, 2), tmp_path / "3.parquet")
+    model = tb.GaussianNB().learn_from(tmp_path, "y", columns=["x"])
+    assert model.theta_.tolist() == [[(1 + 3 + 1.5 + 3 + 1) / 5], [(2 + 4 + 2 + 4 + 2) / 5]]
+    assert tb.NaiveBayes("gaussian").learn_from(tmp_path, "y").class_count_.tolist() == [5.0, 5.0]
+    parquet.write_table(t.set_column(0, "x", pa.array(list("abcd"))), tmp_path / "4.parquet")
+    with pytest.raises(TableError, match=r"'x' is int64 in .*1.parquet and string in .*4.parquet"):
+        tb.NaiveBayes().learn_from(tmp_path, "y")
+    parquet.write_table(t.select(["x", "y"]), tmp_path / "4.parquet")
+    with pytest.raises(TableError, match="does not have the columns"):
+        tb.NaiveBayes().learn_from(tmp_path, "y")
+
+
+def test_a_folder_is_its_parquet_files(tmp_path: Path) -> None:
+    t = table()
+    with pytest.raises(TableError, match="no Parquet file in the folder"):
+        tb.NaiveBayes().learn_from(tmp_path, "kind")
+    odd = tmp_path / "od[d]*"
+    odd.mkdir()
+    parquet.write_table(t, odd / "t.parquet")
+    assert tb.NaiveBayes().learn_from(odd, "kind", columns=["length"]).class_count_.sum() == 600
+    parquet.write_to_dataset(t, tmp_path / "by value", partition_cols=["kind"])
+    model = tb.NaiveBayes().learn_from(tmp_path / "by value", "kind", columns=["length"])
+    np.testing.assert_array_equal(model.class_count_, fit(tb.NaiveBayes(), t).class_count_)
+
+
+def test_a_file_that_breaks_off_is_an_error_of_ours_and_nothing_is_learned(tmp_path: Path) -> None:
+    t = pa.table({"x": np.arange(100_000.0), "y": ["a", "b"] * 50_000})
+    parquet.write_table(t, tmp_path / "t.parquet", row_group_size=10_000)
+    model = tb.GaussianNB().learn_from(tmp_path / "t.parquet", "y")
+    data = bytearray((tmp_path / "t.parquet").read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 5000] = bytes(5000)
+    (tmp_path / "t.parquet").write_bytes(data)
+    with pytest.raises(TableError, match=r"Cannot read .*t\.parquet"):
+        model.learn_from(tmp_path / "t.parquet", "y")
+    assert model.class_count_.tolist() == [50_000.0, 50_000.0]
+    with pytest.raises(TableError, match=r"Cannot read the lazy frame: .*conversion"):
+        model.learn_from(pl.DataFrame({"x": ["1", "two"], "y": ["a", "b"]}).lazy().cast({"x": pl.Float64}), "y")
+
+    def broken() -> Any:
+        yield t.to_batches()[0]
+        raise RuntimeError("the line is cut")
+
+    with pytest.raises(RuntimeError, match="the line is cut"):
+        model.learn_from(pa.RecordBatchReader.from_batches(t.schema, broken()), "y")
+    assert model.class_count_.tolist() == [50_000.0, 50_000.0]
+
+
+def test_small_row_groups_are_looked_at_until_they_fill_the_sample(tmp_path: Path) -> None:
+    t = pa.table({"x": np.arange(5000.0), "c": [f"{i // 100}" for i in range(5000)], "y": ["a", "b"] * 2500})
+    parquet.write_table(t, tmp_path / "t.parquet", row_group_size=20)
+    for rows, levels in ((10, 2), (1000, 50)):
+        plan = tb.NaiveBayes().plan(tmp_path / "t.parquet", "y", rows=rows, pieces=2)
+        assert len(plan.schema_.levels[1].labels) == levels
+
+
+def test_text_is_read_as_text_from_a_source() -> None:
+    words = ["the quick brown fox number", "a lazy dog sleeps in the"]
+    t = pa.table({"s": [f"{words[i % 2]} {i} and so on for ever" for i in range(40)], "y": ["a", "b"] * 20})
+    for model in (tb.NaiveBayes(), tb.NaiveBayes(schema={"s": "text"})):
+        whole = model.copy().fit(t.select(["s"]), t["y"].to_pylist())
+        learned = model.learn_from(t, "y")
+        assert learned.schema_.kinds == ("text",)
+        asked = [{"s": "quick dog 3"}, {"s": "lazy"}]
+        np.testing.assert_allclose(learned.predict_proba(asked), whole.predict_proba(asked), rtol=0, atol=1e-12)
 
 
 def test_the_sample_is_random_adds_and_keeps_the_order_of_rows() -> None:

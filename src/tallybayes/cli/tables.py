@@ -188,7 +188,7 @@ def open_rows(paths: Sequence[str], text: Text, scratch: str) -> Rows:
         guesses.append(f"{name}: {told}" if told else None)
     firsts = [_first(file, text) for file in files]
     _check_names(files, [list(first.schema.names) for first in firsts])
-    schema, whole = _types(firsts[0].schema, files[0].format, text)
+    schema, whole = _types(_together(files, [first.schema for first in firsts]), files[0].format, text)
     odd = _odd_words(firsts[0], files[0], text) if files[0].format in TEXT else []
     return Rows(schema, tuple(files), text, whole, tuple(filter(None, [*guesses, *odd])))
 
@@ -254,6 +254,36 @@ def _check_names(files: Sequence[File], names: Sequence[list[str]]) -> None:
         if sorted(found) != sorted(names[0]):
             other = sorted(set(found) ^ set(names[0])) or found
             raise TableError(f"{file.name} does not have the columns of {files[0].name}: {listing(other)} differ.")
+
+
+def _together(files: Sequence[File], schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """The columns of the first file; of files that have types, as one that holds what all of them have."""
+    if files[0].format in ("csv", "tsv", "jsonl"):
+        return schemas[0]
+    fields = []
+    for field in schemas[0]:
+        type_ = field.type
+        for file, schema in zip(files[1:], schemas[1:], strict=True):
+            other = schema.field(field.name).type
+            if other != type_:
+                type_ = _both(type_, other)
+            if type_ is None:
+                raise TableError(
+                    f"Column {field.name!r} is {field.type} in {files[0].name} and {other} in {file.name}. Write it as "
+                    "one type."
+                )
+        fields.append(pa.field(field.name, type_))
+    return pa.schema(fields)
+
+
+def _both(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    """A type that holds the values of both; None if there is none."""
+    a, b = (t.value_type if pa.types.is_dictionary(t) else t for t in (a, b))
+    try:
+        joined = pa.unify_schemas([pa.schema([("x", a)]), pa.schema([("x", b)])], promote_options="permissive")
+    except pa.ArrowException:
+        return None
+    return joined.field("x").type
 
 
 def _types(schema: pa.Schema, format: str, text: Text) -> tuple[pa.Schema, frozenset[str]]:

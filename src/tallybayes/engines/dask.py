@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tallybayes.engines.parts import (
     FAN,
     add_surveys,
-    answer_schema,
     checked,
     count_part,
     evenly,
@@ -18,7 +17,7 @@ from tallybayes.engines.parts import (
     survey_part,
     taken,
 )
-from tallybayes.engines.source import Ask, Source, answer
+from tallybayes.engines.source import Ask, Source, answer, answer_schema
 from tallybayes.engines.survey import Survey
 
 if TYPE_CHECKING:

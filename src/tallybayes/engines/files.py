@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from glob import escape
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.engines.parts import evenly
+from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Ask, Source
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,12 +30,27 @@ def files(source: Any) -> Source:
         from tallybayes.cli.tables import Text
     except ImportError as e:
         raise OptionError(f"To read files pyarrow is needed: pip install 'tallybayes[files]' ({e}).") from e
+    if len(paths) == 1 and os.path.isdir(paths[0]) and _by_value(paths[0]):
+        from pyarrow import dataset as datasets
+
+        from tallybayes.engines.frames import dataset
+
+        return dataset(datasets.dataset(paths[0], format="parquet", partitioning="hive"))
     return Files([_inside(path) for path in paths], Text())
 
 
 def _inside(path: str) -> str:
     """A folder stands for all Parquet files in it."""
-    return os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path
+    if not os.path.isdir(path):
+        return path
+    if not any(name.endswith(".parquet") for _, _, names in os.walk(path) for name in names):
+        raise TableError(f"There is no Parquet file in the folder {path!r}. Of others give a pattern: {path}/*.csv")
+    return os.path.join(escape(path), "**", "*.parquet")
+
+
+def _by_value(path: str) -> bool:
+    """Whether folders hold a column in their names, as in year=2026/."""
+    return any("=" in name for _, folders, _ in os.walk(path) for name in folders)
 
 
 class Files(Source):
@@ -79,13 +97,14 @@ class Files(Source):
         groups = [(f.path, None) for f in self.rows.files]
         yield from self._groups(groups, columns, rows)
 
-    def pieces(self, columns: Sequence[str], rows: int, most: int) -> Iterator[pa.Table]:
+    def pieces(self, columns: Sequence[str], rows: int, most: int, least: int) -> Iterator[pa.Table]:
         """Row groups of Parquet, evenly spread; of other formats all rows."""
         if not self._parquet:
             yield from self.batches(columns, rows)
             return
         every = [(f.path, g) for f in self.rows.files for g in range(self._open(f.path).metadata.num_row_groups)]
-        chosen = [every[i * len(every) // most] for i in range(most)] if len(every) > most else every
+        most = max(most, -(-least * len(every) // max(1, self.total or 0)))  # small ones are many
+        chosen = [every[i] for i in evenly(len(every), most)]
         yield from self._groups([(path, [g]) for path, g in chosen], columns, rows)
 
     def _groups(
@@ -99,7 +118,7 @@ class Files(Source):
 
         def read() -> Iterator[pa.Table]:
             for path, which in groups:
-                with self._open(path) as source:
+                with telling(path), self._open(path) as source:
                     more = {} if which is None else {"row_groups": which}
                     for batch in source.iter_batches(rows, columns=list(columns), **more):
                         table = pa.Table.from_batches([batch]).select(list(columns))

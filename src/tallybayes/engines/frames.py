@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.engines.parts import checked, in_bulk
+from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Ask, Source, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
-from tallybayes.errors import OptionError
+from tallybayes.errors import TableError, TallybayesError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,10 +22,7 @@ class Frames(Source):
     """Anything whose batches are read by a function."""
 
     def __init__(self, names: Sequence[str], read: Read, where: str, total: int | None = None) -> None:
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if list(names).count(name) > 1)
-            raise OptionError(f"Several columns of {where} are called {twice!r}. Each needs a name of its own.")
-        self._names, self._read, self.where, self.total = tuple(names), read, where, total
+        self._names, self._read, self.where, self.total = checked(names, where), read, where, total
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ class Once(Source):
     where = "the stream"
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._names = stream, tuple(stream.schema.names)
+        self._stream, self._names = stream, checked(stream.schema.names, self.where)
         self._held: list[Any] = []
 
     @property
@@ -47,20 +47,42 @@ class Once(Source):
         return self._names
 
     def head(self, ask: Ask) -> Survey:
-        for batch in self._stream:
-            self._held.append(batch)
-            if batch.num_rows:
-                import pyarrow as pa
+        """Look at the first rows, and hold them until all are read.
 
-                table = pa.Table.from_batches([batch]).select(ask.columns)
-                return survey_of(table, batch_rows(len(ask.columns)))
+        Parameters
+        ----------
+        ask : Ask
+            Which columns are what.
+
+        Returns
+        -------
+        Survey
+            Of the first batch that has rows.
+        """
+        with telling(self.where):
+            for table in self._tables(ask.columns):
+                self._held.append(table)
+                if table.num_rows:
+                    return survey_of(table, batch_rows(len(ask.columns)))
         raise self.no_rows()
 
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:  # noqa: ARG002
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        yield from in_bulk(chain(self._held, self._tables(columns)), rows)
+        self._held = []
+
+    def no_rows(self) -> TallybayesError:
+        """Make the error of a stream without rows.
+
+        Returns
+        -------
+        TableError
+            To be raised.
+        """
+        return TableError("There are no rows in the stream, or they were read before: it can be read only once.")
+
+    def _tables(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         import pyarrow as pa
 
-        while self._held:
-            yield pa.Table.from_batches([self._held.pop(0)]).select(list(columns))
         for batch in self._stream:
             yield pa.Table.from_batches([batch]).select(list(columns))
 

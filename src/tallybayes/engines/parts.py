@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes.engines.source import Ask, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
-from tallybayes.errors import LabelError, OptionError
+from tallybayes.errors import OptionError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -170,14 +170,3 @@ def checked(names: Iterable[Any], where: str) -> tuple[str, ...]:
         twice = next(name for name in found if found.count(name) > 1)
         raise OptionError(f"Several columns of {where} are called {twice!r}. Each needs a name of its own.")
     return found
-
-
-def answer_schema(model: TallyClassifier) -> pa.Schema:
-    """The columns that a model answers with, of whatever rows."""
-    import pyarrow as pa
-
-    classes = model.predictor_.fitted.classes.tolist()
-    if not classes:
-        raise LabelError("The model has no classes.")
-    shares = [(f"proba_{label}", pa.float64()) for label in classes]
-    return pa.schema([("prediction", pa.array(classes).type), *shares])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from os import PathLike
 
+from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Source
 from tallybayes.errors import OptionError
 
@@ -78,7 +79,8 @@ def open_source(source: object) -> Source:
             f"of files, (connection, table name), {known}."
         )
     module, _, function = where.partition(":")
-    made: Source = getattr(import_module(module), function)(source)
+    with telling(f"the {type(source).__name__}"):
+        made: Source = getattr(import_module(module), function)(source)
     return made
 
 

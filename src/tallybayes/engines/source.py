@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from tallybayes.engines.progress import progress
+from tallybayes.engines.reading import telling
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, listing
 
@@ -124,7 +125,7 @@ class Source(ABC):
             The next rows.
         """
 
-    def pieces(self, columns: Sequence[str], rows: int, most: int) -> Iterator[pa.Table]:  # noqa: ARG002
+    def pieces(self, columns: Sequence[str], rows: int, most: int, least: int) -> Iterator[pa.Table]:  # noqa: ARG002
         """Read parts that are spread evenly over the source; by default everything.
 
         Parameters
@@ -134,7 +135,9 @@ class Source(ABC):
         rows : int
             About how many rows at a time.
         most : int
-            How many parts at most.
+            How many parts at most,
+        least : int
+            unless they have fewer rows than this: then more.
 
         Yields
         ------
@@ -142,6 +145,22 @@ class Source(ABC):
             The next rows.
         """
         yield from self.batches(columns, rows)
+
+    def read(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Read all rows, as many at a time as are counted at a time.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Which columns, in this order.
+
+        Yields
+        ------
+        pyarrow.Table
+            The next rows. What a reader refuses is a TableError.
+        """
+        with telling(self.where):
+            yield from self.batches(columns, batch_rows(len(columns)))
 
     def as_known(self, model: TallyClassifier, ask: Ask) -> Source:  # noqa: ARG002
         """Give the same rows, read as a fitted model knows its columns; by default as they are.
@@ -190,7 +209,7 @@ class Source(ABC):
         Survey
             Of the first batch.
         """
-        for table in self.batches(ask.columns, batch_rows(len(ask.columns))):
+        for table in self.read(ask.columns):
             if table.num_rows:
                 return survey_of(table, table.num_rows)
         raise self.no_rows()
@@ -205,7 +224,8 @@ class Source(ABC):
         rows : int
             How many rows the sample has at most.
         pieces : int or None
-            None reads everything; a number so many parts, evenly spread, where the source has parts.
+            None reads everything; a number so many parts, evenly spread, where the source has parts, and more of them
+            if those would not fill the sample.
 
         Returns
         -------
@@ -214,9 +234,9 @@ class Source(ABC):
         """
         size = batch_rows(len(ask.columns))
         whole = pieces is None or (self.total is not None and self.total <= rows)
-        stream = self.batches(ask.columns, size) if whole else self.pieces(ask.columns, size, int(pieces or 1))
+        stream = self.batches(ask.columns, size) if whole else self.pieces(ask.columns, size, int(pieces or 1), rows)
         found: Survey | None = None
-        with progress("looking", self.total) as advance:
+        with progress("looking", self.total) as advance, telling(self.where):
             for part, table in enumerate(stream):
                 if table.num_rows:
                     new = survey_of(table, rows, part, found.bound if found else 1.0)
@@ -248,7 +268,7 @@ class Source(ABC):
 
     def _labelled(self, ask: Ask) -> Iterator[tuple[object, object, object]]:
         with progress("learning", self.total) as advance:
-            for table in self.batches(ask.columns, batch_rows(len(ask.columns))):
+            for table in self.read(ask.columns):
                 if table.num_rows:
                     yield ask.split(table)
                 advance(table.num_rows)
@@ -269,7 +289,7 @@ class Source(ABC):
             The columns to keep, ``prediction`` and ``proba_…`` of each class, of the next rows.
         """
         with progress("answering", self.total) as advance:
-            for table in self.batches(ask.columns, batch_rows(len(ask.columns))):
+            for table in self.read(ask.columns):
                 if table.num_rows:
                     yield answer(model, table, ask)
                 advance(table.num_rows)
@@ -294,7 +314,7 @@ class Source(ABC):
         from tallybayes.engines.writing import stream_of, write
 
         tables = self.answers(model, ask)
-        return stream_of(tables) if to is None else write(to, tables)
+        return stream_of(tables, _no_answers(model, ask)) if to is None else write(to, tables)
 
     def no_rows(self) -> TallybayesError:
         """Make the error of a source without rows.
@@ -322,6 +342,24 @@ class Source(ABC):
         absent = [name for name in names if name not in self.names]
         if absent:
             raise TableError(f"There is no column {listing(absent)} in {self.where}. Columns: {listing(self.names)}.")
+
+
+def answer_schema(model: TallyClassifier) -> pa.Schema:
+    """The columns that a model answers with, of whatever rows."""
+    import pyarrow as pa
+
+    classes = model.predictor_.fitted.classes.tolist()
+    if not classes:
+        raise LabelError("The model has no classes.")
+    shares = [(f"proba_{label}", pa.float64()) for label in classes]
+    return pa.schema([("prediction", pa.array(classes).type), *shares])
+
+
+def _no_answers(model: TallyClassifier, ask: Ask) -> pa.Schema:
+    """The columns of an answer for no rows; what the kept ones are nobody has seen."""
+    import pyarrow as pa
+
+    return pa.schema([*((name, pa.null()) for name in ask.keep), *answer_schema(model)])
 
 
 def answer(model: TallyClassifier, table: pa.Table, ask: Ask) -> pa.Table:

@@ -14,7 +14,6 @@ from tallybayes import errors
 from tallybayes.engines.parts import (
     FAN,
     add_surveys,
-    answer_schema,
     checked,
     count_part,
     evenly,
@@ -27,7 +26,7 @@ from tallybayes.engines.parts import (
     taken,
     to_ipc,
 )
-from tallybayes.engines.source import Ask, Source, answer, batch_rows
+from tallybayes.engines.source import Ask, Source, answer, answer_schema, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TallybayesError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -30,9 +30,9 @@ def plan(
     pieces: int | None = None,
 ) -> Model:
     """An empty model with schema, levels, classes, cuts, structure and choices settled."""
-    if not is_number(rows) or rows < 1:
+    if not _whole(rows):
         raise OptionError(f"rows must be a whole number of at least 1; got {brief(rows)}.")
-    if pieces is not None and (not is_number(pieces) or pieces < 1):
+    if pieces is not None and not _whole(pieces):
         raise OptionError(f"pieces must be None or a whole number of at least 1; got {brief(pieces)}.")
     here, ask = asked(model, source, target, weight, columns, fresh=True)
     _read_twice(here, model)
@@ -88,8 +88,8 @@ def answers(model: TallyClassifier, source: object, to: str | os.PathLike[str] |
     if getattr(model, "targets", None) is not None:
         raise OptionError("predict_to answers for one target; this network has several targets. Use predict.")
     here = open_source(source)
+    keep = named("keep", keep)
     features = tuple(names if names is not None else (n for n in here.names if n not in keep))
-    keep = (keep,) if isinstance(keep, str) else tuple(keep)
     ask = Ask(features, keep=keep)
     here.require(ask.columns)
     made = {"prediction", *(f"proba_{label}" for label in model.classes_.tolist())}
@@ -109,14 +109,17 @@ def asked(
 ) -> tuple[Source, Ask]:
     """The source, and which of its columns are what."""
     here = open_source(source)
-    targets = (target,) if isinstance(target, str) else tuple(target)
-    here.require([*targets, *([weight] if weight else [])])
+    targets = named("target", target)
+    if not targets:
+        raise OptionError("target must be the name of a column; got an empty list.")
+    here.require([*targets, *([] if weight is None else [weight])])
     known = None if fresh else model.fitted_.schema.names
     if fresh:
         kinds = getattr(model, "schema", None)
         here = here.as_said(kinds if isinstance(kinds, Mapping) else {}, targets)
     others = {*targets, weight}
-    features = tuple(columns if columns is not None else known or (n for n in here.names if n not in others))
+    rest = known or tuple(name for name in here.names if name not in others)
+    features = rest if columns is None else named("columns", columns)
     here.require(features)
     both = [name for name in features if name in others]
     if both:
@@ -126,6 +129,23 @@ def asked(
     if known is not None and sorted(features) != sorted(known):
         raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
     return here, Ask(features, targets, weight)
+
+
+def named(what: str, names: object) -> tuple[str, ...]:
+    """Names of columns, as they are given: one, or several."""
+    several = isinstance(names, Iterable) and not isinstance(names, str)
+    given: list[object] = list(names) if several else [names]  # type: ignore[call-overload]
+    found = tuple(name for name in given if isinstance(name, str))
+    if len(found) < len(given):
+        raise OptionError(f"{what} must be the name of a column, or a list of names; got {brief(names)}.")
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError(f"{what} names the column {brief(twice)} more than once.")
+    return found
+
+
+def _whole(value: object) -> bool:
+    return is_number(value) and value >= 1 and value == int(value)  # type: ignore[operator, call-overload]
 
 
 def _read_twice(source: Source, model: TallyClassifier) -> None:

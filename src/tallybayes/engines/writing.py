@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.engines.reading import telling
 from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ def write(path: str | os.PathLike[str], tables: Iterator[pa.Table]) -> int:
     part, rows, writer = f"{path}.part", 0, None
     try:
         for table in tables:
-            writer = _open(part, ending, table.schema) if writer is None else writer
+            if writer is None:
+                with telling(path, "write"):
+                    writer = _open(part, ending, table.schema)
             writer.write_table(table.cast(writer_schema(writer, table)))
             rows += table.num_rows
         if writer is None:
@@ -60,13 +63,13 @@ def _open(path: str, ending: str, schema: pa.Schema) -> Any:
     return pa.ipc.new_file(path, schema)
 
 
-def stream_of(tables: Iterator[pa.Table]) -> pa.RecordBatchReader:
-    """A reader of batches that come one after the other."""
+def stream_of(tables: Iterator[pa.Table], otherwise: pa.Schema) -> pa.RecordBatchReader:
+    """A reader of batches that come one after the other. otherwise: the columns, if there are none."""
     import pyarrow as pa
 
     first = next(tables, None)
     if first is None:
-        return pa.RecordBatchReader.from_batches(pa.schema([]), iter(()))
+        return pa.RecordBatchReader.from_batches(otherwise, iter(()))
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield from first.to_batches()

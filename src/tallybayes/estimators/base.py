@@ -164,7 +164,7 @@ class TallyClassifier(
         Schema
             Names and kinds, by the types of the columns and what ``schema=`` says; no levels and no cuts.
         """
-        return infer_schema(read_table(X), self._given_schema(), self._kind())
+        return infer_schema(read_table(X), self._given_schema(), self._kind(), self._reads_text, type(self).__name__)
 
     def settles_on_rows(self, schema: Schema) -> bool:
         """Tell whether something is chosen on the first rows: cuts, a structure, options, a temperature.

@@ -6,11 +6,11 @@ import decimal
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from tallybayes.engines.sql.dialect import DIALECTS, Dialect
-from tallybayes.errors import OptionError, TableError, listing
+from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,19 +18,8 @@ if TYPE_CHECKING:
 NUMBER, TEXT, TRUTH = "number", "text", "boolean"
 POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
 POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043), TEXT)
+CURSORS = count()  # several may be open at a time
 USER_TYPES = 16384  # types that somebody made, such as enums, have at least this number
-
-
-@contextmanager
-def telling(where: str) -> Iterator[None]:
-    """What a database refuses is an error of ours, with its own first line."""
-    try:
-        yield
-    except Exception as e:
-        if type(e).__module__.split(".")[0].lstrip("_") not in ("duckdb", "sqlite3", "psycopg"):
-            raise
-        said = next((line for line in str(e).splitlines() if line.strip()), type(e).__name__)
-        raise TableError(f"The database cannot read {where}: {said}") from e
 
 
 class Connection(ABC):
@@ -79,7 +68,7 @@ class DuckDB(Connection):
 
     def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
         described = self._run(f"SELECT * FROM {relation} LIMIT 0", parameters).description
-        return {column[0]: self._kind(str(column[1]).upper()) for column in described}
+        return _once([(column[0], self._kind(str(column[1]).upper())) for column in described])
 
     def _kind(self, name: str) -> str:
         if name in ("VARCHAR", "STRING") or name.startswith("ENUM"):
@@ -139,11 +128,12 @@ class SQLiteRows(PlainRows):
             asked += [f"MAX(typeof({name}) = 'text')", f"MAX(typeof({name}) IN ('integer', 'real'))"]
             asked += [f"MAX(typeof({name}) = 'blob')"]
         (found,) = self.rows(f"SELECT {', '.join(asked)} FROM {relation}", parameters)
-        out = {}
+        out = []
         for i, name in enumerate(names):
             text, number, blob = found[3 * i : 3 * i + 3]
-            out[name] = "BLOB" if blob else "text and numbers" if text and number else TEXT if text else NUMBER
-        return out
+            kind = "BLOB" if blob else "text and numbers" if text and number else TEXT if text else NUMBER
+            out.append((name, kind))
+        return _once(out)
 
 
 class PostgreSQLRows(PlainRows):
@@ -154,7 +144,8 @@ class PostgreSQLRows(PlainRows):
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         from psycopg.rows import tuple_row
 
-        with self.raw.cursor(row_factory=tuple_row) as cursor:
+        # A part of an open transaction: what is refused here does not undo what was done there before.
+        with self.raw.transaction(), self.raw.cursor(row_factory=tuple_row) as cursor:
             found: list[tuple[Any, ...]] = cursor.execute(*self._given(sql, parameters)).fetchall()
         return found
 
@@ -165,19 +156,18 @@ class PostgreSQLRows(PlainRows):
     def _cursor(self, sql: str, parameters: Sequence[object]) -> Any:
         from psycopg.rows import tuple_row
 
-        if self.raw.autocommit:  # a cursor of the server lives in a transaction
-            cursor = self.raw.cursor(row_factory=tuple_row)
-        else:
-            cursor = self.raw.cursor("tallybayes", row_factory=tuple_row)
+        # A cursor of the server lives in a transaction; where each statement is one it has to be held.
+        name = f"tallybayes {next(CURSORS)}"
+        cursor = self.raw.cursor(name, row_factory=tuple_row, withhold=bool(self.raw.autocommit))
         return cursor.execute(*self._given(sql, parameters))
 
     def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
-        with self.raw.cursor() as cursor:
+        with self.raw.transaction(), self.raw.cursor() as cursor:
             cursor.execute(*self._given(f"SELECT * FROM {relation} LIMIT 0", parameters))
-            described = list(cursor.description)
-        return {
-            c.name: POSTGRES.get(c.type_code, TEXT if c.type_code >= USER_TYPES else c.type_display) for c in described
-        }
+            described = [(c.name, c.type_code, c.type_display) for c in cursor.description]
+        return _once(
+            [(name, POSTGRES.get(code, TEXT if code >= USER_TYPES else shown)) for name, code, shown in described]
+        )
 
 
 def connection_of(raw: object) -> Connection:
@@ -197,11 +187,18 @@ def connection_of(raw: object) -> Connection:
     )
 
 
+def _once(kinds: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """By name: each has a name of its own."""
+    names = [name for name, _ in kinds]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"Several columns are called {twice!r}. Each needs a name of its own: AS gives one.")
+    return dict(kinds)
+
+
 def _table(names: Sequence[str], columns: Sequence[Sequence[Any]], kinds: dict[str, str]) -> pa.Table:
     import pyarrow as pa
 
-    if len(set(names)) < len(names):
-        raise TableError(f"Several columns have one name: {listing([n for n in names if list(names).count(n) > 1])}.")
     return pa.table({name: _array(name, values, kinds[name]) for name, values in zip(names, columns, strict=True)})
 
 
@@ -210,7 +207,8 @@ def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
 
     if kind == NUMBER:
         plain = [float(v) if isinstance(v, decimal.Decimal) else v for v in values]
-        whole = all(v is None or isinstance(v, int) for v in plain)
+        there = [v for v in plain if v is not None]
+        whole = bool(there) and all(isinstance(v, int) for v in there)
         try:
             return pa.array(plain, pa.int64() if whole else pa.float64())
         except (OverflowError, pa.ArrowInvalid):

@@ -23,8 +23,8 @@ from tallybayes.distributions.categorical import Binned, CategoricalSums
 from tallybayes.distributions.counted_sets import CountedSets, JointSums
 from tallybayes.distributions.gaussian import GaussianSums
 from tallybayes.distributions.network import FamilyNetwork
+from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Ask
-from tallybayes.engines.sql.connection import telling
 from tallybayes.errors import LabelError, TableError
 from tallybayes.fitted import Fitted
 from tallybayes.labels import positions, read_labels, union
@@ -41,12 +41,18 @@ NETWORKS = (FamilyNetwork, AveragedNetwork)
 
 
 class Counter(Generic[Model]):
-    """What a model counts, as a statement. only: columns that are counted, None for all; networks count all."""
+    """What a model counts, as a statement.
 
-    def __init__(self, source: Database, plan: Model, ask: Ask, only: Collection[int] | None = None) -> None:
-        self.source, self.plan, self.ask = source, plan, ask
+    only: columns that are counted, None for all; networks count all. anew: levels and classes are those of the rows, and
+    what is declared, whatever the plan has met.
+    """
+
+    def __init__(
+        self, source: Database, plan: Model, ask: Ask, only: Collection[int] | None = None, anew: bool = False
+    ) -> None:
+        self.source, self.plan, self.ask, self.anew = source, plan, ask, anew
         self.d, self.fitted = source.connection.dialect, plan.fitted_
-        self.schema: Schema = self.fitted.schema
+        self.schema: Schema = _declared(self.fitted.schema) if anew else self.fitted.schema
         self.groups: list[tuple[int, ...]] = []
         self.numbers: list[int] = []
         wanted = set(range(self.schema.d) if only is None else only)
@@ -73,6 +79,8 @@ class Counter(Generic[Model]):
         """Why it cannot be counted there; None if it can."""
         if self.ask.weight is not None:
             return "rows have weights"
+        if getattr(self.plan, "class_weight", None) is not None:
+            return "classes have weights"
         if len(self.ask.target) != 1:
             return "there are several targets"
         for term in self.fitted.terms:
@@ -128,7 +136,7 @@ class Counter(Generic[Model]):
         )
 
     def _code(self, j: int) -> str:
-        """A column as it is grouped: the number of its interval, 0 or 1, a number, or text."""
+        """A column as it is grouped: the number of its interval, 0 or 1, a number as it is kept, or text."""
         name, schema = self.d.quote(self.schema.name(j)), self.schema
         if j in schema.cuts:
             number = self.d.as_number(name)
@@ -137,7 +145,7 @@ class Counter(Generic[Model]):
         kind = self.source.kinds[schema.name(j)]
         if kind == "boolean":
             return f"CAST({name} AS INTEGER)"
-        return self.d.as_number(name) if kind == "number" else self.d.as_text(name)
+        return self.d.unless_nan(name) if kind == "number" else self.d.as_text(name)
 
     def _cast(self, code: str) -> str:
         return code if self.d.name == "sqlite" else self.d.as_text(code)
@@ -150,13 +158,13 @@ class Counter(Generic[Model]):
             found = self.source.connection.rows(self.statement(), self.source.parameters)
         if any(row[1] is None for row in found):
             where = f"{self.source.where} have no label in {self.ask.target[0]!r}"
-            raise LabelError(f"Some rows of {where}. Leave them out, with a query.")
+            raise LabelError(f"Some rows of {where}. Leave them out, with a query or a view.")
         if not found:
             raise self.source.no_rows()
         whole = [row for row in found if row[0] == -1]
         labels = [_plain(row[1]) for row in whole]
         codes, own = read_labels(labels, len(labels))
-        classes = union(self.fitted.classes, own) if self.fitted.closed else own
+        classes = own if self.anew and not self.fitted.closed else union(self.fitted.classes, own)
         to = {row[1]: int(k) for row, k in zip(whole, positions(own, classes)[codes], strict=True)}
         weight = np.zeros(len(classes))
         for row in whole:
@@ -201,10 +209,7 @@ class Counter(Generic[Model]):
         kind = self.source.kinds[self.schema.name(j)]
         if kind == "boolean":
             return bool(int(value))
-        if kind == "number":
-            number = float(value)
-            return int(number) if number.is_integer() else number
-        return str(value)
+        return _number(value) if kind == "number" else str(value)
 
     def _size(self, schema: Schema, j: int) -> int:
         return len(schema.cuts[j].points) + 1 if j in schema.cuts else max(1, len(schema.levels[j]))
@@ -223,7 +228,8 @@ class Counter(Generic[Model]):
             return CategoricalSums(single, sizes)
         sets = [tables[tuple(term.columns[i] for i in some)].reshape(K, -1) for some in _sets(term)]
         joint = np.concatenate(sets, axis=1) if sets else np.zeros((K, 0))
-        return JointSums(single, sizes, np.ascontiguousarray(joint.astype(np.uint32)))
+        small = joint.size == 0 or joint.max() <= np.iinfo(np.uint32).max
+        return JointSums(single, sizes, np.ascontiguousarray(joint.astype(np.uint32) if small else joint))
 
     def _gaussian(self, term: Term, found: list[tuple[Any, ...]], to: dict[Any, int], K: int) -> GaussianSums:
         n, mean, low, m2 = (np.zeros((K, len(term.columns))) for _ in range(4))
@@ -253,6 +259,12 @@ class Counter(Generic[Model]):
         return GaussianSums(n, mean, low, m2)
 
 
+def _declared(schema: Schema) -> Schema:
+    """Without the levels that were only met."""
+    lists = {j: Levels().extend([v.labels[i] for i in sorted(v.declared)], True) for j, v in schema.levels.items()}
+    return schema.with_levels(lists)
+
+
 def _sets(term: Term) -> list[tuple[int, ...]]:
     """The sets of columns of a network, by their places in the term."""
     d = term.distribution
@@ -260,6 +272,15 @@ def _sets(term: Term) -> list[tuple[int, ...]]:
     t = d.tables(len(term.columns))
     flat, starts = t.columns.tolist(), t.starts.tolist()
     return [tuple(flat[a:b]) for a, b in pairwise(starts)]
+
+
+def _number(value: Any) -> int | float:
+    """A number that came as one or as text, to its last digit."""
+    try:
+        return int(value) if not isinstance(value, float) else int(value) if value.is_integer() else value
+    except ValueError:
+        number = float(value)
+        return int(number) if number.is_integer() else number
 
 
 def _plain(label: Any) -> Any:

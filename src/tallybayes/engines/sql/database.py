@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Ask, Source
-from tallybayes.engines.sql.connection import NUMBER, TEXT, TRUTH, Connection, Relation, connection_of, telling
+from tallybayes.engines.sql.connection import NUMBER, TEXT, TRUTH, Connection, Relation, connection_of
 from tallybayes.engines.sql.counting import Counter
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TableError, brief
@@ -73,8 +74,7 @@ class Database(Source):
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         self._check(columns)
-        with telling(self.where):
-            yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds)
+        yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds)
 
     def head(self, ask: Ask) -> Survey:
         """Read some rows.
@@ -195,12 +195,17 @@ class Query(Database):
 
     def __init__(self, connection: object, sql: str, parameters: Sequence[object] = (), *, move: str = "auto") -> None:
         here = connection_of(connection)
-        super().__init__(here, f"({sql}) AS t", parameters, "the query", move)
+        if not isinstance(sql, str):
+            raise OptionError(f"A query is a SELECT as text; got {brief(sql)}.")
+        # What ends a statement would end the one around it; the new line ends a comment.
+        super().__init__(here, f"({sql.rstrip().rstrip(';')}\n) AS t", parameters, "the query", move)
 
 
 def database(source: Any) -> Source:
     """(connection, name of a table) as a source."""
     connection, name = source
+    if isinstance(name, str) and name.lstrip().lower().startswith(("select ", "with ", "from ")):
+        raise OptionError(f"A query goes in as Query(connection, sql), of tallybayes.engines.sql; got {brief(name)}.")
     return Table(connection, name)
 
 

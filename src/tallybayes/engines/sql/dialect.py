@@ -14,7 +14,6 @@ class Dialect:
     name = "duckdb"
     double = "DOUBLE"
     fence = ""  # after a subquery that must be evaluated once for each row, not pasted into where it is used
-    grouping_sets = True
     text_type = "VARCHAR"
 
     def quote(self, name: str) -> str:
@@ -56,6 +55,10 @@ class Dialect:
         number = f"CAST({expression} AS {self.double})"
         return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
 
+    def unless_nan(self, expression: str) -> str:
+        """A number of whatever type, NULL if it is missing."""
+        return f"CASE WHEN {self.as_number(expression)} IS NULL THEN NULL ELSE {expression} END"
+
     def as_text(self, expression: str) -> str:
         return f"CAST({expression} AS {self.text_type})"
 
@@ -71,12 +74,11 @@ class Dialect:
 
 
 class SQLite(Dialect):
-    """SQLite: any value in any column, and no GROUPING SETS."""
+    """SQLite: any value in any column."""
 
     name = "sqlite"
     double = "REAL"
     fence = " LIMIT -1"  # of two queries with a limit, one is not pasted into the other
-    grouping_sets = False
     text_type = "TEXT"
 
     def infinite(self, positive: bool) -> str:

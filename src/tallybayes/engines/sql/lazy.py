@@ -12,7 +12,7 @@ from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.engines.source import Ask
 from tallybayes.engines.sql.counting import Counter
 from tallybayes.engines.sql.database import Database, Table
-from tallybayes.engines.verbs import settled
+from tallybayes.engines.verbs import asked, settled
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.explain import Explanation
@@ -81,11 +81,8 @@ class LazyBayes(Generic[Model]):
     def _current(self) -> tuple[Database, Ask, Model]:
         """The table as it is now, and how the model reads it."""
         source = Table(self.connection, self.table)
-        source.require([self.target])
-        known = self.model.schema_.names if self.model.__sklearn_is_fitted__() else None
-        features = tuple(self.columns or known or (name for name in source.names if name != self.target))
-        source.require(features)
-        ask = Ask(features, (self.target,))
+        fresh = not self.model.__sklearn_is_fitted__()
+        _, ask = asked(self.model, source, self.target, None, self.columns, fresh)
         if self._plan is None or source.kinds != self._kinds:
             self._plan, self._kinds = self._settle(source, ask), source.kinds
         return source, ask, self._plan
@@ -123,7 +120,7 @@ class LazyBayes(Generic[Model]):
             questions, unless it is a network.
         """
         source, ask, plan = self._current()
-        return Counter(source, plan, ask, _asked(plan, _rows(X))).count()
+        return Counter(source, plan, ask, _asked(plan, _rows(X)), anew=True).count()
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Tell the most probable class of each row.
