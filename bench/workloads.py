@@ -285,6 +285,25 @@ def mixed_dict(_: int, learns: bool, asks: bool) -> Case:
     return Case("7 numbers, 7 words, 6 truths, 2 classes", each, per=len(rows))
 
 
+@workload("one mixed dict: learn_one, half_life", seconds=2e-6, half_life=1000.0)
+@workload("one mixed dict: decay, then learn_one", seconds=5e-6, factor=0.999)
+@workload("one mixed dict: learn_one, then forget_one", seconds=5e-6, forgets=True)
+def fading_dict(_: int, half_life: float | None = None, factor: float | None = None, forgets: bool = False) -> Case:
+    rows = data.mixed_dicts(150)
+    model = tb.NaiveBayes("gaussian", half_life=half_life).fit([row for row, _ in rows], [y for _, y in rows])
+
+    def each() -> None:
+        for row, y in rows:
+            if factor is not None:
+                model.decay(factor)
+            model.learn_one(row, y)
+            if forgets:
+                model.forget_one(row, y)
+
+    each()
+    return Case("7 numbers, 7 words, 6 truths, 2 classes", each, per=len(rows))
+
+
 @workload("one dict: learn_one, a level never met", seconds=2e-5)
 def new_levels(_: int) -> Case:
     """A copy of the model each time, or it would grow with the number of calls; its door is opened first."""

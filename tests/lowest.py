@@ -13,7 +13,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 EXTRAS = ("test", "cli", "plot")
 TOOLS = ("ruff", "mypy", "import-linter", "clang-format", "numpydoc")
-NOT_RUN = ("onnx", "onnxruntime", "mlflow-skinny")  # their tests are not among those of `make lowest`
+NOT_RUN = ("onnx", "onnxruntime", "mlflow-skinny", "river")  # their tests are not among those of `make lowest`
 
 
 def lowest() -> list[str]:

@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "bind/bind.hpp"
@@ -103,10 +104,10 @@ struct DoorPart {
 
 using Columns1 = std::vector<std::size_t>;
 
-nb::object array_of(const std::vector<double>& from, std::size_t K) {
+nb::object array_of(const std::vector<double>& from, std::size_t K, double share = 1.0) {
   const std::size_t d = K ? from.size() / K : 0;
   auto out = make_array<double, 2>({K, d});
-  std::copy(from.begin(), from.end(), out.data());
+  std::transform(from.begin(), from.end(), out.data(), [&](double x) { return x * share; });
   return nb::cast(out);
 }
 
@@ -123,6 +124,7 @@ struct NumbersDoor : DoorPart {
   RowTerm& term() override { return core; }
   std::size_t classes() const override { return core.classes(); }
   Place place(std::size_t i) override { return {&core.numbers[i], nullptr}; }
+  nb::object counted(const std::vector<double>& sums) const { return array_of(sums, core.classes(), core.share()); }
   Term core;
 };
 
@@ -137,8 +139,8 @@ struct GaussianDoor : NumbersDoor<GaussianRow> {
   }
   nb::dict sums() const {
     nb::dict out;
-    out["n"] = array_of(core.n, core.classes()), out["mean"] = array_of(core.mean, core.classes());
-    out["low"] = array_of(core.low, core.classes()), out["m2"] = array_of(core.m2, core.classes());
+    out["n"] = counted(core.n), out["mean"] = array_of(core.mean, core.classes());
+    out["low"] = array_of(core.low, core.classes()), out["m2"] = counted(core.m2);
     return out;
   }
 };
@@ -153,7 +155,7 @@ struct PoissonDoor : NumbersDoor<PoissonRow> {
   }
   nb::dict sums() const {
     nb::dict out;
-    out["n"] = array_of(core.n, core.classes()), out["sum"] = array_of(core.sum, core.classes());
+    out["n"] = counted(core.n), out["sum"] = counted(core.sum);
     return out;
   }
 };
@@ -167,7 +169,7 @@ struct MultinomialDoor : NumbersDoor<MultinomialRow> {
   }
   nb::dict sums() const {
     nb::dict out;
-    out["sum"] = array_of(core.sum, core.classes());
+    out["sum"] = counted(core.sum);
     return out;
   }
 };
@@ -178,7 +180,7 @@ struct ThresholdDoor : NumbersDoor<ThresholdRow> {
                     yes.data(), alpha.data(), threshold) {}
   nb::dict sums() const {
     nb::dict out;
-    out["no"] = array_of(core.no, core.classes()), out["yes"] = array_of(core.yes, core.classes());
+    out["no"] = counted(core.no), out["yes"] = counted(core.yes);
     return out;
   }
 };
@@ -288,15 +290,37 @@ class RowDoor {
     }
   }
 
-  bool learn(const nb::dict& row, nb::handle label, double w) {
+  // half_life: None, or in how many rows what was learned before counts half as much.
+  bool learn(const nb::dict& row, nb::handle label, double w, nb::handle half_life) {
     PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
     if (!found) return careful();
     if (!read(row, true)) return false;
     const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
     if (!model_.takes(c, w)) return false;
+    if (!half_life.is_none()) {
+      double rows;
+      if (!read_number(half_life.ptr(), rows) || !(rows >= 1) || !model_.fade(rows)) return false;
+    }
     for (LevelReader* level : levels_) level->keep_fresh();
     model_.learn(c, w);
-    ++learned_;
+    ++changes_;
+    return true;
+  }
+
+  bool forget(const nb::dict& row, nb::handle label, double w) {
+    PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
+    if (!found) return careful();
+    if (!read(row, false)) return false;
+    const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
+    if (!model_.gives(c, w)) return false;
+    model_.forget(c, w);
+    ++changes_;
+    return true;
+  }
+
+  bool decay(double factor) {
+    if (!model_.decay(factor)) return false;
+    ++changes_;
     return true;
   }
 
@@ -313,11 +337,12 @@ class RowDoor {
     return out;
   }
 
-  std::size_t learned() const { return learned_; }
+  std::size_t changes() const { return changes_; }
 
   Array<double, 1> weight() const {
-    auto out = make_array<double, 1>({model_.weight().size()});
-    std::copy(model_.weight().begin(), model_.weight().end(), out.data());
+    const std::vector<double> now = model_.weight();
+    auto out = make_array<double, 1>({now.size()});
+    std::copy(now.begin(), now.end(), out.data());
     return out;
   }
 
@@ -360,7 +385,7 @@ class RowDoor {
   std::vector<LevelReader*> levels_;
   std::vector<PyObject*> labels_;  // borrowed from classes_
   RowModel model_;
-  std::size_t learned_ = 0;
+  std::size_t changes_ = 0;
 };
 
 }  // namespace
@@ -409,10 +434,13 @@ void bind_row(nb::module_& m) {
                       "Learns and scores one dict at a time. prior: what is added to each class weight, or log priors.")
       .def(nb::init<const nb::list&, nb::dict, const Doubles&, const nb::object&, nb::list>(), nb::arg("names"),
            nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"))
-      .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
+      .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"),
+           nb::arg("half_life") = nb::none())
+      .def("forget", &RowDoor::forget, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
+      .def("decay", &RowDoor::decay, nb::arg("factor"))
       .def("proba", &RowDoor::proba, nb::arg("row"))
       .def("weight", &RowDoor::weight)
-      .def_prop_ro("learned", &RowDoor::learned, "Rows learned since the door was opened.");
+      .def_prop_ro("changes", &RowDoor::changes, "How often it has learned, forgotten or faded.");
 }
 
 }  // namespace tb::bind

@@ -15,15 +15,30 @@ LevelTree::LevelTree(std::size_t classes, std::size_t size, const double* count,
 
 void LevelTree::add(std::size_t level, std::size_t c, double w) {
   if (level >= size_) make_room(level + 1);
-  double* of_class = node_.data() + c;
-  std::size_t i = room_ + level;
-  of_class[i * classes_] += w;
-  for (; i > 1; i /= 2) of_class[i / 2 * classes_] = of_class[i * classes_] + of_class[(i ^ 1) * classes_];
+  node_[(room_ + level) * classes_ + c] += w;
+  sum_above(level, c);
 }
 
-void LevelTree::write(double* count, std::size_t stride) const {
+void LevelTree::set(std::size_t level, std::size_t c, double count) {
+  node_[(room_ + level) * classes_ + c] = count;
+  sum_above(level, c);
+}
+
+void LevelTree::scale(double factor) {
+  for (std::size_t i = room_ * classes_; i < node_.size(); ++i) node_[i] *= factor;
+  sum_up();
+}
+
+void LevelTree::write(double* count, std::size_t stride, double share) const {
   for (std::size_t v = 0; v < size_; ++v) {
-    for (std::size_t c = 0; c < classes_; ++c) count[c * stride + v] = counts(v)[c];
+    for (std::size_t c = 0; c < classes_; ++c) count[c * stride + v] = counts(v)[c] * share;
+  }
+}
+
+void LevelTree::sum_above(std::size_t level, std::size_t c) {
+  double* of_class = node_.data() + c;
+  for (std::size_t i = room_ + level; i > 1; i /= 2) {
+    of_class[i / 2 * classes_] = of_class[i * classes_] + of_class[(i ^ 1) * classes_];
   }
 }
 

@@ -18,12 +18,15 @@ class LevelTree {
 
   // A level beyond size() is made, with those between.
   void add(std::size_t level, std::size_t c, double w);
-  // The counts as they came, (K, size()).
-  void write(double* count, std::size_t stride) const;
+  void set(std::size_t level, std::size_t c, double count);  // of a level that is there
+  void scale(double factor);
+  // The counts as they came, (K, size()), each times `share`.
+  void write(double* count, std::size_t stride, double share = 1.0) const;
 
  private:
   void make_room(std::size_t size);
   void sum_up();
+  void sum_above(std::size_t level, std::size_t c);
 
   std::size_t classes_;
   std::size_t size_;

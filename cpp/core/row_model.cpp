@@ -1,6 +1,7 @@
 #include "core/row_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "kernels/finish.hpp"
@@ -8,7 +9,9 @@
 namespace tb {
 namespace {
 
-constexpr std::size_t kLanes = 8;  // of the widest vector: kernels read so many rows of a block
+constexpr std::size_t kLanes = 8;   // of the widest vector: kernels read so many rows of a block
+constexpr double kMostHalves = 16;  // half-lives until sums are multiplied: units stay below 2^17
+constexpr double kGone = 1e-250;    // the weight of a class that has faded away; the same number is in fitted.py
 
 }  // namespace
 
@@ -25,14 +28,61 @@ bool RowModel::takes(std::size_t c, double w) const {
 }
 
 void RowModel::learn(std::size_t c, double w) {
-  for (RowTerm* term : terms_) term->learn(c, w);
-  weight_[c] += w;
+  for (RowTerm* term : terms_) term->learn(c, w * unit_);
+  weight_[c] += w * unit_;
   stale_ = true;
+}
+
+bool RowModel::still_there(double factor) const {
+  return std::all_of(weight_.begin(), weight_.end(), [&](double w) { return w == 0 || w * factor >= kGone; });
+}
+
+void RowModel::set_unit(double unit) {
+  unit_ = unit;
+  for (RowTerm* term : terms_) term->count(1.0 / unit);
+  stale_ = true;
+}
+
+bool RowModel::fade(double half_life) {
+  if (half_life != half_life_ || faded_ >= kMostHalves * half_life) {
+    if (!still_there(1.0 / unit_)) return false;
+    for (RowTerm* term : terms_) term->scale(1.0 / unit_);
+    for (double& w : weight_) w *= 1.0 / unit_;
+    faded_ = 0.0, half_life_ = half_life;
+  }
+  faded_ += 1.0;
+  set_unit(std::exp2(faded_ / half_life));  // not a product of so many roundings
+  return true;
+}
+
+bool RowModel::decay(double factor) {
+  if (!still_there(factor / unit_)) return false;
+  for (RowTerm* term : terms_) term->scale(factor);
+  for (double& w : weight_) w *= factor;
+  stale_ = true;
+  return true;
+}
+
+bool RowModel::gives(std::size_t c, double w) const {
+  if (!(left_of(weight_[c], w * unit_) > 0)) return false;  // without its last row a class may disappear
+  return std::all_of(terms_.begin(), terms_.end(), [&](RowTerm* term) { return term->gives(c, w * unit_); });
+}
+
+void RowModel::forget(std::size_t c, double w) {
+  for (RowTerm* term : terms_) term->forget(c, w * unit_);
+  weight_[c] = left_of(weight_[c], w * unit_);
+  stale_ = true;
+}
+
+std::vector<double> RowModel::weight() const {
+  std::vector<double> out(weight_);
+  for (double& w : out) w *= 1.0 / unit_;
+  return out;
 }
 
 bool RowModel::scored() {
   const std::size_t K = weight_.size();
-  if (stale_ && prior_.given.empty()) log_prior(weight_.data(), K, prior_.added, log_prior_.data());
+  if (stale_ && prior_.given.empty()) log_prior(weight().data(), K, prior_.added, log_prior_.data());
   if (stale_ && !prior_.given.empty()) log_prior_ = prior_.given;
   stale_ = false;
   for (std::size_t c = 0; c < K; ++c) std::fill_n(acc_.data() + c * kRows, kLanes, log_prior_[c]);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/exact_sum.hpp"
 #include "core/parts.hpp"
@@ -15,14 +16,26 @@ namespace {
 constexpr double kLarge = 1e140;    // squares of such numbers, times any weight there is, are finite
 constexpr double kSquares = 1e290;  // a sum of them
 constexpr double kHeavy = 1e15;
+constexpr double kDust = 8 * std::numeric_limits<double>::epsilon();  // left of a weight that was taken away whole
+constexpr double kNever = -1e-9;                                      // below this part of a sum: more than rounding
 
 std::vector<double> copied(const double* from, std::size_t n) { return {from, from + n}; }
+
+void scale_all(std::vector<double>& x, double factor) {
+  for (double& v : x) v *= factor;
+}
 
 bool all_within(const std::vector<double>& x, double most) {
   return std::all_of(x.begin(), x.end(), [&](double v) { return std::abs(v) <= most; });
 }
 
 }  // namespace
+
+double left_of(double have, double less) {
+  const double left = have - less, scale = std::max(std::abs(have), std::abs(less));
+  if (left < kNever * scale) return -1.0;
+  return left <= kDust * scale ? 0.0 : left;
+}
 
 NumberTerm::NumberTerm(std::size_t classes, std::size_t d) : numbers(d), classes_(classes), column_(d) {
   const auto stride = static_cast<std::ptrdiff_t>(d * sizeof(double));
@@ -33,6 +46,12 @@ bool NumberTerm::add(double* acc) {
   if (!part_) part_ = part();
   part_->add(0, 1, acc);
   return true;
+}
+
+const double* NumberTerm::counted(const std::vector<double>& sums, std::vector<double>& room) const {
+  if (share() == 1.0) return sums.data();
+  for (std::size_t i = 0; i < sums.size(); ++i) room[i] = sums[i] * share();
+  return room.data();
 }
 
 bool NumberTerm::are_counts() const {
@@ -49,6 +68,8 @@ GaussianRow::GaussianRow(std::size_t classes, std::size_t d, const GaussianSums&
       m2(copied(from.m2, classes * d)),
       options_(options),
       tame_(all_within(mean, kLarge) && all_within(m2, kSquares) && all_within(n, kHeavy)),
+      n_(classes * d),
+      m2_(classes * d),
       mean_hat_(classes * d),
       low_hat_(classes * d),
       var_(classes * d),
@@ -80,8 +101,47 @@ void GaussianRow::learn(std::size_t c, double w) {
   part_.reset();
 }
 
+GaussianRow::Cell GaussianRow::without(std::size_t i, double x, double w) const {
+  const double left = left_of(n[i], w);
+  if (left < 0) return {-1.0, 0.0, 0.0, 0.0};
+  const double share = left > 0 ? w / left : 0.0;
+  const double delta = (x - mean[i]) + (0.0 - low[i]);
+  const double squares = m2[i] - delta * delta * n[i] * share;
+  if (squares < kNever * m2[i]) return {-1.0, 0.0, 0.0, 0.0};
+  if (left == 0) return {0.0, 0.0, 0.0, 0.0};
+  const Pair sum = exact_sum(mean[i], low[i] + -delta * share);
+  const bool same = squares <= kDust * m2[i];  // what is left never varies: its mean is a float64
+  return {left, sum.high, same ? 0.0 : sum.low, same ? 0.0 : squares};
+}
+
+bool GaussianRow::gives(std::size_t c, double w) {
+  if (!takes(c, w)) return false;
+  for (std::size_t j = 0; j < d(); ++j) {
+    if (!std::isnan(numbers[j]) && without(c * d() + j, numbers[j] + 0.0, w).n < 0) return false;
+  }
+  return true;
+}
+
+void GaussianRow::forget(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    if (std::isnan(numbers[j])) continue;
+    const std::size_t i = c * d() + j;
+    const Cell cell = without(i, numbers[j] + 0.0, w);
+    n[i] = cell.n, mean[i] = cell.mean, low[i] = cell.low, m2[i] = cell.m2;
+  }
+  for (std::size_t i = 0; i < m2.size(); ++i) {
+    if (m2[i] == 0) low[i] = 0.0;
+  }
+  part_.reset();
+}
+
+void GaussianRow::scale(double factor) {
+  scale_all(n, factor), scale_all(m2, factor);
+  part_.reset();
+}
+
 std::unique_ptr<Part> GaussianRow::part() {
-  gaussian_estimate(classes(), d(), {n.data(), mean.data(), low.data(), m2.data()}, options_,
+  gaussian_estimate(classes(), d(), {counted(n, n_), mean.data(), low.data(), counted(m2, m2_)}, options_,
                     {mean_hat_.data(), low_hat_.data(), var_.data(), epsilon_.data()});
   gaussian_terms(mean_hat_.data(), low_hat_.data(), var_.data(), classes(), d(), terms_.data());
   return gaussian_part(row(), terms_.data(), classes());
@@ -93,6 +153,8 @@ PoissonRow::PoissonRow(std::size_t classes, std::size_t d, const double* n, cons
     : NumberTerm(classes, d),
       n(copied(n, classes * d)),
       sum(copied(sum, classes * d)),
+      n_(classes * d),
+      sum_(classes * d),
       alpha_(copied(alpha, d)),
       rate_(classes * d),
       weight_(classes * d),
@@ -109,8 +171,31 @@ void PoissonRow::learn(std::size_t c, double w) {
   part_.reset();
 }
 
+bool PoissonRow::gives(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    const std::size_t i = c * d() + j;
+    if (!std::isnan(numbers[j]) && (left_of(n[i], w) < 0 || left_of(sum[i], w * numbers[j]) < 0)) return false;
+  }
+  return are_counts();
+}
+
+void PoissonRow::forget(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    if (std::isnan(numbers[j])) continue;
+    const std::size_t i = c * d() + j;
+    n[i] = left_of(n[i], w), sum[i] = left_of(sum[i], w * numbers[j]);
+  }
+  part_.reset();
+}
+
+void PoissonRow::scale(double factor) {
+  scale_all(n, factor), scale_all(sum, factor);
+  part_.reset();
+}
+
 std::unique_ptr<Part> PoissonRow::part() {
-  poisson_estimate(classes(), d(), n.data(), sum.data(), alpha_.data(), {rate_.data(), weight_.data(), bias_.data()});
+  poisson_estimate(classes(), d(), counted(n, n_), counted(sum, sum_), alpha_.data(),
+                   {rate_.data(), weight_.data(), bias_.data()});
   return linear_part(row(), weight_.data(), bias_.data(), classes(), true);
 }
 
@@ -130,8 +215,28 @@ void MultinomialRow::learn(std::size_t c, double w) {
   part_.reset();
 }
 
+bool MultinomialRow::gives(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    if (!std::isnan(numbers[j]) && left_of(sum[c * d() + j], w * numbers[j]) < 0) return false;
+  }
+  return are_counts();
+}
+
+void MultinomialRow::forget(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    double& cell = sum[c * d() + j];
+    if (!std::isnan(numbers[j])) cell = left_of(cell, w * numbers[j]);
+  }
+  part_.reset();
+}
+
+void MultinomialRow::scale(double factor) {
+  scale_all(sum, factor);
+  part_.reset();
+}
+
 std::unique_ptr<Part> MultinomialRow::part() {
-  for (std::size_t i = 0; i < sum.size(); ++i) weight_[i] = sum[i] + alpha_[i % d()];
+  for (std::size_t i = 0; i < sum.size(); ++i) weight_[i] = sum[i] * share() + alpha_[i % d()];
   log_shares(classes(), d(), weight_.data());
   return linear_part(row(), weight_.data(), bias_.data(), classes(), false);
 }
@@ -143,6 +248,8 @@ ThresholdRow::ThresholdRow(std::size_t classes, std::size_t d, const double* no,
     : NumberTerm(classes, d),
       no(copied(no, classes * d)),
       yes(copied(yes, classes * d)),
+      no_(classes * d),
+      yes_(classes * d),
       alpha_(copied(alpha, d)),
       log_no_(classes * d),
       log_yes_(classes * d),
@@ -158,9 +265,29 @@ void ThresholdRow::learn(std::size_t c, double w) {
   part_.reset();
 }
 
+bool ThresholdRow::gives(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    if (!std::isnan(numbers[j]) && left_of((numbers[j] > threshold_ ? yes : no)[c * d() + j], w) < 0) return false;
+  }
+  return true;
+}
+
+void ThresholdRow::forget(std::size_t c, double w) {
+  for (std::size_t j = 0; j < d(); ++j) {
+    double& cell = (numbers[j] > threshold_ ? yes : no)[c * d() + j];
+    if (!std::isnan(numbers[j])) cell = left_of(cell, w);
+  }
+  part_.reset();
+}
+
+void ThresholdRow::scale(double factor) {
+  scale_all(no, factor), scale_all(yes, factor);
+  part_.reset();
+}
+
 std::unique_ptr<Part> ThresholdRow::part() {
   const std::size_t K = classes();
-  threshold_estimate(K, d(), no.data(), yes.data(), alpha_.data(), log_no_.data(), log_yes_.data());
+  threshold_estimate(K, d(), counted(no, no_), counted(yes, yes_), alpha_.data(), log_no_.data(), log_yes_.data());
   for (std::size_t i = 0; i < K * d(); ++i) {
     const std::size_t to = i % d() * K + i / d();
     by_column_[to] = log_no_[i], by_column_[K * d() + to] = log_yes_[i];
@@ -199,7 +326,7 @@ std::size_t LevelsRow::moves() const {
 void LevelsRow::write(double* count, std::int64_t* sizes) const {
   const std::size_t stride = levels();
   for (const LevelColumn& column : columns_) {
-    column.tree.write(count, stride);
+    column.tree.write(count, stride, share());
     count += column.tree.size();
     *sizes++ = static_cast<std::int64_t>(column.tree.size());
   }
@@ -227,11 +354,43 @@ void LevelsRow::learn(std::size_t c, double w) {
   stale_ = true;
 }
 
+bool LevelsRow::gives(std::size_t c, double w) {
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    if (codes[j] == kNoCode) continue;
+    const LevelTree& tree = columns_[j].tree;
+    if (!exists(j) || static_cast<std::size_t>(codes[j]) >= tree.size()) return false;
+    const double* of = tree.counts(static_cast<std::size_t>(codes[j]));
+    const double left = left_of(of[c], w);
+    if (left < 0) return false;
+    if (left > 0) continue;
+    double others = 0.0;  // whether the level is still there after its last row is for tables to say
+    for (std::size_t k = 0; k < classes_; ++k) others += k == c ? 0.0 : of[k];
+    if (!(others > 0)) return false;
+  }
+  return true;
+}
+
+void LevelsRow::forget(std::size_t c, double w) {
+  for (std::size_t j = 0; j < columns_.size(); ++j) {
+    if (codes[j] < 0) continue;
+    const auto code = static_cast<std::size_t>(codes[j]);
+    columns_[j].tree.set(code, c, left_of(columns_[j].tree.counts(code)[c], w));
+  }
+  stale_ = true;
+}
+
+void LevelsRow::scale(double factor) {
+  for (LevelColumn& column : columns_) column.tree.scale(factor);
+  stale_ = true;
+}
+
 void LevelsRow::refresh() {
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     const double added = alpha_ * columns_[j].number;
     log_number_[j] = std::max(columns_[j].number, 1.0);
-    for (std::size_t c = 0; c < classes_; ++c) down_[j * classes_ + c] = columns_[j].tree.totals()[c] + added;
+    for (std::size_t c = 0; c < classes_; ++c) {
+      down_[j * classes_ + c] = columns_[j].tree.totals()[c] * share() + added;
+    }
   }
   TB_CALL(logs, down_.data(), down_.size(), log_down_.data());
   TB_CALL(logs, log_number_.data(), log_number_.size(), log_number_.data());
@@ -253,7 +412,9 @@ bool LevelsRow::add(double* acc) {
     if (code >= columns_[j].tree.size()) {
       std::fill_n(to, classes_, alpha_);
     } else {
-      for (std::size_t c = 0; c < classes_; ++c) to[c] = columns_[j].tree.counts(code)[c] + alpha_;
+      for (std::size_t c = 0; c < classes_; ++c) {
+        to[c] = columns_[j].tree.counts(code)[c] * share() + alpha_;
+      }
     }
   }
   TB_CALL(logs, log_count_.data(), log_count_.size(), log_count_.data());
@@ -290,6 +451,17 @@ bool CutsRow::takes(std::size_t c, double w) {
 }
 
 void CutsRow::learn(std::size_t c, double w) { levels.learn(c, w); }
+
+bool CutsRow::gives(std::size_t c, double w) {
+  cut();
+  return levels.gives(c, w);
+}
+
+void CutsRow::forget(std::size_t c, double w) { levels.forget(c, w); }
+
+void CutsRow::scale(double factor) { levels.scale(factor); }
+
+void CutsRow::count(double share) { levels.count(share); }
 
 bool CutsRow::add(double* acc) {
   cut();

@@ -26,10 +26,25 @@ class RowTerm {
   virtual bool takes(std::size_t c, double w) = 0;
   // To be called only if all terms take the row.
   virtual void learn(std::size_t c, double w) = 0;
+  // Can the row at hand be taken out again, so that no sum falls below zero and no level disappears? Changes nothing.
+  virtual bool gives(std::size_t c, double w) = 0;
+  // To be called only if all terms give the row.
+  virtual void forget(std::size_t c, double w) = 0;
+  // Every row learned so far counts `factor` times as much: the sums are multiplied.
+  virtual void scale(double factor) = 0;
+  // Of what the sums hold, this share counts: rows that fade are added with growing weights instead.
+  virtual void count(double share) { share_ = share; }
+  double share() const { return share_; }
   // acc[c * kRows] += log p(the row's values | class c), as the parts of a Scorer add it. False: not without a warning
   // or an error, which tables have. May throw BadValue and std::invalid_argument for the same reason.
   virtual bool add(double* acc) = 0;
+
+ private:
+  double share_ = 1.0;
 };
+
+// have - less, with rounding dust swept away; below zero: there never was so much.
+double left_of(double have, double less);
 
 // A term of numbers. NaN is missing.
 class NumberTerm : public RowTerm {
@@ -47,6 +62,8 @@ class NumberTerm : public RowTerm {
   Columns row() const { return {1, d(), column_.data(), true}; }
   bool are_counts() const;      // or missing
   std::unique_ptr<Part> part_;  // null: the sums have changed
+  // Sums (K, d) as they count now, in `room`.
+  const double* counted(const std::vector<double>& sums, std::vector<double>& room) const;
 
  private:
   std::size_t classes_;
@@ -58,13 +75,21 @@ class GaussianRow final : public NumberTerm {
   GaussianRow(std::size_t classes, std::size_t d, const GaussianSums& from, const GaussianOptions& options);
   bool takes(std::size_t c, double w) override;
   void learn(std::size_t c, double w) override;
+  bool gives(std::size_t c, double w) override;
+  void forget(std::size_t c, double w) override;
+  void scale(double factor) override;
   std::vector<double> n, mean, low, m2;  // (K, d)
 
  private:
+  struct Cell {
+    double n, mean, low, m2;
+  };
+  // A cell without a row; n below zero: it was never learned.
+  Cell without(std::size_t i, double x, double w) const;
   std::unique_ptr<Part> part() override;
   GaussianOptions options_;
   bool tame_;  // no sum of squares can leave the range of a double
-  std::vector<double> mean_hat_, low_hat_, var_, epsilon_, terms_;
+  std::vector<double> n_, m2_, mean_hat_, low_hat_, var_, epsilon_, terms_;
 };
 
 class PoissonRow final : public NumberTerm {
@@ -73,11 +98,14 @@ class PoissonRow final : public NumberTerm {
   PoissonRow(std::size_t classes, std::size_t d, const double* n, const double* sum, const double* alpha);
   bool takes(std::size_t c, double w) override;
   void learn(std::size_t c, double w) override;
+  bool gives(std::size_t c, double w) override;
+  void forget(std::size_t c, double w) override;
+  void scale(double factor) override;
   std::vector<double> n, sum;
 
  private:
   std::unique_ptr<Part> part() override;
-  std::vector<double> alpha_, rate_, weight_, bias_;
+  std::vector<double> n_, sum_, alpha_, rate_, weight_, bias_;
 };
 
 class MultinomialRow final : public NumberTerm {
@@ -85,6 +113,9 @@ class MultinomialRow final : public NumberTerm {
   MultinomialRow(std::size_t classes, std::size_t d, const double* sum, const double* alpha);
   bool takes(std::size_t c, double w) override;
   void learn(std::size_t c, double w) override;
+  bool gives(std::size_t c, double w) override;
+  void forget(std::size_t c, double w) override;
+  void scale(double factor) override;
   std::vector<double> sum;
 
  private:
@@ -98,11 +129,14 @@ class ThresholdRow final : public NumberTerm {
                double threshold);
   bool takes(std::size_t c, double w) override;
   void learn(std::size_t c, double w) override;
+  bool gives(std::size_t c, double w) override;
+  void forget(std::size_t c, double w) override;
+  void scale(double factor) override;
   std::vector<double> no, yes;
 
  private:
   std::unique_ptr<Part> part() override;
-  std::vector<double> alpha_, log_no_, log_yes_, by_column_;
+  std::vector<double> no_, yes_, alpha_, log_no_, log_yes_, by_column_;
   double threshold_;
 };
 
@@ -128,6 +162,9 @@ class LevelsRow final : public RowTerm {
 
   bool takes(std::size_t c, double w) override;
   void learn(std::size_t c, double w) override;
+  bool gives(std::size_t c, double w) override;
+  void forget(std::size_t c, double w) override;
+  void scale(double factor) override;
   bool add(double* acc) override;
 
  private:
@@ -154,6 +191,10 @@ class CutsRow final : public NumberTerm {
           bool other);
   bool takes(std::size_t c, double w) override;
   void learn(std::size_t c, double w) override;
+  bool gives(std::size_t c, double w) override;
+  void forget(std::size_t c, double w) override;
+  void scale(double factor) override;
+  void count(double share) override;
   bool add(double* acc) override;
   LevelsRow levels;
 

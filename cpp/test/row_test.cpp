@@ -48,6 +48,13 @@ TEST(a_tree_of_levels_follows_every_change) {
           CHECK(tree.counts(level)[k] == count[k][level]);
         }
       }
+      tree.scale(0.25);
+      for (std::size_t k = 0; k < K; ++k) {
+        for (double& n : count[k]) n *= 0.25;
+        count[k][0] = 7.5;
+        tree.set(0, k, 7.5);
+        CHECK(tree.totals()[k] == tree_sum(count[k].data(), count[k].size()));
+      }
       CHECK(tree.moves() <= 9);  // 2^8 levels
       std::vector<double> out(K * tree.size());
       tree.write(out.data(), tree.size());
@@ -118,4 +125,109 @@ TEST(what_a_row_cannot_say_is_left_to_tables) {
   CHECK(!levels.takes(0, 1.0) && model.proba() != nullptr);
   levels.codes[0] = kOtherCode;
   CHECK(model.proba() == nullptr);
+}
+
+namespace {
+
+// A model of numbers, counts, truths, words and intervals, with what it consists of.
+struct Mixed {
+  static constexpr std::size_t K = 3, d = 2;
+  std::vector<double> zero = std::vector<double>(K * d, 0.0), one = std::vector<double>(d, 1.0);
+  GaussianRow gaussian{K, d, {zero.data(), zero.data(), zero.data(), zero.data()}, {}};
+  PoissonRow poisson{K, d, zero.data(), zero.data(), one.data()};
+  MultinomialRow multinomial{K, d, zero.data(), one.data()};
+  ThresholdRow threshold{K, d, zero.data(), zero.data(), one.data(), 1.5};
+  LevelsRow levels{K, columns(0, true), 0.5, false};
+  CutsRow cuts{K, {{1.0, 3.0}}, columns(3, false), 0.5, false};
+  RowModel model{
+      std::vector<double>(K, 0.0), {{}, 1.0}, {&gaussian, &poisson, &multinomial, &threshold, &levels, &cuts}};
+
+  static std::vector<LevelColumn> columns(std::size_t size, bool grows) {
+    const std::vector<double> none(K * size, 0.0);
+    std::vector<LevelColumn> out;
+    out.push_back(
+        {LevelTree(K, size, none.data(), size), std::vector<char>(size, 1), static_cast<double>(size), grows});
+    return out;
+  }
+
+  void put(std::mt19937& random) {
+    std::normal_distribution<double> normal;
+    for (double& x : gaussian.numbers) x = random() % 6 ? normal(random) : NAN;
+    for (std::vector<double>* numbers : {&poisson.numbers, &multinomial.numbers, &threshold.numbers, &cuts.numbers}) {
+      for (double& x : *numbers) x = random() % 6 ? static_cast<double>(random() % 5) : NAN;
+    }
+    levels.codes[0] = static_cast<std::int64_t>(random() % 4) - 1;
+  }
+
+  std::vector<double> asked() {
+    std::mt19937 random(1);
+    put(random);
+    const double* found = model.proba();
+    CHECK(found != nullptr);
+    std::vector<double> out(model.weight());
+    out.insert(out.end(), found, found + K);
+    return out;
+  }
+};
+
+void check_near(const std::vector<double>& a, const std::vector<double>& b, double most) {
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK_NEAR(a[i], b[i], most * std::max(1.0, std::abs(b[i])));
+}
+
+}  // namespace
+
+TEST(rows_that_fade_are_sums_multiplied_at_each) {
+  for (const double half_life : {1.0, 2.5, 40.0}) {
+    Mixed fades, oracle;
+    std::mt19937 one(7), two(7);
+    for (std::size_t i = 0; i < 500; ++i) {
+      fades.put(one), oracle.put(two);
+      CHECK(fades.model.takes(i % 3, 1.0) && fades.model.fade(half_life));
+      fades.model.learn(i % 3, 1.0);
+      CHECK(oracle.model.takes(i % 3, 1.0) && oracle.model.decay(std::exp2(-1.0 / half_life)));
+      oracle.model.learn(i % 3, 1.0);
+      if (i % 50 == 49) check_near(fades.asked(), oracle.asked(), 1e-12);
+    }
+  }
+}
+
+TEST(a_row_that_was_learned_can_go) {
+  for (const bool faded : {false, true}) {
+    Mixed model;
+    std::mt19937 random(9);
+    for (std::size_t i = 0; i < 60; ++i) {
+      model.put(random);
+      CHECK(model.model.takes(i % 3, 1.0) && (!faded || model.model.fade(30.0)));
+      model.model.learn(i % 3, 1.0);
+    }
+    const std::vector<double> before = model.asked();
+    for (std::size_t i = 0; i < 20; ++i) {
+      model.put(random);
+      CHECK(model.model.takes(i % 3, 0.5));
+      model.model.learn(i % 3, 0.5);
+      CHECK(model.model.gives(i % 3, 0.5));
+      model.model.forget(i % 3, 0.5);
+      CHECK(!model.model.gives(i % 3, 1e6));
+    }
+    check_near(model.asked(), before, 1e-9);
+  }
+}
+
+TEST(a_class_that_fades_away_is_left_to_tables) {
+  Mixed model;
+  std::mt19937 random(11);
+  for (std::size_t c = 0; c < 3; ++c) {
+    model.put(random);
+    CHECK(model.model.takes(c, 1.0));
+    model.model.learn(c, 1.0);
+  }
+  CHECK(!model.model.decay(1e-251) && model.model.weight()[0] == 1.0);
+  bool there = true;
+  for (std::size_t i = 0; there && i < 5000; ++i) {
+    model.put(random);
+    there = model.model.takes(0, 1.0) && model.model.fade(2.0);
+    if (there) model.model.learn(0, 1.0);
+    CHECK(model.model.weight()[1] >= 1e-260);
+  }
+  CHECK(!there);
 }

@@ -24,6 +24,8 @@ from tallybayes.schema import Levels, Schema
 
 Starts = Callable[[Floats], Floats]
 
+GONE = 1e-250  # the weight of a class that has faded away; the same number is in cpp/core/row_model.cpp
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -163,15 +165,19 @@ class Fitted:
         Parameters
         ----------
         factor : float
-            Above 0.
+            At least 0.
 
         Returns
         -------
         Fitted
-            With the same classes.
+            With the same classes; one of which hardly anything is left (below 1e-250) has no rows any more, before its
+            sums are no numbers any more.
         """
         terms = tuple(_raw(t, t.distribution.scale(t.sums, factor)) for t in self.terms)
-        return replace(self, weight=self.weight * factor, terms=terms, log_prior=None)
+        weight = self.weight * factor
+        left = replace(self, weight=weight, terms=terms, log_prior=None)
+        gone = (self.weight > 0) & (weight < GONE)
+        return left.emptied(gone) if gone.any() else left
 
     def reclass(self, classes: Array) -> Fitted:
         """Give the same sums over another set of classes.
@@ -192,17 +198,23 @@ class Fitted:
         terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, K)) for t in self.terms)
         return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
 
-    def emptied(self) -> Fitted:
+    def emptied(self, which: Array | None = None) -> Fitted:
         """Give the same schema, classes and distributions, with no rows: what has been settled, and nothing counted.
+
+        Parameters
+        ----------
+        which : ndarray of bool, of shape (K,), default=None
+            The classes that lose their rows; None: all.
 
         Returns
         -------
         Fitted
-            All of whose sums are those of no rows.
+            Whose sums of these classes are those of no rows.
         """
-        nowhere = [-1] * self.K
-        terms = tuple(_raw(t, t.distribution.reclass(t.sums, nowhere, self.K)) for t in self.terms)
-        return replace(self, weight=np.zeros(self.K), terms=terms, log_prior=None)
+        gone = np.ones(self.K, dtype=bool) if which is None else which
+        to = np.where(gone, -1, np.arange(self.K)).tolist()
+        terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, self.K)) for t in self.terms)
+        return replace(self, weight=np.where(gone, 0.0, self.weight), terms=terms, log_prior=None)
 
     def merge(self, other: Fitted) -> Fitted:
         """Add another model, with a schema and classes of its own, as if all rows had been learned here.

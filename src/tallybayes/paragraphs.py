@@ -32,6 +32,11 @@ PARAGRAPHS = {
             classes weigh the same, n / (K n_c), which needs all rows at once: ``fit`` only. The weights found are
             ``class_weight_``; forget uses the same.
         """,
+    "half_life": """
+        half_life : float, default=None
+            For streams that drift: in how many rows what was learned counts half as much. Rows fade in the order they
+            come in, by learn_one, partial_fit and fit alike, whatever they weigh; None: they never do.
+        """,
     "unseen": """
         unseen : {'ignore', 'other', 'error'}, default='ignore'
             What to do at predict with a category never met: leave its factor out (with one warning), give it the

@@ -2,7 +2,8 @@
 
 The door has sums of its own: what it learns becomes a Fitted when somebody asks for one. Whatever is unusual (a new
 class, a wrong type, a label that calls for a warning) it does not take, and the careful way through a table of one row
-gives the same answer to the bit.
+gives the same answer to the bit; with a half-life, to rounding: the door lets new rows weigh more instead of
+multiplying all sums at each.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ BEHIND = ("add", "combine", "estimate", "score")  # what a door does in their pl
 class RowDoor:
     """A compiled door and its parts, one for each term; what they have learned that the model has not."""
 
-    __slots__ = ("core", "learn", "parts", "proba", "schema", "settled")
+    __slots__ = ("core", "decay", "forget", "learn", "parts", "proba", "schema", "settled")
 
     def __init__(self, core: _core.RowDoor, parts: Sequence[Any], schema: Schema) -> None:
         self.core, self.parts, self.schema = core, parts, schema
-        self.learn, self.proba = core.learn, core.proba
-        self.settled = 0  # rows that the model knows of
+        self.learn, self.forget, self.decay, self.proba = core.learn, core.forget, core.decay, core.proba
+        self.settled = 0  # changes that the model knows of
 
     def catch_up(self, fitted: Fitted) -> Fitted:
-        """Take over all rows that came through the door.
+        """Take over all that happened at the door: rows that came, went or faded.
 
         Parameters
         ----------
@@ -41,11 +42,11 @@ class RowDoor:
         Returns
         -------
         Fitted
-            With these rows; itself if none came since it was last asked.
+            As the door has it; itself if nothing happened since it was last asked.
         """
-        if self.settled == self.core.learned:
+        if self.settled == self.core.changes:
             return fitted
-        self.settled = self.core.learned
+        self.settled = self.core.changes
         terms = tuple(
             replace(term, sums=changed(term.sums, self.parts[i].sums()), params=None)
             for i, term in enumerate(fitted.terms)

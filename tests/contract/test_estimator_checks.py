@@ -110,6 +110,8 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
         "parents": 0,
         "parts": ("naive",),
         "random_state": 7,
+        "class_weight": {0: 3.0},
+        "half_life": 10,
     }
     fixed: dict[str, dict[str, Any]] = {  # what another parameter must be for this one to have a say
         "bins": {"cuts": "width"},

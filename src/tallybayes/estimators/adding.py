@@ -1,17 +1,17 @@
-"""Models that add: batches, parts counted elsewhere, merging, decay. Sums are raw, so all of them are additions."""
+"""Models that add: batches, parts counted elsewhere, merging. Sums are raw, so all of them are additions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
-from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.errors import MergeError
 from tallybayes.estimators.model import Model
 from tallybayes.fitted import Fitted
 
 
 class Adds(Model):
-    """learn_batches, empty, count, merge and decay."""
+    """learn_batches, empty, count and merge."""
 
     if TYPE_CHECKING:
 
@@ -22,6 +22,8 @@ class Adds(Model):
         def _again(self) -> Fitted: ...
 
         def _require_parts(self) -> None: ...
+
+        def _require_no_order(self) -> None: ...
 
     def learn_batches(self, batches: Iterable[Any]) -> Self:
         """Add many batches of rows, all or none, and estimate parameters once at the end.
@@ -101,6 +103,7 @@ class Adds(Model):
             it is. Such models add: by ``merge``, or many at once by ``merge_all``.
         """
         self._require_parts()
+        self._require_no_order()
         part = self.empty()
         part._learn(X, y, sample_weight, None, fresh=False, later=True)
         return part
@@ -148,24 +151,3 @@ class Adds(Model):
     def __radd__(self, other: object) -> Self:
         """So that sum(models) works."""
         return self.copy() if isinstance(other, int) and other == 0 else NotImplemented
-
-    def decay(self, factor: float) -> Self:
-        """Make everything learned so far count less, for streams that drift.
-
-        Parameters
-        ----------
-        factor : float
-            Above 0 and at most 1: how many times as much each row counts from now on.
-
-        Returns
-        -------
-        self : estimator
-            The same model, with less weight.
-        """
-        self._require_fit()
-        if not is_number(factor) or not 0 < factor <= 1:
-            raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
-        with self._learning():
-            self._require_adding()
-            self._keep(self._again().scale(float(factor)))
-        return self

@@ -19,6 +19,7 @@ from tallybayes.estimators.asking import Answers
 from tallybayes.estimators.class_weights import WeighsClasses
 from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
+from tallybayes.estimators.fading import Fades
 from tallybayes.estimators.far import Far
 from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.inputs import warn_ambiguous
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 class TallyClassifier(
     Answers,
     Adds,
+    Fades,
     ClassifierMixin,  # type: ignore[misc]
     WeighsClasses,
     OneRow,
@@ -195,7 +197,7 @@ class TallyClassifier(
         """later: parameters are estimated when they are first asked for."""
         self._check_options()
         table = read_table(X)
-        target = read_target(y, table.n, sample_weight)
+        target, left = self._aged(read_target(y, table.n, sample_weight))
         balanced = self._balanced(target) if fresh else None
         target = self._weighed(target, balanced)
         if fresh:
@@ -214,6 +216,7 @@ class TallyClassifier(
         rows = encode_rows(table, schema, terms, sizes, type(self).__name__, grow=True).of_target(target)
         new = count(rows, terms, target.classes, closed)
         if before is not None:
+            before = before if left == 1 else before.scale(left)
             whole = replace(before.add(new), closed=closed)
             if later:
                 self._hold(whole)

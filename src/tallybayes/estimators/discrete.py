@@ -116,6 +116,7 @@ class MultinomialNB(_Counts):
     {discrete_prior}
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -143,6 +144,7 @@ class MultinomialNB(_Counts):
         class_prior: object = None,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -150,6 +152,7 @@ class MultinomialNB(_Counts):
         self.class_prior = class_prior
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     def _distribution(self, d: int) -> Distribution:
         return Multinomial(self._alpha(d))
@@ -176,6 +179,7 @@ class ComplementNB(_Counts):
         Divide the weights of each class by their sum.
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -206,6 +210,7 @@ class ComplementNB(_Counts):
         norm: bool = False,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -214,6 +219,7 @@ class ComplementNB(_Counts):
         self.norm = norm
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -273,6 +279,7 @@ class BernoulliNB(_Discrete):
         label.
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -301,6 +308,7 @@ class BernoulliNB(_Discrete):
         class_prior: object = None,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -309,6 +317,7 @@ class BernoulliNB(_Discrete):
         self.class_prior = class_prior
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -345,6 +354,7 @@ class CategoricalNB(_Discrete):
     {unseen}
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -377,6 +387,7 @@ class CategoricalNB(_Discrete):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -386,6 +397,7 @@ class CategoricalNB(_Discrete):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -19,6 +19,7 @@ class Far(Model):
 
         def _again(self) -> Fitted: ...
         def _require_adding(self) -> None: ...
+        def _require_no_order(self) -> None: ...
         def _take_over(self, twin: Self, fitted: Fitted) -> None: ...
 
     def plan(
@@ -72,6 +73,7 @@ class Far(Model):
         """
         from tallybayes.engines import verbs
 
+        self._require_no_order()
         return verbs.plan(self, source, target, weight, columns, rows, pieces)
 
     def learn_from(
@@ -127,6 +129,7 @@ class Far(Model):
         with self._learning():
             self._check_options()
             self._require_adding()
+            self._require_no_order()
             found = verbs.learned(self, source, target, weight, columns, plan)
             twin = found.copy()
             self._take_over(twin, self._again().merge(found.fitted_) if self._fitted() else found.fitted_)

@@ -45,6 +45,7 @@ class NaiveBayes(Smooths, TallyClassifier):
     {unseen}
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -75,6 +76,7 @@ class NaiveBayes(Smooths, TallyClassifier):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.distributions = distributions
         self.schema = schema
@@ -86,6 +88,7 @@ class NaiveBayes(Smooths, TallyClassifier):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     _reads_text = True
 

@@ -37,6 +37,7 @@ class GaussianNB(Smooths, Preset):
     {variances}
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -71,6 +72,7 @@ class GaussianNB(Smooths, Preset):
         variance: str = "own",
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
@@ -78,6 +80,7 @@ class GaussianNB(Smooths, Preset):
         self.variance = variance
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -132,6 +135,7 @@ class PoissonNB(Preset):
     {priors}
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -153,11 +157,13 @@ class PoissonNB(Preset):
         priors: object = None,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.priors = priors
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -198,6 +204,7 @@ class KernelNB(Preset):
     {priors}
     {tempered}
     {class_weight}
+    {half_life}
 
     Attributes
     ----------
@@ -220,11 +227,13 @@ class KernelNB(Preset):
         priors: object = None,
         tempered: bool = False,
         class_weight: object = None,
+        half_life: float | None = None,
     ) -> None:
         self.bandwidth = bandwidth
         self.priors = priors
         self.tempered = tempered
         self.class_weight = class_weight
+        self.half_life = half_life
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Kernel(self.bandwidth)

@@ -1,7 +1,7 @@
 """One row at a time, as a dict: for streams and services.
 
 The usual row costs about a microsecond (row_door.py); whatever is unusual takes the careful way through a table of one
-row, with the same answer to the bit.
+row, with the same answer to the bit (with a half-life: to rounding).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for ov
 
 
 class OneRow(Model):
-    """learn_one, predict_one and predict_proba_one."""
+    """learn_one, forget_one, predict_one and predict_proba_one."""
 
     if TYPE_CHECKING:
+        half_life: float | None
+        class_weight: object
 
         def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self: ...
-
-    @property
-    def _plain_rows(self) -> bool:
-        """Whether a row weighs what sample_weight says, whatever its class."""
-        return getattr(self, "class_weight", None) is None
+        def forget(self, X: object, y: object, sample_weight: object = None) -> Self: ...
 
     def learn_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
         """Learn one row given as a dict: the same, to the bit, as partial_fit of a table of this row.
+
+        With ``half_life`` set, where that is a parameter, all rows before it fade, and the two ways agree to rounding.
 
         Parameters
         ----------
@@ -58,14 +58,67 @@ class OneRow(Model):
                 and y is not None
                 and 0 < sample_weight <= MOST_WEIGHT
                 and type(row) is dict
-                and self._plain_rows
-                and held.door.learn(row, y, sample_weight)
+                and self.class_weight is None
+                and held.door.learn(row, y, sample_weight, self.half_life)
             ):
                 if hasattr(self, "loo_log_proba_"):  # it was of other rows
                     self._drop_left_out()
                 return self
             self.partial_fit(_one(row), [y], sample_weight=[sample_weight])
             self._drop_left_out()  # a first row that chose a temperature
+            self._open()
+        return self
+
+    def forget_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
+        """Take out again one row that was learned: the same, to the bit, as forget of a table of this row.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            As it was learned.
+        y : label
+            Its class.
+        sample_weight : float, default=1.0
+            How much of it is left: the weight it was learned with, less what has faded of it since.
+
+        Returns
+        -------
+        self : estimator
+            The same model without the row.
+
+        Raises
+        ------
+        ForgetError
+            If a count would fall below zero; nothing is changed then.
+
+        See Also
+        --------
+        one_row : Whether a row takes microseconds, and if not, why.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> model = NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"])
+        >>> model.learn_one({"sky": "grey"}, "sail").class_count_.tolist()
+        [2.0, 1.0]
+        >>> model.forget_one({"sky": "grey"}, "sail").class_count_.tolist()
+        [1.0, 1.0]
+        """
+        with self._learning():
+            held = self.__dict__.get("_held")
+            if (
+                held is not None
+                and type(held.door) is RowDoor
+                and y is not None
+                and 0 < sample_weight <= MOST_WEIGHT
+                and type(row) is dict
+                and self.class_weight is None
+                and held.door.forget(row, y, sample_weight)
+            ):
+                if hasattr(self, "loo_log_proba_"):
+                    self._drop_left_out()
+                return self
+            self.forget(_one(row), [y], sample_weight=[sample_weight])
             self._open()
         return self
 
@@ -113,7 +166,7 @@ class OneRow(Model):
 
     @property
     def one_row(self) -> str:
-        """str: 'compiled' if learn_one and predict_proba_one take microseconds; else why they take longer.
+        """str: 'compiled' if learn_one, forget_one and predict_proba_one take microseconds; else why they take longer.
 
         Where they are not compiled they go through a table of one row, with the same answers.
 

@@ -130,6 +130,11 @@ class Ledger:
             self.journal.close()
         self.live.reload_now()
         self.model: TallyClassifier = self.live.known.model
+        if self.model.half_life is not None:
+            raise OptionError(
+                f"The rows of {self.live.path} fade (half_life), so that what is left of a lesson depends on those "
+                "after it, and none could be forgotten by name. Save the model with half_life=None to teach it."
+            )
         self._notes = load_notes(self.path)
         self.index: dict[str, Place] = {}
         self.subjects: dict[str, set[str]] = {}
