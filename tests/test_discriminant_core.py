@@ -443,3 +443,63 @@ def test_scores_refuse_wrong_shapes():
             _core.quadratic_scores(cols, *bad)
     with pytest.raises(ValueError, match="must be"):
         _core.affine_scores(cols, mean, constant, np.zeros(2))
+
+
+def marginal_oracle(x, mean, root, K):
+    """log p of the columns that are there, by the inverse of their covariance, in long double as far as NumPy goes."""
+    out = np.zeros((len(x), K))
+    for k in range(K):
+        sigma = (root[k].astype(L) @ root[k].astype(L).T).astype(float)
+        for i, row in enumerate(x):
+            here = np.flatnonzero(~np.isnan(row) & (np.diag(root[k]) != 0))
+            if len(here):
+                own, away = sigma[np.ix_(here, here)], row[here] - mean[k, here]
+                log_det = np.linalg.slogdet(2 * np.pi * own)[1]
+                out[i, k] = -0.5 * (log_det + away @ np.linalg.solve(own, away))
+    return out
+
+
+@pytest.mark.parametrize("share", [0.05, 0.4, 0.8])
+@pytest.mark.parametrize("d", [1, 4, 16, 37])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.usefixtures("isa")
+def test_marginal_scores_integrate_out_what_is_missing(shared, d, share):
+    rng = np.random.default_rng(d)
+    n, K = 300, 3
+    root = np.tril(rng.normal(size=(1 if shared else K, d, d))) / 4 + np.eye(d)
+    unit = 2.0 ** rng.integers(-300, 300, d)  # no square of these is a number
+    if d > 4:
+        root[:, 2], root[:, :, 2] = 0.0, 0.0  # a column that never varies
+    varies = np.flatnonzero(np.diag(root[0]))
+    factor = np.zeros_like(root)
+    for k, own in enumerate(root):
+        factor[k][np.ix_(varies, varies)] = np.tril(np.linalg.inv(own[np.ix_(varies, varies)]))
+    mean = rng.normal(size=(K, d)) * 3
+    x = rng.normal(size=(n, d)) * 3
+    x[rng.random((n, d)) < share] = np.nan
+    every = np.repeat(root, K, axis=0) if shared else root
+    want = marginal_oracle(x, mean, every, K) - np.where(np.isnan(x), 0, np.log(unit))[:, varies].sum(axis=1)[:, None]
+    log_det = np.array([np.log(np.abs(np.diag(own))[varies]).sum() + np.log(unit)[varies].sum() for own in every])
+    constant = -log_det - 0.5 * len(varies) * np.log(2 * np.pi)
+    p = mean * unit, np.zeros((K, d)), factor / unit, constant
+    rows = np.arange(n)[::-1].copy()
+    got = _core.marginal_scores(_core.Columns(x * unit), rows, *p)
+    np.testing.assert_allclose(got, want[::-1], rtol=1e-10, atol=1e-10)
+    for layout in (np.asfortranarray(x * unit), [np.ascontiguousarray(column) for column in (x * unit).T]):
+        np.testing.assert_array_equal(_core.marginal_scores(_core.Columns(layout), rows, *p), got)
+    with threadpool_limits(1):
+        np.testing.assert_array_equal(_core.marginal_scores(_core.Columns(x * unit), rows, *p), got)
+    np.testing.assert_array_equal(_core.marginal_scores(_core.Columns(x * unit), rows[7:8].copy(), *p), got[7:8])
+
+
+def test_marginal_scores_far_away_and_of_rows_that_are_not_there():
+    x = np.array([[1e200, np.nan, 0.0], [np.nan, np.nan, np.nan], [np.nan, np.nan, 1e308]])
+    for factors in (1, 2):
+        p = np.zeros((2, 3)), np.zeros((2, 3)), np.tril(np.ones((factors, 3, 3))), np.zeros(2)
+        got = _core.marginal_scores(_core.Columns(x), np.arange(3), *p)
+        assert (got[[0, 2]] == -np.inf).all()
+        assert (got[1] == 0).all()
+        assert _core.marginal_scores(_core.Columns(x), np.empty(0, np.int64), *p).shape == (0, 2)
+    for row in (-1, 3):
+        with pytest.raises(ValueError, match="rows"):
+            _core.marginal_scores(_core.Columns(x), np.array([row]), *p)

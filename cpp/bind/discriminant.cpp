@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/eigen.hpp"
+#include "core/marginal.hpp"
 #include "core/quadratic.hpp"
 #include "core/roots.hpp"
 #include "core/scatter.hpp"
@@ -55,8 +56,8 @@ Array<double, 2> scores_of(const Part& part, const Columns& x, std::size_t class
   return out;
 }
 
-Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Matrix& low,
-                                     const Factors& factor, const Doubles& constant) {
+Quadratic quadratic(const PyColumns& cols, const Matrix& mean, const Matrix& low, const Factors& factor,
+                    const Doubles& constant) {
   const std::size_t classes = mean.shape(0), d = cols.view.d;
   if (mean.shape(1) != d || low.shape(0) != classes || low.shape(1) != d || constant.shape(0) != classes) {
     throw nb::value_error("mean and low must be (classes, columns), constant (classes)");
@@ -65,9 +66,31 @@ Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, 
   if ((!shared && factor.shape(0) != classes) || factor.shape(1) != d || factor.shape(2) != d) {
     throw nb::value_error("factor must be (classes, columns, columns), or (1, columns, columns) for all classes");
   }
+  return {mean.data(), low.data(), factor.data(), shared, constant.data(), classes};
+}
+
+Array<double, 2> py_quadratic_scores(const PyColumns& cols, const Matrix& mean, const Matrix& low,
+                                     const Factors& factor, const Doubles& constant) {
+  const Quadratic q = quadratic(cols, mean, low, factor, constant);
   RowFlags missing(cols.view.n);
-  const Quadratic q{mean.data(), low.data(), factor.data(), shared, constant.data(), classes};
-  return scores_of(*quadratic_part(cols.view, q, missing), cols.view, classes, missing);
+  return scores_of(*quadratic_part(cols.view, q, missing), cols.view, q.classes, missing);
+}
+
+using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Array<double, 2> py_marginal_scores(const PyColumns& cols, const RowNumbers& rows, const Matrix& mean,
+                                    const Matrix& low, const Factors& factor, const Doubles& constant) {
+  const Quadratic q = quadratic(cols, mean, low, factor, constant);
+  const std::int64_t* row = rows.data();
+  const std::size_t count = rows.shape(0);
+  const auto n = static_cast<std::int64_t>(cols.view.n);
+  if (std::any_of(row, row + count, [&](std::int64_t i) { return i < 0 || i >= n; })) {
+    throw nb::value_error("the table does not have all of these rows");
+  }
+  auto out = make_array<double, 2>({count, q.classes});
+  const nb::gil_scoped_release release;
+  marginal_scores(cols.view, row, count, q, out.data());
+  return out;
 }
 
 Array<double, 2> py_affine_scores(const PyColumns& cols, const Matrix& weight, const Doubles& bias,
@@ -144,6 +167,12 @@ void bind_discriminant(nb::module_& m) {
         nb::arg("low").noconvert(), nb::arg("factor").noconvert(), nb::arg("constant").noconvert(),
         "constant - |factor (x - mean - low)|^2 / 2 of each row and class, factor lower triangular; NaN for a row with "
         "missing values.");
+  m.def("marginal_scores", &py_marginal_scores, nb::arg("cols"), nb::arg("rows").noconvert(),
+        nb::arg("mean").noconvert(), nb::arg("low").noconvert(), nb::arg("factor").noconvert(),
+        nb::arg("constant").noconvert(),
+        "The same of some rows, where constant is log p at the mean, with the missing values (NaN) integrated out; a "
+        "column\n"
+        "with 0 on the diagonal of factor says nothing.");
   m.def("affine_scores", &py_affine_scores, nb::arg("cols"), nb::arg("weight").noconvert(), nb::arg("bias").noconvert(),
         nb::arg("centre").noconvert(),
         "bias + weight (x - centre) of each row and class; NaN for a row with missing values.");

@@ -1,7 +1,10 @@
 // The self-check of the kernels of Gaussian discriminants. How rows lie in lanes depends on the instruction set: a
 // block is noted by its columns, which add_affine takes out of it.
+#include <algorithm>
+
 #include "core/probe.hpp"
 #include "core/probe_lanes.hpp"
+#include "kernels/marginal.hpp"
 
 namespace tb {
 namespace {
@@ -49,12 +52,31 @@ void forms(Probe& p, std::size_t classes) {
   }
 }
 
+void gaps(Probe& p) {
+  constexpr std::size_t stride = (d + kMarginalPad - 1) / kMarginalPad * kMarginalPad, count = 3;
+  Numbers some(62);
+  List<double> columns(d * stride), q(count * stride), r(count * count), z(stride), work(stride);
+  const auto x = some.between(-1.0, 1.0, d), drawn = some.between(-1.0, 1.0, d * d);
+  for (std::size_t j = 0; j < d; ++j) {
+    for (std::size_t i = j; i < d; ++i) columns[j * stride + i] = drawn[j * d + i];
+  }
+  std::copy_n(columns.begin(), q.size(), q.begin());
+  TB_CALL_AT(p.isa, combine_columns, columns.data(), stride, x.data(), d, z.data());
+  p.got("combine_columns", z, kSums);
+  TB_CALL_AT(p.isa, orthonormal, q.data(), count, stride, r.data());
+  p.got("orthonormal", q, kSums);
+  for (std::size_t j = 0; j < count; ++j) p.got("orthonormal", r.data() + j * count + j, count - j, kSums);
+  p.got("square_outside",
+        TB_CALL_AT(p.isa, square_outside, q.data(), count, stride, z.data(), columns.data(), work.data()), kSums);
+}
+
 }  // namespace
 
 void probe_discriminants(Probe& p) {
   Numbers some(60);
   for_types<double, float, std::int32_t>([&](auto type) { blocks<decltype(type)>(p, some); });
   for (const std::size_t classes : {3, 7}) forms(p, classes);
+  gaps(p);
 }
 
 }  // namespace tb

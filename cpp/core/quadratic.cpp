@@ -30,9 +30,12 @@ std::vector<double> row_of(const Columns& cols, std::size_t row) {
 
 // Notes the rows with missing values; throws at the first infinity. odd: rows with either.
 void note_missing(const Columns& cols, std::size_t r0, std::uint64_t odd, RowFlags& missing) {
+  if (odd == 0) return;
+  std::vector<double> x(cols.d);
+  const std::uint32_t self = 0;
   for (; odd != 0; odd &= odd - 1) {
     const std::size_t row = r0 + static_cast<std::size_t>(__builtin_ctzll(odd));
-    const std::vector<double> x = row_of(cols, row);
+    TB_CALL(gather_rows, cols, row, &self, 1, x.data());
     const auto bad = std::find_if(x.begin(), x.end(), [](double v) { return std::isinf(v); });
     if (bad != x.end()) throw BadValue{BadValue::infinite, row, static_cast<std::size_t>(bad - x.begin()), *bad};
     missing.set(row);
@@ -42,19 +45,21 @@ void note_missing(const Columns& cols, std::size_t r0, std::uint64_t odd, RowFla
 class QuadraticPart final : public Part {
  public:
   QuadraticPart(const Columns& cols, const Quadratic& q, RowFlags& missing) : cols_(cols), q_(q), missing_(missing) {
-    centre_.assign(cols.d, 0.0);
-    if (q.shared && q.classes > 0) share();
+    if (q.shared)
+      means_ = whitened_means(q, cols.d);
+    else
+      means_.centre.assign(cols.d, 0.0);
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
     const std::size_t d = cols_.d;
     double* lanes = scratch(2 * kRows * d);
     double* work = lanes + kRows * d;
-    const std::uint64_t odd = TB_CALL(load_lanes, cols_, r0, rows, centre_.data(), lanes);
+    const std::uint64_t odd = TB_CALL(load_lanes, cols_, r0, rows, means_.centre.data(), lanes);
     note_missing(cols_, r0, odd, missing_);
     if (q_.shared) {
       TB_CALL(whiten, lanes, rows, d, q_.factor, work);
-      TB_CALL(add_distances, work, rows, odd, d, whitened_.data(), q_.constant, q_.classes, acc);
+      TB_CALL(add_distances, work, rows, odd, d, means_.place.data(), q_.constant, q_.classes, acc);
       return;
     }
     for (std::size_t c = 0; c < q_.classes; ++c) {
@@ -86,29 +91,10 @@ class QuadraticPart final : public Part {
   }
 
  private:
-  // The classes' means relative to their middle, whitened once: |factor (x - mean_c)| = |z - whitened_c|.
-  void share() {
-    const std::size_t d = cols_.d;
-    whitened_.assign(q_.classes * d, 0.0);
-    for (std::size_t j = 0; j < d; ++j) {
-      double sum = 0.0;
-      for (std::size_t c = 1; c < q_.classes; ++c) sum += q_.mean[c * d + j] - q_.mean[j];
-      centre_[j] = q_.mean[j] + sum / static_cast<double>(q_.classes);
-    }
-    for (std::size_t c = 0; c < q_.classes; ++c) {
-      for (std::size_t i = 0; i < d; ++i) {
-        double& z = whitened_[c * d + i];
-        for (std::size_t j = 0; j <= i; ++j) {
-          z += q_.factor[i * d + j] * ((q_.mean[c * d + j] - centre_[j]) + q_.low[c * d + j]);
-        }
-      }
-    }
-  }
-
   Columns cols_;
   Quadratic q_;
   RowFlags& missing_;
-  std::vector<double> centre_, whitened_;
+  WhitenedMeans means_;
 };
 
 class AffinePart final : public Part {
@@ -149,6 +135,25 @@ std::vector<std::int64_t> RowFlags::rows() const {
   for (std::size_t k = 0; k < words_.size(); ++k) {
     for (std::uint64_t bits = words_[k]; bits != 0; bits &= bits - 1) {
       out.push_back(static_cast<std::int64_t>(k * 64 + static_cast<std::size_t>(__builtin_ctzll(bits))));
+    }
+  }
+  return out;
+}
+
+WhitenedMeans whitened_means(const Quadratic& q, std::size_t d) {
+  WhitenedMeans out{std::vector<double>(d), std::vector<double>(q.classes * d)};
+  if (q.classes == 0) return out;
+  for (std::size_t j = 0; j < d; ++j) {
+    double sum = 0.0;
+    for (std::size_t c = 1; c < q.classes; ++c) sum += q.mean[c * d + j] - q.mean[j];
+    out.centre[j] = q.mean[j] + sum / static_cast<double>(q.classes);
+  }
+  for (std::size_t c = 0; c < q.classes; ++c) {
+    for (std::size_t i = 0; i < d; ++i) {
+      double& z = out.place[c * d + i];
+      for (std::size_t j = 0; j <= i; ++j) {
+        z += q.factor[i * d + j] * ((q.mean[c * d + j] - out.centre[j]) + q.low[c * d + j]);
+      }
     }
   }
   return out;

@@ -38,6 +38,13 @@ struct Quadratic {
   const double* constant;
   std::size_t classes;
 };
+// For a shared factor, the classes' means relative to a point between them, whitened:
+// |factor (x - mean_c - low_c)| = |factor (x - centre) - place_c|. centre (d), place (K, d).
+struct WhitenedMeans {
+  std::vector<double> centre, place;
+};
+WhitenedMeans whitened_means(const Quadratic& q, std::size_t d);
+
 std::unique_ptr<Part> quadratic_part(const Columns& cols, const Quadratic& q, RowFlags& missing);
 
 // acc += bias_c + weight_c (x - centre). weight (K, d), bias (K), centre (d): near the data, it keeps digits that a

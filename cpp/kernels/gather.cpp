@@ -46,6 +46,13 @@ void gather_any(const Column& c, const char* at, const std::uint32_t* row, std::
 }  // namespace
 
 void gather_rows(const Columns& x, std::size_t begin, const std::uint32_t* row, std::size_t count, double* out) {
+  if (x.row_major && x.d > 0 && x.col[0].dtype == Dtype::f64) {
+    const char* first = x.col[0].data + static_cast<std::ptrdiff_t>(begin) * x.col[0].stride;
+    for (std::size_t k = 0; k < count; ++k) {
+      __builtin_memcpy(out + k * x.d, first + static_cast<std::ptrdiff_t>(row[k]) * x.col[0].stride, x.d * 8);
+    }
+    return;
+  }
   for (std::size_t j = 0; j < x.d; ++j) {
     const Column& c = x.col[j];
     gather_any(c, c.data + static_cast<std::ptrdiff_t>(begin) * c.stride, row, count, out + j, x.d);

@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "core/dispatch.hpp"
+#include "core/marginal.hpp"
 #include "core/quadratic.hpp"
 #include "core/scatter.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 using namespace tb;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kHalfLog2Pi = 0.91893853320467274178;
 
 // Doubles in row order, exactly as long as they must be, so that a read beyond the end is found.
 struct Table {
@@ -203,6 +205,66 @@ TEST(quadratic_and_affine_scores) {
               want += m.x[c * d + k] * (static_cast<long double>(t.x[row * d + k]) - f.x[k]);
             CHECK(n > 5 && row == 5 ? std::isnan(out[i]) : std::abs(out[i] - want) < 1e-12L * (1 + std::abs(want)));
           }
+        }
+      }
+    }
+  });
+}
+
+// The inverse of what is left of the covariance when a coordinate goes is a Schur complement of the inverse.
+TEST(marginal_scores_are_those_of_the_columns_that_are_there) {
+  with_every_isa([] {
+    for (const std::size_t d : {1, 2, 5, 17, 33}) {
+      const std::size_t n = 40, classes = 3;
+      Table t(n, d, classes), m(classes, d, 1), f(classes * d, d, 1), b(classes, 1, 1);
+      std::vector<double> low(classes * d);
+      for (std::size_t i = 0; i < classes * d; ++i) f.x[i * d + i % d] = 2.0 + std::abs(f.x[i * d + i % d]);
+      for (std::size_t i = 0; i < n * d; ++i) t.x[i] = (i * 7 + i / d) % n < i / d ? kNan : t.x[i];
+      std::vector<std::int64_t> rows(n);
+      for (std::size_t i = 0; i < n; ++i) rows[i] = static_cast<std::int64_t>(n - 1 - i);
+      for (const bool shared : {false, true}) {
+        for (std::size_t c = 0; c < classes; ++c) {  // log p at the mean
+          b.x[c] = -static_cast<double>(d) * kHalfLog2Pi;
+          for (std::size_t k = 0; k < d; ++k) b.x[c] += std::log(f.x[((shared ? 0 : c * d) + k) * d + k]);
+        }
+        const Quadratic q{m.x.data(), low.data(), f.x.data(), shared, b.x.data(), classes};
+        std::vector<double> out(n * classes);
+        marginal_scores(t.view.x, rows.data(), n, q, out.data());
+        for (std::size_t at = 0; at < n * classes; ++at) {
+          const std::size_t row = n - 1 - at / classes, c = at % classes;
+          const double* factor = f.x.data() + (shared ? 0 : c * d * d);
+          std::vector<long double> p(d * d);
+          for (std::size_t i = 0; i < d; ++i) {
+            for (std::size_t j = 0; j < d; ++j) {
+              for (std::size_t k = std::max(i, j); k < d; ++k) {
+                p[i * d + j] += static_cast<long double>(factor[k * d + i]) * factor[k * d + j];
+              }
+            }
+          }
+          long double want = 0;
+          for (std::size_t k = 0; k < d; ++k) {
+            if (!std::isnan(t.at(row, k))) continue;
+            for (std::size_t i = 0; i < d; ++i) {
+              if (i == k) continue;
+              const long double by = p[i * d + k] / p[k * d + k];
+              for (std::size_t j = 0; j < d; ++j) p[i * d + j] -= j == k ? 0 : by * p[k * d + j];
+            }
+            for (std::size_t j = 0; j < d; ++j) p[k * d + j] = p[j * d + k] = j == k ? 1 : 0;
+          }
+          std::vector<long double> e(d);
+          for (std::size_t i = 0; i < d; ++i) e[i] = std::isnan(t.at(row, i)) ? 0 : t.at(row, i) - m.x[c * d + i];
+          for (std::size_t i = 0; i < d; ++i) {
+            for (std::size_t j = 0; j < d; ++j) want -= e[i] * p[i * d + j] * e[j] / 2;
+          }
+          for (std::size_t k = 0; k < d; ++k) {  // the determinant, by elimination
+            const long double pivot = p[k * d + k];
+            want += std::log(pivot) / 2 - (std::isnan(t.at(row, k)) ? 0 : kHalfLog2Pi);
+            for (std::size_t i = k + 1; i < d; ++i) {
+              const long double by = p[i * d + k] / pivot;
+              for (std::size_t j = k; j < d; ++j) p[i * d + j] -= by * p[k * d + j];
+            }
+          }
+          CHECK(std::abs(out[at] - want) < 1e-10L * (1 + std::abs(want)));
         }
       }
     }

@@ -23,6 +23,7 @@ from tallybayes.distributions import (
 from tallybayes.distributions.base import Context, Distribution, Features, Weights, dense_left_out, dense_sum
 from tallybayes.distributions.block_params import BlockParams, SharedParams, SharedWideParams, WideParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSums, WideSums
+from tallybayes.distributions.block_tally import finite_rows
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.gaussian import quadratic_form
 from tallybayes.distributions.means import away
@@ -162,7 +163,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
         rows = missing.rows()
         if len(rows):
             again = _core.Scorer(len(rows), start[rows] if start.ndim == 2 else start)
-            again.added(marginal.scores(finite_rows(data, rows), p))
+            again.added(marginal.scores(data, rows, p))
             answer[rows] = getattr(again, how)()
         return answer
 
@@ -189,7 +190,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
             out = _core.quadratic_scores(data.columns, p.mean, p.low, p.factor, p.constant)
         gaps = np.flatnonzero(np.isnan(out[:, 0])) if p.K else np.empty(0, np.int64)
         if len(gaps):
-            out[gaps] = marginal.scores(finite_rows(data, gaps), p)
+            out[gaps] = marginal.scores(data, gaps, p)
         return out
 
     def left_out(
@@ -258,12 +259,3 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
             "low": plain(p.low),
             "factor": [[plain(row[: i + 1]) for i, row in enumerate(np.asarray(each)[varies])] for each in p.factor],
         }
-
-
-def finite_rows(data: Numbers, rows: Array) -> Array:
-    """Some rows as one matrix; an infinity is refused."""
-    x = block_tally.rows_of(data, rows)
-    if np.isinf(x).any():
-        i, j = (int(v) for v in np.argwhere(np.isinf(x))[0])
-        raise _core.BadValue("infinite", int(rows[i]), j, float(x[i, j]))
-    return x

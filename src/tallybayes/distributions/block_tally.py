@@ -133,6 +133,15 @@ def rows_of(data: Numbers, rows: Array) -> Array:
     return np.asarray(picked, dtype=np.float64)
 
 
+def finite_rows(data: Numbers, rows: Array) -> Array:
+    """Some rows as one matrix; an infinity is refused."""
+    x = rows_of(data, rows)
+    if np.isinf(x).any():
+        i, j = (int(v) for v in np.argwhere(np.isinf(x))[0])
+        raise _core.BadValue("infinite", int(rows[i]), j, float(x[i, j]))
+    return x
+
+
 def blocks(data: Data, cells: int = 1 << 20) -> Iterator[tuple[slice, Array]]:
     """Row ranges and their values as dense matrices."""
     if isinstance(data, Sparse):

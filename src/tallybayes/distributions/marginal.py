@@ -1,55 +1,41 @@
-"""Gaussians with coordinates missing: integrated out exactly, one factorisation per pattern and class.
+"""Gaussians with coordinates missing: integrated out exactly, one decomposition per pattern and class.
 
 log p(x_o | c) = −½ log|2π Σ_oo| − ½ (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o),   o: the coordinates that are there
+
+Matrices of covariances are the core's business (cpp/core/marginal.cpp); here are those of few directions.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
+from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.block_params import BlockParams, FullParams, WideParams
+from tallybayes.distributions.block_params import BlockParams, WideParams
+from tallybayes.distributions.block_tally import finite_rows
 from tallybayes.distributions.means import LOG_2PI
+from tallybayes.encode import Numbers
 
 
-def scores(x: Array, p: BlockParams) -> Array:
-    """(n, K) of rows with missing values (NaN)."""
+def scores(data: Numbers, rows: Array, p: BlockParams) -> Array:
+    """(len(rows), K) of rows with missing values (NaN)."""
+    if not isinstance(p, WideParams):
+        return _core.marginal_scores(data.columns, rows, p.mean, p.low, p.factor, p.constant)
+    x = finite_rows(data, rows)
     out = np.empty((len(x), p.K))
     patterns, which = np.unique(~np.isnan(x)[:, p.keep], axis=0, return_inverse=True)
     which = which.reshape(-1)
-    whole = [p.root(k) for k in range(len(p.factor))] if isinstance(p, FullParams) else []
     for i, pattern in enumerate(patterns):
-        rows = np.flatnonzero(which == i)
+        same = np.flatnonzero(which == i)
         columns = p.keep[pattern]
-        seen = x[np.ix_(rows, columns)]
-        # rows of L for these coordinates: Σ_oo = L_o L_oᵀ, and R of its QR is a root without squaring
-        roots = [np.asarray(np.linalg.qr(lower[pattern].T, mode="r")) for lower in whole]
+        seen = x[np.ix_(same, columns)]
         for k in range(p.K):
-            away = seen - p.mean[k, columns] - p.low[k, columns]
-            if isinstance(p, WideParams):
-                out[rows, k] = _wide(away, columns, p, k)
-            else:
-                out[rows, k] = _full(away, roots[k if len(roots) > 1 else 0])
+            out[same, k] = _wide(seen - p.mean[k, columns] - p.low[k, columns], columns, p, k)
     return out
 
 
-def _full(away: Array, r: Array) -> Array:
-    """With Σ = RᵀR."""
-    half = np.log(np.abs(np.diag(r))).sum() + 0.5 * len(r) * LOG_2PI
-    z = scipy.linalg.solve_triangular(r, away.T, trans="T") if len(r) else away.T
-    return np.asarray(-half - 0.5 * _length(z))
-
-
-def _length(z: Array) -> Array:
-    """|z|² of each column; ∞ where it is larger than any number, or ∞ − ∞ on the way to it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = np.square(z).sum(axis=0)
-    return np.where(np.isnan(found), np.inf, found)
-
-
 def _wide(away: Array, columns: Array, p: WideParams, k: int) -> Array:
-    """The same with Σ = D (f I + U N Uᵀ) D: the thin directions of U over the coordinates that are there."""
+    """With Σ = D (f I + U N Uᵀ) D: the thin directions of U over the coordinates that are there."""
     f, left, size = p.thin(columns, k)
     z = away * p.scale[columns]
     t = z @ left
