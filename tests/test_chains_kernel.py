@@ -318,9 +318,12 @@ def test_planes_and_scales(chains):
         np.testing.assert_allclose(left[p], np.tensordot(scale[own], each[own], 1), atol=2e-5)
 
 
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("n", [70, 600])  # few rows, and those of whole chains at a time
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-def test_few_rows_say_what_they_say_among_many(chains, dtype):
-    rows = Rows(n=70, dtype=dtype)
+@pytest.mark.usefixtures("isa")
+def test_few_rows_say_what_they_say_among_many(chains, dtype, n, K):
+    rows = Rows(n=n, K=K, dtype=dtype)
     _, logs, _ = learn(
         chains, rows.counted(chains), rows.codes, rows.y, None, GRID, 1000, 1.0, len(CHAINS), PLANE, ONES, worth=1.0
     )

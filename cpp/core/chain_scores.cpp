@@ -7,6 +7,10 @@ namespace {
 constexpr std::size_t kSingle = 4;   // rows that are looked up one by one
 constexpr std::size_t kWindow = 32;  // chains whose estimates are fetched before they are added, for few rows
 
+// Rows at a time: as many as keep their answers in cache beside the estimates of a chain, which come from memory anew
+// for each time.
+constexpr std::size_t kLeastRows = 1024, kMostRows = 16384, kAnswers = 32768;
+
 // The cells of some rows in the estimates of one chain after another. Where a parent is missing, the rung before it
 // stands in.
 template <class T>
@@ -69,6 +73,64 @@ class Adder {
 
   template <class T>
   void add(const T* codes, std::size_t first, std::size_t rows) const {
+    if (rows < kFew || sizeof(Log) != 4) return add_windows(codes, first, rows);
+    std::vector<std::uint32_t> odd(rows);
+    for (std::size_t i = 0; i < chains_.count; ++i) {
+      if (planes_.scale[i] == 0.0) continue;  // its plane has no weight
+      if (planes_.of[i] < 0 || !add_chain(codes, i, first, rows, odd.data())) add_steps_or_rung(codes, i, first, rows);
+    }
+  }
+
+ private:
+  // False if it is not made for this chain.
+  template <class T>
+  bool add_chain(const T* codes, std::size_t i, std::size_t first, std::size_t rows, std::uint32_t* odd) const {
+    const std::size_t parents = chains_.parents(i), views = parents + (chains_.child[i] >= 0);
+    if (views == 0 || views > kMostReads || chains_.rungs[i + 1] - chains_.rungs[i] >= kMostCells) return false;
+    ViewRead view[kMostReads];
+    const auto read = [&](std::size_t at, std::int32_t which, std::size_t times) {
+      const Views& all = chains_.views;
+      const auto v = static_cast<std::size_t>(which);
+      view[at] = {codes + static_cast<std::size_t>(all.column[v]) * n_ + first, all.map + all.start[v], all.levels(v),
+                  static_cast<std::uint32_t>(times)};
+      return static_cast<std::size_t>(all.bins[v]);
+    };
+    std::size_t times = chains_.bins(i);
+    if (chains_.child[i] >= 0) read(parents, chains_.child[i], 1);
+    for (std::size_t l = parents; l > 0; --l) {
+      times *= read(l - 1, chains_.parent[chains_.parent_start[i] + static_cast<std::int64_t>(l - 1)], times);
+    }
+    // the rung with all parents is the last, and has `times` cells
+    const auto start = static_cast<std::uint32_t>(chains_.rungs[i + 1] - chains_.rungs[i] - times);
+    const auto plane = static_cast<std::size_t>(planes_.of[i]);
+    const double scale = planes_.scale[i];
+    double* to = out_ + (plane * n_ + first) * K_;
+    const auto* from = reinterpret_cast<const float*>(logs(i));
+    std::size_t left = 0;
+    if constexpr (sizeof(T) == 1)
+      left = TB_CALL(add_chain8, view, views, start, from, rows, K_, scale, to, odd);
+    else if constexpr (sizeof(T) == 2)
+      left = TB_CALL(add_chain16, view, views, start, from, rows, K_, scale, to, odd);
+    else
+      left = TB_CALL(add_chain32, view, views, start, from, rows, K_, scale, to, odd);
+    for (std::size_t k = 0; k < left; ++k) {
+      const std::uint32_t cell = cell_of(codes, i, first + odd[k]);
+      add_rung(i, &cell, first + odd[k], 1, plane, scale);
+    }
+    return true;
+  }
+
+  template <class T>
+  void add_steps_or_rung(const T* codes, std::size_t i, std::size_t first, std::size_t rows) const {
+    Cells<T> cells(codes, n_, first, rows);
+    std::vector<std::uint32_t> cell(rows);
+    if (planes_.of[i] < 0) return add_steps(cells, i, cell.data(), first);
+    cells.climb(chains_, i, cell.data(), Last{});
+    add_rung(i, cell.data(), first, rows, static_cast<std::size_t>(planes_.of[i]), planes_.scale[i]);
+  }
+
+  template <class T>
+  void add_windows(const T* codes, std::size_t first, std::size_t rows) const {
     Cells<T> cells(codes, n_, first, rows);
     const std::size_t window = rows < kFew ? kWindow : 1;
     std::vector<std::uint32_t> cell(window * rows);
@@ -76,7 +138,7 @@ class Adder {
       const std::size_t to = std::min(from + window, chains_.count);
       for (std::size_t i = from; i < to; ++i) {
         std::uint32_t* own = cell.data() + (i - from) * rows;
-        if (planes_.of[i] < 0) continue;
+        if (planes_.of[i] < 0 || planes_.scale[i] == 0.0) continue;  // a plane without weight is not looked up
         if (rows <= kSingle)
           for (std::size_t r = 0; r < rows; ++r) own[r] = cell_of(codes, i, first + r);
         else
@@ -85,6 +147,7 @@ class Adder {
       }
       for (std::size_t i = from; i < to; ++i) {
         std::uint32_t* own = cell.data() + (i - from) * rows;
+        if (planes_.scale[i] == 0.0) continue;
         if (planes_.of[i] >= 0)
           add_rung(i, own, first, rows, static_cast<std::size_t>(planes_.of[i]), planes_.scale[i]);
         else
@@ -93,7 +156,6 @@ class Adder {
     }
   }
 
- private:
   // Where one row is in the estimates of a chain: what climb finds, without its lists.
   template <class T>
   std::uint32_t cell_of(const T* codes, std::size_t i, std::size_t row) const {
@@ -173,9 +235,11 @@ template <class T, class Log>
 void add_chains(const Chains& chains, const Log* logs, std::size_t classes, const T* codes, std::size_t n,
                 const Planes& planes, double* out) {
   const Adder<Log> adder(chains, logs, classes, planes, n, out);
-  parallel_for((n + kSpan - 1) / kSpan, [&](std::size_t block, int) {
-    const std::size_t first = block * kSpan;
-    adder.add(codes, first, std::min(kSpan, n - first));
+  const std::size_t most = std::clamp(kAnswers / std::max<std::size_t>(classes, 1), kLeastRows, kMostRows);
+  const std::size_t span = std::clamp(n / 16, kLeastRows, most);
+  parallel_for((n + span - 1) / span, [&](std::size_t block, int) {
+    const std::size_t first = block * span;
+    adder.add(codes, first, std::min(span, n - first));
   });
 }
 

@@ -50,6 +50,30 @@ void rungs(Probe& p, Numbers& some, std::size_t classes) {
   p.got("add_cells", sum, kSingle);
 }
 
+template <class T>
+void whole_chains(Probe& p, Numbers& some, std::size_t classes, const char* name) {
+  for (const std::size_t views : {1, 2, 3, 4, 5}) {
+    const auto codes = some.below<T>(6, views * rows);
+    auto map = some.below<std::uint8_t>(2, 6);
+    map[5] = 255;
+    const auto log = some.between<float>(-5.0, 0.0, 40 * classes);
+    auto sum = some.between(-1.0, 1.0, rows * classes);
+    List<std::uint32_t> odd(rows);
+    ViewRead view[5];
+    for (std::size_t v = 0; v < views; ++v) view[v] = {codes.data() + v * rows, map.data(), 5, 1u << v};
+    const auto add = [&] {
+      if constexpr (sizeof(T) == 1)
+        return TB_CALL_AT(p.isa, add_chain8, view, views, 3, log.data(), rows, classes, 0.5, sum.data(), odd.data());
+      else if constexpr (sizeof(T) == 2)
+        return TB_CALL_AT(p.isa, add_chain16, view, views, 3, log.data(), rows, classes, 0.5, sum.data(), odd.data());
+      else
+        return TB_CALL_AT(p.isa, add_chain32, view, views, 3, log.data(), rows, classes, 0.5, sum.data(), odd.data());
+    };
+    p.got(name, odd.data(), add());
+    p.got(name, sum, kSingle);
+  }
+}
+
 }  // namespace
 
 void probe_chains(Probe& p) {
@@ -59,6 +83,9 @@ void probe_chains(Probe& p) {
     leave_out(p, some, classes, true, 0.5f);
     leave_out(p, some, classes, false, 0.0f);
     rungs(p, some, classes);
+    whole_chains<std::uint8_t>(p, some, classes, "add_chain8");
+    whole_chains<std::uint16_t>(p, some, classes, "add_chain16");
+    whole_chains<std::uint32_t>(p, some, classes, "add_chain32");
   }
 }
 

@@ -99,7 +99,93 @@ TB_INLINE void class_out(const LeaveOut& t) {
   }
 }
 
+// One sum of table look-ups gives the cell; a missing bin makes it kMostCells or more, whatever the others add.
+template <std::size_t fixed, std::size_t fixed_classes>
+TB_INLINE std::size_t add_bytes(const std::uint8_t* const* code, const std::uint32_t (*lut)[256], std::size_t many,
+                                const float* log, std::size_t rows, std::size_t classes, double scale, double* out,
+                                std::uint32_t* odd) {
+  const std::size_t views = fixed ? fixed : many, K = fixed_classes ? fixed_classes : classes;
+  std::size_t left = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::uint32_t cell = 0;
+    for (std::size_t v = 0; v < views; ++v) cell += lut[v][code[v][r]];
+    if (cell >= kMostCells) {
+      odd[left++] = static_cast<std::uint32_t>(r);
+      continue;
+    }
+    const float* from = log + cell * K;
+    double* to = out + r * K;
+    for (std::size_t c = 0; c < K; ++c) to[c] += scale * static_cast<double>(from[c]);
+  }
+  return left;
+}
+
+template <std::size_t fixed>
+std::size_t add_bytes(const std::uint8_t* const* code, const std::uint32_t (*lut)[256], std::size_t views,
+                      const float* log, std::size_t rows, std::size_t classes, double scale, double* out,
+                      std::uint32_t* odd) {
+  if (classes == 2) return add_bytes<fixed, 2>(code, lut, views, log, rows, classes, scale, out, odd);
+  return add_bytes<fixed, 0>(code, lut, views, log, rows, classes, scale, out, odd);
+}
+
+template <class T>
+std::size_t add_wide_codes(const ViewRead* view, std::size_t views, std::uint32_t start, const float* log,
+                           std::size_t rows, std::size_t classes, double scale, double* out, std::uint32_t* odd) {
+  std::size_t left = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::uint32_t cell = start;
+    bool none = false;
+    for (std::size_t v = 0; v < views; ++v) {
+      const std::size_t code = static_cast<const T*>(view[v].code)[r];
+      const std::uint32_t b = view[v].map[code < view[v].levels ? code : view[v].levels];
+      none |= b == 255;
+      cell += b * view[v].times;
+    }
+    if (none) {
+      odd[left++] = static_cast<std::uint32_t>(r);
+      continue;
+    }
+    const float* from = log + cell * classes;
+    double* to = out + r * classes;
+    for (std::size_t c = 0; c < classes; ++c) to[c] += scale * static_cast<double>(from[c]);
+  }
+  return left;
+}
+
 }  // namespace
+
+std::size_t add_chain8(const ViewRead* view, std::size_t views, std::uint32_t start, const float* log, std::size_t rows,
+                       std::size_t classes, double scale, double* out, std::uint32_t* odd) {
+  std::uint32_t lut[kMostReads][256];
+  const std::uint8_t* code[kMostReads];
+  for (std::size_t v = 0; v < views; ++v) {
+    code[v] = static_cast<const std::uint8_t*>(view[v].code);
+    for (std::size_t i = 0; i < 256; ++i) {
+      const std::uint32_t b = view[v].map[i < view[v].levels ? i : view[v].levels];
+      lut[v][i] = b == 255 ? kMostCells : b * view[v].times + (v == 0 ? start : 0);
+    }
+  }
+  switch (views) {
+    case 1:
+      return add_bytes<1>(code, lut, views, log, rows, classes, scale, out, odd);
+    case 2:
+      return add_bytes<2>(code, lut, views, log, rows, classes, scale, out, odd);
+    case 3:
+      return add_bytes<3>(code, lut, views, log, rows, classes, scale, out, odd);
+    case 4:
+      return add_bytes<4>(code, lut, views, log, rows, classes, scale, out, odd);
+    default:
+      return add_bytes<0>(code, lut, views, log, rows, classes, scale, out, odd);
+  }
+}
+std::size_t add_chain16(const ViewRead* view, std::size_t views, std::uint32_t start, const float* log,
+                        std::size_t rows, std::size_t classes, double scale, double* out, std::uint32_t* odd) {
+  return add_wide_codes<std::uint16_t>(view, views, start, log, rows, classes, scale, out, odd);
+}
+std::size_t add_chain32(const ViewRead* view, std::size_t views, std::uint32_t start, const float* log,
+                        std::size_t rows, std::size_t classes, double scale, double* out, std::uint32_t* odd) {
+  return add_wide_codes<std::uint32_t>(view, views, start, log, rows, classes, scale, out, odd);
+}
 
 bool step_cells8(const std::uint8_t* code, const std::uint8_t* lut, std::uint32_t bins, std::uint32_t* cell,
                  std::size_t n) {

@@ -26,6 +26,16 @@ struct LeaveOut {
   float* p;            // (rows, classes): the estimate above, becomes this one
 };
 
+// A view as one chain reads it: what its bin counts in the cell of a row.
+struct ViewRead {
+  const void* code;         // of each row
+  const std::uint8_t* map;  // a bin for each level, and last one for all other codes
+  std::size_t levels;
+  std::uint32_t times;
+};
+constexpr std::size_t kMostReads = 16;          // views of a chain that add_chain takes
+constexpr std::uint32_t kMostCells = 1u << 27;  // cells of a chain that it takes: fewer than this
+
 }  // namespace tb
 
 // cell[r] = cell[r] * bins + lut[code[r]]; kNoCell where either is none. levels: codes beyond are read at lut[levels].
@@ -58,3 +68,15 @@ TB_DECLARE(void, add_logs, (const float* p, float scale, float* out, std::size_t
 TB_DECLARE(void, add_cells,
            (const float* log, const std::uint32_t* cell, std::size_t rows, std::size_t classes, double scale,
             double* out))
+
+// out[r] += scale * log[cell] over the classes, cell = start + the sum of bin * times over the views. Rows where a bin
+// is missing are left alone and listed in `odd`; returns how many these are. 1 to kMostReads views, codes of 8, 16 or
+// 32 bits.
+#define TB_ADD_CHAIN(name)                                                                                      \
+  TB_DECLARE(std::size_t, name,                                                                                 \
+             (const ViewRead* view, std::size_t views, std::uint32_t start, const float* log, std::size_t rows, \
+              std::size_t classes, double scale, double* out, std::uint32_t* odd))
+TB_ADD_CHAIN(add_chain8)
+TB_ADD_CHAIN(add_chain16)
+TB_ADD_CHAIN(add_chain32)
+#undef TB_ADD_CHAIN

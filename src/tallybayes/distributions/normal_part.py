@@ -53,11 +53,10 @@ class Scale:
         if codes.shape[1] <= FEW:  # all dimensions at once: a loop over them takes longer than few rows
             at = np.minimum(codes[self.column], self._last)
             return np.ascontiguousarray(self.value[self.start[:-1, None] + at].T)
-        out = np.empty((codes.shape[1], len(self.column)))
+        out = np.empty((len(self.column), codes.shape[1]))  # a dimension after the other, as the codes are read
         for i, j in enumerate(self.column.tolist()):
-            own = self.value[self.start[i] : self.start[i + 1]]
-            out[:, i] = own[np.minimum(codes[j], len(own) - 1)]
-        return out
+            self.value[self.start[i] : self.start[i + 1]].take(codes[j], mode="clip", out=out[i])
+        return out.T
 
     def check(self, d: int) -> None:
         """Raises ValueError if these are not numbers for levels of d columns: they may come from a file."""
