@@ -20,7 +20,7 @@ SECONDS ?= 60
 LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
-.PHONY: help demo gallery docs test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
+.PHONY: help demo gallery docs commands test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
 .PHONY: bench-accuracy lint clean
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
@@ -79,7 +79,11 @@ bench-large: .venv/.bench ## Parquet larger than memory: learn_from beside a sca
 bench-spark: .venv/.engines ## Spark: a fit beside that of pyspark.ml; what a row, a partition and a merge cost
 	$(BIN)/python -m bench.spark
 
-docs: .venv/.package ## the page of the commands, from the commands: docs/commands.md
+docs: commands .venv/.docs ## this documentation as a site, with its pictures and examples: build/docs/index.html
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs build/docs
+	@echo "The site is at build/docs/index.html"
+
+commands: .venv/.package ## the page of the commands, from the commands: docs/commands.md
 	$(BIN)/python docs/generate_commands.py
 
 lint: .venv/.package ## style, types and layers
@@ -115,7 +119,7 @@ sanitize-python: .venv/.package ## the hostile tests with the module under Addre
 clean: ## remove all that these targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -f src/tallybayes/_core.pyi bench/results*.json .coverage*
-	rm -rf bench/results*.rows
+	rm -rf bench/results*.rows docs/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -140,6 +144,10 @@ $(BIN)/python:
 	$(PIP) $(call wants,['project']['optional-dependencies']['web'])
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get -qq update && apt-get -qq install -y chromium; } \
 	  || echo "No Chromium, and it cannot be installed: the tests of pages are skipped."
+	@touch $@
+
+.venv/.docs: .venv/.package
+	$(PIP) $(call wants,['project']['optional-dependencies']['docs'])
 	@touch $@
 
 .venv/.engines: .venv/.package

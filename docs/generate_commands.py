@@ -1,4 +1,4 @@
-"""Writes docs/commands.md from the commands themselves: `make docs`. A test compares the page with what this makes."""
+"""Writes docs/commands.md from the commands: `make commands`. A test compares the page with what this makes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ HEAD = """# Commands
 
 {about}
 
-This page is written by `make docs` from the commands themselves, as `tallybayes COMMAND --help` shows them. How they
-work together: [the command line](command-line.md).
+This page is written by `make commands` from the commands themselves, as `tallybayes COMMAND --help` shows them. How
+they work together: [the command line](command-line.md).
 
 | command | |
 |---|---|

@@ -1,4 +1,10 @@
-"""A tour of tallybayes in the terminal: `make demo`. Needs nothing beyond the package itself."""
+"""
+A tour in the terminal
+======================
+
+``make demo``, or ``python examples/demo.py``: seventeen watermelons by hand, models beside each other on the census
+table, and a model that learns, forgets and adds up. Needs nothing beyond the package itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""A BayesClassifier: its parts and what each gains: `python examples/ensemble.py [FILE]`. Needs matplotlib."""
+"""
+A BayesClassifier: its parts and what each gains
+================================================
+
+Above, how a row becomes an answer; below, the log-loss on 6,000 new rows of the census table with one part more in each
+step. ``python examples/ensemble.py [FILE]``; needs matplotlib (the extra [plot]).
+"""
 
 from __future__ import annotations
 
@@ -144,5 +150,6 @@ def loss(model: Any, log_proba: Any, y: list[str]) -> float:
 
 if __name__ == "__main__":
     file = sys.argv[1] if len(sys.argv) > 1 else "ensemble.png"
-    picture().savefig(file, dpi=110)
+    figure = picture()
+    figure.savefig(file, dpi=110)
     print(f"written: {file}")

@@ -1,4 +1,10 @@
-"""Naive Bayes, SPODE, TAN and KDB of the same table: `python examples/networks.py [FILE]`. Needs matplotlib."""
+"""
+Naive Bayes, SPODE, TAN and KDB of the same table
+=================================================
+
+Which column of the watermelons depends on which, and how strongly. ``python examples/networks.py [FILE]``; needs
+matplotlib (the extra [plot]).
+"""
 
 from __future__ import annotations
 
@@ -31,4 +37,7 @@ def picture() -> Figure:
 
 
 if __name__ == "__main__":
-    picture().savefig(sys.argv[1] if len(sys.argv) > 1 else "networks.png", dpi=65)
+    file = sys.argv[1] if len(sys.argv) > 1 else "networks.png"
+    figure = picture()
+    figure.savefig(file, dpi=65)
+    print(f"written: {file}")

@@ -29,12 +29,24 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"```csv (\S+)\n(.*?)```", re.S)
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def modules() -> list[str]:
     found = pkgutil.walk_packages(tallybayes.__path__, "tallybayes.")
     return ["tallybayes", *(m.name for m in found if not m.name.endswith(("_core", "__main__")))]
+
+
+def script(name: str) -> Any:
+    """A script of docs/, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -65,15 +77,38 @@ def test_blocks_of_a_page_run_in_order(page: Path) -> None:
                 exec(compile("\n" * line + block, str(page), "exec", dont_inherit=True), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_point_to_files(page: Path) -> None:
-    broken = [t for t in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / t).exists()]
+@pytest.mark.parametrize(
+    "page", [*PAGES, *(ROOT / p for p in ("CONTRIBUTING.md", "bench/README.md"))], ids=lambda p: p.name
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    """To a file, and to a heading in it."""
+    broken = []
+    for path, anchor in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(f"{path}#{anchor}" if anchor else path)
     assert broken == []
+
+
+def anchors(page: Path) -> list[str]:
+    """Of its headings, as a code host and the site make them."""
+    headings = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings)
+    return [re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain]
+
+
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    """A row in a table of guide.md, explanation.md, reference.md or index.md, each page in one of them."""
+    site = script("inventory")
+    listed = [name for page in site.CONTENTS for name in site.contents(page)]
+    assert sorted(listed) == sorted({p.stem for p in PAGES[1:]} - {"index"})
+    assert site.strays() == []
 
 
 def test_there_are_pages_to_run() -> None:
     assert len(PAGES) > 7
-    without = ("reference.md", "commands.md")
+    tables = "reference commands guide explanation glossary limits speed accuracy what-each-can-do"
+    without = {f"{name}.md" for name in tables.split(" ")}
     assert all(BLOCK.search(p.read_text(encoding="utf-8")) for p in PAGES if p.name not in without)
 
 
@@ -98,13 +133,9 @@ def test_commands_of_a_page_answer_as_it_says(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_page_of_commands_is_fresh() -> None:
-    """`make docs` writes it: a command or an option without a place there fails here."""
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate_commands.py")
-    assert spec is not None
-    assert spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
-    assert generate.PAGE.read_text(encoding="utf-8") == generate.page(), "run `make docs`"
+    """`make commands` writes it: a command or an option without a place there fails here."""
+    generate = script("generate_commands")
+    assert generate.PAGE.read_text(encoding="utf-8") == generate.page(), "run `make commands`"
     assert all(f"\n## {name}\n" in generate.page() for name in COMMANDS)
 
 
@@ -114,8 +145,16 @@ def test_docstrings(name: str) -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
+    """By hand in docs/reference.md; by docs/conf.py on a page of its own."""
     text = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert [name for name in (*tallybayes.__all__, *plots.__all__) if f"`{name}" not in text] == []
+    groups = script("inventory").groups()
+    whole = [name for names in groups.values() for name in names]
+    assert len(set(whole)) == len(whole)
+    assert {f"tallybayes.{name}" for name in tallybayes.__all__} <= set(whole)
+    assert {f"tallybayes.plots.{name}" for name in plots.__all__} <= set(whole)
+    short = [name.rsplit(".", 1)[1] for name in whole]
+    assert [name for name in short if f"`{name}" not in text and f".{name}" not in text] == []
+    assert [name for name in distributions.registered() if f'`"{name}"`' not in text] == []
 
 
 def test_the_tour() -> None:

@@ -274,7 +274,7 @@ class Complement(Multinomial):
     alpha : float or sequence of float, default=1.0
         What is added to every count, a above. A sequence has a number for each column.
     norm : bool, default=False
-        Whether w_c is divided by Σ_j |w_cj|.
+        Whether w_c is divided by ``Σ_j |w_cj|``.
 
     Examples
     --------

@@ -1,0 +1,80 @@
+"""What the site consists of: the pages of docs/, in the order of their tables, and the public names, by group.
+
+docs/conf.py makes the table of contents of the former and gives each of the latter a page; tests look whether a page
+or a name was left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+import tallybayes
+
+HERE = Path(__file__).parent
+CONTENTS = ("index", "guide", "explanation", "reference")  # pages whose tables name other pages
+ROW = re.compile(r"^\| *\[[^\]]+\]\(([\w./-]+)\.md\)", re.MULTILINE)
+OWN = ("Classifiers", "Around a classifier", "Functions", "Results")
+PACKAGES = {  # besides tallybayes itself: their __all__, or all that they define
+    "tallybayes.plots": "Pictures",
+    "tallybayes.distributions": "Distributions",
+    "tallybayes.engines": "Rows that are elsewhere",
+    "tallybayes.engines.sql": "Databases",
+    "tallybayes.engines.spark_ml": "Spark pipelines",
+    "tallybayes.export": "Export",
+    "tallybayes.export.mlflow": "MLflow",
+    "tallybayes.reports": "Reports",
+    "tallybayes.datasets": "Data",
+    "tallybayes.errors": "Errors and warnings",
+}
+
+
+def contents(page: str) -> list[str]:
+    """The pages below a page, in the order of its tables."""
+    text = (HERE / f"{page}.md").read_text(encoding="utf-8")
+    return list(dict.fromkeys(ROW.findall(text)))
+
+
+def strays() -> list[str]:
+    """Pages that no table names."""
+    named = {name for page in CONTENTS for name in contents(page)} | {"index"}
+    return sorted({page.stem for page in HERE.glob("*.md")} - named)
+
+
+def groups() -> dict[str, list[str]]:
+    """Whole names of all public classes and functions, by the heading that they stand under; no object stands twice."""
+    found: dict[str, list[str]] = {h: [] for h in (*OWN, *PACKAGES.values())}
+    known: set[int] = set()
+    for name in sorted(tallybayes.__all__, key=str.lower):
+        thing = getattr(tallybayes, name)
+        known.add(id(thing))
+        found[_heading(thing)].append(f"tallybayes.{name}")
+    for package, heading in PACKAGES.items():
+        names = found[heading]
+        for name, thing in _defined(package):
+            if id(thing) not in known:
+                known.add(id(thing))
+                names.append(f"{package}.{name}")
+    return {heading: names for heading, names in found.items() if names}
+
+
+def _heading(thing: object) -> str:
+    if not isinstance(thing, type):
+        return "Functions"
+    if issubclass(thing, tallybayes.Distribution):
+        return "Distributions"
+    if issubclass(thing, ClassifierMixin) and hasattr(thing, "forget"):
+        return "Classifiers"
+    return "Around a classifier" if issubclass(thing, BaseEstimator) or hasattr(thing, "predict") else "Results"
+
+
+def _defined(package: str) -> list[tuple[str, object]]:
+    module = import_module(package)
+    own = [n for n, v in vars(module).items() if not n.startswith("_") and getattr(v, "__module__", "") == package]
+    named = [(n, getattr(module, n)) for n in getattr(module, "__all__", own)]
+    functions = package != "tallybayes.errors"  # those there are for the library's own messages
+    return [(n, v) for n, v in named if inspect.isclass(v) or (functions and callable(v))]
