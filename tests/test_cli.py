@@ -522,3 +522,24 @@ def test_a_report_and_exports_are_written(model: Path, tmp_path: Path) -> None:
     run("export", model, "-o", tmp_path / "m.mjs")
     assert "export const model" in (tmp_path / "m.mjs").read_text(encoding="utf-8")
     assert "none of .json" in run("export", model, "-o", "m.txt", code=2).stderr
+    onnx = pytest.importorskip("onnx")
+    run("export", model, "-o", tmp_path / "m.onnx")
+    assert [each.name for each in onnx.load(tmp_path / "m.onnx").graph.output] == ["label", "probabilities"]
+
+
+def test_a_file_that_holds_a_decision(tmp_path: Path) -> None:
+    rows, ripe = tb.datasets.load_watermelon()
+    loss = {("yes", "no"): 20, ("no", "yes"): 1, ("taste it", ...): 0.5}
+    decision = tb.BayesDecision(tb.NaiveBayes(), loss).fit(rows, ripe)
+    path = tmp_path / "d.tb"
+    tb.save(decision, path, notes={"target": "ripe"})
+    before = path.read_bytes()
+    answers = [line.strip('"') for line in run("predict", path, WATERMELON).stdout.splitlines()[1:]]
+    assert answers == decision.predict(rows).tolist()
+    said = run("predict", path, WATERMELON, "--prior", "yes=0.99,no=0.01").stdout
+    inner = decision.estimator_.with_prior({"yes": 0.99, "no": 0.01})
+    assert said.replace('"', "").splitlines()[1:] == decision.restore(inner).predict(rows).tolist()
+    for command in (["inspect", path], ["evaluate", path, WATERMELON], ["report", path, "-o", tmp_path / "r.html"]):
+        run(*command)
+    assert "with its losses" in run("learn", path, WATERMELON, code=1).stderr
+    assert path.read_bytes() == before

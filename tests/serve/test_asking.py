@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import tallybayes as tb
+from tallybayes.errors import OptionError
 from tallybayes.serve import Limits, Settings, application
 
 from .service import ARROW, LABELS, ROWS, ask, melons
@@ -310,3 +311,33 @@ def test_a_mistake_of_ours_leaves_no_traceback(path: Path, caplog: pytest.LogCap
     assert b"Traceback" not in got.body
     number = got.json["detail"].split()[-1].rstrip(".")
     assert number in caplog.text
+
+
+def test_a_decision_is_served_with_its_own_losses(tmp_path: Path) -> None:
+    loss = {("yes", "no"): 20, ("no", "yes"): 1, ("taste it", ...): 0.5}
+    model = tb.BayesDecision(tb.NaiveBayes(), loss).fit(ROWS, LABELS)
+    tb.save(model, tmp_path / "m.tb")
+    app = application(Settings(str(tmp_path / "m.tb")))
+    got = ask(app, "/decide", {"rows": ROWS}).json
+    assert got["decisions"] == model.predict(ROWS).tolist()
+    np.testing.assert_array_equal(got["risks"], model.conditional_risk(ROWS))
+    other = ask(app, "/decide", {"row": ROWS[0], "loss": {"no": {"yes": 100}, "yes": {"no": 1}}}).json
+    assert other["answers"] == ["no", "yes"]
+    assert ask(app, "/predict", {"rows": ROWS}).json["probabilities"] == model.predict_proba(ROWS).tolist()
+    assert "loss" not in ask(app, "/openapi.json").json["components"]["schemas"]["Decide"]["oneOf"][0]["required"]
+    with pytest.raises(OptionError, match="--teach would write the classifier alone"):
+        application(Settings(str(tmp_path / "m.tb"), teach=True))
+
+
+def test_without_losses_anywhere_they_are_asked_for(app: Any) -> None:
+    got = ask(app, "/decide", {"row": ROWS[0]})
+    assert got.status == 422
+    assert "Say what each answer costs" in got.json["detail"]
+
+
+def test_losses_that_hang_on_an_amount_are_asked_for(tmp_path: Path) -> None:
+    model = tb.BayesDecision(tb.NaiveBayes(), amount_loss={("yes", "no"): 1.0}).fit(ROWS, LABELS)
+    tb.save(model, tmp_path / "m.tb")
+    got = ask(application(Settings(str(tmp_path / "m.tb"))), "/decide", {"row": ROWS[0]})
+    assert got.status == 422
+    assert "hang on an amount" in got.json["detail"]

@@ -52,7 +52,7 @@ def predict(
     from tallybayes.cli.writing import write_tables
 
     known = _under(prior, model)
-    answer = _answers(known, loss)
+    answer = _answers(known, loss, model)
     shares = {f"P({label})": k for k, label in enumerate(known.classes_.tolist())} if proba else {}
     twice = {"prediction", *shares}.intersection(keep or [])
     if twice:
@@ -70,18 +70,22 @@ def predict(
 
 def _under(prior: str | None, path: str) -> Any:
     """The model, under another prior if one is given."""
-    from tallybayes import load
     from tallybayes.cli.settings import read_prior
+    from tallybayes.persist import load_classifier
 
-    model = load(path)
+    model = load_classifier(path)
     found = read_prior(prior, model.classes_.tolist())
     return model if found is None else model.with_prior(found)
 
 
-def _answers(model: TallyClassifier, loss: str | None) -> Any:
-    """What gives the answers: the model, or the cheapest answer under a table of costs."""
+def _answers(model: TallyClassifier, loss: str | None, path: str) -> Any:
+    """What gives the answers: the model, or the cheapest answer under a table of costs, or under those of its file."""
     if loss is None:
-        return model.predict
+        from tallybayes import load
+        from tallybayes.persist.decisions import decision_of
+
+        decision = decision_of(load(path))
+        return model.predict if decision is None else decision.restore(model).predict
     from tallybayes.cli.settings import read_loss
     from tallybayes.decision import Losses, check_proba
     from tallybayes.estimators import loss as losses

@@ -9,7 +9,7 @@ import typer
 from tallybayes.cli import options as o
 from tallybayes.cli import say
 
-FORMS = (".json", ".js", ".mjs")
+FORMS = (".json", ".js", ".mjs", ".onnx")
 
 
 @say.answering_with_sklearn
@@ -38,11 +38,12 @@ def report(
 
     The page needs no network. Rows that the model has learned flatter it: take others.
     """
-    from tallybayes import load, load_notes
+    from tallybayes import load_notes
     from tallybayes import report as make_report
     from tallybayes.cli.inputs import Asked, known_data, target_of
+    from tallybayes.persist import load_classifier
 
-    known = load(model)
+    known = load_classifier(model)
     if not data:
         found = make_report(known, title=title)
     else:
@@ -63,18 +64,21 @@ def export(
             "--out",
             "-o",
             metavar="FILE",
-            help="Its ending says what is written: .json (the model as data), .js or .mjs (a module that scores rows).",
+            help="Its ending says what is written: .json (the model as data), .js or .mjs (a module that scores rows), "
+            ".onnx (a graph).",
             show_default=False,
         ),
     ],
 ) -> None:
-    """Writes a model for other programs: as JSON, or as one file of JavaScript that scores rows."""
+    """Writes a model for other programs: as JSON, as one file of JavaScript that scores rows, or as an ONNX graph."""
     from pathlib import Path
 
-    from tallybayes import load, to_js, to_json
+    from tallybayes import to_js, to_json, to_onnx
+    from tallybayes.persist import load_classifier
 
     kind = Path(out).suffix.lower()
     if kind not in FORMS:
         raise typer.BadParameter(f"{out!r} ends in none of {', '.join(FORMS)}.", param_hint="--out")
-    text = to_json(load(model), out) if kind == ".json" else to_js(load(model), out)
-    say.note(f"{out}: {len(text) / 1e6:.2f} MB")
+    write = {".json": to_json, ".onnx": to_onnx}.get(kind, to_js)
+    write(load_classifier(model), out)
+    say.note(f"{out}: {Path(out).stat().st_size / 1e6:.2f} MB")

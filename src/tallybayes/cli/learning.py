@@ -56,14 +56,15 @@ def fit(
     The rows are read in batches, so the table may be larger than memory. The first batch (65,536 rows) decides the kind
     of each column and the cuts of 'mdl', 'frequency' and 'width'; later batches may bring new classes and categories.
     """
-    from tallybayes import load, save
+    from tallybayes import save
     from tallybayes.cli.inputs import Asked, fresh_data, known_data
     from tallybayes.cli.settings import make_model, read_kinds
+    from tallybayes.persist import load_classifier
 
     if schema and kind:
         raise typer.BadParameter("--schema says what the columns are; --kind cannot say it again.", param_hint="--kind")
     kinds = read_kinds(kind or [])
-    like = load(schema) if schema else None
+    like = load_classifier(schema) if schema else None
     said = like.schema_ if like else {name: k for name, k in kinds.items() if name != target}
     made = make_model(model or (type(like).__name__ if like else "BayesClassifier"), set_ or [], said)
     asked = Asked(data, how, target, drop or [], skip_unlabelled)
@@ -136,12 +137,13 @@ def forget(
 
 
 def _change(how: str, path: str, asked: Asked, out: str | None, json: bool) -> None:
-    from tallybayes import load, load_notes, save
+    from tallybayes import load_notes, save
     from tallybayes.cli.inputs import known_data, target_of
     from tallybayes.errors import ForgetError
+    from tallybayes.persist import load_classifier
 
     with _changing(out or path, how):
-        model, notes = load(path), load_notes(path)
+        model, notes = load_classifier(path, changing=True), load_notes(path)
         target = target_of(asked.target, notes)
         step = model.partial_fit if how == "learn" else model.forget
         with known_data(replace(asked, target=target), model) as source:
@@ -167,13 +169,14 @@ def merge(
     json: o.Json = False,
 ) -> None:
     """Adds models: the result has learned what each of them has learned."""
-    from tallybayes import load, load_notes, save
+    from tallybayes import load_notes, save
     from tallybayes.errors import MergeError
+    from tallybayes.persist import load_classifier
 
     if len(models) < 2:
         raise typer.BadParameter("two or more model files are needed.", param_hint="MODEL...")
     with _changing(out, "merge"):  # it may be one of those that are read
-        total, notes = load(models[0]), load_notes(models[0])
+        total, notes = load_classifier(models[0], changing=True), load_notes(models[0])
         history = _history(notes)
         for path in models[1:]:
             other = load_notes(path)
@@ -182,7 +185,7 @@ def merge(
                     f"{models[0]} predicts {notes.get('target')!r} and {path} predicts {other.get('target')!r}: "
                     "they do not add."
                 )
-            total.merge(load(path))
+            total.merge(load_classifier(path, changing=True))
             history += _history(other)
         save(total, out, notes={**notes, "history": history})
     _report(total, out, f"Merged {len(models)} models", {"models": len(models)}, json)

@@ -83,9 +83,10 @@ def inspect(
     json: o.Json = False,
 ) -> None:
     """What is in a model file: the classifier, its columns and classes, what it was trained on."""
-    from tallybayes import load, load_notes
+    from tallybayes import load_notes
+    from tallybayes.persist import load_classifier
 
-    found, notes = load(model), load_notes(model)
+    found, notes = load_classifier(model), load_notes(model)
     if column:
         _require(found, column)
         told = {name: found.describe(name) for name in column}

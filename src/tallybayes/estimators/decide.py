@@ -55,6 +55,8 @@ class BayesDecision(Wrapper):
         What predict can answer, the reject label last.
     loss_ : ndarray of shape (n_answers, n_classes)
         λ, without rejecting.
+    amount_loss_ : None or ndarray of shape (n_answers, n_classes)
+        What each unit of an amount adds to it.
     {wrapped}
 
     Examples
@@ -126,13 +128,33 @@ class BayesDecision(Wrapper):
                 f"{type(inner).__name__} gives no probabilities (predict_proba), so no risk can be computed. Choose "
                 "another, or calibrate it with sklearn.calibration.CalibratedClassifierCV."
             )
+        return self.restore(inner)
+
+    def restore(self, inner: Any) -> Self:
+        """Take a classifier that is fitted already, and read the losses for its classes.
+
+        Parameters
+        ----------
+        inner : fitted classifier with predict_proba
+            What becomes ``estimator_``.
+
+        Returns
+        -------
+        self : BayesDecision
+            The same model, fitted.
+
+        Raises
+        ------
+        OptionError
+            If the losses do not fit the classes.
+        """
         classes = np.asarray(inner.classes_)
         loss, answers = read_loss(self.loss, self.answers, classes)
         each = None if self.amount_loss is None else read_amount_loss(self.amount_loss, answers, classes)
         self._check_reject(loss, each)
         if self.reject is not None:
             answers = [*answers, self._reject_label(answers, classes)]
-        self.estimator_, self.loss_, self._each, self._cost = inner, loss, each, self.reject
+        self.estimator_, self.loss_, self.amount_loss_, self._cost = inner, loss, each, self.reject
         self.answers_ = label_array(answers, classes)
         return self
 
@@ -355,13 +377,13 @@ class BayesDecision(Wrapper):
             if amount is not None:
                 raise OptionError("Give losses or amount, not both: losses are complete.")
             return Losses(read_losses(losses, self.answers_.tolist()[: len(self.loss_)], self.classes_, n))
-        if self._each is None:
+        if self.amount_loss_ is None:
             if amount is not None:
                 raise OptionError("amount was given, but nothing says what it costs: set amount_loss, and fit again.")
             return Losses(self.loss_)
         if amount is None:
             raise OptionError("amount_loss needs the amount of each row: predict(X, amount=…).")
-        return Losses(self.loss_, self._each, _amounts(amount, n))
+        return Losses(self.loss_, self.amount_loss_, _amounts(amount, n))
 
     def _proba(self, X: Any, routed: Any) -> Floats:
         check_is_fitted(self, "estimator_")

@@ -123,7 +123,7 @@ def predictor_of(model: object) -> Predictor:
     if not isinstance(found, Predictor):
         raise ExportError(
             f"Expected a fitted classifier of tallybayes; got {brief(model)}. Of a pipeline or a wrapper, export the "
-            "classifier inside."
+            "classifier inside: model[-1], model.estimator_."
         )
     return found
 

@@ -5,20 +5,28 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.persist import container, files
 from tallybayes.persist.card import model_card
+from tallybayes.persist.decisions import classifier_inside, decision_of
 from tallybayes.persist.forms import bounded
 from tallybayes.persist.model import from_document, to_document
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.decide import BayesDecision
 
 __all__ = ["from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"]
 
 
 def save(
-    model: TallyClassifier, path: object, *, notes: Mapping[str, object] | None = None, card: bool = False
+    model: TallyClassifier | BayesDecision,
+    path: object,
+    *,
+    notes: Mapping[str, object] | None = None,
+    card: bool = False,
 ) -> None:
     """Write a fitted model into a file: its parameters, schema and tally.
 
@@ -28,7 +36,7 @@ def save(
     Parameters
     ----------
     model : fitted classifier of this library
-        What is written.
+        What is written; a BayesDecision around one too.
     path : str, path or binary file
         Where to write it.
     notes : dict, default=None
@@ -76,7 +84,7 @@ def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
             rest = rest[len(rest) if taken is None else taken :]
 
 
-def load(path: object) -> TallyClassifier:
+def load(path: object) -> TallyClassifier | BayesDecision:
     """Read the model in a file that `save` wrote.
 
     Nothing in the file is executed. Whatever its bytes are, the answer is a model or one ModelFileError, in time and
@@ -110,7 +118,24 @@ def load(path: object) -> TallyClassifier:
     return _load(path)[0]
 
 
-def to_bytes(model: TallyClassifier, *, notes: Mapping[str, object] | None = None) -> bytes:
+def load_classifier(path: object, *, changing: bool = False) -> TallyClassifier:
+    """The classifier in a model file; of a BayesDecision the one inside it.
+
+    changing: it is to be written again, which would lose what the decision knows.
+    """
+    model = load(path)
+    decision = decision_of(model)
+    if decision is None:
+        return cast(TallyClassifier, model)
+    if changing:
+        raise OptionError(
+            f"{path} holds a BayesDecision, with its losses. Change the classifier inside in Python, model.estimator_, "
+            "and save the whole again."
+        )
+    return classifier_inside(decision)
+
+
+def to_bytes(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, object] | None = None) -> bytes:
     """Give a fitted model as bytes: those of its model file, to be sent or kept elsewhere.
 
     A model that has learned nothing (``model.empty()``, ``model.plan(source)``) can be sent too: a plan for others.
@@ -139,7 +164,7 @@ def to_bytes(model: TallyClassifier, *, notes: Mapping[str, object] | None = Non
     return b"".join(container.chunks(header, arrays))
 
 
-def from_bytes(data: bytes | bytearray | memoryview) -> TallyClassifier:
+def from_bytes(data: bytes | bytearray | memoryview) -> TallyClassifier | BayesDecision:
     """Read the model in bytes that ``to_bytes`` gave, or that a model file holds.
 
     Nothing in them is executed. Whatever they are, the answer is a model or one ModelFileError.
@@ -209,7 +234,7 @@ def load_notes(path: object) -> dict[str, Any]:
     return _load(path)[1]
 
 
-def _load(path: object) -> tuple[TallyClassifier, dict[str, Any]]:
+def _load(path: object) -> tuple[TallyClassifier | BayesDecision, dict[str, Any]]:
     if hasattr(path, "read"):
         name = getattr(path, "name", type(path).__name__)
     else:

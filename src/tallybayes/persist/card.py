@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import signature
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tallybayes import __version__
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.persist.decisions import classifier_inside, decision_of
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.decide import BayesDecision
 
 OPEN = """## To be filled in
 
@@ -20,7 +25,7 @@ OPEN = """## To be filled in
 MOST_COLUMNS, MOST_CLASSES, MOST_LEVELS = 50, 30, 6
 
 
-def model_card(model: TallyClassifier, *, notes: Mapping[str, object] | None = None) -> str:
+def model_card(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, object] | None = None) -> str:
     """Write a model card: Markdown with what a fitted model is and what it learned from, from its own facts.
 
     What only people know (what it is for, where the rows came from, whom it may harm) is left for them to fill in.
@@ -28,7 +33,7 @@ def model_card(model: TallyClassifier, *, notes: Mapping[str, object] | None = N
     Parameters
     ----------
     model : fitted classifier of this library
-        What the card is about.
+        What the card is about; a BayesDecision around one too.
     notes : dict, default=None
         More facts, such as where the data came from: a line for each.
 
@@ -54,11 +59,15 @@ def model_card(model: TallyClassifier, *, notes: Mapping[str, object] | None = N
     | sail | 1 | 50.0% | 50.0% |
     | stay | 1 | 50.0% | 50.0% |
     """
+    decision = decision_of(model)
+    if decision is not None:
+        model = classifier_inside(decision)
     if not isinstance(model, TallyClassifier):
         raise OptionError(f"model_card takes a fitted classifier of tallybayes; got {brief(model)}.")
     parts = [
         _head(model, notes or {}),
         _classes(model),
+        *([] if decision is None else [_losses(decision)]),
         _columns(model),
         _telling(model),
         OPEN,
@@ -106,6 +115,16 @@ def _classes(model: TallyClassifier) -> str:
     ]
     more = f"\n\n{len(rows) - MOST_CLASSES} more classes." if len(rows) > MOST_CLASSES else ""
     return "## Classes\n\n" + _table(("class", "rows learned", "share", "prior"), rows[:MOST_CLASSES]) + more
+
+
+def _losses(decision: BayesDecision) -> str:
+    answers = decision.answers_.tolist()
+    rows: list[tuple[object, ...]] = [(a, *costs) for a, costs in zip(answers, decision.loss_.tolist(), strict=False)]
+    lead = "The answer is the one that is expected to cost least (BayesDecision)."
+    more = "" if decision.reject is None else f" Where that is above {decision.reject:g} it is {_cell(answers[-1])}."
+    more += "" if decision.amount_loss_ is None else " To these comes a loss by the amount of a row."
+    head = ("answer, if the truth is", *map(_cell, decision.classes_.tolist()))
+    return f"## What each answer costs\n\n{lead}{more}\n\n" + _table(head, rows)
 
 
 def _columns(model: TallyClassifier) -> str:

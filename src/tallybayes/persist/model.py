@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +23,17 @@ from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
 from tallybayes.labels import is_label, sort_labels
+from tallybayes.persist.decisions import NAME as DECISION
+from tallybayes.persist.decisions import classifier_inside, decision_of, read_decision, write_decision
 from tallybayes.persist.forms import Json, bounded, fields, index, items, mapping
 from tallybayes.persist.reading import Reader
 from tallybayes.persist.writing import Writer
 from tallybayes.plan import Term
 from tallybayes.priors import plain
 from tallybayes.schema import Schema
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.decide import BayesDecision
 
 PRIORS = ("priors", "class_prior")  # parameters that may be tables with labels: stored as dicts
 MOST_WEIGHT = 1e300  # of a class: sums of some of these are still finite
@@ -42,6 +47,22 @@ def estimator(name: object) -> type[TallyClassifier] | None:
 
 def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, Json], list[Array]]:
     """Header and arrays of a model that a file can hold."""
+    writer, decision = Writer(), decision_of(model)
+    document = _document(model if decision is None else classifier_inside(decision), writer)
+    header: dict[str, Json] = {
+        "tallybayes": tallybayes.__version__,
+        "distributions": writer.distributions,
+        "model": document if decision is None else write_decision(decision, writer, document),
+        "notes": {str(k): writer.value(v, f"The note {k!r}") for k, v in notes.items()},
+    }
+    try:
+        from_document(header, writer.arrays)  # what is written can be read
+    except ModelFileError as e:
+        raise ModelFileError(f"This {type(model).__name__} cannot be saved. {bounded(e)}") from e.__cause__
+    return header, writer.arrays
+
+
+def _document(model: object, writer: Writer) -> dict[str, Json]:
     name = type(model).__name__
     if not isinstance(model, TallyClassifier) or estimator(name) is not type(model):
         raise OptionError(
@@ -54,10 +75,9 @@ def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, J
             f"This {name} has forgotten every row it learned, so there is nothing to save. Delete the file, or learn "
             "other rows first."
         )
-    writer = Writer()
     given = model.get_params(deep=False)
     given |= {k: plain(v) for k, v in given.items() if k in PRIORS}
-    document: dict[str, Json] = {
+    return {
         "class": name,
         "parameters": {k: writer.value(v, f"The parameter {k!r} of {name}") for k, v in given.items()},
         "schema": writer.schema(fitted.schema),
@@ -73,17 +93,6 @@ def to_document(model: object, notes: Mapping[str, object]) -> tuple[dict[str, J
         "closed": fitted.closed,
         "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model.kept().items()},
     }
-    header: dict[str, Json] = {
-        "tallybayes": tallybayes.__version__,
-        "distributions": writer.distributions,
-        "model": document,
-        "notes": {str(k): writer.value(v, f"The note {k!r}") for k, v in notes.items()},
-    }
-    try:
-        from_document(header, writer.arrays)  # what is written can be read
-    except ModelFileError as e:
-        raise ModelFileError(f"This {name} cannot be saved. {bounded(e)}") from e.__cause__
-    return header, writer.arrays
 
 
 def _write_classes(classes: Array, writer: Writer) -> Json:
@@ -92,14 +101,18 @@ def _write_classes(classes: Array, writer: Writer) -> Json:
     return writer.array(classes, "The target")
 
 
-def from_document(header: dict[str, Json], arrays: list[Array]) -> tuple[TallyClassifier, dict[str, Any]]:
+def from_document(
+    header: dict[str, Json], arrays: list[Array]
+) -> tuple[TallyClassifier | BayesDecision, dict[str, Any]]:
     """The model, and the notes; whatever the document is, or ModelFileError."""
     with _all_its_fault():
         _, listed, document, notes = fields(header, "Its header", "tallybayes", "distributions", "model", "notes")
-        if isinstance(document, dict):
-            estimator(document.get("class"))  # imported first: its module brings the distributions that only it uses
+        decides = isinstance(document, dict) and document.get("class") == DECISION
+        inside = document.get("estimator") if decides and isinstance(document, dict) else document
+        if isinstance(inside, dict):
+            estimator(inside.get("class"))  # imported first: its module brings the distributions that only it uses
         reader = Reader(arrays, listed)
-        model = _read_model(document, reader)
+        model = read_decision(document, reader, _read_model) if decides else _read_model(document, reader)
         found = {k: reader.value(v, f"The note {k!r:.60}") for k, v in mapping(notes, "notes").items()}
         reader.done()
         return model, found

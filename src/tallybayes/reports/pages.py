@@ -18,6 +18,7 @@ from tallybayes.distributions.exported import Json
 from tallybayes.errors import ExportError, OptionError, TallybayesError
 from tallybayes.export.description import dumps, predictor_of
 from tallybayes.export.javascript import scorer_source
+from tallybayes.persist.decisions import classifier_inside, decision_of
 from tallybayes.predictor import Predictor
 from tallybayes.reports import learned, quality, rows, whatif
 from tallybayes.reports.html import Child, Markup, apart, document, source, tag
@@ -89,7 +90,7 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     Parameters
     ----------
     model : fitted classifier of this library
-        What is reported on.
+        What is reported on; of a BayesDecision the classifier inside.
     X : table of shape (n_rows, n_columns), default=None
         Rows; of more than 20,000 a sample is looked at.
     y : array-like of shape (n_rows,), default=None
@@ -118,6 +119,8 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     """
     if (X is None) != (y is None):
         raise OptionError("report takes rows and their classes together, X and y, or neither.")
+    decision = decision_of(model)
+    model = model if decision is None else classifier_inside(decision)
     predictor = predictor_of(model)
     if isinstance(model, Predictor):
         raise OptionError("report takes a fitted classifier; of a Predictor alone, page(predictor) shows What if.")

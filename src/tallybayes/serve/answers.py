@@ -158,6 +158,30 @@ def _numbers(values: Floats) -> list[object]:
 
 def decision(known: Known, P: Floats, question: Decide, notes: list[str]) -> dict[str, object]:
     """The body of an answer to /decide: the answer that is expected to cost least, and what each would."""
+    matrix, answers = _losses(known, question)
+    losses = Losses(matrix)
+    own = known.decision.reject if isinstance(question.loss, UnsetType) and known.decision is not None else None
+    reject = own if isinstance(question.reject, UnsetType) else question.reject
+    chosen = losses.chosen(P, reject).tolist() if len(P) else []
+    decided = [answers[k] if k < len(answers) else None for k in chosen]
+    risks = [_numbers(row) for row in losses.risk(P)] if len(P) else []
+    one = _is_one(question)
+    found: dict[str, object] = {"answers": answers}
+    found |= {"decision": decided[0], "risk": risks[0]} if one else {"decisions": decided, "risks": risks}
+    if notes:
+        found["notes"] = notes
+    return found
+
+
+def _losses(known: Known, question: Decide) -> tuple[Floats, list[object]]:
+    """(answers, classes) and the answers: as the question says, or as the model file does."""
+    own = known.decision
+    if isinstance(question.loss, UnsetType):
+        if own is None:
+            raise HttpError(422, "Say what each answer costs: loss, as {answer: {truth: cost}}.")
+        if own.amount_loss_ is not None:
+            raise HttpError(422, "The losses of this model hang on an amount. Say loss for this question.")
+        return own.loss_, own.answers_.tolist()[: len(own.loss_)]
     pairs: dict[tuple[object, object], float] = {}
     for name, costs in question.loss.items():
         answer = known.by_text.get(name, name)
@@ -168,18 +192,7 @@ def decision(known: Known, P: Floats, question: Decide, notes: list[str]) -> dic
             raise HttpError(422, f"The loss says nothing of the answer {name!r:.80}: say its cost for each truth.")
     if not pairs:
         raise HttpError(422, "The loss is empty. Say what each answer costs: {answer: {truth: cost}}.")
-    matrix, answers = read_loss(pairs, None, known.model.classes_)
-    losses = Losses(matrix)
-    reject = None if isinstance(question.reject, UnsetType) else question.reject
-    chosen = losses.chosen(P, reject).tolist() if len(P) else []
-    decided = [answers[k] if k < len(answers) else None for k in chosen]
-    risks = [_numbers(row) for row in losses.risk(P)] if len(P) else []
-    one = _is_one(question)
-    found: dict[str, object] = {"answers": answers}
-    found |= {"decision": decided[0], "risk": risks[0]} if one else {"decisions": decided, "risks": risks}
-    if notes:
-        found["notes"] = notes
-    return found
+    return read_loss(pairs, None, known.model.classes_)
 
 
 def _is_one(question: Question) -> bool:

@@ -129,6 +129,11 @@ class Ledger:
         if self.journal is not None:
             self.journal.close()
         self.live.reload_now()
+        if self.live.known.decision is not None:
+            raise OptionError(
+                f"{self.live.path} holds a BayesDecision, with its losses; --teach would write the classifier alone. "
+                "Save model.estimator_ into a file of its own, and teach that."
+            )
         self.model: TallyClassifier = self.live.known.model
         if self.model.half_life is not None:
             raise OptionError(

@@ -7,12 +7,16 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.persist import load, load_notes
+from tallybayes.persist.decisions import classifier_inside, decision_of
 from tallybayes.serve.answers import label_text
 from tallybayes.serve.tables import Columns
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.decide import BayesDecision
 
 log = logging.getLogger("tallybayes.serve")
 Stamp = tuple[int, int, int]
@@ -25,6 +29,7 @@ class Known:
     model: TallyClassifier
     target: str | None = None
     generation: int = 1
+    decision: BayesDecision | None = None  # whose losses /decide takes if a question has none
     since: float = field(default_factory=time.time)
     labels: list[object] = field(init=False)
     by_text: Mapping[str, object] = field(init=False)
@@ -39,11 +44,11 @@ class Known:
 
 def read_model(path: str, generation: int = 1) -> Known:
     """The model of a file, compiled, so that the first request does not wait for it."""
-    model, notes = load(path), load_notes(path)
-    if not isinstance(model, TallyClassifier):
-        raise OptionError(f"{path} holds a {type(model).__name__}; the service answers for its classifiers.")
+    found, notes = load(path), load_notes(path)
+    decision = decision_of(found)
+    model = found if isinstance(found, TallyClassifier) else classifier_inside(found)
     target = notes.get("target")
-    known = Known(model, target if isinstance(target, str) else None, generation)
+    known = Known(model, target if isinstance(target, str) else None, generation, decision)
     _ = model.one_row, model.predictor_
     return known
 

@@ -182,7 +182,9 @@ def _questions(known: Known, settings: Settings) -> Json:
         "Row": row,
         "Question": question({}, {}),
         "Explain": question({}, {"against": {**LABEL, "description": "The class that the others are compared with"}}),
-        "Decide": question({"loss": loss}, {"reject": NUMBER}),
+        "Decide": question({"loss": loss}, {"reject": NUMBER})
+        if known.decision is None
+        else question({}, {"loss": loss, "reject": NUMBER}),
     }
 
 

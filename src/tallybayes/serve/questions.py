@@ -55,14 +55,15 @@ class Decide(Question, kw_only=True, forbid_unknown_fields=True):
 
     Parameters
     ----------
-    loss : dict of dicts
+    loss : dict of dicts, optional
         What each answer costs under each truth: {answer: {truth: cost}}. The truth '*' stands for all that are not
-        named. A right answer costs 0 unless named. Answers need not be classes.
+        named. A right answer costs 0 unless named. Answers need not be classes. Needed unless the model file is that
+        of a BayesDecision, which has losses of its own.
     reject : float, optional
         Where even the best answer is expected to cost more than this, there is none: null.
     """
 
-    loss: dict[str, dict[str, float]]
+    loss: dict[str, dict[str, float]] | UnsetType = UNSET
     reject: float | UnsetType = UNSET
 
 
