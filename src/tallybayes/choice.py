@@ -23,6 +23,7 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Binned, Gaussian, Kernel, LogGaussian, Poisson, distribution
 from tallybayes.distributions.base import Context
 from tallybayes.encode import Numbers, cut_numbers, find_cuts, numbers
+from tallybayes.progress import stage, step
 from tallybayes.schema import Choice, Schema
 from tallybayes.source import Table
 from tallybayes.target import Target
@@ -65,9 +66,11 @@ def choose(table: Table, schema: Schema, columns: Sequence[int], options: Mappin
     chosen: dict[int, Choice] = dict.fromkeys(columns, Choice("gaussian", rows=len(rows.at)))
     if len(rows.at) >= FEWEST and (rows.weight > 0).sum() > 1:
         many = int((target.y >= 0).sum()) > CUTTING
-        step = max(1, CELLS // (len(rows.at) * rows.K))
-        for first in range(0, len(columns), step):
-            some = columns[first : first + step]
+        at_once = max(1, CELLS // (len(rows.at) * rows.K))
+        stage("choosing distributions", len(columns))
+        for first in range(0, len(columns), at_once):
+            some = columns[first : first + at_once]
+            step(len(some))
             try:
                 found = _losses(_numbers(table, schema, some, rows.at), rows, options, many)
             except _core.BadValue:  # too large to square: counting it refuses it, by its name

@@ -28,6 +28,7 @@ from tallybayes.estimators.kdb import KDB
 from tallybayes.estimators.naive import NaiveBayes
 from tallybayes.estimators.network import TAN
 from tallybayes.labels import positions, read_labels
+from tallybayes.progress import stage, step, telling
 from tallybayes.quality import Scores, row_scores
 from tallybayes.schema import Schema, infer_schema
 from tallybayes.source import read_table
@@ -102,6 +103,7 @@ def compare_models(
     models: Mapping[str, Any] | None = None,
     time_limit: float | None = None,
     watch: Callable[[str], None] | None = None,
+    verbose: bool = False,
 ) -> Comparison:
     """Cross-validate the models that suit the table, two baselines, and models of your own.
 
@@ -127,6 +129,8 @@ def compare_models(
         A model that takes longer is stopped, and its line says so.
     watch : callable, default=None
         Called with the name of each model before its turn.
+    verbose : bool, default=False
+        Whether to tell how far it is: a line on standard error, where a person or a notebook watches.
 
     Returns
     -------
@@ -166,11 +170,12 @@ def compare_models(
         raise LabelError(f"There is nothing to compare: all rows are of class {brief(labels[0])}.")
     found = infer_schema(table, schema, reads_text=True)
     parts = _folds(codes, folds, random_state)
-    entries = []
-    for contestant in entrants:
-        if contestant.suits(found):
+    suiting, entries = [each for each in entrants if each.suits(found)], []
+    with telling("comparing", bool(verbose)):
+        for i, contestant in enumerate(suiting):
             if watch is not None:
                 watch(contestant.name)
+            stage(f"{contestant.name} ({i + 1} of {len(suiting)})", len(parts))
             entries.append(_enter(contestant, found, X, labels[codes], parts, time_limit))
     if all(e.error for e in entries if not e.baseline):
         raise TallybayesError(f"No model can be fitted: {entries[0].error}")
@@ -243,6 +248,7 @@ def _enter(
                 t1 = time.perf_counter()
                 log_proba = model.predict_log_proba(asked)
                 t2 = time.perf_counter()
+            step()
             fit_seconds.append(t1 - t0)
             predict_seconds.append(t2 - t1)
             truth = positions(y[test], model.classes_)

@@ -32,6 +32,10 @@ PARAGRAPHS = {
             classes weigh the same, n / (K n_c), which needs all rows at once: ``fit`` only. The weights found are
             ``class_weight_``; forget uses the same.
         """,
+    "verbose": """
+        verbose : bool, default=False
+            Whether fit tells how far it is: a line on standard error, where a person or a notebook watches.
+        """,
     "half_life": """
         half_life : float, default=None
             For streams that drift: in how many rows what was learned counts half as much. Rows fade in the order they

@@ -10,7 +10,7 @@ from tallybayes import __version__, _core
 
 # What tallybayes needs, then what it can work with.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "threadpoolctl")
-_OPTIONAL = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "typer", "rich", "skops")
+_OPTIONAL = ("pandas", "polars", "pyarrow", "matplotlib", "networkx", "typer", "skops")
 
 
 def versions() -> dict[str, str]:

@@ -53,9 +53,9 @@ def test_estimator_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-COMPATIBLE = {
-    "solver"
-}  # scikit-learn's, accepted by LDA and QDA, where all give the same answer: see test_discriminant.py
+# solver: scikit-learn's, accepted by LDA and QDA, where all give the same answer: see test_discriminant.py.
+# verbose: tells what happens and changes nothing: see test_progress.py.
+COMPATIBLE = {"solver", "verbose"}
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=repr)

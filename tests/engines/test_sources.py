@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from sklearn.covariance import OAS
 
 import tallybayes as tb
 from tallybayes.engines import Source, adapter, open_source, survey_of
-from tallybayes.engines.progress import progress
 from tallybayes.engines.recognise import ADAPTERS
 from tallybayes.errors import LabelError, OptionError, TableError
 from tests.engines.tables import features, fit, table
@@ -325,19 +322,6 @@ def test_another_package_can_add_an_adapter() -> None:
         assert isinstance(open_source(Mine({"a": [1.0]})), Source)
     finally:
         del ADAPTERS[module, "Mine"]
-
-
-def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Screen(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    for screen, told in ((io.StringIO(), False), (Screen(), True)):
-        monkeypatch.setattr(sys, "stderr", screen)
-        monkeypatch.setattr("tallybayes.engines.progress.EVERY", 0.0)
-        with progress("learning", 4) as advance:
-            advance(3)
-        assert ("learning: 3 rows of 4 (75%)" in screen.getvalue()) is told
 
 
 def test_several_targets() -> None:

@@ -21,6 +21,7 @@ from tallybayes.cli.options import Batches, Reading
 from tallybayes.cli.settings import did_you_mean
 from tallybayes.cli.tables import GAPS, Rows, Text, as_whole, open_rows
 from tallybayes.errors import OptionError, TableError, TallybayesError, listing
+from tallybayes.progress import progress
 
 if TYPE_CHECKING:
     from tallybayes.estimators.base import TallyClassifier
@@ -57,7 +58,7 @@ class Source:
         """do(X, y) of each batch; y is None without a target. what: for the progress bar."""
         target = self.asked.target
         columns = dict.fromkeys([*self.features, *([target] if target is not None else []), *self.asked.keep])
-        with say.progress(what) as advance:
+        with progress(what) as advance:
             for table in self.rows.batches(list(columns), self.asked.batch_rows):
                 n, places = table.num_rows, None
                 if self.asked.skip_unlabelled and target is not None:

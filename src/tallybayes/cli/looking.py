@@ -37,8 +37,7 @@ def compare(
     kinds = read_kinds(kind or [])
     with fresh_data(Asked(data, how, target, drop or [], skip_unlabelled), kinds) as source:
         X, y, seen = source.sample(rows, seed)
-    with say.watching("comparing") as watch:
-        found = compare_models(X, y, schema=_features(kinds, target), folds=folds, random_state=seed, watch=watch)
+    found = compare_models(X, y, schema=_features(kinds, target), folds=folds, random_state=seed, verbose=True)
     drawn = f"\n{X.num_rows:,} of {seen:,} rows, drawn at random (--rows)." if seen > X.num_rows else ""
     say.show(found.text() + drawn, {"rows_in_data": seen, **found.to_dict()}, json)
 

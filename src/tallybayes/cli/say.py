@@ -152,35 +152,3 @@ def plain(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int], None]]:
-    """Counts rows on standard error, if a person watches."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} rows"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda rows: bar.advance(task, rows)
-
-
-@contextmanager
-def watching(what: str) -> Iterator[Callable[[str], None]]:
-    """Says on standard error what is going on, if a person watches."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what) as status:
-        yield lambda now: status.update(f"{what}: {now}")

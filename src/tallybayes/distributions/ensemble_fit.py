@@ -16,6 +16,7 @@ from tallybayes.blas import one_thread
 from tallybayes.distributions import level_part, normal_part
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.joint import GRID, LevelParams, fields_of
+from tallybayes.progress import stage
 from tallybayes.tempering import best_temperature
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     unit = np.minimum(w, 1.0)
     judges = base.class_weight[y] * (1 - 1e-9) > unit  # without the others there would be no such class
     weight = None if (w == 1).all() else w
+    stage("choosing how far to back off")
     strengths, logs, terms = ensemble.chains.learn(
         s.chains, codes, y, weight, _smoothing(ensemble, CHOOSERS), _planes(ensemble)
     )
@@ -59,10 +61,12 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         terms = np.concatenate([terms, own.astype(np.float32)])
     normal, gaussian = None, None
     if parts and parts[-1].name == "gaussian":
+        stage("choosing the Gaussian part")
         hurry = ensemble.weighting != "features"
         found = choose_normals(s.normal, ensemble.line.read(codes), y, unit, start, w * judges, hurry)
         normal, gaussian, left = found if found is not None else (None, None, np.zeros((m, K)))
         terms = np.concatenate([terms, left[None].astype(np.float32)])
+    stage("choosing weights")
     weights, biases, ridge, steps = _centres(ensemble, terms, start, y, w * judges), np.zeros(K), 0.0, 0
     crossed: float | None = None
     if ensemble.weighting == "features":

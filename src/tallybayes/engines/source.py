@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from tallybayes.engines.progress import progress
 from tallybayes.engines.reading import telling
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, listing
+from tallybayes.progress import progress
 
 if TYPE_CHECKING:
     import numpy as np

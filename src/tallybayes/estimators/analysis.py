@@ -87,6 +87,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         forget, merge or decay.
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -137,6 +138,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         *,
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -147,6 +149,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.covariance_estimator = covariance_estimator
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 0.0}
@@ -352,6 +355,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     {covariance_estimator}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -396,6 +400,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         covariance_estimator: object = None,
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.solver = solver
         self.shrinkage = shrinkage
@@ -406,6 +411,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self.covariance_estimator = covariance_estimator
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
         return {**self._common(), "alpha": 1.0, "ridge": self.reg_param}

@@ -46,6 +46,7 @@ class AnDE(NetworkClassifier):
     {unseen_network}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -78,6 +79,7 @@ class AnDE(NetworkClassifier):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.n = n
         self.schema = schema
@@ -92,6 +94,7 @@ class AnDE(NetworkClassifier):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -151,6 +154,7 @@ class AODE(AnDE):
     {unseen_network}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -184,6 +188,7 @@ class AODE(AnDE):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.schema = schema
         self.min_count = min_count
@@ -197,6 +202,7 @@ class AODE(AnDE):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _n(self) -> int:
         return 1

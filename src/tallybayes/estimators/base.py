@@ -31,6 +31,7 @@ from tallybayes.fitted import Fitted, count
 from tallybayes.labels import positions, read_classes, tell_unsavable, union
 from tallybayes.plan import same_shape
 from tallybayes.priors import log_prior
+from tallybayes.progress import stage, telling
 from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.schema import Schema, align, infer_schema
 from tallybayes.source import Table, read_table
@@ -196,6 +197,13 @@ class TallyClassifier(
     ) -> None:
         """later: parameters are estimated when they are first asked for."""
         self._check_options()
+        with telling(type(self).__name__, bool(self.verbose)):
+            self._learn_rows(X, y, sample_weight, classes, fresh, later)
+
+    def _learn_rows(
+        self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool
+    ) -> None:
+        stage("reading")
         table = read_table(X)
         target, left = self._aged(read_target(y, table.n, sample_weight))
         balanced = self._balanced(target) if fresh else None
@@ -212,8 +220,10 @@ class TallyClassifier(
             schema, terms, sizes = before.schema, before.terms, before.sizes()
             table = aligned(table, schema, type(self).__name__)
             target, closed = self._labels(target, classes, before)
+        stage("cutting and encoding")
         schema = cut_columns(table, schema, terms, target)
         rows = encode_rows(table, schema, terms, sizes, type(self).__name__, grow=True).of_target(target)
+        stage("counting")
         new = count(rows, terms, target.classes, closed)
         if before is not None:
             before = before if left == 1 else before.scale(left)
@@ -223,10 +233,13 @@ class TallyClassifier(
             else:
                 self._keep(whole)
             return
+        stage("choosing")
         fitted = self._structure(new, rows)
         chosen = None
         if self.tempered:
+            stage("leaving each row out, for the temperature")
             chosen = choose_temperature(fitted.estimate(self._prior()), rows, self._prior(), self._start)
+        stage("estimating")
         self._keep(fitted)
         self._take_temperature(chosen)
         self.__dict__.pop("class_weight_", None)

@@ -26,6 +26,7 @@ from tallybayes.estimators.text_part import weighed
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, same_shape
+from tallybayes.progress import stage, step
 from tallybayes.rows import Rows
 from tallybayes.schema import Schema
 from tallybayes.structures.graph import Graph, shown
@@ -79,6 +80,7 @@ class BayesClassifier(TallyClassifier):
         True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
         rows of fit. The weights are chosen so that it has little to do.
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -116,6 +118,7 @@ class BayesClassifier(TallyClassifier):
         random_state: object = 0,
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.effort = effort
         self.schema = schema
@@ -130,6 +133,7 @@ class BayesClassifier(TallyClassifier):
         self.random_state = random_state
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     # --- what the parameters mean ------------------------------------------------------------------------------
 
@@ -231,10 +235,13 @@ class BayesClassifier(TallyClassifier):
 
         columns = _columns(s, fitted.weight, data, np.array([j in fitted.schema.cuts for j in term.columns]))
         _say_ignored([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.ids).tolist()])
+        stage("drawing networks")
         chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s.kept, self._seed()))
         chains, normal = chosen.nothing(fitted.K, w is not None)
+        stage("counting networks", data.n)
         for codes, labels, weights in batches():
             normal = chosen.count(codes, labels, weights, chains, normal)
+            step(len(labels))
         sums = EnsembleSums.of(s.single, s.sizes, s.kept, chains, normal)
         return Term(chosen, term.columns, sums)
 

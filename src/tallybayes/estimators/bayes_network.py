@@ -48,6 +48,7 @@ class BayesNetwork(NetworkClassifier):
     {unseen_network}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -90,6 +91,7 @@ class BayesNetwork(NetworkClassifier):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.graph = graph
         self.targets = targets
@@ -102,6 +104,7 @@ class BayesNetwork(NetworkClassifier):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     # --- structure ---------------------------------------------------------------------------------------------
 

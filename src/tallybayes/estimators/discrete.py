@@ -117,6 +117,7 @@ class MultinomialNB(_Counts):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -145,6 +146,7 @@ class MultinomialNB(_Counts):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -153,6 +155,7 @@ class MultinomialNB(_Counts):
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     def _distribution(self, d: int) -> Distribution:
         return Multinomial(self._alpha(d))
@@ -180,6 +183,7 @@ class ComplementNB(_Counts):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -211,6 +215,7 @@ class ComplementNB(_Counts):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -220,6 +225,7 @@ class ComplementNB(_Counts):
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -280,6 +286,7 @@ class BernoulliNB(_Discrete):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -309,6 +316,7 @@ class BernoulliNB(_Discrete):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -318,6 +326,7 @@ class BernoulliNB(_Discrete):
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -355,6 +364,7 @@ class CategoricalNB(_Discrete):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -388,6 +398,7 @@ class CategoricalNB(_Discrete):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -398,6 +409,7 @@ class CategoricalNB(_Discrete):
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     def _check_options(self) -> None:
         super()._check_options()

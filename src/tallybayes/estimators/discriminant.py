@@ -55,6 +55,7 @@ class GaussianDiscriminant(Preset):
     {tol_gaussian}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -92,6 +93,7 @@ class GaussianDiscriminant(Preset):
         tol: float = 1e-4,
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.covariance = covariance
         self.alpha = alpha
@@ -101,6 +103,7 @@ class GaussianDiscriminant(Preset):
         self.tol = tol
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     # --- what the presets say otherwise ------------------------------------------------------------------------
 
@@ -335,6 +338,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
     {tol_gaussian}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -371,6 +375,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         tol: float = 1e-4,
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.shrinkage = shrinkage
@@ -379,6 +384,7 @@ class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
         self.tol = tol
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _options(self) -> dict[str, Any]:
         given = {"alpha": self.alpha, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}

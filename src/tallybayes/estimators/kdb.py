@@ -42,6 +42,7 @@ class KDB(LearnedNetwork):
     {unseen_network}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -77,6 +78,7 @@ class KDB(LearnedNetwork):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.k = k
         self.schema = schema
@@ -89,6 +91,7 @@ class KDB(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -46,6 +46,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     feature_names_in_: Array
     tempered: bool = False
+    verbose: bool = False
     temperature_: float
     _held: Held
     _lock: RLock
@@ -91,6 +92,8 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """Raises OptionError if a parameter is outside what is allowed."""
         if not isinstance(self.tempered, bool | np.bool_):
             raise OptionError(f"tempered must be True or False; got {brief(self.tempered)}.")
+        if not isinstance(self.verbose, bool | np.bool_ | int):
+            raise OptionError(f"verbose must be True or False; got {brief(self.verbose)}.")
 
     # --- what is held ------------------------------------------------------------------------------------------
 

@@ -46,6 +46,7 @@ class NaiveBayes(Smooths, TallyClassifier):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -77,6 +78,7 @@ class NaiveBayes(Smooths, TallyClassifier):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.distributions = distributions
         self.schema = schema
@@ -89,6 +91,7 @@ class NaiveBayes(Smooths, TallyClassifier):
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     _reads_text = True
 

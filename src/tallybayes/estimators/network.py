@@ -165,6 +165,7 @@ class TAN(LearnedNetwork):
     {unseen_network}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -197,6 +198,7 @@ class TAN(LearnedNetwork):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.root = root
         self.schema = schema
@@ -208,6 +210,7 @@ class TAN(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:  # noqa: ARG002
         (term,) = fitted.terms
@@ -243,6 +246,7 @@ class SPODE(LearnedNetwork):
     {unseen_network}
     {tempered}
     {class_weight}
+    {verbose}
 
     Attributes
     ----------
@@ -275,6 +279,7 @@ class SPODE(LearnedNetwork):
         unseen: str = "ignore",
         tempered: bool = False,
         class_weight: object = None,
+        verbose: bool = False,
     ) -> None:
         self.superparent = superparent
         self.schema = schema
@@ -286,6 +291,7 @@ class SPODE(LearnedNetwork):
         self.unseen = unseen
         self.tempered = tempered
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
         (term,), d = fitted.terms, fitted.schema.d

@@ -38,6 +38,7 @@ class GaussianNB(Smooths, Preset):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -73,6 +74,7 @@ class GaussianNB(Smooths, Preset):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
@@ -81,6 +83,7 @@ class GaussianNB(Smooths, Preset):
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -136,6 +139,7 @@ class PoissonNB(Preset):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -158,12 +162,14 @@ class PoissonNB(Preset):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.alpha = alpha
         self.priors = priors
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -205,6 +211,7 @@ class KernelNB(Preset):
     {tempered}
     {class_weight}
     {half_life}
+    {verbose}
 
     Attributes
     ----------
@@ -228,12 +235,14 @@ class KernelNB(Preset):
         tempered: bool = False,
         class_weight: object = None,
         half_life: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.bandwidth = bandwidth
         self.priors = priors
         self.tempered = tempered
         self.class_weight = class_weight
         self.half_life = half_life
+        self.verbose = verbose
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Kernel(self.bandwidth)

@@ -15,6 +15,7 @@ from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.model import Model
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
+from tallybayes.progress import stage, step
 from tallybayes.rows import Rows
 
 AUTO = "auto"
@@ -68,12 +69,14 @@ class Smooths(Model):
         unit = np.minimum(unit, 1.0)
         data = [_rows(rows.of(t), at) for t in which]
         losses = []
+        stage("leaving one out, for var_smoothing", len(GRID))
         for s in GRID:
             log = rest[at].copy()
             for t, some in zip(which, data, strict=True):
                 d = replace(t.distribution, var_smoothing=s)  # type: ignore[type-var]
                 context = fitted.context(t)
                 log += d.left_out(some, label, unit, t.sums, d.estimate(t.sums, context), context)
+            step()
             losses.append(-tempering.score(tempering.posterior(prior[at], log, 1.0), label, w))
         best = GRID[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]
         terms = [

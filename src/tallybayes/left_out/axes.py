@@ -25,6 +25,7 @@ from tallybayes.distributions.gaussian import GaussianSums
 from tallybayes.distributions.means import EPS, away, exact_sum
 from tallybayes.encode import Data
 from tallybayes.left_out.prior import LeftPrior
+from tallybayes.progress import stage, step
 
 CELLS = 1 << 18  # rows × classes × columns at once
 DUST = 1e-12  # of a sum of squares: what may be left of one that a row takes away whole
@@ -67,10 +68,12 @@ def losses(
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
     whole = _all(s)
     loss, counted = np.zeros((len(alphas), len(gammas))), 0.0
+    stage("leaving one out, for alpha and shrinkage", len(y))
     for span, x in blocks(data, CELLS // len(s.n)):
         rows = _without(x, y[span], weight[span], s, whole, axes, prior)
         loss += _grid(rows, alphas, (1.0,) if axes.spherical else gammas)
         counted += float(rows.weight.sum())
+        step(len(x))
     return np.where(np.isfinite(loss), loss / (counted or 1.0), np.inf)
 
 

@@ -28,6 +28,7 @@ from tallybayes.distributions.block_sums import BlockSums, CompactSums
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.encode import Data, Numbers
 from tallybayes.left_out.prior import LeftPrior
+from tallybayes.progress import stage, step
 
 BYTES = 16 << 20  # of eigenvectors at once
 SMALL = 100  # columns, up to which our own eigenvectors are the faster ones
@@ -94,11 +95,13 @@ def losses(
     if not part.any() or not fits:  # nothing to choose by, or numbers that `estimate` refuses
         return np.zeros((len(alphas), len(gammas)))
     loss, search = np.zeros((len(alphas), len(gammas))), _Search(np.asarray(alphas), np.asarray(gammas), block, prior)
+    groups = list(_by_weight(unit, np.flatnonzero(part)))
+    stage("leaving one out, for alpha and shrinkage", len(groups) * len(alphas) * len(gammas))
     for some, seen in _in_units(q, search.gammas, block.tol):
         if seen.data.d == 0:  # no two rows differ: nothing to choose by
             continue
         those = replace(search, gammas=search.gammas[some])
-        for r, rows in _by_weight(unit, np.flatnonzero(part)):
+        for r, rows in groups:
             loss[:, some] += _losses_of(seen, rows, unit[rows], r, those)
     return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
 
@@ -198,11 +201,11 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
     rows, unit = rows[order], unit[order]
     y, K, d = q.y[rows], len(q.n), q.data.d
     n, size = q.n[y], q.size[rows]
-    step = unit * n / (n - unit)
+    grown = unit * n / (n - unit)
     prior, own = search.prior.without(y, unit)
     start = np.searchsorted(y, np.arange(K + 1))
-    left = _core.LeftOutRows(rows.astype(np.uint32), start, np.stack([size, step, n / (n - unit), q.w[rows], own]))
-    scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(step * size, start[1:-1])])
+    left = _core.LeftOutRows(rows.astype(np.uint32), start, np.stack([size, grown, n / (n - unit), q.w[rows], own]))
+    scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(grown * size, start[1:-1])])
     out = []
     at_once = max(1, int(BYTES / (16 * K * max(d, 1) ** 2)))
     for i in range(0, len(search.alphas), at_once):
@@ -214,6 +217,7 @@ def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) ->
         found = _core.left_out_losses(q.data.columns, q.mean, q.low, prior, left, shrunk, f.place, q.outside)
         found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
         out.append(found)
+        step(found.size)
     return np.concatenate(out)
 
 
