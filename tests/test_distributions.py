@@ -301,7 +301,7 @@ def test_a_registered_distribution(weights: str) -> None:
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_a_registered_distribution_keeps_the_laws() -> None:
     def make() -> Any:
-        return tb.NaiveBayes({"x0": "exponential", "x2": Exponential()})
+        return tb.NaiveBayes({"x0": "exponential", "x1": "gaussian", "x2": Exponential()})
 
     X, new = WAITS_WITH_HOLES, WAITS[:9]
     whole = make().fit(X, Y)

@@ -569,7 +569,14 @@ def test_killed_at_any_moment_of_a_save(tmp_path: Path) -> None:
 def test_the_header_is_json_for_people(small: Any) -> None:
     header, arrays = parts(to_bytes(small))
     assert header["model"]["class"] == "GaussianNB"
-    given = {"priors": None, "var_smoothing": 1e-9, "ddof": 0, "variance": "own", "tempered": False}
+    given = {
+        "priors": None,
+        "class_weight": None,
+        "var_smoothing": 1e-9,
+        "ddof": 0,
+        "variance": "own",
+        "tempered": False,
+    }
     assert header["model"]["parameters"] == given
     assert header["tallybayes"] == tb.__version__
     assert json.dumps(header).isascii()

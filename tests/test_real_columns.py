@@ -124,7 +124,7 @@ def test_only_reals_is_naive_bayes() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)) * [1, 1e-3, 1e6] + [0, 5, -1e7], np.arange(60) % 3
     X[3, 1] = X[5] = np.nan
-    want = tb.NaiveBayes().fit(X, y).predict_joint_log_proba(X)
+    want = tb.NaiveBayes("gaussian").fit(X, y).predict_joint_log_proba(X)
     for make in (tb.BayesNetwork, tb.TAN, tb.SPODE, tb.AODE, tb.AnDE, lambda **k: tb.KDB(select=False, **k)):
         for smoothing in ("laplace", "backoff"):
             model = make(cuts=None, smoothing=smoothing).fit(X, y)
@@ -149,7 +149,7 @@ def test_only_reals_learn_by_adding() -> None:
 def test_without_parents_reals_and_levels_are_naive_bayes() -> None:
     rows, y = mixed(0, missing=0.2)
     table = frame(rows)
-    want = tb.NaiveBayes().fit(table, y)
+    want = tb.NaiveBayes("gaussian").fit(table, y)
     model = tb.BayesNetwork(cuts=None).fit(table, y)
     np.testing.assert_allclose(model.predict_joint_log_proba(table), want.predict_joint_log_proba(table), rtol=1e-12)
     for column in COLUMNS:
@@ -397,7 +397,7 @@ def test_a_ranking_of_columns() -> None:
     rng = np.random.default_rng(0)
     y, noise = rng.integers(0, 2, 2000), rng.normal(size=(2, 2000))
     table = pd.DataFrame({"z": rng.choice(["u", "v"], 2000), "near": noise[0] + 3 * y, "far": noise[1]})
-    want = tb.NaiveBayes().fit(table, y).explain()
+    want = tb.NaiveBayes("gaussian").fit(table, y).explain()
     for model in (tb.BayesNetwork({"near": "z", "far": "z"}, cuts=None), tb.AODE(cuts=None)):
         found = model.fit(table, y).explain()
         np.testing.assert_allclose(found.information, want.information, atol=0.02)

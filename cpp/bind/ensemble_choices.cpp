@@ -26,28 +26,26 @@ Array<double, 1> array_of(const std::vector<double>& v) {
 
 std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
     const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start, const Doubles& centre,
-    const Doubles& ridge, double bias_ridge, std::int64_t steps, const std::optional<Flags>& bounded) {
+    const Doubles& ridge, std::int64_t steps, const std::optional<Flags>& bounded) {
   const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
   constexpr double most = 1e100;  // beyond it products overflow
   expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
   expect(n < std::size_t{1} << 32, "terms has 2**32 rows or more");
   expect(y.shape(0) == n, "y must be (rows,)");
   expect(start.shape(0) == n && start.shape(1) == K, "start must be (rows, classes)");
-  expect(centre.shape(0) == D && ridge.shape(0) == D, "centre and ridge must be (terms,)");
-  for (std::size_t d = 0; d < D; ++d) {
-    expect(std::abs(centre(d)) <= most, "centre must be finite");
+  expect(centre.shape(0) == D && ridge.shape(0) == D + 1, "centre must be (terms,) and ridge (terms + 1,)");
+  for (std::size_t d = 0; d < D; ++d) expect(std::abs(centre(d)) <= most, "centre must be finite");
+  for (std::size_t d = 0; d <= D; ++d)
     expect(ridge(d) >= 0 && ridge(d) <= most, "ridge must be finite and not negative");
-  }
   expect(!bounded || bounded->shape(0) == D, "bounded must be (terms,)");
   for (std::size_t d = 0; d < D && bounded; ++d)
     expect(!(*bounded)(d) || centre(d) >= 0, "the centre of a weight that is not to fall below 0 must not be either");
-  expect(bias_ridge >= 0 && bias_ridge <= most, "bias_ridge must be finite and not negative");
   expect(steps >= 0, "steps must not be negative");
   const double* weight = weights_or_null(w, n);
   Weights found;
   {
     const nb::gil_scoped_release release;
-    found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), bias_ridge,
+    found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), ridge(D),
                          bounded ? bounded->data() : nullptr},
                         static_cast<std::size_t>(steps));
   }
@@ -203,13 +201,15 @@ void bind_ensemble_choices(nb::module_& m) {
         "by more than 1/2. candidates (members, levels, tries) names splits, or -1. The product of classes and of the\n"
         "bins taken stays within most_cells.");
   m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
-        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(),
-        nb::arg("bias_ridge"), nb::arg("steps") = 8, nb::arg("bounded").noconvert().none() = nb::none(),
+        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("steps") = 8,
+        nb::arg("bounded").noconvert().none() = nb::none(),
         "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
         "with\n"
-        "the least log-loss of softmax(start + b + sum of v times term), plus ridges towards centre and 0. loss is "
-        "that of\n"
-        "the rows alone. Rows whose y is below 0, or has start -inf, take no part. bounded: weights that do not fall "
+        "the least log-loss of softmax(start + b + sum of v times term), plus ridges of v towards centre and of b "
+        "towards "
+        "0,\n"
+        "whose ridge is the last. loss is that of the rows alone. Rows whose y is below 0, or has start -inf, take no "
+        "part. bounded: weights that do not fall "
         "below 0.");
 }
 

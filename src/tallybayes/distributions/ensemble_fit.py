@@ -243,8 +243,8 @@ def _weights(
 
     def fit(ridge: float, used: Array) -> tuple[Floats, Floats, float, int]:
         judged = np.where(used & (w > 0), y, -1).astype(np.int32)
-        pull = ridge * (np.ones(len(terms)) if shared is None else shared)
-        return _core.weights(terms, judged, same, start, centre, pull, ridge, bounded=bounded)
+        pull = ridge * np.append(np.ones(len(terms)) if shared is None else shared, 1.0)  # the last: that of the biases
+        return _core.weights(terms, judged, same, start, centre, pull, bounded=bounded)
 
     def loss(ridge: float) -> float:
         total = 0.0

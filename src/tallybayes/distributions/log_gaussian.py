@@ -131,6 +131,10 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
             above = np.where(down > 0, np.log((s.n + self.alpha) / safe), np.log(0.5))
         return LogGaussianParams(normal, zero, above)
 
+    def penalty(self, s: LogGaussianSums, p: LogGaussianParams) -> float:
+        normal = self._gaussian().penalty(s, p.normal)
+        return normal + self.alpha * float((p.zero + p.above).sum() if self.alpha > 0 else 0.0)
+
     def score(self, scorer: _core.Scorer, data: Data, p: LogGaussianParams) -> None:
         K = len(p.zero)
         if isinstance(data, Sparse):

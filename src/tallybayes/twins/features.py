@@ -41,8 +41,8 @@ def form_of(distribution: Distribution) -> Features:
     if found is None:
         raise OptionError(
             f"The distribution {distribution.name!r} has no logistic twin: its log-odds are linear in no list of "
-            "features known here. Cut the numbers into intervals (NaiveBayes('mdl')), or pair the model with a "
-            "classifier of your choice: learning_curves((model, other), X, y)."
+            "features known here. Take Gaussians (NaiveBayes('gaussian')) or intervals (NaiveBayes('mdl')), or pair "
+            "the model with a classifier of your choice: learning_curves((model, other), X, y)."
         )
     return found
 

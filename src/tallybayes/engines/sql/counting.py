@@ -43,8 +43,8 @@ NETWORKS = (FamilyNetwork, AveragedNetwork)
 class Counter(Generic[Model]):
     """What a model counts, as a statement.
 
-    only: columns that are counted, None for all; networks count all. anew: levels and classes are those of the rows, and
-    what is declared, whatever the plan has met.
+    only: columns that are counted, None for all; networks count all. anew: levels and classes are those of the rows,
+    and what is declared, whatever the plan has met.
     """
 
     def __init__(
