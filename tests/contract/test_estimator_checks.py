@@ -86,7 +86,6 @@ def test_a_parameter_that_changes_nothing_is_impossible(estimator: Any) -> None:
     other: dict[str, Any] = {
         "priors": [0.2, 0.3, 0.5],
         "class_prior": [0.2, 0.3, 0.5],
-        "class_weight": {0: 3.0},
         "var_smoothing": 0.5,
         "ddof": 1 - getattr(estimator, "ddof", 0),
         "variance": "own" if getattr(estimator, "variance", "") == "shared" else "shared",
