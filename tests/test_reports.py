@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import warnings
 from html import unescape
 from typing import Any
@@ -146,3 +148,10 @@ def test_it_is_saved_and_shown(tmp_path: Any) -> None:
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == found.html
     assert 'sandbox="allow-scripts" srcdoc="&lt;!DOCTYPE' in found._repr_html_()
     assert "characters of HTML" in repr(found)
+
+
+def test_a_page_alone_does_not_wait_for_what_looks_at_rows() -> None:
+    code = (
+        "import sys, tallybayes.reports; print({'tallybayes.leaderboard', 'tallybayes.assumptions'} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"

@@ -75,6 +75,28 @@ def test_endless_headers_and_bodies_are_cut_off(running: Running) -> None:
     assert raw(running, head + b"Transfer-Encoding: chunked\r\n\r\n", *[chunk] * 20).startswith(b"HTTP/1.1 413")
 
 
+def test_an_answer_that_nobody_takes_is_not_kept(tmp_path: Path) -> None:
+    """A client that asks for much and reads nothing loses its connection; one that reads slowly gets all of it."""
+    body = json.dumps({"columns": {"density": [0.5] * 100_000}}).encode()
+    head = f"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with serving(melons(tmp_path), "--timeout", "1") as running:
+        for pause, all_of_it in ((4.0, False), (0.0, True)):
+            with socket.socket() as s:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                s.settimeout(20)
+                s.connect(("127.0.0.1", running.port))
+                s.sendall(head + body)
+                time.sleep(pause)
+                found = b""
+                try:
+                    while not found.endswith(b"]]}") and (chunk := s.recv(1 << 16)):
+                        found += chunk
+                except ConnectionError:
+                    pass
+                assert found.endswith(b"]]}") == all_of_it
+        assert running.ask("/healthz").status == 200
+
+
 def test_what_is_no_http_is_refused(running: Running) -> None:
     assert raw(running, b"\x16\x03\x01\x02\x00\x01\x00").startswith(b"HTTP/1.1 400")
     assert b"Traceback" not in raw(running, b"GET\r\n\r\n")

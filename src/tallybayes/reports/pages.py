@@ -7,21 +7,23 @@ from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tallybayes import __version__
 from tallybayes.arrays import Array
-from tallybayes.assumptions import check_assumptions
 from tallybayes.distributions.exported import Json
 from tallybayes.errors import ExportError, OptionError, TallybayesError
 from tallybayes.export.description import dumps, predictor_of
 from tallybayes.export.javascript import scorer_source
 from tallybayes.persist.decisions import classifier_inside, decision_of
 from tallybayes.predictor import Predictor
-from tallybayes.reports import learned, quality, rows, whatif
+from tallybayes.reports import learned, whatif
 from tallybayes.reports.html import Child, Markup, apart, document, source, tag
+
+if TYPE_CHECKING:
+    from tallybayes.reports.rows import Judged
 
 STYLE = "style.css"
 SECTIONS = (
@@ -130,8 +132,12 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     classes = predictor.fitted.classes.tolist()
     parts: list[Child] = [learned.overview(predictor.fitted, _prior(predictor))]
     facts: dict[str, Json] = {"examples": []}
-    judged = None
+    seen: Mapping[int, Array] = {}
+    last: Child = None
     if X is not None:
+        # What looks at rows takes a second to import, which a service that shows a page alone has not.
+        from tallybayes.reports import quality, rows
+
         judged = rows.judge(model, X, y)
         worst = quality.worst_rows(judged, predictor)
         if len(classes) > 1:
@@ -145,11 +151,10 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
             quality.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
             quality.worst_section(worst, judged, classes, names),
         ]
-    play, more = _what_if(predictor, order, seen={} if judged is None else rows.numbers(judged))
+        seen, last = rows.numbers(judged), _assumptions(judged)
+    play, more = _what_if(predictor, order, seen=seen)
     facts |= more
-    parts += [play, learned.ranking_section(ranking), learned.learned_section(model, order)]
-    if judged is not None:
-        parts.append(_assumptions(judged))
+    parts += [play, learned.ranking_section(ranking), learned.learned_section(model, order), last]
     return Report(_whole(title or predictor.manner.who, parts, facts))
 
 
@@ -204,7 +209,10 @@ def _what_if(
     return whatif.section(predictor.fitted.classes.tolist(), live), {"model": found, "controls": controls}
 
 
-def _assumptions(judged: rows.Judged) -> Markup:
+def _assumptions(judged: Judged) -> Markup:
+    from tallybayes.assumptions import check_assumptions
+    from tallybayes.reports import quality
+
     try:
         return quality.assumptions_section(check_assumptions(judged.X, judged.labels))
     except TallybayesError as e:

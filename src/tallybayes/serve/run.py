@@ -33,13 +33,15 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Guarded(HttpToolsProtocol):
-    """uvicorn's protocol with an end to waiting: headers that are too long or too slow close the connection."""
+    """uvicorn's protocol with an end to waiting: a client that is too slow with its headers, or takes no more of its
+    answer, loses its connection; so does one whose headers are too long."""
 
     seconds = 10.0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._watch: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
         self._await_headers()
 
     def data_received(self, data: bytes) -> None:
@@ -59,7 +61,32 @@ class Guarded(HttpToolsProtocol):
         self._rest()
         super().on_headers_complete()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reader(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        self._cancel_stalled()
+        super().resume_writing()
+
+    def _await_reader(self, left: int) -> None:
+        """Looks again in a while: an answer of which nothing was taken since is not kept for ever."""
+        self._stalled = self.loop.call_later(self.seconds, self._look_at_reader, left)
+
+    def _look_at_reader(self, before: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left < before:
+            self._await_reader(left)
+        else:
+            self.transport.abort()
+
+    def _cancel_stalled(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel_stalled()
         self._rest()
         super().connection_lost(exc)
 
