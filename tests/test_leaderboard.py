@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 import tallybayes as tb
+from tallybayes.comparison import TEMPERED
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TallybayesError
 from tallybayes.leaderboard import CONTESTANTS, Contestant, Entry
@@ -107,6 +108,14 @@ def test_the_advice_says_what_a_smaller_model_would_cost() -> None:
     assert "take that" not in far
     assert "smaller models" not in board(("one", 0.3, False), ("many", 0.5, True)).advice
     assert "smaller models" not in board(("many", 0.3, True), ("some", 0.5, True)).advice
+
+
+def test_the_advice_says_what_tempering_does() -> None:
+    said = "tempered=True takes NaiveBayes from 0.5 to 0.3: turn it on where probabilities matter."
+    assert said in board(("NaiveBayes, tempered", 0.3, False), ("NaiveBayes", 0.5, False)).advice
+    assert "tempered=True" not in board(("NaiveBayes", 0.3, False), ("NaiveBayes, tempered", 0.5, False)).advice
+    assert "tempered=True" not in board(("NaiveBayes, tempered", 0.3, False), ("TAN", 0.5, False)).advice
+    assert any(c.name == f"NaiveBayes{TEMPERED}" for c in CONTESTANTS)
 
 
 def test_noise_is_not_called_clear() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tallybayes.plots import ComparisonDisplay
 
 ROUNDING = 1e-12  # of a loss: two losses closer than this are one
+TEMPERED = ", tempered"  # how a contestant that is tempered is called, after the name of the one that is not
 MEASURES = ("accuracy", "log_loss", "brier", "calibration_error")
 
 
@@ -274,10 +275,25 @@ def _advice(entries: Sequence[Entry]) -> str:
     simple = next((e for e in ours[1:] if not e.ensemble), None)
     if best.ensemble and simple is not None:
         text += " " + _simpler(best, simple)
+    text += _tempering({e.name: e for e in ours})
     for e in entries:
         if e.baseline:
             text += " " + _beside(best, e)
     return text
+
+
+def _tempering(by_name: Mapping[str, Entry]) -> str:
+    """What one number does for the probabilities of naive Bayes, where that is clear."""
+    for name, plain in by_name.items():
+        tempered = by_name.get(f"{name}{TEMPERED}")
+        if tempered is not None:
+            gap, se = _gap(plain, tempered)
+            one, two = plain.scores.log_loss.value, tempered.scores.log_loss.value
+            if gap > 2 * se:
+                return (
+                    f" tempered=True takes {name} from {one:.4g} to {two:.4g}: turn it on where probabilities matter."
+                )
+    return ""
 
 
 def _simpler(best: Entry, other: Entry) -> str:
