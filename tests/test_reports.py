@@ -155,3 +155,15 @@ def test_a_page_alone_does_not_wait_for_what_looks_at_rows() -> None:
         "import sys, tallybayes.reports; print({'tallybayes.leaderboard', 'tallybayes.assumptions'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_long_texts_do_not_make_a_long_report() -> None:
+    rng = np.random.default_rng(0)
+    letters = [" ".join(rng.choice(["good", "bad", "fine"], 60_000)) for _ in range(12)]
+    X, y = pd.DataFrame({"letter": letters, "n": np.arange(12.0)}), rng.choice(["k", "l"], 12)
+    model = tb.NaiveBayes(schema={"letter": "text"}).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = report(model, X, y[::-1])
+    assert len(found.html) < 200_000
+    assert "cannot ask the model" in found.html

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import tallybayes as tb
@@ -341,3 +342,29 @@ def test_losses_that_hang_on_an_amount_are_asked_for(tmp_path: Path) -> None:
     got = ask(application(Settings(str(tmp_path / "m.tb"))), "/decide", {"row": ROWS[0]})
     assert got.status == 422
     assert "hang on an amount" in got.json["detail"]
+
+
+def test_texts_in_every_form(tmp_path: Path) -> None:
+    texts = ["free money now", "win, free money", "lunch at noon", 'see you "at" noon', ""]
+    X = pa.table({"text": texts, "n": [1.0, 2.0, 1.5, 0.5, 1.0]})
+    model = tb.NaiveBayes("gaussian", schema={"text": "text"}).fit(X, ["spam", "spam", "ham", "ham", "ham"])
+    tb.save(model, tmp_path / "m.tb")
+    app = application(Settings(str(tmp_path / "m.tb")))
+    expected = model.predict_proba(X).tolist()
+    out = io.BytesIO()
+    pa.csv.write_csv(X, out)
+    bodies: list[tuple[Any, str]] = [
+        ({"rows": X.to_pylist()}, "application/json"),
+        ({"columns": X.to_pydict()}, "application/json"),
+        (out.getvalue(), "text/csv"),
+        (stream(X), ARROW),
+    ]
+    for body, kind in bodies:
+        assert ask(app, "/predict", body, content_type=kind).json["probabilities"] == expected
+    assert ask(app, "/predict", {"row": X.to_pylist()[1]}).json["probability"] == expected[1]
+    said = ask(app, "/explain", {"row": X.to_pylist()[0]}).json["rows"][0]["text"]
+    assert "money" in said
+    assert ask(app, "/", None).status == 200
+    refused = ask(app, "/description", None)
+    assert refused.status == 422
+    assert "split into words" in refused.json["detail"]

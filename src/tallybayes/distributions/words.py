@@ -272,6 +272,12 @@ class Words(Distribution[WordSums, WordParams]):
         K = p.weight.shape[1]
         scorer.csr(data.view, p.weight, np.zeros(K), 0.0 if self.model == "bernoulli" else None, False)
 
+    def export(self, p: WordParams, context: Context) -> str:  # noqa: ARG002
+        return (
+            "a text is split into words by tables of characters that other programs do not have. Ask the model where "
+            "it is (tallybayes serve), or fit without that column"
+        )
+
     def left_out(
         self,
         data: Data,

@@ -17,6 +17,7 @@ class Markup(str):
     __slots__ = ()
 
 
+LONGEST = 300  # characters of a cell: a value may be a whole letter
 Child = object  # Markup stays as it is, None is nothing, a list is its members, all else is text
 
 
@@ -58,6 +59,11 @@ def apart(text: object) -> str:
     return found if found.isascii() else f"\u2068{found}\u2069"
 
 
+def shorten(text: str, most: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def number(value: float) -> str:
     """A number in five digits, as people write it."""
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.5g}"
@@ -67,6 +73,7 @@ def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, 
     """A table whose first column names its rows; numeric: columns that are aligned right."""
 
     def cell(i: int, value: Child) -> Markup:
+        value = shorten(value, LONGEST) if type(value) is str else value
         kind = "number" if i in numeric else None
         return tag("th", value, scope="row") if i == 0 else tag("td", value, class_=kind)
 

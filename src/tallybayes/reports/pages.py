@@ -24,6 +24,7 @@ from tallybayes.reports.html import Child, Markup, apart, document, source, tag
 
 if TYPE_CHECKING:
     from tallybayes.reports.rows import Judged
+    from tallybayes.schema import Schema
 
 STYLE = "style.css"
 SECTIONS = (
@@ -151,9 +152,11 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
             quality.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
             quality.worst_section(worst, judged, classes, names),
         ]
-        seen, last = rows.numbers(judged), _assumptions(judged)
+        seen, last = rows.numbers(judged), _assumptions(judged, predictor.fitted.schema)
     play, more = _what_if(predictor, order, seen=seen)
     facts |= more
+    if facts["model"] is None:
+        facts["examples"] = []  # there is nothing to try them in
     parts += [play, learned.ranking_section(ranking), learned.learned_section(model, order), last]
     return Report(_whole(title or predictor.manner.who, parts, facts))
 
@@ -209,12 +212,15 @@ def _what_if(
     return whatif.section(predictor.fitted.classes.tolist(), live), {"model": found, "controls": controls}
 
 
-def _assumptions(judged: Judged) -> Markup:
+def _assumptions(judged: Judged, schema: Schema) -> Markup:
     from tallybayes.assumptions import check_assumptions
     from tallybayes.reports import quality
 
+    # The tests know no texts: each is a category there.
+    at: Sequence[int | str] = range(schema.d) if schema.names is None else schema.names
+    texts = {name: "categorical" for name, kind in zip(at, schema.kinds, strict=True) if kind == "text"}
     try:
-        return quality.assumptions_section(check_assumptions(judged.X, judged.labels))
+        return quality.assumptions_section(check_assumptions(judged.X, judged.labels, schema=texts or None))
     except TallybayesError as e:
         return tag("section", tag("h2", "Where the assumptions fail", id="assumptions"), tag("p", f"Not tested: {e}"))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tallybayes.arrays import Floats
-from tallybayes.reports.html import Markup, join, tag
+from tallybayes.reports.html import Markup, join, shorten, tag
 
 WIDTH, BAR = 480, 24
 
@@ -107,7 +107,3 @@ def drawing(width: int, height: int, title: str, parts: Sequence[Markup]) -> Mar
     return tag(
         "svg", join(parts), viewbox=f"0 0 {width} {height}", width=width, height=height, role="img", aria_label=title
     )
-
-
-def shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -13,12 +13,13 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, listing
 from tallybayes.labels import positions, read_labels
 from tallybayes.leaderboard import rows_of
-from tallybayes.reports.html import Markup, apart, number, table, tag
+from tallybayes.reports.html import Markup, apart, number, shorten, table, tag
 from tallybayes.reports.learned import Told
 from tallybayes.schema import align
 from tallybayes.source import Table, read_table
 
 MOST_ROWS = 20_000  # that are looked at
+LEVEL = 60  # characters of a value
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _range(there: Sequence[Any]) -> tuple[str, str]:
         low, middle, high = np.quantile(x, [0, 0.5, 1])
         return f"{len(np.unique(x)):,}", " … ".join(map(number, (low, middle, high)))
     counts = Counter(there)
-    shown = ", ".join(f"{apart(v)} ({c / len(there):.0%})" for v, c in counts.most_common(4))
+    shown = ", ".join(f"{apart(shorten(str(v), LEVEL))} ({c / len(there):.0%})" for v, c in counts.most_common(4))
     return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
 
 
