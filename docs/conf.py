@@ -118,6 +118,8 @@ html_title = f"tallybayes {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+toc_object_entries_show_parents = "hide"  # fit(), not NaiveBayes.fit()
+html_sidebars = {page: [] for page in ("index", "getting-started", "gallery", "generated/*")}  # pages with none below
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",

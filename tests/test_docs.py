@@ -139,6 +139,14 @@ def test_the_page_of_commands_is_fresh() -> None:
     assert all(f"\n## {name}\n" in generate.page() for name in COMMANDS)
 
 
+def test_the_mathematics_names_files_that_are_there() -> None:
+    text = (ROOT / "docs" / "mathematics.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/*]+\.(?:py|cpp|hpp))`", text)
+    assert len(named) > 20
+    places = (ROOT, ROOT / "src" / "tallybayes")
+    assert [path for path in named if not any(list(place.glob(path)) for place in places)] == []
+
+
 @pytest.mark.parametrize("name", modules())
 def test_docstrings(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name), optionflags=FLAGS).failed == 0

@@ -446,7 +446,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
 
     @property
     def rotations_(self) -> list[Floats]:
-        """list of ndarrays of shape (n_features, rank): the axes of each class's Gaussian, as scalings_ goes."""
+        """list of ndarrays of shape (n_features, rank): the axes of each class's Gaussian, as ``scalings_`` goes."""
         self._require_attribute("rotations_")
         return [turn[:, np.argsort(variance)[::-1]] for variance, turn in self._axes()]
 

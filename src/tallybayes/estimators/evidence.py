@@ -57,7 +57,7 @@ class Explains(Model):
 
     @property
     def feature_importances_(self) -> Floats:
-        """ndarray of shape (n_features_in_,): the share of each column in what the columns tell of the class.
+        """ndarray of shape (n_features,): the share of each column in what the columns tell of the class.
 
         The mutual information of each column and the class under the model, divided by their sum: what ``explain()``
         ranks by. Columns that say the same have each their full share.

@@ -33,7 +33,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     @property
     def feature_names_in_(self) -> Array:
-        """ndarray of shape (n_features_in_,): the names of the columns, where the table had names."""
+        """ndarray of shape (n_features,): the names of the columns, where the table had names."""
         return np.asarray(self._of_inner("feature_names_in_"))
 
     def _check_estimator(self) -> None:
