@@ -52,7 +52,9 @@ class _Judged:
         return np.bincount(self.y, weights=self.w, minlength=self.K).astype(np.float64)
 
 
-def choose(table: Table, schema: Schema, columns: Sequence[int], options: Mapping[str, Any], target: Target) -> Schema:
+def choose(
+    table: Table, schema: Schema, columns: Sequence[int], options: Mapping[str, object], target: Target
+) -> Schema:
     """The schema with a Choice for each of the columns, and cuts for those that are cut.
 
     options: parameters of the estimator that a distribution takes over (alpha, ddof, …).
@@ -117,7 +119,7 @@ def _cut(table: Table, schema: Schema, columns: Sequence[int], target: Target) -
     return replace(schema, cuts={**schema.cuts, **dict(zip(columns, found, strict=True))})
 
 
-def _losses(data: Numbers, rows: _Judged, options: Mapping[str, Any], many: bool) -> list[Choice]:
+def _losses(data: Numbers, rows: _Judged, options: Mapping[str, object], many: bool) -> list[Choice]:
     """A choice for each column. many: there are too many rows for a kernel density."""
     x = np.stack(data.arrays)
     loss: dict[str, Floats] = {"gaussian": _judge(Gaussian, "gaussian", data, rows, options)}
@@ -146,7 +148,7 @@ def _judged(rows: _Judged, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(there & (own - rows.unit > 1e-9 * own))
 
 
-def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: Mapping[str, Any]) -> Floats:
+def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
     """(columns, rows): −log P(class | x_j) of each row without itself."""
     found = distribution(name, options)
     assert isinstance(found, family)
@@ -155,7 +157,7 @@ def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: 
     return _class_losses(found.each_left_out(data, rows.y, rows.unit, sums, context), rows)
 
 
-def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, Any]) -> Floats:
+def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
     """The same by cuts that the row had no part in."""
     found = distribution("mdl", options)
     assert isinstance(found, Binned)

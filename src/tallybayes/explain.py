@@ -101,7 +101,7 @@ class Explanation:
     classes: Array
     names: tuple[str, ...]
     table: Table
-    rival: Any = None
+    rival: object = None
     index: Any = None
     pieces: Callable[[int, int], list[tuple[str, Floats]] | None] | None = None
 
@@ -290,7 +290,7 @@ class Explanation:
             built.index = self.index.repeat((d + 1) * K)
         return built
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give the evidence as plain values, as JSON has them.
 
         Returns
@@ -313,7 +313,7 @@ class Explanation:
         values = [self.table.values(j) for j in range(len(self.names))]
         rows = []
         for i in range(len(self)):
-            row: dict[str, Any] = {"row": i} if self.index is None else {"row": i, "index": _plain(self.index[i])}
+            row: dict[str, object] = {"row": i} if self.index is None else {"row": i, "index": _plain(self.index[i])}
             row["answer"] = labels[int(np.argmax(self.probability[i]))]
             for name in ("probability", "log_odds", "prior"):
                 row[name] = [_plain(v) for v in getattr(self, name)[i].tolist()]

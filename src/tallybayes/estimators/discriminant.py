@@ -277,7 +277,7 @@ class GaussianDiscriminant(Preset):
         return cov.class_amounts(s, s.written(d.pooled), d)
 
     @property
-    def covariance_(self) -> Any:
+    def covariance_(self) -> Floats | list[Floats]:
         """ndarray of shape (n_features, n_features), or a list of one for each class: as estimated.
 
         One matrix if all classes share it. Its rank may be mended before it is used.

@@ -13,7 +13,7 @@ from tallybayes.errors import OptionError, brief, listing
 from tallybayes.later import nw
 from tallybayes.priors import column_names, column_places, row_labels
 
-Pairs = Mapping[tuple[Any, Any], float]
+Pairs = Mapping[tuple[object, object], float]
 
 
 def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[object]]:
@@ -42,7 +42,7 @@ def read_loss(loss: Any, answers: Any, classes: Array) -> tuple[Floats, list[obj
     return matrix, found
 
 
-def _answers_of(pairs: Pairs, labels: list[Any]) -> list[Any]:
+def _answers_of(pairs: Pairs, labels: list[object]) -> list[object]:
     """The answers that a loss by labels names: the classes first, if it names one of them, then the others."""
     known = list(dict.fromkeys(a for a, _ in pairs))
     first = labels if any(a is ... or a in labels for a in known) else []
@@ -130,7 +130,7 @@ def _table(pairs: Pairs, answers: list[object], labels: list[object]) -> Floats:
     for a in answers:
         cells.append([])
         for t in labels:
-            keys: list[tuple[Any, Any]] = [(a, t), (a, ...), (..., t), (..., ...)]
+            keys: list[tuple[object, object]] = [(a, t), (a, ...), (..., t), (..., ...)]
             key = next((k for k in keys if k in pairs), None)
             if (a, t) not in pairs and a == t:
                 cells[-1].append(0.0)

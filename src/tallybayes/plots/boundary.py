@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy import ndimage
@@ -263,5 +263,5 @@ def name_cells(ax: Axes, plane: Plane) -> None:
 
 
 def _write(ax: Axes, x: float, y: float, name: str) -> None:
-    look: dict[str, Any] = {"fontsize": "small", "fontweight": "bold", "color": style.INK, "path_effects": style.halo()}
+    look: style.Look = {"fontsize": "small", "fontweight": "bold", "color": style.INK, "path_effects": style.halo()}
     ax.text(x, y, name, ha="center", va="center", zorder=5, clip_on=True, **look)

@@ -16,6 +16,7 @@ from tallybayes.plots.tables import class_codes, classes_of, container_of, pick_
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.ticker import PercentFormatter
 
 Z = 1.96  # of the intervals: 95 %
 BAND = (-0.3, -0.06)  # where the counts are drawn, in units of the vertical axis
@@ -84,10 +85,10 @@ class CalibrationDisplay(Display):
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
-        y: Any,
+        X: object,
+        y: object,
         *,
-        label: Any = None,
+        label: object = None,
         n_bins: int = 10,
         strategy: str = "uniform",
         ax: Axes | None = None,
@@ -155,7 +156,7 @@ class CalibrationDisplay(Display):
         for k, c in enumerate(self.curves.values()):
             low, high = c.interval()
             ax.vlines(c.said, low, high, color=style.colour(k), linewidth=1.3, alpha=0.6, zorder=2)
-            look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "marker": style.marker(k)}
+            look: style.Look = {"color": style.colour(k), "linestyle": style.dashes(k), "marker": style.marker(k)}
             handles += ax.plot(
                 c.said,
                 c.true,
@@ -185,7 +186,7 @@ class CalibrationDisplay(Display):
             ax.vlines(
                 at, BAND[0], _height(c.count, top), linewidth=2.2, color=style.colour(k), linestyles=style.dashes(k)
             )
-            look: dict[str, Any] = {"linestyle": "", "marker": style.marker(k), "color": style.colour(k)}
+            look: style.Look = {"linestyle": "", "marker": style.marker(k), "color": style.colour(k)}
             ax.plot(at, _height(c.count, top), markersize=4, markeredgecolor=style.INK, markeredgewidth=0.4, **look)
         ax.axhline(-0.035, color=style.FAINT, linewidth=0.8)
         shares = np.linspace(0, 1, 6)
@@ -196,7 +197,7 @@ class CalibrationDisplay(Display):
             label.set_fontsize("x-small")
 
 
-def _height(count: Any, top: int) -> Any:
+def _height(count: Floats, top: int) -> Floats:
     """Where in the band so many rows lie; one row is a tenth of the band above its floor."""
     return BAND[0] + (BAND[1] - BAND[0]) * (0.1 + 0.9 * np.log10(count) / top)
 
@@ -211,7 +212,7 @@ def _curve(true: object, said: Floats, n_bins: int, strategy: str) -> Curve:
     return Curve(mean, share, count[count > 0].astype(np.float64))
 
 
-def _percent() -> Any:
+def _percent() -> PercentFormatter:
     from matplotlib.ticker import PercentFormatter
 
     return PercentFormatter(1.0, decimals=0)

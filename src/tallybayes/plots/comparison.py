@@ -67,11 +67,11 @@ class ComparisonDisplay(Display):
         found: dict[str, Any] = self.comparison.to_frame("dict")
         return {name: found[name] for name in ("model", "baseline", self.measure, f"{self.measure}_se")}
 
-    def _draw(self, ax: Axes) -> list[Any]:
+    def _draw(self, ax: Axes) -> list[Axes]:
         shown = [e for e in self.comparison.entries if not e.error]
         for i, e in enumerate(shown):
             found = getattr(e.scores, self.measure)
-            look: dict[str, Any] = {"color": style.colour(0), "markersize": 7, "markeredgecolor": style.INK}
+            look: style.Look = {"color": style.colour(0), "markersize": 7, "markeredgecolor": style.INK}
             look |= {"markerfacecolor": "white"} if e.baseline else {}
             ax.errorbar(found.value, i, xerr=2 * found.se, fmt="o", elinewidth=1.6, capsize=3, **look)
         ax.set_yticks(range(len(shown)), text.distinct([e.name for e in shown], 32, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tallybayes.plots.plane import draw_boundary, draw_points, label_axes
 from tallybayes.plots.tables import container_of
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -153,7 +154,7 @@ class DensityContourDisplay(Display):
             levels = np.unique(self.levels[k])
             levels = levels[(levels > density[..., k].min()) & (levels < density[..., k].max())]
             if len(levels) and self.densities.seen[k]:
-                look: dict[str, Any] = {"linewidths": np.linspace(1.1, 2.0, len(levels)), "zorder": 3 + 0.01 * k}
+                look: style.Look = {"linewidths": np.linspace(1.1, 2.0, len(levels)), "zorder": 3 + 0.01 * k}
                 ax.contour(
                     plane.x.at,
                     plane.y.at,
@@ -176,10 +177,10 @@ class DensityContourDisplay(Display):
 
         plane = self.densities.plane
         seen = points and bool((plane.codes >= 0).any())
-        handles: list[Any] = []
+        handles: list[Artist] = []
         for k in range(len(plane.classes)):
-            look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.6}
-            rows: dict[str, Any] = {"marker": style.marker(k), "markersize": 6, "markeredgecolor": style.INK}
+            look: style.Look = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.6}
+            rows: style.Look = {"marker": style.marker(k), "markersize": 6, "markeredgecolor": style.INK}
             handles.append(Line2D([], [], **look, **(rows | {"markeredgewidth": 0.4} if seen else {})))
         names = [*plane.classes.tolist()]
         if boundary and len(names) > 1:

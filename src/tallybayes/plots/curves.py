@@ -65,7 +65,7 @@ class LearningCurvesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, pair: Any, X: Any, y: Any, *, measure: str = "error", ax: Axes | None = None, **options: Any
+        cls, pair: object, X: object, y: object, *, measure: str = "error", ax: Axes | None = None, **options: Any
     ) -> Self:
         """Learns the curves of a pair, which takes a fit for each size and repeat.
 
@@ -103,7 +103,7 @@ class LearningCurvesDisplay(Display):
         spread = np.nan_to_num(self.curves.standard_error(self.measure))
         handles, names = [], []
         for m, name in enumerate(self.curves.names):
-            look: dict[str, Any] = {"color": style.colour(m), "linestyle": style.dashes(m), "marker": style.marker(m)}
+            look: style.Look = {"color": style.colour(m), "linestyle": style.dashes(m), "marker": style.marker(m)}
             low, high = np.maximum(mean[m] - 2 * spread[m], 0.0), mean[m] + 2 * spread[m]
             ax.fill_between(sizes, low, high, color=style.colour(m), alpha=0.18, linewidth=0, zorder=1)
             handles += ax.plot(

@@ -15,7 +15,9 @@ from tallybayes.plots.panels import Panel, make_panels
 from tallybayes.plots.tables import Columns, class_codes, container_of, feature_names, pick, require_ours
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.ticker import PercentFormatter
 
 MOST_PANELS = 6  # columns shown if none are chosen
 TOGETHER = 4  # up to so many classes share one pair of axes; more get a line each
@@ -71,7 +73,7 @@ class ClassDensityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: object = None, y: Any = None, *, features: Any = None, ax: Axes | None = None
+        cls, estimator: object, X: object = None, y: object = None, *, features: Any = None, ax: Axes | None = None
     ) -> Self:
         """The densities of a fitted model, column by column.
 
@@ -93,11 +95,11 @@ class ClassDensityDisplay(Display):
         ClassDensityDisplay
             The numbers, and the picture when it is asked for.
         """
-        require_ours(estimator, "ClassDensityDisplay")
+        model = require_ours(estimator, "ClassDensityDisplay")
         if (X is None) != (y is None):
             raise OptionError("Give both X and y, or neither.")
         table = None if X is None else Columns(X)
-        names = feature_names(estimator, table)
+        names = feature_names(model, table)
         if table is not None:
             table.called(names)
         if features is None:
@@ -107,10 +109,10 @@ class ClassDensityDisplay(Display):
             chosen = [pick(names, f) for f in wanted]
         if not chosen:
             raise OptionError("features is empty. Name at least one column.")
-        codes = None if table is None else class_codes(y, table.n, estimator.classes_)
-        panels = make_panels(estimator, table, codes, chosen)
-        made = cls(panels, estimator.classes_, columns=len(names) if features is None else None)
-        made.container = container_of(estimator)
+        codes = None if table is None else class_codes(y, table.n, model.classes_)
+        panels = make_panels(model, table, codes, chosen)
+        made = cls(panels, model.classes_, columns=len(names) if features is None else None)
+        made.container = container_of(model)
         return made if ax is None else made.plot(ax)
 
     @property
@@ -181,9 +183,9 @@ class ClassDensityDisplay(Display):
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        handles: list[Any] = []
+        handles: list[Artist] = []
         for k in range(len(self.classes)):
-            look = {"color": style.colour(k), "linestyle": style.dashes(k)}
+            look: style.Look = {"color": style.colour(k), "linestyle": style.dashes(k)}
             levels = all(p.of_levels for p in self.panels)
             handles.append(_patch(k) if levels else Line2D([], [], linewidth=2, **look))
         names = self.classes.tolist()
@@ -193,7 +195,7 @@ class ClassDensityDisplay(Display):
         style.legend(ax, handles, names)
 
 
-def _patch(k: int) -> Any:
+def _patch(k: int) -> Artist:
     from matplotlib.patches import Patch
 
     return Patch(facecolor=style.colour(k), hatch=style.hatch(k), edgecolor="white", linewidth=0)
@@ -202,7 +204,7 @@ def _patch(k: int) -> Any:
 def _together(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
     """Numbers, few classes: one over the other."""
     for k in range(len(classes)):
-        look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.9}
+        look: style.Look = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.9}
         if panel.observed is not None:
             bars = _bars(panel)
             height = panel.observed[k] if panel.bars is None else _at(panel, k, bars)
@@ -211,7 +213,7 @@ def _together(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
         if panel.kind == "bins":
             ax.stairs(panel.density[k], panel.edges, zorder=3, **look)
         else:
-            dots: dict[str, Any] = {"marker": style.marker(k), "markersize": 4.5} if panel.kind == "whole" else {}
+            dots: style.Look = {"marker": style.marker(k), "markersize": 4.5} if panel.kind == "whole" else {}
             ax.plot(panel.values, panel.density[k], zorder=3, **look, **dots)
     ax.set_ylim(0, _top(panel))
     style.tidy(ax)
@@ -231,7 +233,7 @@ def _lines(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
             assert panel.edges is not None
             x, p = np.repeat(panel.edges, 2)[1:-1], np.repeat(p, 2)
         ax.fill_between(x, base, base + tall * p, color=style.colour(k), alpha=0.45, linewidth=0, zorder=2)
-        dots: dict[str, Any] = {"marker": style.marker(k), "markersize": 3} if panel.kind == "whole" else {}
+        dots: style.Look = {"marker": style.marker(k), "markersize": 3} if panel.kind == "whole" else {}
         ax.plot(x, base + tall * p, color=style.INK, linewidth=0.9, zorder=3, **dots)
         if panel.observed is not None:
             bars = _bars(panel)
@@ -307,7 +309,7 @@ def _levels_table(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
     ax.spines[:].set_visible(False)
 
 
-def _bars(panel: Panel) -> Any:
+def _bars(panel: Panel) -> Array:
     if panel.bars is not None:
         return panel.bars
     if panel.edges is not None:
@@ -315,11 +317,11 @@ def _bars(panel: Panel) -> Any:
     return np.concatenate([panel.values - 0.5, [panel.values[-1] + 0.5]])
 
 
-def _at(panel: Panel, k: int, bars: Any) -> Any:
+def _at(panel: Panel, k: int, bars: Array) -> Array:
     """The observed heights bar by bar, from those at the points of the curve."""
     assert panel.observed is not None
     where = np.clip(np.searchsorted(panel.values, (bars[1:] + bars[:-1]) / 2), 0, len(panel.values) - 1)
-    return panel.observed[k][where]
+    return np.asarray(panel.observed[k][where])
 
 
 def _top(panel: Panel) -> float:
@@ -336,7 +338,7 @@ def _top(panel: Panel) -> float:
     return 1.06 * max(min(float(peaks[-1]), 6 * middle), 1e-300)
 
 
-def _percent() -> Any:
+def _percent() -> PercentFormatter:
     from matplotlib.ticker import PercentFormatter
 
     return PercentFormatter(1.0, decimals=None)

@@ -93,11 +93,11 @@ class EvidenceDisplay(Display):
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any = None,
+        X: object = None,
         *,
         row: Any = 0,
-        label: Any = None,
-        against: Any = None,
+        label: object = None,
+        against: object = None,
         ax: Axes | None = None,
     ) -> Self:
         """The evidence of one row, for a class and against the rest or one other class.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Array
+from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots import style, text
@@ -17,6 +17,7 @@ from tallybayes.plots.layout import Layout, Parents, place
 from tallybayes.plots.tables import container_of, feature_names, require_ours
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from tallybayes.structures.graph import Graph
@@ -266,7 +267,7 @@ class NetworkDisplay(Display):
         """Each on its own arrow, on white, where it hides the least of other arrows and no other number."""
         lines = {edge: np.concatenate([_curve(*part) for part in pairwise(points)]) for edge, points in ways.items()}
         pixels = {edge: ax.transData.transform(line) for edge, line in lines.items()}
-        taken: list[object] = []
+        taken: list[Floats] = []
         for edge, points in ways.items():
             weight = self.weights.get(edge)
             if weight is None:
@@ -289,11 +290,11 @@ def _along(start: tuple[float, float], end: tuple[float, float], t: float) -> tu
     return x, y0 * (1 - t) ** 3 + 1.5 * (y0 + y1) * t * (1 - t) + y1 * t**3
 
 
-def _curve(start: tuple[float, float], end: tuple[float, float]) -> Any:
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> Floats:
     return np.array([_along(start, end, t) for t in np.linspace(0, 1, 25)])
 
 
-def _hidden(at: Any, half: Any, taken: list[Any], lines: list[Any]) -> float:
+def _hidden(at: Floats, half: Floats, taken: list[Floats], lines: list[Floats]) -> float:
     """How much a number there would hide: points of other lines; a number that is there already counts most."""
     numbers = sum(bool((np.abs(at - other) < 2 * half).all()) for other in taken)
     return 1000 * numbers + sum(int((np.abs(line - at) < half).all(axis=1).sum()) for line in lines)
@@ -369,7 +370,7 @@ def _letters(ax: Axes, names: list[str]) -> float:
     return max(size, 3.0)
 
 
-def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> Any:
+def _box(ax: Axes, x: float, y: float, name: str, size: float, target: bool) -> Artist:
     from matplotlib.patches import FancyBboxPatch
 
     round_ = "round,pad=0,rounding_size=0.1" if not target else "round,pad=0,rounding_size=0.25"

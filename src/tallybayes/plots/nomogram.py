@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.special import expit, logit
@@ -86,7 +86,7 @@ class NomogramDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: object,
         X: object = None,
         *,
         pair: object = None,
@@ -117,18 +117,18 @@ class NomogramDisplay(Display):
         NomogramDisplay
             The numbers, and the picture when it is asked for.
         """
-        require_ours(estimator, "NomogramDisplay")
+        model = require_ours(estimator, "NomogramDisplay")
         if not isinstance(most, int | np.integer) or most < 1:
             raise OptionError(f"most must be a whole number of at least 1; got {brief(most)}.")
-        k, l = pick_pair(estimator, pair)  # noqa: E741
-        names = feature_names(estimator, None)
+        k, l = pick_pair(model, pair)  # noqa: E741
+        names = feature_names(model, None)
         marked = {} if row is None else read_row(row, names)
-        scales, start = make_scales(estimator, k, l, None if X is None else Columns(X).called(names), marked)
+        scales, start = make_scales(model, k, l, None if X is None else Columns(X).called(names), marked)
         order = np.argsort([-s.reach for s in scales], kind="stable").tolist()
-        labels = estimator.classes_.tolist()
+        labels = model.classes_.tolist()
         shown = [scales[j] for j in order[:most]]
         made = cls(shown, start, (labels[k], labels[l]), row is not None, len(scales) - len(shown))
-        made.container = container_of(estimator)
+        made.container = container_of(model)
         return made if ax is None else made.plot(ax)
 
     @property

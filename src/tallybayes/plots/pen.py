@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.plots import style, text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Pen:
         self.line(y, np.array([self.low, self.high]))
         self.labels(y, np.array(ticks), [f"{t:g}" for t in ticks], sides=(-1,))
 
-    def line(self, y: float, points: Any) -> None:
+    def line(self, y: float, points: Floats) -> None:
         finite = np.clip(np.asarray(points, dtype=float), self.low, self.high)
         self.ax.plot(
             [finite.min(), finite.max()], [y, y], color=style.INK, linewidth=1.3, solid_capstyle="round", zorder=2
@@ -64,7 +64,7 @@ class Pen:
             if side is not None:
                 self._write(x, y, 5 * side, names[i], side)
 
-    def seen(self, points: Floats) -> Any:
+    def seen(self, points: Floats) -> Array:
         """Which of them are on the sheet?"""
         return (points >= self.low - 1e-9) & (points <= self.high + 1e-9)
 
@@ -87,7 +87,7 @@ class Pen:
         for start, side in ((0, -1), (1, 1)):
             here = kept[start::2]
             for i, x in zip(here, spread(points[here], wide[here], self.low, self.high), strict=True):
-                line: dict[str, Any] = {"color": style.FAINT, "linewidth": 0.7, "zorder": 1.5}
+                line: style.Look = {"color": style.FAINT, "linewidth": 0.7, "zorder": 1.5}
                 self.ax.plot([points[i], points[i], x], [y, y + side * 0.09, y + side * 0.3], **line)
                 self._write(x, y + side * 0.3, 1 * side, names[i], side)
         for x in points[self.seen(points)]:
@@ -111,7 +111,7 @@ class Pen:
 
     def aside(self, y: float, words: str) -> None:
         """What a scale does not show, at its end."""
-        place: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": "x-small", "color": style.FAINT}
+        place: style.Look = {"ha": "right", "va": "center", "fontsize": "x-small", "color": style.FAINT}
         self.ax.text(self.high, y, words, path_effects=style.halo(), zorder=3, **place)
 
     def mark(self, y: float, at: float) -> None:

@@ -30,6 +30,7 @@ from tallybayes.plots.tables import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 MOST_POINTS = 1000  # rows shown; more would hide the regions
@@ -245,7 +246,7 @@ def draw_points(ax: Axes, plane: Plane, faint: bool = False) -> None:
     at, codes = plane.points[keep] + spread, plane.codes[keep]
     size = float(np.clip(4000 / max(len(keep), 1), 11, 28))
     for k in np.unique(codes):
-        look: dict[str, Any] = (
+        look: style.Look = (
             {"marker": ".", "color": style.FAINT} if k < 0 else {"marker": style.marker(k), "color": style.colour(k)}
         )
         ax.scatter(
@@ -268,7 +269,7 @@ def draw_boundary(ax: Axes, plane: Plane, score: Floats, **look: Any) -> None:
     ax.add_collection(LineCollection(lines, **look), autolim=False)
 
 
-def smooth_lines(plane: Plane, score: Floats) -> list[Any]:
+def smooth_lines(plane: Plane, score: Floats) -> list[Floats]:
     """Where the score of the best class equals that of the next one: for each class, the part towards later classes."""
     from contourpy import contour_generator
 
@@ -296,11 +297,11 @@ def cell_lines(plane: Plane, score: Floats) -> list[Any]:
     return [*down, *across]
 
 
-def class_handles(plane: Plane, rows: bool) -> list[Any]:
+def class_handles(plane: Plane, rows: bool) -> list[Artist]:
     """For the legend: the marker of each class, or a square of its colour."""
     from matplotlib.lines import Line2D
 
-    look: dict[str, Any] = {"linestyle": "", "markersize": 7, "markeredgecolor": style.INK, "markeredgewidth": 0.4}
+    look: style.Look = {"linestyle": "", "markersize": 7, "markeredgecolor": style.INK, "markeredgewidth": 0.4}
     seen = rows and bool((plane.codes >= 0).any())
     return [
         Line2D([], [], marker=style.marker(k) if seen else "s", color=style.colour(k), **look)

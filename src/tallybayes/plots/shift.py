@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -162,7 +162,7 @@ class BoundaryShiftDisplay(Display):
             draw_points(ax, self.plane, faint=True)
         handles = []
         for i, (score, _) in enumerate(self.scenarios.values()):
-            look: dict[str, Any] = {
+            look: style.Look = {
                 "color": style.INK if i == 0 else LINES[(i - 1) % len(LINES)],
                 "linestyle": style.dashes(i),
             }

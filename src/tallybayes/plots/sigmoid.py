@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.special import expit
@@ -69,7 +69,9 @@ class SigmoidDisplay(Display):
         self.positions = positions
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, pair: object = None, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: object, X: object, y: object, *, pair: object = None, ax: Axes | None = None
+    ) -> Self:
         """The score of the rows of two classes.
 
         Parameters
@@ -91,18 +93,18 @@ class SigmoidDisplay(Display):
         SigmoidDisplay
             The numbers, and the picture when it is asked for.
         """
-        require_ours(estimator, "SigmoidDisplay")
-        k, l = pick_pair(estimator, pair)  # noqa: E741
-        labels = estimator.classes_.tolist()
-        estimator.boundary(labels[k], labels[l])  # says why, if the boundaries are not linear
-        joint = estimator.predict_joint_log_proba(X)
-        codes = class_codes(y, len(joint), estimator.classes_)
+        model = require_ours(estimator, "SigmoidDisplay")
+        k, l = pick_pair(model, pair)  # noqa: E741
+        labels = model.classes_.tolist()
+        model.boundary(labels[k], labels[l])  # says why, if the boundaries are not linear
+        joint = model.predict_joint_log_proba(X)
+        codes = class_codes(y, len(joint), model.classes_)
         here = np.flatnonzero((codes == k) | (codes == l))
         if not len(here):
             raise TableError(f"X has no rows of the classes {brief(labels[k])} and {brief(labels[l])}.")
         # the difference of the log joints is xᵀa + b, also for levels and with values missing
         made = cls(joint[here, k] - joint[here, l], (codes[here] == k).astype(int), (labels[k], labels[l]), (k, l))
-        made.container = container_of(estimator)
+        made.container = container_of(model)
         return made if ax is None else made.plot(ax)
 
     def _columns(self) -> Mapping[str, Sequence[object] | Array]:
@@ -126,7 +128,7 @@ class SigmoidDisplay(Display):
                 rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
             k = self.positions[side]
             at = base + up * rng.uniform(0, 0.14, len(rows))
-            look: dict[str, Any] = {"marker": style.marker(k), "color": style.colour(k), "edgecolors": style.INK}
+            look: style.Look = {"marker": style.marker(k), "color": style.colour(k), "edgecolors": style.INK}
             score = np.clip(self.score[rows], -wide, wide)
             handles.append(ax.scatter(score, at, s=20, linewidths=0.4, alpha=0.8, zorder=2, **look))
         ax.set_xlim(-wide * 1.03, wide * 1.03)

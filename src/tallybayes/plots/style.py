@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from tallybayes.plots.text import distinct, wrap
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+    from matplotlib.patheffects import AbstractPathEffect
+    from matplotlib.text import Annotation
+    from matplotlib.transforms import Bbox, Transform
+
+Look: TypeAlias = dict[str, Any]  # what an artist is told besides its data
 
 # Petroff (2021), Accessible color sequences for data visualization, the ten-colour set: told apart in all three kinds
 # of colour blindness. Class 11 starts again, with another marker and line.
@@ -28,7 +35,8 @@ COLOURS = (
     "#92dadd",
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")  # 11, coprime to 10: (colour, marker) repeats at 110
-DASHES: tuple[Any, ...] = (
+Dashes: TypeAlias = Literal["solid"] | tuple[float, tuple[float, ...]]
+DASHES: tuple[Dashes, ...] = (
     "solid",
     (0, (5, 2)),
     (0, (1.5, 1.5)),
@@ -53,7 +61,7 @@ def marker(k: int) -> str:
     return MARKERS[k % len(MARKERS)]
 
 
-def dashes(k: int) -> Any:
+def dashes(k: int) -> Dashes:
     return DASHES[k % len(DASHES)]
 
 
@@ -67,7 +75,7 @@ def rgb(k: int) -> NDArray[np.float64]:
     return np.array([int(code[i : i + 2], 16) for i in (1, 3, 5)]) / 255
 
 
-def halo(size: float = 2.5) -> list[Any]:
+def halo(size: float = 2.5) -> list[AbstractPathEffect]:
     """A white rim that keeps text readable on anything."""
     from matplotlib import patheffects
 
@@ -85,7 +93,7 @@ def tidy(ax: Axes, grid: str | None = None) -> None:
         ax.set_axisbelow(True)
 
 
-def legend(ax: Axes, handles: Sequence[Any], names: Sequence[object], title: object = None) -> Any:
+def legend(ax: Axes, handles: Sequence[Artist], names: Sequence[object], title: object = None) -> Legend:
     """Outside the picture, where it hides nothing: beside it, or below where that would cost too much of its width.
 
     The room is made. A layout engine does that by itself; without one, the axes give up what the legend needs, so that
@@ -94,7 +102,7 @@ def legend(ax: Axes, handles: Sequence[Any], names: Sequence[object], title: obj
     labels = distinct(names, 26, 2)
     # matplotlib leaves out labels with a leading underscore; a zero-width space keeps them
     labels = ["\u200b" + label if label.startswith("_") else label for label in labels]
-    look: dict[str, Any] = {
+    look: Look = {
         "title": None if title is None else wrap(title, 26, 2),
         "loc": "upper left",
         "borderaxespad": 0.0,
@@ -125,9 +133,9 @@ def legend(ax: Axes, handles: Sequence[Any], names: Sequence[object], title: obj
     return box
 
 
-def note(ax: Axes, words: str) -> Any:
+def note(ax: Axes, words: str) -> Annotation:
     """What the picture leaves out, in small letters below all that the axes have."""
-    look: dict[str, Any] = {"fontsize": "x-small", "color": FAINT, "ha": "right", "va": "top"}
+    look: Look = {"fontsize": "x-small", "color": FAINT, "ha": "right", "va": "top"}
     place = _below(ax, space_below(ax) + 3 / 72)
     return ax.annotate(words, (1.0, 0.0), xycoords=place, annotation_clip=False, **look)
 
@@ -139,14 +147,14 @@ def space_below(ax: Axes) -> float:
     return max(below, 0.0) / ax.figure.dpi
 
 
-def _below(ax: Axes, inches: float) -> Any:
+def _below(ax: Axes, inches: float) -> Transform:
     """Coordinates of the axes, so many inches lower: they stay there when a layout changes the height."""
     from matplotlib.transforms import ScaledTranslation
 
     return ax.transAxes + ScaledTranslation(0, -inches, ax.figure.dpi_scale_trans)
 
 
-def _whole_place(ax: Axes) -> Any:
+def _whole_place(ax: Axes) -> Bbox:
     """Where the axes are before they give up room; drawn on again, they give it up once and not twice."""
     here, spec = ax.get_position(), ax.get_subplotspec()
     if spec is None:
@@ -156,7 +164,7 @@ def _whole_place(ax: Axes) -> Any:
     return given if inside and given.y0 - 1e-9 <= here.y0 and here.y1 <= given.y1 + 1e-9 else here
 
 
-def _give_up(ax: Axes, full: Any, right: float = 0.0, below: float = 0.0) -> None:
+def _give_up(ax: Axes, full: Bbox, right: float = 0.0, below: float = 0.0) -> None:
     """Makes the axes smaller by so many pixels, where nothing else lays the figure out."""
     if ax.figure.get_layout_engine() is not None:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from tallybayes.plots.tables import container_of, pick_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+
+    from tallybayes.plots.plane import Plane
+
+Room: TypeAlias = Any  # Axes3D, which has no types
 
 FLOOR = (0.5, 0.9)  # what the contours on the floor hold of their class
 FLAT = 0.004  # of the highest point: below this a surface is floor, and not drawn
@@ -162,7 +168,7 @@ class DensitySurfaceDisplay(Display):
     def _draw(self, ax: Axes, *, elev: float = 28.0, azim: float = -58.0, legend: bool = True) -> list[Axes]:
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-        room: Any = ax if ax.name == "3d" else _in_its_place(ax)
+        room: Room = ax if ax.name == "3d" else _in_its_place(ax)
         self.axes_ = [room]
         room.computed_zorder = False  # the floor below, names above: distances of whole artists say nothing here
         room.view_init(elev=elev, azim=azim)
@@ -197,7 +203,7 @@ class DensitySurfaceDisplay(Display):
             said += [f"cut: {text.shorten(labels[k], 20)}, which rises to {peak:.3g}" for k, peak in high]
         return "\n".join([*said, *filter(None, [self.densities.unseen()])])
 
-    def _draw_floor(self, room: Any) -> None:
+    def _draw_floor(self, room: Room) -> None:
         from contourpy import contour_generator
 
         plane, density, area = self.densities.plane, self.densities.density, self.densities.area
@@ -206,14 +212,14 @@ class DensitySurfaceDisplay(Display):
             for height in heights(z, area, FLOOR):
                 for line in contour_generator(plane.x.at, plane.y.at, z).lines(float(height)) if height > 0 else ():
                     x, y = np.asarray(line).T
-                    look: dict[str, Any] = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.3}
+                    look: style.Look = {"color": style.colour(k), "linestyle": style.dashes(k), "linewidth": 1.3}
                     room.plot(x, y, np.zeros(len(x)), zorder=1, **look)
 
-    def _name_peaks(self, room: Any, peaks: Floats, top: float) -> None:
+    def _name_peaks(self, room: Room, peaks: Floats, top: float) -> None:
         plane, density = self.densities.plane, self.densities.density
         names = text.distinct(plane.classes.tolist(), 16, 2)
-        look: dict[str, Any] = {"fontsize": "small", "fontweight": "bold", "path_effects": style.halo()}
-        taken: list[object] = []
+        look: style.Look = {"fontsize": "small", "fontweight": "bold", "path_effects": style.halo()}
+        taken: list[Bbox] = []
         for k, peak in sorted(zip(self.shown, peaks.tolist(), strict=True), key=lambda item: -item[1]):
             i, j = np.unravel_index(int(density[..., k].argmax()), density.shape[:2])
             at = (plane.x.at[j], plane.y.at[i], min(peak, top) + 0.03 * top)
@@ -224,7 +230,7 @@ class DensitySurfaceDisplay(Display):
             else:
                 name.remove()  # no room: the legend has it
 
-    def _draw_legend(self, room: Any) -> None:
+    def _draw_legend(self, room: Room) -> None:
         from matplotlib.lines import Line2D
 
         handles = [Line2D([], [], color=style.colour(k), linestyle=style.dashes(k), linewidth=2.2) for k in self.shown]
@@ -232,7 +238,7 @@ class DensitySurfaceDisplay(Display):
         style.legend(room, handles, names)
 
 
-def _in_its_place(ax: Axes) -> Any:
+def _in_its_place(ax: Axes) -> Room:
     """Axes in three dimensions where flat ones are; those stay, empty."""
     ax.set_axis_off()
     spec = ax.get_subplotspec()
@@ -241,13 +247,14 @@ def _in_its_place(ax: Axes) -> Any:
     return ax.figure.add_axes(ax.get_position().bounds, projection="3d")
 
 
-def _seen(room: Any, name: Any, at: tuple[float, float, float]) -> Any:
+def _seen(room: Room, name: Text, at: tuple[float, float, float]) -> Bbox:
     """The box that a name takes up on the page, standing at a point of the room; rather more: the page may shrink."""
     from matplotlib.transforms import Bbox
     from mpl_toolkits.mplot3d.proj3d import proj_transform
 
     x, y = room.transData.transform(proj_transform(*at, room.get_proj())[:2])
-    wide, tall = 1.3 * name.get_window_extent().size
+    here = name.get_window_extent()
+    wide, tall = 1.3 * here.width, 1.3 * here.height
     return Bbox.from_bounds(x - wide / 2, y, wide, tall)
 
 
@@ -268,7 +275,7 @@ def _quads(x: Floats, y: Floats, z: Floats, classes: Array, top: float) -> tuple
     return corners[rises], np.concatenate([faces, solid], axis=-1)[rises]
 
 
-def _furnish(room: Any, plane: Any, top: float) -> None:
+def _furnish(room: Room, plane: Plane, top: float) -> None:
     """Walls, limits and names of the axes."""
     for axis in (room.xaxis, room.yaxis, room.zaxis):
         axis.pane.set_facecolor((1, 1, 1, 0))

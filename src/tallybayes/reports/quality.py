@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.assumptions import AssumptionReport
 from tallybayes.baselines import Logistic
 from tallybayes.distributions.exported import Json
@@ -66,7 +66,7 @@ def quality_section(rows: Judged, model: Told) -> Markup:
     )
 
 
-def _scores(y: Any, log_proba: Floats) -> list[str]:
+def _scores(y: Array, log_proba: Floats) -> list[str]:
     s = Scores.none().add(y, np.maximum(log_proba, -745.0))
     return [f"{v.value:.4f} ± {v.se:.4f}" for v in (s.accuracy, s.log_loss, s.brier, s.calibration_error)]
 
@@ -131,7 +131,7 @@ def calibration_section(rows: Judged) -> Markup:
 # --- mistakes ---------------------------------------------------------------------------------------------------------
 
 
-def confusion_section(rows: Judged, classes: Sequence[Any]) -> Markup:
+def confusion_section(rows: Judged, classes: Sequence[object]) -> Markup:
     K, names = len(classes), [str(v) for v in classes]
     pairs = np.bincount(rows.y * K + rows.log_proba.argmax(axis=1), minlength=K * K).reshape(K, K)
     head = tag("h2", "Who is taken for whom", id="mistakes")
@@ -187,7 +187,7 @@ def best_threshold(each: Json, ratio: float) -> tuple[float, float]:
     return float(middle) / (GRID - 1), float(cost.min())
 
 
-def cost_section(found: Json, classes: Sequence[Any]) -> Markup:
+def cost_section(found: Json, classes: Sequence[object]) -> Markup:
     first = len(classes) - 1
     choice = tag(
         "select",
@@ -278,7 +278,7 @@ def worst_rows(rows: Judged, predictor: Predictor) -> list[dict[str, Any]]:
 
 
 def worst_section(
-    worst: Sequence[dict[str, Any]], rows: Judged, classes: Sequence[Any], telling: Sequence[str]
+    worst: Sequence[dict[str, Any]], rows: Judged, classes: Sequence[object], telling: Sequence[str]
 ) -> Markup:
     head = tag("h2", "The rows it was most wrong on", id="worst")
     if not worst:

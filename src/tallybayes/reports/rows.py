@@ -94,7 +94,7 @@ def facts_section(rows: Judged, model: Told) -> Markup:
     )
 
 
-def _range(there: Sequence[Any]) -> tuple[str, str]:
+def _range(there: Sequence[object]) -> tuple[str, str]:
     """How many different values, and which."""
     if not there:
         return "0", "nothing but gaps"
@@ -107,9 +107,9 @@ def _range(there: Sequence[Any]) -> tuple[str, str]:
     return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
 
 
-def _first_met(values: Sequence[Any]) -> bytes:
+def _first_met(values: Sequence[object]) -> bytes:
     """The values by the order in which they are first met: the same for two columns that tell the same."""
-    seen: dict[Any, int] = {}
+    seen: dict[object, int] = {}
     return np.array([seen.setdefault(None if v != v else v, len(seen)) for v in values], dtype=np.int32).tobytes()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -102,7 +101,7 @@ def slider(numbers: Array) -> Json:
     }
 
 
-def row_of(values: Mapping[str, Any]) -> Json:
+def row_of(values: Mapping[str, object]) -> Json:
     """A row of a table as JSON has it; what has no such form is missing."""
     out: dict[str, Json] = {}
     for name, value in values.items():
@@ -112,7 +111,7 @@ def row_of(values: Mapping[str, Any]) -> Json:
     return out
 
 
-def section(classes: Sequence[Any], live: bool = False) -> Markup:
+def section(classes: Sequence[object], live: bool = False) -> Markup:
     """The frame that the script fills."""
     return tag(
         "section",
@@ -155,7 +154,7 @@ def _controls() -> Child:
     )
 
 
-def _answers(classes: Sequence[Any]) -> Child:
+def _answers(classes: Sequence[object]) -> Child:
     choice = tag("select", [tag("option", str(label), value=str(k)) for k, label in enumerate(classes)], id="for")
     return join(
         [

@@ -315,7 +315,7 @@ def _sizes(given: Any, codes: Array, labels: Array, test_size: float) -> NDArray
     return steps.astype(np.int64)
 
 
-def _split(codes: Array, K: int, test_size: float, rng: Any) -> tuple[Array, Array]:
+def _split(codes: Array, K: int, test_size: float, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Training rows, in an order in which the first few have every class, and rows held out, both stratified."""
     first, rest, test = [], [], []
     for k in range(K):
