@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import tallybayes as tb
-from tallybayes.errors import OptionError
+from tallybayes.errors import ExportError, OptionError
 from tallybayes.export.mlflow import Answers, log_model, save_model
 
 mlflow = pytest.importorskip("mlflow")
@@ -51,6 +51,28 @@ def test_a_model_without_names_and_an_example_of_ones_own(tmp_path: Path) -> Non
         warnings.simplefilter("error", UserWarning)
         assert Answers(model).predict(pd.DataFrame({"x0": [6.5]})).tolist() == [1]
     assert mlflow.pyfunc.load_model(str(tmp_path / "m")).predict(pd.DataFrame({"x0": [1.5]})).tolist() == [0]
+
+
+def test_a_decision_gives_its_answers(tmp_path: Path) -> None:
+    X, y = mixed()
+    model = tb.BayesDecision(tb.NaiveBayes(), {("u", "v"): 9, ("v", "u"): 1, ("ask", ...): 0.4}).fit(X, y)
+    save_model(model, tmp_path / "m")
+    found = mlflow.pyfunc.load_model(str(tmp_path / "m"))
+    assert found.predict(X).tolist() == model.predict(X).tolist()
+    for method in ("predict_proba", "predict_log_proba"):
+        expected = getattr(model.estimator_, method)(X)
+        np.testing.assert_array_equal(found.predict(X, params={"method": method}).to_numpy(), expected)
+
+
+def test_texts_and_odd_names(tmp_path: Path) -> None:
+    X = pd.DataFrame(
+        {"new\nline": ["free money", "win money", "at noon", "noon it is"], "__proto__": [1.0, 2.0, 3.0, 4.0]}
+    )
+    model = tb.NaiveBayes("gaussian", schema={"new\nline": "text"}).fit(X, ["s", "s", "h", "h"])
+    save_model(model, tmp_path / "m")
+    assert mlflow.pyfunc.load_model(str(tmp_path / "m")).predict(X).tolist() == model.predict(X).tolist()
+    with pytest.raises(ExportError, match="no name"):
+        save_model(tb.NaiveBayes().fit(X.set_axis(["", "b"], axis=1), ["s", "s", "h", "h"]), tmp_path / "n")
 
 
 def test_it_is_logged_in_a_run(tmp_path: Path, monkeypatch: Any) -> None:

@@ -6,13 +6,17 @@ import tempfile
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallybayes import __version__
-from tallybayes.errors import OptionError, brief
+from tallybayes.errors import ExportError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.export.description import predictor_of
 from tallybayes.persist import load, save
+from tallybayes.persist.decisions import classifier_inside, decision_of
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.decide import BayesDecision
 
 METHODS = ("predict", "predict_proba", "predict_log_proba")
 FILE = "model.tb"
@@ -20,7 +24,7 @@ EXAMPLE = 5  # rows
 
 
 def save_model(
-    model: TallyClassifier, path: str | PathLike[str], *, input_example: object = None, **options: Any
+    model: TallyClassifier | BayesDecision, path: str | PathLike[str], *, input_example: object = None, **options: Any
 ) -> None:
     """Write a fitted model as an MLflow model: a folder with the model file, its card, signature and an example.
 
@@ -30,7 +34,7 @@ def save_model(
     Parameters
     ----------
     model : fitted classifier of this library
-        What is written.
+        What is written; a BayesDecision around one too, whose answers ``predict`` then gives.
     path : str or path
         The folder, which must not be there yet.
     input_example : data frame, default=None
@@ -55,13 +59,15 @@ def save_model(
         _pyfunc().save_model(path=fspath(path), **_parts(model, Path(folder), input_example), **options)
 
 
-def log_model(model: TallyClassifier, name: str = "model", *, input_example: object = None, **options: Any) -> Any:
+def log_model(
+    model: TallyClassifier | BayesDecision, name: str = "model", *, input_example: object = None, **options: Any
+) -> Any:
     """Write a fitted model into the MLflow run that is going on.
 
     Parameters
     ----------
     model : fitted classifier of this library
-        What is written.
+        What is written; a BayesDecision around one too, whose answers ``predict`` then gives.
     name : str, default='model'
         What it is called there.
     input_example : data frame, default=None
@@ -107,8 +113,10 @@ class Answers:
     ['stay']
     """
 
-    def __init__(self, model: TallyClassifier) -> None:
+    def __init__(self, model: TallyClassifier | BayesDecision) -> None:
         self.model = model
+        decision = decision_of(model)
+        self._inside: TallyClassifier = model if decision is None else classifier_inside(decision)
 
     def predict(self, X: Any, params: Mapping[str, Any] | None = None) -> Any:
         """Answer for rows.
@@ -130,11 +138,12 @@ class Answers:
         method = (params or {}).get("method", METHODS[0])
         if method not in METHODS:
             raise OptionError(f"method must be one of {', '.join(METHODS)}; got {brief(method)}.")
-        nameless = self.model.schema_.names is None and hasattr(X, "to_numpy")
-        found = getattr(self.model, method)(X.to_numpy() if nameless else X)
+        nameless = self._inside.schema_.names is None and hasattr(X, "to_numpy")
+        rows = X.to_numpy() if nameless else X
         if method == METHODS[0]:
-            return found
-        return pd.DataFrame(found, columns=[str(label) for label in self.model.classes_.tolist()])
+            return self.model.predict(rows)
+        labels = [str(label) for label in self._inside.classes_.tolist()]
+        return pd.DataFrame(getattr(self._inside, method)(rows), columns=labels)
 
 
 def _load_pyfunc(path: str) -> Answers:
@@ -143,16 +152,20 @@ def _load_pyfunc(path: str) -> Answers:
     return Answers(load(where / FILE if where.is_dir() else where))
 
 
-def _parts(model: TallyClassifier, folder: Path, example: object) -> dict[str, Any]:
+def _parts(model: TallyClassifier | BayesDecision, folder: Path, example: object) -> dict[str, Any]:
     """What MLflow is given; every column may be missing, and has the type that the example has."""
     from mlflow.models import ModelSignature, infer_signature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 
-    predictor_of(model)
+    decision = decision_of(model)
+    inside: TallyClassifier = model if decision is None else classifier_inside(decision)
+    schema = predictor_of(inside).fitted.schema
+    if "" in (schema.names or ()):
+        raise ExportError("A column has no name (''), and MLflow finds columns by their names. Name it, and fit again.")
     data = folder / "data"
     data.mkdir()
     save(model, data / FILE, card=True)
-    rows: Any = _example(model) if example is None else example
+    rows: Any = _example(inside) if example is None else example
     found: Any = infer_signature(rows).inputs
     columns: list[Any] = [ColSpec(each.type, each.name, required=False) for each in found.inputs]
     asked = ParamSchema([ParamSpec("method", DataType.string, METHODS[0])])
