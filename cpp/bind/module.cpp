@@ -30,12 +30,17 @@ void warn_about_isa() {
 
 }  // namespace
 
+// By this symbol threadpoolctl tells this library from others whose file is called _core too: src/tallybayes/blas.py.
+extern "C" NB_EXPORT int tallybayes_threads() { return tb::threads(); }
+
 NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // a model that is alive when the interpreter ends is no mistake
   m.doc() = "The compiled core of tallybayes.";
   warn_about_isa();
   m.attr("COMPILER") = kCompiler;
   m.def("threads", &tb::threads, "How many threads a call may use.");
+  m.def("limit_threads", &tb::limit_threads, nb::arg("most"),
+        "Let calls of this thread use no more threads than this; below 1 lifts the limit.");
   m.def("isa_choice", &isa_choice, "Instruction sets: compiled, supported by the processor, the one used, and why.");
   m.def("isa", [] { return static_cast<int>(tb::isa()); }, "The instruction set in use: 0 base, 1 AVX2, 2 AVX-512.");
   m.def(

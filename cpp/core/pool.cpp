@@ -1,16 +1,22 @@
 #include "core/pool.hpp"
 
-#include <pthread.h>
-
 #include <thread>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 
 namespace tb {
 namespace {
 
 // Never destroyed: its threads may still wait when the process ends.
 std::atomic<Pool*> current{nullptr};
+#if defined(_WIN32)
+const int fork_guard = 0;  // nothing forks there
+#else
 const int fork_guard =
     pthread_atfork(nullptr, nullptr, [] { current = nullptr; });  // the parent's threads are not here
+#endif
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Threads that wait for work. OpenMP's own would do, but they wait by spinning for milliseconds: as soon as a program
+// Threads that wait for work. Those of OpenMP wait by spinning for milliseconds: as soon as a program
 // has more threads than processors (another process, another library's pool), every parallel call takes that long.
 #pragma once
 #include <atomic>

@@ -1,11 +1,15 @@
 #include "core/threads.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <thread>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 #include "core/pool.hpp"
 
@@ -33,6 +37,23 @@ class FirstError {
   std::exception_ptr error_;
 };
 
+// A container or `taskset` may allow fewer processors than there are.
+int processors() {
+#if defined(__linux__)
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
+#endif
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+int threads_at_start() {
+  const int asked = threads_asked_for(std::getenv("OMP_NUM_THREADS"));
+  return asked > 0 ? asked : std::max(1, processors());
+}
+
+const int at_start = threads_at_start();
+thread_local int limit = 0;
+
 // One block must not wake a pool, and if the pool is at work for another caller, this one works alone.
 void share(std::size_t blocks, const std::function<void(int)>& work) {
   const std::size_t width = std::min(static_cast<std::size_t>(threads()), blocks);
@@ -41,7 +62,19 @@ void share(std::size_t blocks, const std::function<void(int)>& work) {
 
 }  // namespace
 
-int threads() { return std::max(1, omp_get_max_threads()); }
+int threads() { return limit > 0 ? limit : at_start; }
+
+void limit_threads(int most) { limit = most; }
+
+int threads_asked_for(const char* text) {
+  if (!text) return 0;
+  char* end = nullptr;
+  const long asked = std::strtol(text, &end, 10);
+  while (*end == ' ' || *end == '\t') ++end;
+  const bool whole = end != text && (*end == '\0' || *end == ',');
+  constexpr long kMost = 4096;  // more would only fail to start
+  return whole && asked > 0 ? static_cast<int>(std::min(asked, kMost)) : 0;
+}
 
 void parallel_for(std::size_t blocks, const std::function<void(std::size_t, int)>& body) {
   FirstError error;

@@ -6,9 +6,14 @@
 
 namespace tb {
 
-// How many threads a parallel call may use: OpenMP's setting (OMP_NUM_THREADS, threadpoolctl). They are our own: see
-// pool.hpp.
+// How many threads a parallel call of this thread may use: what limit_threads said in this thread, else
+// OMP_NUM_THREADS, else the processors that this process may use. They are our own (pool.hpp): no OpenMP is needed,
+// only its manners.
 int threads();
+void limit_threads(int most);  // below 1: no limit
+
+// What OMP_NUM_THREADS says (the first number of "4" or "4,2"), or 0 if that is no number from 1 up.
+int threads_asked_for(const char* text);
 
 // body(block, thread) for every block, in any order, thread in [0, threads()).
 void parallel_for(std::size_t blocks, const std::function<void(std::size_t, int)>& body);

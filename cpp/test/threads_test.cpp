@@ -84,6 +84,22 @@ TEST(threads_inside_threads) {
   CHECK(met == 42);
 }
 
+TEST(threads_of_the_environment_and_of_a_limit) {
+  for (const char* none : {"", " ", "0", "-2", "two", "2x", "2 3", "1e3", ",4"}) CHECK(threads_asked_for(none) == 0);
+  CHECK(threads_asked_for(nullptr) == 0);
+  CHECK(threads_asked_for("3") == 3 && threads_asked_for(" 3 ") == 3 && threads_asked_for("4,2") == 4);
+  CHECK(threads_asked_for("99999999999999999999") == 4096);
+  const int before = threads();
+  limit_threads(before + 2);
+  CHECK(threads() == before + 2);
+  share_and_check(9);
+  int elsewhere = 0;
+  std::thread([&] { elsewhere = threads(); }).join();
+  CHECK(elsewhere == before);  // a limit is that of one thread
+  limit_threads(0);
+  CHECK(threads() == before);
+}
+
 TEST(threads_after_a_fork) {
   share_and_check(20);  // the pool has threads, which the child does not have
   const pid_t child = fork();
