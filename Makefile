@@ -5,6 +5,11 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WITH_BIN := PATH="$(CURDIR)/$(BIN):$$PATH"
 
+# pip that says what it is at. Kernels for what this machine has not are compiled by sanitize-address alone.
+SAY := $(PYTHON) tools/progress.py build/install.log
+PIP_SAYS := $(SAY) $(BIN)/python -m pip install --verbose --disable-pip-version-check
+DEVELOPER := TB_DEVELOPER=ON;TB_ISAS=native
+
 # Requirements out of pyproject.toml: $(call wants,['build-system']['requires'])
 wants = $$($(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))$(1))")
 
@@ -21,14 +26,16 @@ LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
 .PHONY: help demo gallery docs commands test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
-.PHONY: bench-accuracy lint clean
+.PHONY: bench-accuracy lint clean wheel clang
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
-demo: .venv/.package ## the tour: examples/demo.py, and the family compared on the census table
-	$(BIN)/python examples/demo.py
+# Whoever has built the package already gets the tour with that.
+demo: $(if $(wildcard .venv/.package),.venv/.package,.venv/.demo) ## the tour: examples/demo.py, and the family compared on the census table
+	@echo "Ready: the tour."
+	@$(BIN)/python examples/demo.py
 	$(BIN)/tallybayes compare src/tallybayes/datasets/census.csv.gz --target target
 
 gallery: .venv/.package ## draw the pictures of docs/ anew: examples/gallery.py
@@ -53,7 +60,7 @@ lowest: .venv/.tools ## the contract and the command line on the lowest versions
 	$(PYTHON) -m venv $(LOW)
 	$(LOW)/bin/python -m pip install --quiet --disable-pip-version-check ninja $$($(BIN)/python tests/lowest.py)
 	@cmake -P .venv/wanted.cmake 2>/dev/null || $(LOW)/bin/python -m pip install --quiet cmake
-	PATH="$(CURDIR)/$(LOW)/bin:$$PATH" SKBUILD_CMAKE_DEFINE=TB_DEVELOPER=ON $(LOW)/bin/python -m pip install --quiet \
+	PATH="$(CURDIR)/$(LOW)/bin:$$PATH" SKBUILD_CMAKE_DEFINE="$(DEVELOPER)" $(LOW)/bin/python -m pip install --quiet \
 	  --disable-pip-version-check --no-deps --no-build-isolation --config-settings=build-dir=build/lowest-core .
 	$(LOW)/bin/python -m pytest -n $(JOBS) $(LOW_TESTS) \
 	  --deselect tests/contract/test_sklearn_shipped.py::test_shipped_tests_pass \
@@ -63,6 +70,16 @@ fuzz: .venv/.package ## a minute of random calls, a minute of model files made t
 	$(BIN)/python -m tests.hostile.fuzz_api $(SECONDS)
 	-@$(PIP) $(call wants,['project']['optional-dependencies']['fuzz']) # without it: seeded mutations
 	$(BIN)/python -m tests.hostile.fuzz $(SECONDS)
+
+wheel: ## sdist and wheels in dist/, tried on every Python there is; CXX=g++ for another compiler than zig
+	$(PYTHON) tools/wheels.py
+
+clang: .venv/.tools ## the C++ tests compiled with Clang, warnings as errors; installs Clang, if it may
+	@command -v clang++ >/dev/null || { apt-get -qq update && apt-get -qq install -y clang; }
+	$(WITH_BIN) cmake -S . -B build/clang -G Ninja -DTB_TESTS=ON -DTB_QUICK=ON -DCMAKE_CXX_COMPILER=clang++ \
+	  -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja"
+	$(WITH_BIN) cmake --build build/clang
+	build/clang/tb_test
 
 bench: .venv/.bench ## speed and memory beside peers; several minutes
 	$(BIN)/python -m bench
@@ -95,9 +112,12 @@ lint: .venv/.package ## style, types and layers
 
 sanitize: sanitize-address sanitize-thread ## the C++ tests under sanitizers: addresses and undefined behaviour, then threads
 
+ISAS_address := all
+ISAS_thread := native
 # ThreadSanitizer gives up on threads after a fork unless told not to; one test forks.
 sanitize-address sanitize-thread: sanitize-%: .venv/.tools
-	$(WITH_BIN) cmake -S . -B build/sanitize-$* -G Ninja -DTB_TESTS=ON -DTB_SANITIZE=$* -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja"
+	$(WITH_BIN) cmake -S . -B build/sanitize-$* -G Ninja -DTB_TESTS=ON -DTB_SANITIZE=$* -DTB_ISAS=$(ISAS_$*) \
+	  -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja"
 	$(WITH_BIN) cmake --build build/sanitize-$*
 	TSAN_OPTIONS="die_after_fork=0 halt_on_error=1" build/sanitize-$*/tb_test
 
@@ -123,11 +143,13 @@ clean: ## remove all that these targets made
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
-	$(PYTHON) -m venv .venv
+	@echo "Making .venv, where all of it happens"
+	@$(PYTHON) -m venv .venv
 
 # What building takes. CMake comes from the system if that is new enough.
 .venv/.tools: pyproject.toml | $(BIN)/python
-	$(PIP) ninja $(call wants,['build-system']['requires'])
+	@echo "Tools to build with"
+	@$(PIP_SAYS) ninja $(call wants,['build-system']['requires'])
 	@grep cmake_minimum_required CMakeLists.txt > .venv/wanted.cmake
 	@cmake -P .venv/wanted.cmake 2>/dev/null || $(PIP) cmake
 	@touch $@
@@ -135,8 +157,16 @@ $(BIN)/python:
 # An editable install: edits and new files in src/ need nothing; an edit in cpp/ compiles what it touches.
 # The stub of the compiled module is copied beside the sources, where mypy looks.
 .venv/.package: .venv/.tools $(CORE)
-	SKBUILD_CMAKE_DEFINE=TB_DEVELOPER=ON $(PIP) --no-build-isolation --editable '.[test]'
+	@echo "The package, and what its tests need"
+	@SKBUILD_CMAKE_DEFINE="$(DEVELOPER)" $(PIP_SAYS) --no-build-isolation --editable '.[test]'
 	@cp $(BIN)/../lib/python*/site-packages/tallybayes/_core.pyi src/tallybayes/
+	@touch $@
+
+# For a first look: what the tour needs and no more, compiled in half the time.
+.venv/.demo: .venv/.tools $(CORE)
+	@echo "The package, compiled for this machine"
+	@SKBUILD_CMAKE_DEFINE="TB_QUICK=ON;TB_ISAS=native" $(PIP_SAYS) --no-compile --no-build-isolation \
+	  --config-settings=build-dir=build/demo '.[cli]'
 	@touch $@
 
 # What drives the browser, and the browser itself, of the system: only root may install that. Tests say if it is not there.

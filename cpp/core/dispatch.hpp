@@ -13,30 +13,29 @@ void limit_isa(Isa most);  // tests run every kernel with every instruction set
 
 }  // namespace tb
 
-// Declares `ret f(params)` in each of the three namespaces.
-#if defined(__x86_64__)
-#define TB_DECLARE(ret, f, params) \
-  namespace tb {                   \
-  namespace base {                 \
-  ret f params;                    \
-  }                                \
-  namespace avx2 {                 \
-  ret f params;                    \
-  }                                \
-  namespace avx512 {               \
-  ret f params;                    \
-  }                                \
+// Which are compiled says CMake (TB_ISAS): TB_AVX2 is defined, and TB_AVX512, which never is without it.
+#define TB_DECLARE_IN(isa, ret, f, params) \
+  namespace tb::isa {                      \
+  ret f params;                            \
   }
-#define TB_CALL(f, ...)                                            \
-  (::tb::isa() == ::tb::Isa::avx512 ? ::tb::avx512::f(__VA_ARGS__) \
-   : ::tb::isa() == ::tb::Isa::avx2 ? ::tb::avx2::f(__VA_ARGS__)   \
-                                    : ::tb::base::f(__VA_ARGS__))
+
+// TB_DECLARE(ret, f, params) declares `ret f(params)` in the namespace of each; TB_CALL_AT is f of a given one.
+#if defined(TB_AVX512)
+#define TB_DECLARE(ret, f, params)    \
+  TB_DECLARE_IN(base, ret, f, params) \
+  TB_DECLARE_IN(avx2, ret, f, params) \
+  TB_DECLARE_IN(avx512, ret, f, params)
+#define TB_CALL_AT(isa, f, ...)                              \
+  ((isa) == ::tb::Isa::avx512 ? ::tb::avx512::f(__VA_ARGS__) \
+   : (isa) == ::tb::Isa::avx2 ? ::tb::avx2::f(__VA_ARGS__)   \
+                              : ::tb::base::f(__VA_ARGS__))
+#elif defined(TB_AVX2)
+#define TB_DECLARE(ret, f, params)    \
+  TB_DECLARE_IN(base, ret, f, params) \
+  TB_DECLARE_IN(avx2, ret, f, params)
+#define TB_CALL_AT(isa, f, ...) ((isa) == ::tb::Isa::avx2 ? ::tb::avx2::f(__VA_ARGS__) : ::tb::base::f(__VA_ARGS__))
 #else
-#define TB_DECLARE(ret, f, params) \
-  namespace tb {                   \
-  namespace base {                 \
-  ret f params;                    \
-  }                                \
-  }
-#define TB_CALL(f, ...) (::tb::base::f(__VA_ARGS__))
+#define TB_DECLARE(ret, f, params) TB_DECLARE_IN(base, ret, f, params)
+#define TB_CALL_AT(isa, f, ...) ((void)(isa), ::tb::base::f(__VA_ARGS__))
 #endif
+#define TB_CALL(f, ...) TB_CALL_AT(::tb::isa(), f, __VA_ARGS__)

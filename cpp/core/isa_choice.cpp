@@ -10,14 +10,17 @@ namespace {
 
 constexpr std::array kNames{"base", "avx2", "avx512"};
 
+// The highest that was compiled and that this processor has.
 Isa best() {
-#if defined(__x86_64__)
+#if defined(TB_AVX2)
   __builtin_cpu_init();
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                   __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+#if defined(TB_AVX512)
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   if (v4) return Isa::avx512;
+#endif
   if (v3) return Isa::avx2;
 #endif
   return Isa::base;
@@ -35,11 +38,15 @@ std::optional<Isa> isa_named(const std::string& name) {
 }
 
 const std::vector<Isa>& compiled_isas() {
-#if defined(__x86_64__)
-  static const std::vector<Isa> all{Isa::base, Isa::avx2, Isa::avx512};
-#else
-  static const std::vector<Isa> all{Isa::base};
+  static const std::vector<Isa> all{
+      Isa::base,
+#if defined(TB_AVX2)
+      Isa::avx2,
 #endif
+#if defined(TB_AVX512)
+      Isa::avx512,
+#endif
+  };
   return all;
 }
 
@@ -58,7 +65,7 @@ std::string complaint_about(const char* wanted, Isa most) {
   const std::string said = std::string("TALLYBAYES_ISA is '") + wanted + "', ";
   const std::optional<Isa> named = isa_named(wanted);
   if (!named) return said + "which is none of base, avx2 and avx512: it is ignored";
-  if (*named > most) return said + "which this processor does not have: it is ignored";
+  if (*named > most) return said + "which this processor does not have, or which was not compiled: it is ignored";
   return "";
 }
 

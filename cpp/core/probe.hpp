@@ -10,16 +10,6 @@
 #include "core/columns.hpp"
 #include "core/self_check.hpp"
 
-// f of one instruction set, whatever is in use.
-#if defined(__x86_64__)
-#define TB_CALL_AT(isa, f, ...)                              \
-  ((isa) == ::tb::Isa::avx512 ? ::tb::avx512::f(__VA_ARGS__) \
-   : (isa) == ::tb::Isa::avx2 ? ::tb::avx2::f(__VA_ARGS__)   \
-                              : ::tb::base::f(__VA_ARGS__))
-#else
-#define TB_CALL_AT(isa, f, ...) ((void)(isa), ::tb::base::f(__VA_ARGS__))
-#endif
-
 namespace tb {
 
 constexpr double kSums = 1e-11;   // doubles summed in another order, or with fused multiplications
