@@ -314,3 +314,23 @@ def test_no_leaks():
 
     before = run(500)
     assert run(10_000) - before < 4e6
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("size", [1, 9, 250])
+def test_codes_by_appearance(dtype, size):
+    rng = np.random.default_rng(size)
+    values = rng.integers(0, size, 5000).astype(dtype)
+    there = rng.random(5000) < 0.7
+    for columns, here in (([values], np.ones(5000, bool)), ([values, there], there), ([values[::-1]], None)):
+        shown = values[::-1] if here is None else values
+        here = np.ones(5000, bool) if here is None else here
+        seen = list(dict.fromkeys(shown[here].tolist()))
+        codes, first = _core.appearance_codes(_core.Columns(columns), size)
+        np.testing.assert_array_equal(codes, [seen.index(v) if h else -1 for v, h in zip(shown, here, strict=True)])
+        np.testing.assert_array_equal(shown[first], seen)
+        assert [int(np.flatnonzero((shown == v) & here)[0]) for v in seen] == first.tolist()
+    with pytest.raises(ValueError, match="too large"):
+        _core.appearance_codes(_core.Columns([np.full(3000, size, dtype)]), size)
+    with pytest.raises(ValueError, match="8, 16 or 32 bits"):
+        _core.appearance_codes(_core.Columns([values.astype(np.int32)]), size)

@@ -117,6 +117,43 @@ def test_categories_of_one_polars_column_are_not_those_of_another() -> None:
     assert model.describe("a")[0]["p"] == pytest.approx(3 / 4)
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@pytest.mark.parametrize("levels", [3, 300])
+def test_long_polars_categories_are_the_strings_that_they_show(gaps: float, levels: int) -> None:
+    """Such a column is read by its own codes: of a list that it shares with others, in any order, and not all here."""
+    rng = np.random.default_rng(levels)
+    words = np.array([f"word {v}" for v in range(levels)])
+    strings = {}
+    for name in ("a", "b"):
+        codes = rng.integers(0, levels, 9000)
+        strings[name] = np.where(rng.random(9000) < gaps, None, words[codes].astype(object)).tolist()
+    y = rng.integers(0, 2, 9000)
+    whole = pl.DataFrame(strings)
+    table = whole.with_columns(pl.all().cast(pl.Categorical))[1000:]
+    want = tb.NaiveBayes().fit(whole[1000:], y[1000:])
+    for some in (table, table.rechunk(), pl.concat([table[:5000], table[5000:]], rechunk=False)):
+        model = tb.NaiveBayes().fit(some, y[1000:])
+        np.testing.assert_allclose(model.predict_proba(whole), want.predict_proba(whole), rtol=1e-12)
+        np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba(whole[1000:]))
+        np.testing.assert_array_equal(model.predict_proba(table[:10]), model.predict_proba(table)[:10])
+    new = pl.DataFrame({"a": ["never met"] * 5000, "b": [None] * 5000}).with_columns(pl.all().cast(pl.Categorical))
+    old = new.with_columns(pl.all().cast(pl.String))
+    with pytest.warns(UserWarning, match="never met|unseen|not seen|categor"):
+        found = model.predict_proba(new)
+    with pytest.warns(UserWarning, match="never met|unseen|not seen|categor"):
+        np.testing.assert_array_equal(found, model.predict_proba(old))
+
+
+def test_a_column_whose_type_lists_categories_is_no_text() -> None:
+    texts = [f"a sentence with the number {i} in it" for i in range(60)]
+    for table in (
+        pl.DataFrame({"t": texts}).with_columns(pl.all().cast(pl.Categorical)),
+        pa.table({"t": pa.array(texts).dictionary_encode()}),
+        pd.DataFrame({"t": pd.Categorical(texts)}),
+    ):
+        assert tb.NaiveBayes().fit(table, [0, 1] * 30).schema_.kinds == ("categorical",)
+
+
 @pytest.mark.parametrize("integers", [False, True])
 def test_pandas_columns_that_are_numbered(integers: bool) -> None:
     X = pd.DataFrame([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]], columns=[10, 20] if integers else ["10", "20"])

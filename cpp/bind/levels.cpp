@@ -1,6 +1,7 @@
 // Categories of NumPy arrays to codes.
 #include "bind/levels.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -77,6 +78,20 @@ nb::tuple number_codes(const PyColumns& column, nb::handle list, bool grow) {
   return nb::make_tuple(array_of(std::move(codes)), grown(list, known, NumberKind::plain));
 }
 
+nb::tuple appearance_codes(const PyColumns& column, std::size_t size) {
+  const Columns& x = column.view;
+  if (x.d != 1 && x.d != 2) throw nb::value_error("appearance_codes takes one column, and one that says what is there");
+  if (x.d == 2 && item_size(x.col[1].dtype) != 1) throw nb::value_error("what is there must be truths");
+  Appearances found;
+  {
+    const nb::gil_scoped_release free;
+    found = by_appearance(x.col[0], x.d == 2 ? x.col + 1 : nullptr, x.n, size);
+  }
+  auto first = make_array<std::int64_t, 1>({found.first.size()});
+  std::copy(found.first.begin(), found.first.end(), first.data());
+  return nb::make_tuple(array_of(std::move(found.codes)), first);
+}
+
 }  // namespace
 
 void bind_levels(nb::module_& m) {
@@ -103,6 +118,11 @@ void bind_levels(nb::module_& m) {
         nb::sig("def number_codes(column: Columns, levels: LevelList, grow: bool) -> tuple"),
         "(codes, levels) of a table of one column. New levels are int where they are whole, else float. NaN is "
         "missing.");
+  m.def("appearance_codes", &appearance_codes, nb::arg("columns"), nb::arg("size"),
+        nb::sig("def appearance_codes(columns: Columns, size: int) -> tuple"),
+        "(codes, first) of whole numbers below size: numbered as they appear, and the row where each first did. A "
+        "second\n"
+        "column, if there is one, is 0 where the first is missing.");
   bind_objects(m);
   bind_arrow(m);
 }

@@ -10,8 +10,6 @@
 namespace tb::arrow {
 namespace {
 
-constexpr std::int32_t kNotYet = -3;  // a dictionary value that no row has asked for
-
 // The row of an error counts from the chunk's first row until it passes here.
 template <class F>
 void in_chunk(std::size_t first, std::size_t col, F&& f) {
@@ -78,12 +76,18 @@ void encode_indices(const Array& chunk, const Type& type, Known& levels, bool gr
     return code_of[v];
   };
   with_integer_reader(chunk, type.index, [&](const auto& index) {
-    out.fill(first, static_cast<std::size_t>(chunk.length), [&](std::size_t i) {
+    const auto code = [&](std::size_t i) {
       if (!valid(i)) return kMissing;
       const auto v = static_cast<std::size_t>(index.value(i));  // a negative index becomes a huge one
       if (v >= code_of.size()) throw BadRow{kOutside, i};
       return code_of[v] == kNotYet ? find(v, i) : code_of[v];
-    });
+    };
+    using T = decltype(index.value(0));
+    out.fill_blocks(first, static_cast<std::size_t>(chunk.length),
+                    [&](std::size_t from, std::size_t rows, std::int32_t* block) {
+                      if (!valid.any() && all_known<T>(index.data + from * sizeof(T), rows, code_of, block)) return;
+                      for (std::size_t i = 0; i < rows; ++i) block[i] = code(from + i);
+                    });
   });
 }
 

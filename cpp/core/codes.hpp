@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "core/columns.hpp"
 
@@ -27,15 +30,22 @@ class Codes {
   const void* data() const { return data_.get(); }
 
   // Writes code(i) to row first + i for all i < count. All rows before `first` are written already.
-  // By blocks: the loop that looks codes up writes plain int32, and a short one makes them narrow.
   template <class Code>
   void fill(std::size_t first, std::size_t count, Code&& code) {
+    fill_blocks(first, count, [&](std::size_t from, std::size_t rows, std::int32_t* block) {
+      for (std::size_t i = 0; i < rows; ++i) block[i] = code(from + i);
+    });
+  }
+
+  // The same by blocks: codes(from, rows, block) writes plain int32, and a short loop makes them narrow.
+  template <class Block>
+  void fill_blocks(std::size_t first, std::size_t count, Block&& codes) {
     constexpr std::size_t kBlock = 1024;
     std::int32_t block[kBlock];
     for (std::size_t done = 0; done < count; done += kBlock) {
       const std::size_t rows = std::min(kBlock, count - done);
+      codes(done, rows, block);
       std::int32_t largest = 0;
-      for (std::size_t i = 0; i < rows; ++i) block[i] = code(done + i);
       for (std::size_t i = 0; i < rows; ++i) largest = std::max(largest, block[i]);
       while (largest > largest_code()) widen(first + done);
       if (bytes_ == 1)
@@ -78,5 +88,26 @@ class Codes {
   std::size_t bytes_;  // of one code
   std::unique_ptr<char[]> data_;
 };
+
+constexpr std::int32_t kNotYet = -3;  // the code of a number that no row has asked for
+
+// codes[i] = code_of[number i], without a look at any by itself; false if one is none of them, or not yet known.
+template <class T>
+bool all_known(const char* numbers, std::size_t rows, const std::vector<std::int32_t>& code_of, std::int32_t* codes) {
+  using Number = std::make_unsigned_t<T>;  // a negative one becomes a huge one
+  const auto number = [&](std::size_t i) {
+    Number v;
+    std::memcpy(&v, numbers + i * sizeof v, sizeof v);
+    return v;
+  };
+  Number most = 0;
+  for (std::size_t i = 0; i < rows; ++i) most = std::max(most, number(i));
+  if (most >= code_of.size()) return false;
+  const std::int32_t* const of = code_of.data();
+  std::int32_t least = 0;
+  for (std::size_t i = 0; i < rows; ++i) codes[i] = of[number(i)];
+  for (std::size_t i = 0; i < rows; ++i) least = std::min(least, codes[i]);
+  return least > kNotYet;
+}
 
 }  // namespace tb

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "core/lookup.hpp"
@@ -46,6 +47,30 @@ Codes encode_numbers(const Column& column, std::size_t rows, Known& levels, bool
   } catch (BadValue& e) {
     throw BadValue{e.kind, e.row, col, e.value};
   }
+  return out;
+}
+
+template <class T>
+Appearances number(const Column& column, const Column* there, std::size_t rows, std::size_t size) {
+  Appearances out;
+  out.codes = Codes(rows, 0);
+  std::vector<std::int32_t> code_of(size, kNotYet);
+  const auto code = [&](std::size_t i) {
+    if (there && there->data[static_cast<std::ptrdiff_t>(i) * there->stride] == 0) return kMissing;
+    T v;
+    std::memcpy(&v, column.data + static_cast<std::ptrdiff_t>(i) * column.stride, sizeof v);
+    if (v >= size) throw std::invalid_argument("a number is too large");
+    if (code_of[v] == kNotYet) {
+      code_of[v] = static_cast<std::int32_t>(out.first.size());
+      out.first.push_back(static_cast<std::int64_t>(i));
+    }
+    return code_of[v];
+  };
+  const bool plain = !there && column.stride == static_cast<std::ptrdiff_t>(sizeof(T));
+  out.codes.fill_blocks(0, rows, [&](std::size_t from, std::size_t count, std::int32_t* block) {
+    if (plain && all_known<T>(column.data + from * sizeof(T), count, code_of, block)) return;
+    for (std::size_t i = 0; i < count; ++i) block[i] = code(from + i);
+  });
   return out;
 }
 
@@ -96,6 +121,19 @@ Codes encode(const Column& column, std::size_t rows, Known& levels, bool grow, s
       return encode_numbers<std::uint32_t>(column, rows, levels, grow, col);
     default:
       return encode_numbers<std::uint64_t>(column, rows, levels, grow, col);
+  }
+}
+
+Appearances by_appearance(const Column& column, const Column* there, std::size_t rows, std::size_t size) {
+  switch (column.dtype) {
+    case Dtype::u8:
+      return number<std::uint8_t>(column, there, rows, size);
+    case Dtype::u16:
+      return number<std::uint16_t>(column, there, rows, size);
+    case Dtype::u32:
+      return number<std::uint32_t>(column, there, rows, size);
+    default:
+      throw std::invalid_argument("codes are of 8, 16 or 32 bits without a sign");
   }
 }
 

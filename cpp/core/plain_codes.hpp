@@ -1,6 +1,8 @@
 // Categories of NumPy arrays to codes: texts of a fixed width, and numbers.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "core/codes.hpp"
 #include "core/columns.hpp"
@@ -23,5 +25,13 @@ Codes encode(const FixedTexts& texts, Known& levels, bool grow);
 
 // NaN is kMissing; an infinity throws BadValue with column `col`.
 Codes encode(const Column& column, std::size_t rows, Known& levels, bool grow, std::size_t col);
+
+// Whole numbers below `size` (u8, u16 or u32), numbered as they appear; the row where each number first did.
+// there: 0 for a row that is missing; null: none is. A number that is too large throws std::invalid_argument.
+struct Appearances {
+  Codes codes;
+  std::vector<std::int64_t> first;
+};
+Appearances by_appearance(const Column& column, const Column* there, std::size_t rows, std::size_t size);
 
 }  // namespace tb

@@ -31,8 +31,8 @@ def looks_like_text(column: RawColumn) -> bool:
 
 def is_text(values: list[object]) -> bool:
     """The same of plain values; None is missing."""
-    texts = [v for v in values if isinstance(v, str)]
-    if not texts or len(texts) < sum(v is not None for v in values) or 2 * len(set(texts)) <= len(texts):
+    texts: list[str] = values if set(map(type, values)) == {str} else [v for v in values if isinstance(v, str)]  # type: ignore[assignment]
+    if 2 * len(set(texts)) <= len(texts) or len(texts) < sum(v is not None for v in values):
         return False
     with_letters = [v for v in texts if LETTERS.search(v)]  # dates and numbers have none
     if 2 * len(with_letters) <= len(texts):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
 
+PLAIN = {str, type(None)}  # none of these stands for a missing value but None
 Storage = Literal["numbers", "objects", "arrow", "coded"]
 
 
@@ -36,6 +37,8 @@ class RawColumn:
             return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
         convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(self.values, f))
         found: list[object] = getattr(self.values, convert)()
+        if set(map(type, found)) <= PLAIN:
+            return found
         return [None if is_missing(v) else v for v in found]
 
 

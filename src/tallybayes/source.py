@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 
+from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
 from tallybayes.later import nw
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRUTH = np.dtype(bool)
+LONG = 4096  # rows of a column whose own codes are worth a look
+SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
 FEW_ROWS = 1000  # a frame of so many may be copied whole, where its columns lie apart
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 
@@ -357,12 +360,26 @@ def _objects(s: Any) -> Array:
 
 def _categories(native: object, name: str) -> RawColumn:
     if not (hasattr(native, "cat") and hasattr(native.cat, "codes")):
-        return RawColumn(native, "arrow", "categorical")
+        return _by_appearance(native) or RawColumn(native, "arrow", "categorical", declared=())
     categories = native.cat.categories.tolist()  # pandas: codes and categories are at hand
     for v in categories:
         if not isinstance(v, str | bytes | numbers.Number | np.generic):
             raise not_a_value(name, f"category of {type(v).__name__}", value=v)
     return RawColumn(native.cat.codes.to_numpy(), "coded", "categorical", declared=tuple(categories))
+
+
+def _by_appearance(native: Any) -> RawColumn | None:
+    """A long Categorical column of polars. As Arrow, polars would make a dictionary of its own for it, row by row; its
+    codes are at hand, of a list that it shares with other columns: those that are here get numbers as they appear."""
+    if not hasattr(native, "to_physical") or len(native) < LONG:
+        return None
+    codes = native.to_physical()
+    top = codes.max()
+    if top is None or top >= SHARED or not codes.dtype.is_unsigned_integer():
+        return None
+    there = [native.is_not_null().to_numpy()] if native.null_count() else []
+    found, first = _core.appearance_codes(_core.Columns([codes.fill_null(0).to_numpy(), *there]), top + 1)
+    return RawColumn(found, "coded", "categorical", declared=tuple(native.gather(first).to_list()))
 
 
 def _unknown(s: Any, name: str) -> RawColumn:
