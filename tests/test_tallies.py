@@ -462,7 +462,12 @@ def test_bad_sparse_values_are_named():
 
 def test_check_csr():
     m = sp.csr_matrix(np.eye(5))
-    _core.check_csr(as_csr(m))
+    assert _core.check_csr(as_csr(m))  # the indices of each row rise
+    for indices in ([1, 0, 2], [0, 0, 2]):
+        for kind in (np.int32, np.int64):
+            rows = _core.Csr(np.ones(3), np.array(indices, kind), np.array([0, 2, 3], kind), 5)
+            assert not _core.check_csr(rows)
+            assert _core.check_csr(_core.Csr(np.ones(3), np.array([2, 0, 1], kind), np.array([0, 1, 3], kind), 5))
     for indices, indptr in [
         ([0, 1, 2, 3, 5], m.indptr),
         ([0, 1, 2, 3, -1], m.indptr),

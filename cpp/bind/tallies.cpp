@@ -126,11 +126,11 @@ std::tuple<Array<std::int32_t, 1>, Array<std::int64_t, 1>> py_integer_levels(
   return {codes, levels};
 }
 
-void py_check_csr(const PyCsr& x) {
+bool py_check_csr(const PyCsr& x) {
   const nb::object values = nb::cast<nb::tuple>(x.keep)[0];
   const std::size_t nnz = nb::len(values);
   const nb::gil_scoped_release release;
-  check_csr(x.view, nnz);
+  return check_csr(x.view, nnz);
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ void bind_tallies(nb::module_& m) {
   m.def("integer_levels", &py_integer_levels, nb::arg("y").noconvert(),
         "(codes, levels): the distinct values in ascending order, and the place of each value among them.");
   m.def("check_csr", &py_check_csr, nb::arg("csr"),
-        "Raise ValueError unless the arrays describe a matrix of that width.");
+        "Raise ValueError unless the arrays describe a matrix of that width. Whether the indices of each row rise.");
   m.def(
       "stream",
       [](const PyColumns& x) {

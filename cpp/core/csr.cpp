@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -178,21 +179,55 @@ void csr_sums(const Csr& x, const std::int32_t* y, const double* w, std::size_t 
   if (const std::size_t j = first_infinite(out, classes, x.d); j < x.d) throw_overflow(t, y, j);
 }
 
-void check_csr(const Csr& x, std::size_t nnz) {
+namespace {
+
+// Of rows [begin, end): all indices below d; and those of each row rise.
+template <class I>
+void check_indices(const Csr& x, std::size_t begin, std::size_t end, bool& inside, bool& rising) {
+  using Index = std::make_unsigned_t<I>;  // a negative one is huge
+  const auto* const index = static_cast<const Index*>(x.index);
+  const auto* const start = static_cast<const I*>(x.start);
+  const auto from = static_cast<std::size_t>(start[begin]), to = static_cast<std::size_t>(start[end]);
+  Index most = 0;
+  for (std::size_t p = from; p < to; ++p) most = std::max(most, index[p]);
+  inside = from == to || most < x.d;
+  for (std::size_t i = begin; i < end && rising; ++i) {
+    const auto e = static_cast<std::size_t>(start[i + 1]);
+    std::size_t falls = 0;
+    for (auto p = static_cast<std::size_t>(start[i]); p + 1 < e; ++p) falls |= index[p] >= index[p + 1];
+    rising = falls == 0;
+  }
+}
+
+}  // namespace
+
+bool check_csr(const Csr& x, std::size_t nnz) {
   if (start_of(x, 0) != 0 || start_of(x, x.n) != nnz)
     throw std::invalid_argument("CSR indptr must run from 0 to the number of stored values");
   for (std::size_t i = 0; i < x.n; ++i) {
     if (start_of(x, i) > start_of(x, i + 1))
       throw std::invalid_argument("CSR indptr falls at row " + std::to_string(i));
   }
-  constexpr std::size_t block = 1 << 18;
-  std::atomic<bool> outside{false};
-  parallel_for((nnz + block - 1) / block, [&](std::size_t b, int) {
-    bool bad = false;
-    for (std::size_t p = b * block; p < std::min(nnz, (b + 1) * block); ++p) bad |= index_of(x, p) >= x.d;
-    if (bad) outside = true;
-  });
+  const std::size_t block = std::max<std::size_t>(1, (x.n + 63) / 64);
+  std::atomic<bool> outside{false}, falls{false};
+  const auto check = [&](std::size_t b, int) {
+    bool inside = true, rising = !falls.load(std::memory_order_relaxed);
+    const std::size_t begin = b * block, end = std::min(x.n, begin + block);
+    if (x.index_type == Dtype::i32)
+      check_indices<std::int32_t>(x, begin, end, inside, rising);
+    else
+      check_indices<std::int64_t>(x, begin, end, inside, rising);
+    if (!inside) outside = true;
+    if (!rising) falls = true;
+  };
+  const std::size_t blocks = (x.n + block - 1) / block;
+  if (nnz < kSmall) {
+    for (std::size_t b = 0; b < blocks; ++b) check(b, 0);
+  } else {
+    parallel_for(blocks, check);
+  }
   if (outside) throw std::invalid_argument("a CSR index lies outside 0 .. " + std::to_string(x.d) + " - 1");
+  return !falls;
 }
 
 }  // namespace tb

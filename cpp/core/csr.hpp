@@ -11,6 +11,7 @@ void csr_sums(const Csr& x, const std::int32_t* y, const double* w, std::size_t 
               double* out);
 
 // Throws std::invalid_argument unless the row starts run from 0 to nnz without falling and every index is below d.
-void check_csr(const Csr& x, std::size_t nnz);
+// Returns whether the indices of each row rise: sorted, and no cell twice.
+bool check_csr(const Csr& x, std::size_t nnz);
 
 }  // namespace tb

@@ -36,22 +36,22 @@ def read_sparse(X: Any) -> Any:
         what = "sample" if n == 0 else "feature"
         raise TableError(f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
     try:
-        return _canonical(_rows(X))
+        return _canonical(*_rows(X))
     except TableError:
         raise
     except (ValueError, TypeError, IndexError, OverflowError) as e:  # what scipy itself notices
         raise _unsound(X, str(e)) from None
 
 
-def _rows(X: Any) -> Any:
-    """The same matrix row by row, its indices checked before anything follows them."""
+def _rows(X: Any) -> tuple[Any, bool]:
+    """The same matrix row by row, its indices checked before anything follows them; whether each row's indices are
+    known to rise."""
     if X.format in ("csr", "csc", "bsr"):
-        _check_compressed(X)
-        return X if X.format == "csr" else X.tocsr()
+        rising = _check_compressed(X)
+        return (X, rising) if X.format == "csr" else (X.tocsr(), False)
     if X.format == "lil":  # joins its lists as they are
         csr = X.tocsr()
-        _check_compressed(csr)
-        return csr
+        return csr, _check_compressed(csr)
     coo = X.tocoo()
     if not len(coo.data) == len(coo.row) == len(coo.col):
         raise _unsound(
@@ -61,10 +61,11 @@ def _rows(X: Any) -> Any:
         bad = _outside(np.asarray(index), size)
         if bad is not None:
             raise _unsound(X, f"stored value {bad} is in {what} {index[bad]} of {size}")
-    return coo.tocsr()
+    return coo.tocsr(), False
 
 
-def _check_compressed(X: Any) -> None:
+def _check_compressed(X: Any) -> bool:
+    """Whether the indices of each line rise."""
     block = X.blocksize if X.format == "bsr" else (1, 1)
     lines, width = X.shape[0] // block[0], X.shape[1] // block[1]
     one, other = "row", "column"
@@ -80,7 +81,7 @@ def _check_compressed(X: Any) -> None:
     index = np.ascontiguousarray(index[:used], dtype=kind)
     starts = np.ascontiguousarray(starts, dtype=kind)
     try:
-        _core.check_csr(_core.Csr(index, index, starts, width))
+        return _core.check_csr(_core.Csr(index, index, starts, width))
     except ValueError as e:
         bad = _outside(index, width)
         if bad is None or (np.diff(starts) < 0).any():
@@ -102,13 +103,15 @@ def _unsound(X: Any, why: str) -> TableError:
     )
 
 
-def _canonical(csr: Any) -> Any:
+def _canonical(csr: Any, rising: bool) -> Any:
     import scipy.sparse
 
     arrays = tuple(np.ascontiguousarray(a) for a in (csr.data, csr.indices, csr.indptr))
     own = scipy.sparse.csr_matrix(arrays, shape=csr.shape)  # shares them, and has no memory of what they were
     if own.dtype not in (np.float64, np.float32, np.int64, np.int32):
         own = own.astype(np.float64)
+    if rising:
+        own.has_canonical_format = True  # or scipy would look again
     if not own.has_canonical_format:
         own = own.astype(np.float64) if own.dtype.kind == "i" else own.copy()  # a sum of integers may not fit
         own.sum_duplicates()
