@@ -152,4 +152,4 @@ if __name__ == "__main__":
     file = sys.argv[1] if len(sys.argv) > 1 else "ensemble.png"
     figure = picture()
     figure.savefig(file, dpi=110)
-    print(f"written: {file}")
+    print(f"written: {file}", file=sys.stderr)

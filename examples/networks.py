@@ -40,4 +40,4 @@ if __name__ == "__main__":
     file = sys.argv[1] if len(sys.argv) > 1 else "networks.png"
     figure = picture()
     figure.savefig(file, dpi=65)
-    print(f"written: {file}")
+    print(f"written: {file}", file=sys.stderr)
