@@ -198,10 +198,49 @@ def test_what_is_no_half_life_is_refused(half_life: Any) -> None:
     with pytest.raises(OptionError, match="half_life must be None or a number of rows of at least 1"):
         model.fit([[1.0], [2.0]], [0, 1])
     model = tb.GaussianNB().learn_one({"a": 1.0}, 0).learn_one({"a": 2.0}, 1)
-    if half_life is not True:  # the door takes it for the number 1
-        with pytest.raises(OptionError, match="half_life must be"):
-            model.set_params(half_life=half_life).learn_one({"a": 3.0}, 0)
-        assert model.class_count_.tolist() == [1.0, 1.0]
+    with pytest.raises(OptionError, match="half_life must be"):
+        model.set_params(half_life=half_life).learn_one({"a": 3.0}, 0)
+    assert model.class_count_.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("half_life", [2, 2.0, np.int64(2), np.float32(2)])
+def test_a_half_life_of_every_type_is_compiled(half_life: Any) -> None:
+    model = tb.GaussianNB(half_life=half_life).fit([{"a": 1.0}, {"a": 2.0}], [0, 0])
+    assert model.one_row == "compiled"
+    door = model._held.door
+    model.learn_one({"a": 3.0}, 0)
+    assert model._held.door is door
+    assert model.class_count_[0] == pytest.approx(1 + 0.5**0.5 + 0.5)
+
+
+def test_weights_of_classes_are_compiled_too() -> None:
+    rows, y = [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}, {"a": 4.0, "b": "x"}], ["u", "v", "u"]
+    one = tb.NaiveBayes("gaussian", class_weight={"u": 3.0}).fit(rows, y)
+    table = one.copy()
+    assert one.one_row == "compiled"
+    door = one._held.door
+    for row, label in zip(rows, y, strict=True):
+        same_state(one.learn_one(row, label, 0.5), table.partial_fit([row], [label], sample_weight=[0.5]))
+    same_state(one.forget_one(rows[0], "u", 0.5), table.forget(rows[:1], ["u"], sample_weight=[0.5]))
+    assert one._held.door is door
+    with pytest.raises(OptionError, match="class_weight must be"):
+        one.set_params(class_weight={"u": "x"}).learn_one(rows[0], "u")
+    with pytest.raises(OptionError, match="class_weight must be"):
+        one.set_params(class_weight={"u": -1.0}).forget_one(rows[0], "u")
+
+
+@pytest.mark.parametrize("weight", ["much", [1.0, 2.0], {"a": 1}, -1.0, float("nan"), 1e300])
+def test_what_is_no_weight_of_a_row_is_refused(weight: Any) -> None:
+    model = tb.GaussianNB().learn_one({"a": 1.0}, 0).learn_one({"a": 2.0}, 1)
+    for call in (model.learn_one, model.forget_one):
+        with pytest.raises(OptionError, match="weight"):
+            call({"a": 1.0}, 0, sample_weight=weight)
+    assert model.class_count_.tolist() == [1.0, 1.0]
+
+
+def test_who_goes_over_rows_again_refuses_to_let_them_fade() -> None:
+    with pytest.raises(OptionError, match="they cannot fade"):
+        tb.SemiSupervised(tb.GaussianNB(half_life=3)).fit([[1.0], [2.0]], [0, None])
 
 
 def test_rows_that_fade_are_not_counted_in_parts() -> None:

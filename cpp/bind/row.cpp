@@ -298,8 +298,9 @@ class RowDoor {
     const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
     if (!model_.takes(c, w)) return false;
     if (!half_life.is_none()) {
-      double rows;
-      if (!read_number(half_life.ptr(), rows) || !(rows >= 1) || !model_.fade(rows)) return false;
+      const double rows = PyBool_Check(half_life.ptr()) ? NAN : PyFloat_AsDouble(half_life.ptr());
+      if (PyErr_Occurred()) return careful();
+      if (!(rows >= 1) || std::isinf(rows) || !model_.fade(rows)) return false;
     }
     for (LevelReader* level : levels_) level->keep_fresh();
     model_.learn(c, w);

@@ -57,6 +57,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "members": ("None|1|2|3", "0|-1|'x'|1.5|10**9"),
     "min_categories": ("None|1|5|[3]|[3, 3]", "-1|'x'|NAN|10**9|[[1]]"),
     "min_count": ("1|3|0.5|1e300|1e-300", "0|-1|None|'x'|NAN"),
+    "half_life": ("None|1|2.5|3|50.0|1e300|np.int64(7)", "0|-1|0.5|'x'|NAN|np.inf|True|[3]"),
     "n": ("1|2|3", "0|4|None|'x'|1.5"),
     "n_components": ("None|1|2", "0|-1|99|'x'|1.5"),
     "norm": ("True|False", "None|'x'"),
@@ -88,6 +89,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "unseen": ("'ignore'|'error'|'other'", "'x'|None"),
     "var_smoothing": ("0.0|1e-9|1e-300|1.0|1e300", "-1|'x'|None|NAN"),
     "variance": ("'own'|'shared'", "'x'|None"),
+    "verbose": ("True|False|0", "None|'x'|[]"),
     "weighting": ("None|'information'|'temperature'|'discriminative'|'equal'", "'x'|7"),
 }  # fmt: skip
 
@@ -151,6 +153,8 @@ CHANGE = (
     "model.learn_one({row}, {label!r})",
     "model.learn_one({row}, {label!r}, {number})",
     "model.forget([{row}], [{label!r}])",
+    "model.forget_one({row}, {label!r})",
+    "model.forget_one({row}, {label!r}, {number})",
     "model.temper({X}, {y})",
     "model.temper({X}, {y}, {w})",
     "model.set_params({setting})",

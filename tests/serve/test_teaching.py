@@ -51,6 +51,12 @@ def everything(folder: Path) -> bytes:
 # --- the ledger --------------------------------------------------------------------------------------------------
 
 
+def test_a_model_whose_rows_fade_is_not_taught(path: Path) -> None:
+    tb.save(tb.NaiveBayes(half_life=100).fit(ROWS, LABELS), path)
+    with pytest.raises(OptionError, match=r"fade \(half_life\), .* Save the model with half_life=None"):
+        opened(path)
+
+
 def test_lessons_are_there_after_a_start(path: Path) -> None:
     first = opened(path)
     assert tuple(first.learn([lesson(k) for k in range(5)])) == (5, 0)

@@ -311,6 +311,7 @@ class TallyClassifier(
             If a count would fall below zero; nothing is changed then.
         """
         with self._learning():
+            self._check_options()
             self._require_adding()
             _, old = self._rows_met(X, y, sample_weight, "Cannot forget rows of class {}: never learned.")
             self._keep(self._again().subtract(old))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from tallybayes.errors import TableError
-from tallybayes.estimators.model import Model
+from tallybayes.estimators.model import Held, Model
 from tallybayes.row_door import RowDoor, open_door
 
 COMPILED = "compiled"
@@ -51,16 +51,9 @@ class OneRow(Model):
         one_row : Whether a row takes microseconds, and if not, why.
         """
         with self._learning():
-            held = self.__dict__.get("_held")
-            if (
-                held is not None
-                and type(held.door) is RowDoor
-                and y is not None
-                and 0 < sample_weight <= MOST_WEIGHT
-                and type(row) is dict
-                and self.class_weight is None
-                and held.door.learn(row, y, sample_weight, self.half_life)
-            ):
+            w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
+            door = self._door_for(y, w)
+            if door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
                 if hasattr(self, "loo_log_proba_"):  # it was of other rows
                     self._drop_left_out()
                 return self
@@ -105,22 +98,30 @@ class OneRow(Model):
         [1.0, 1.0]
         """
         with self._learning():
-            held = self.__dict__.get("_held")
-            if (
-                held is not None
-                and type(held.door) is RowDoor
-                and y is not None
-                and 0 < sample_weight <= MOST_WEIGHT
-                and type(row) is dict
-                and self.class_weight is None
-                and held.door.forget(row, y, sample_weight)
-            ):
+            w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
+            door = self._door_for(y, w)
+            if door is not None and type(row) is dict and door.forget(row, y, w):
                 if hasattr(self, "loo_log_proba_"):
                     self._drop_left_out()
                 return self
             self.forget(_one(row), [y], sample_weight=[sample_weight])
             self._open()
         return self
+
+    def _door_for(self, y: object, w: object) -> RowDoor | None:
+        """The door, if it is open and these look like a label and a weight."""
+        held: Held | None = self.__dict__.get("_held")
+        if held is None or type(held.door) is not RowDoor or y is None:
+            return None
+        return held.door if isinstance(w, (float, int)) and 0 < w <= MOST_WEIGHT else None
+
+    def _weight_of(self, y: Any, sample_weight: float) -> float:
+        """What a row of this class weighs; 0 for the careful way."""
+        given = self.class_weight
+        try:
+            return sample_weight * float(given.get(y, 1.0)) if type(given) is dict else 0.0
+        except (TypeError, ValueError):
+            return 0.0
 
     def predict_proba_one(self, row: Mapping[str, object]) -> dict[Any, float]:
         """Tell P(label | row) of one row given as a dict: the same, to the bit, as predict_proba of a table of it.

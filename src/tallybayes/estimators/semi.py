@@ -149,6 +149,11 @@ class SemiSupervised(Wrapper):
                 "SemiSupervised works on the tallies of this library's estimators; got "
                 f"{type(self.estimator).__name__}. For others see sklearn.semi_supervised.SelfTrainingClassifier."
             )
+        if self.estimator.half_life is not None:
+            raise OptionError(
+                "SemiSupervised goes over all rows again and again, whatever their order: they cannot fade. Set "
+                "half_life=None on the estimator, or give sample_weight."
+            )
         if not is_number(self.weight) or not 0 <= self.weight <= 1:
             raise OptionError(f"weight must be between 0 and 1; got {brief(self.weight)}.")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
