@@ -41,6 +41,29 @@ def mixed(rng: np.random.Generator, n: int) -> Any:
     )
 
 
+def dated(rng: np.random.Generator, n: int) -> Any:
+    import pandas as pd
+
+    hours = rng.integers(-400_000, 400_000, n)  # from 1924 to 2015
+    when = np.where(rng.random(n) < 0.9, np.datetime64("1970-01-01", "s") + hours * np.timedelta64(3600, "s"), None)
+    return pd.DataFrame(
+        {"when": when.astype("M8[s]"), "wait": hours * np.timedelta64(1, "m"), "length": rng.normal(size=n)}
+    )
+
+
+def as_read(model: Any, X: Any) -> Any:
+    """The table as a model reads it: dates as their parts."""
+    import pandas as pd
+
+    from tallybayes.schema import align
+    from tallybayes.source import read_table
+
+    if model.schema_.given is None:
+        return X
+    table = align(read_table(X), model.schema_)
+    return pd.DataFrame({name: pd.Series(table.values(j), dtype=object) for j, name in enumerate(table.names or ())})
+
+
 # name: (how to make it, how to make data for it)
 ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "GaussianNB": (tb.GaussianNB, real),
@@ -54,6 +77,7 @@ ESTIMATORS: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "CategoricalNB words": (tb.CategoricalNB, words),
     "NaiveBayes real": (tb.NaiveBayes, real),
     "NaiveBayes mixed": (lambda: tb.NaiveBayes(schema={"visits": "count"}), mixed),
+    "NaiveBayes dates": (lambda: tb.NaiveBayes("gaussian", schema={"when": "date"}), dated),
     "NaiveBayes log-gaussian": (lambda: tb.NaiveBayes("log-gaussian"), real),
     "NaiveBayes frequency": (lambda: tb.NaiveBayes("frequency"), real),
     "GaussianDiscriminant": (lambda: tb.GaussianDiscriminant(alpha=0.6, shrinkage=0.2, ddof=1), real),
@@ -101,6 +125,8 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
         lambda: tb.BayesClassifier(members=3, smoothing="laplace", weighting="temperature"),
         mixed,
     ),
+    "BayesClassifier dates": (lambda: tb.BayesClassifier("fast", members=3), dated),
+    "TAN dates": (lambda: tb.TAN(cuts=None), dated),
     "BayesClassifier real": (lambda: tb.BayesClassifier(members=4, random_state=3), real),
 }
 

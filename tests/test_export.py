@@ -16,7 +16,7 @@ import tallybayes as tb
 from tallybayes.distributions import Categorical
 from tallybayes.errors import ExportError
 from tallybayes.export import FORMAT, VERSION, description
-from tests.estimators import ESTIMATORS, LEARNED, labels
+from tests.estimators import ESTIMATORS, LEARNED, as_read, labels
 from tests.javascript import asked, need_javascript
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -53,8 +53,8 @@ def test_javascript_answers_as_python_does(name: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make().fit(data(rng, 80), labels(rng, 80))
-        rows = plain_rows(data(rng, 25))
-        X = data(rng, 25)
+        rows = plain_rows(as_read(model, data(rng, 25)))
+        X = as_read(model, data(rng, 25))
         rows += [*plain_rows(X, rng.random((25, X.shape[1])) < 0.3), [None] * X.shape[1]]
         read = as_python_reads(model, rows)
         expected = model.predict_proba(read)

@@ -13,7 +13,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import ExportError, OptionError
-from tests.estimators import ESTIMATORS, LEARNED, labels
+from tests.estimators import ESTIMATORS, LEARNED, as_read, labels
 from tests.test_export import as_python_reads, plain_rows
 
 onnx = pytest.importorskip("onnx")
@@ -42,8 +42,8 @@ def test_onnxruntime_answers_as_python_does(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make().fit(data(rng, 80), labels(rng, 80))
-        X = data(rng, 40)
-        rows = plain_rows(data(rng, 20)) + plain_rows(X, rng.random(X.shape) < 0.3)
+        X = as_read(model, data(rng, 40))
+        rows = plain_rows(as_read(model, data(rng, 20))) + plain_rows(X, rng.random(X.shape) < 0.3)
         rows.append([None] * X.shape[1])
         expected = model.predict_proba(as_python_reads(model, rows))
     label, proba = answered(tb.to_onnx(model), rows)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, TableError
-from tallybayes.raw import RawColumn, as_floats
+from tallybayes.raw import RawColumn, as_floats, as_strings
 from tallybayes.schema import Cuts, Levels, Schema
 from tallybayes.source import Table
 
@@ -232,6 +232,8 @@ def _as_number(column: RawColumn, name: str, learning: bool) -> Array:
         return np.asarray(column.values)
     if column.kind == "binary":
         return _truth(column)
+    if column.scale is not None:
+        return np.asarray(np.append(column.scale, np.nan)[column.values])
     values = column.plain()
     bad = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
     if not bad:  # categories that are numbers, or nothing but missing values
@@ -328,6 +330,8 @@ def _column_codes(column: RawColumn, known: Levels, grow: bool) -> tuple[Array, 
         known = known.extend(column.declared, declared=True)
     if column.storage == "coded":
         return _translate(column, known), known
+    if column.storage == "moments":  # that are taken as labels
+        column = RawColumn(as_strings(column.plain()), "objects", "categorical")
     if column.storage == "objects":
         codes, longer = _core.object_codes(column.values, known.known, grow)
     else:  # numbers: 3 and 3.0 are one label

@@ -387,6 +387,13 @@ def _levels(schema: Schema, j: int, sizes: Mapping[int, int]) -> Levels:
 
 
 def _same_columns(a: Schema, b: Schema) -> None:
+    mine, theirs = a.given_columns, b.given_columns
+    if [g.name for g in mine] == [g.name for g in theirs] and mine != theirs:
+        first, second = next((g, h) for g, h in zip(mine, theirs, strict=True) if g != h)
+        raise MergeError(
+            f"Column {first.name!r} is read in one model as {first} and in the other as {second}. Fit the second one "
+            "with schema=first.schema_, so that both read the same columns."
+        )
     if a.d != b.d or a.names != b.names:
         only = sorted(set(a.names or ()) ^ set(b.names or ()))
         if a.names and b.names and not only:

@@ -11,6 +11,7 @@ from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, warn
 from tallybayes.later import nw
+from tallybayes.raw import arrow_of
 
 Codes = NDArray[np.int32]
 STORED = "strings, bytes, booleans and numbers of 64 bits"
@@ -20,6 +21,7 @@ def read_labels(y: object, n: int) -> tuple[Codes, Array]:
     """Codes and the sorted distinct labels of y."""
     if y is None:
         raise LabelError("requires y to be passed, but the target y is None. Expected the class label of each row.")
+    y = _eager(y)
     texts = _texts(y)
     if texts is not None and len(texts[0]) == n:
         return _sorted(*texts, object)
@@ -61,7 +63,7 @@ def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
     """The same where rows may be without a label: their code is −1. Without: None, NaN, NA, and the marker."""
     if y is None:
         return read_labels(y, n)  # which says what is wrong
-    values = _column(_as_array(y), n)
+    values = _column(_as_array(_eager(y)), n)
     kind = values.dtype.kind
     without = np.zeros(n, dtype=bool)
     if kind == "f":
@@ -85,6 +87,23 @@ def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
     codes = np.full(n, -1, dtype=np.int32)
     codes[~without], found = encode_labels(rest)
     return codes, found
+
+
+def _eager(y: object) -> object:
+    """The only column of what is read when it is asked for: lazy frames, DuckDB's relations, Arrow's datasets and
+    readers; anything else as it is."""
+    if isinstance(y, list | tuple | np.ndarray):
+        return y
+    frame = nw.from_native(y, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        table = frame.collect()
+    elif isinstance(frame, nw.DataFrame | nw.Series) or (found := arrow_of(y)) is None:
+        return y
+    else:
+        table = nw.from_native(found, eager_only=True)
+    if len(table.columns) != 1:
+        raise LabelError(f"y should be one column of labels; got the columns {brief(table.columns)}.")
+    return table[table.columns[0]].to_native()
 
 
 def _texts(y: object) -> tuple[Codes, list[object]] | None:

@@ -90,7 +90,14 @@ CONTESTANTS: list[Contestant] = [
 
 def _kinds(schema: Schema) -> dict[str | int, str]:
     """The kinds alone: levels and cuts are learned from the rows of each fold."""
-    return {schema.name(j) if schema.names else j: kind for j, kind in enumerate(schema.kinds)}
+    if schema.given is None:
+        return {schema.name(j) if schema.names else j: kind for j, kind in enumerate(schema.kinds)}
+    said: dict[str | int, str] = {schema.name(j): kind for j, kind in enumerate(schema.kinds)}
+    return said | {
+        j if g.name is None else g.name: "id" if g.what == "id" else "date"
+        for j, g in enumerate(schema.given)
+        if g.what != "column"
+    }
 
 
 def compare_models(

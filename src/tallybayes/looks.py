@@ -1,15 +1,22 @@
-"""Is a column of strings text, to be read word by word, or are its values names of categories?"""
+"""Is a column of strings text, to be read word by word, or are its values names of categories, or of rows?"""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
+
+from tallybayes.arrays import Array
+from tallybayes.moments import is_date
 from tallybayes.raw import RawColumn
 
 LOOKED_AT = 2000  # values from the top
 FEW_WORDS = 3.0  # pieces between spaces on average; fewer are names, unless there are many of them
 MANY_VALUES = 20
 LONG = 8.0  # characters on average, where a script has no spaces
+MANY_ROWS = 50  # with a value, from which values of their own show anything
+OWN = 0.95  # values of their own, for each row that has one, from which nothing is to be learned of a category
 LETTERS = re.compile(r"[^\W\d_]")
 UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af]"
@@ -22,11 +29,7 @@ def looks_like_text(column: RawColumn) -> bool:
         return True
     if column.kind != "categorical" or column.storage not in ("arrow", "objects") or column.declared is not None:
         return False
-    try:
-        values = RawColumn(column.values[:LOOKED_AT], column.storage, column.kind).plain()
-    except UnicodeDecodeError:  # refused when it is read, with its row
-        return False
-    return is_text(values)
+    return is_text(_first(column, column.values, LOOKED_AT))
 
 
 def is_text(values: list[object]) -> bool:
@@ -45,3 +48,60 @@ def is_text(values: list[object]) -> bool:
         return False
     pieces = sum(len(v.split()) for v in texts) / len(texts)
     return pieces >= (FEW_WORDS if 1 < len(texts) < MANY_VALUES else 2 * FEW_WORDS if len(texts) == 1 else 2.0)
+
+
+def looks_like_id(column: RawColumn, counted: Array | None = None) -> bool:
+    """Strings that are different in nearly every row, and no text: the first rows show it, then all are counted.
+
+    counted: which rows have a weight, None: all.
+    """
+    if column.kind != "categorical" or column.scale is not None or column.storage not in ("arrow", "objects", "coded"):
+        return False
+    values = column.values
+    if counted is not None and not counted.all():
+        values = _of_rows(values, counted)
+    if len(values) < MANY_ROWS:
+        return False
+    some = [v for v in _first(column, values, LOOKED_AT) if v is not None]
+    if len(some) >= MANY_ROWS and len(set(some)) < OWN * len(some):
+        return False
+    if any(not isinstance(v, str | bytes) for v in some) or is_text(some):
+        return False
+    there, different = _different(values, column.storage)
+    return there >= MANY_ROWS and different >= OWN * there
+
+
+def looks_like_date(column: RawColumn) -> bool:
+    """Are the first values dates, as ISO 8601 writes them?"""
+    some = _first(column, column.values, MANY_ROWS)
+    return all(v is None or (isinstance(v, str) and is_date(v)) for v in some) and any(v is not None for v in some)
+
+
+def _first(column: RawColumn, values: Any, most: int) -> list[Any]:
+    """The first of the values as plain ones; none if they cannot be read, which who encodes them will say."""
+    try:
+        return RawColumn(values[:most], column.storage, column.kind, declared=column.declared).plain()
+    except UnicodeDecodeError:
+        return []
+
+
+def _of_rows(values: Any, rows: Array) -> Any:
+    """Some of the values of a column of any library."""
+    if hasattr(values, "iloc"):
+        return values[rows]
+    return values.filter(rows) if hasattr(values, "filter") else values[rows]
+
+
+def _different(values: Any, storage: str) -> tuple[int, int]:
+    """How many values there are, and how many different ones: counted by the library that has them."""
+    if storage == "coded":
+        found = values[values >= 0]
+        return len(found), len(np.unique(found))
+    if storage == "objects":
+        found = [v for v in values.tolist() if v is not None]
+        return len(found), len(set(found))
+    if hasattr(values, "drop_null"):  # pyarrow
+        found = values.drop_null()
+        return len(found), len(found.unique())
+    found = values.drop_nulls() if hasattr(values, "drop_nulls") else values.dropna()
+    return len(found), int(found.n_unique() if hasattr(found, "n_unique") else found.nunique())

@@ -1,10 +1,12 @@
-"""One column as it came, and what a column of Python objects is: numbers, booleans or labels."""
+"""One column as it came, and what a column of Python objects is: numbers, booleans, moments or labels."""
 
 from __future__ import annotations
 
+import datetime as dt
 import decimal
 import math
 import numbers
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,9 +16,11 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
+from tallybayes.moments import DATES, SPANS, of_objects, sort_of_types
 
 PLAIN = {str, type(None)}  # none of these stands for a missing value but None
-Storage = Literal["numbers", "objects", "arrow", "coded"]
+MOMENTS = (*DATES, *SPANS, dt.time)
+Storage = Literal["numbers", "objects", "arrow", "coded", "moments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +28,37 @@ class RawColumn:
     """One column as it came: where its values are, and what its type says about them."""
 
     values: Any
-    # numbers: numeric array; objects: object array, None is missing; arrow: has __arrow_c_stream__; coded: codes
+    # numbers: numeric array; objects: object array, None is missing; arrow: has __arrow_c_stream__; coded: codes;
+    # moments: Moments
     storage: Storage
-    kind: Literal["real", "categorical", "binary", "text"]
+    kind: Literal["real", "categorical", "binary", "text", "date"]
     integer: bool = False
     declared: tuple[Any, ...] | None = None  # coded: values are codes into this; the type lists its categories
+    scale: tuple[float, ...] | None = None  # coded: what each category is where a number is wanted
 
     def plain(self) -> list[Any]:
         """The values as Python objects; None is missing."""
         if self.storage == "coded":
             assert self.declared is not None
             return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
+        if self.storage == "moments":
+            return list(self.values.labels())
         convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(self.values, f))
         found: list[object] = getattr(self.values, convert)()
         if set(map(type, found)) <= PLAIN:
             return found
         return [None if is_missing(v) else v for v in found]
+
+
+def arrow_of(X: Any) -> Any:
+    """A record batch of Arrow, a reader of them, or a dataset as a table; None if it is none of these."""
+    if hasattr(X, "to_table") and hasattr(X, "scanner"):  # pyarrow.dataset
+        return X.to_table()
+    if hasattr(X, "__arrow_c_stream__") and hasattr(X, "schema"):
+        import pyarrow as pa
+
+        return pa.table(X)
+    return None
 
 
 def is_missing(v: object) -> bool:
@@ -74,15 +93,28 @@ def gaps_as_none(values: Array) -> Array:
 
 
 def object_column(values: Array, name: str) -> RawColumn:
-    """A column of Python objects: all numbers, all booleans, or all labels (strings); what is missing becomes None."""
+    """A column of Python objects: all numbers, all booleans, all moments, or all labels, which are strings. UUIDs
+    become strings, and what is missing becomes None."""
     values = gaps_as_none(values)
     kinds = set(map(type, values)) - {type(None)}
+    sort = sort_of_types(list(kinds))
+    if sort is not None:
+        return RawColumn(of_objects(values, sort), "moments", "date")
+    if kinds and all(issubclass(t, uuid.UUID) for t in kinds):
+        return RawColumn(as_strings(values), "objects", "categorical")
     if kinds and all(issubclass(t, bool | np.bool_) for t in kinds):
         return RawColumn(values, "objects", "binary", declared=(False, True))
     if all(issubclass(t, numbers.Number | np.number | np.bool_) and not _is_complex(t) for t in kinds):
         return _number_column(values, kinds, name)
     _check_labels(values, name)
     return RawColumn(values, "objects", "categorical")
+
+
+def as_strings(values: Any) -> Array:
+    """What each of them is as a string; None stays None."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = [None if v is None else str(v) for v in values]
+    return out
 
 
 def _is_complex(kind: type) -> bool:
@@ -119,6 +151,16 @@ def _check_labels(values: Array, name: str) -> None:
     """Strings, and nothing else."""
     words = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
     others = [row for row, v in enumerate(values) if v is not None and not isinstance(v, str | bytes)]
+    moments = [row for row in others if isinstance(values[row], MOMENTS)]
+    if moments:
+        first = next((row for row in (*words, *others) if not isinstance(values[row], MOMENTS)), moments[-1])
+        raise TableError(
+            f"Column {name!r} mixes dates, times or durations (first: row {moments[0]}) with {values[first]!r:.60} "
+            f"(row {first}). Make them all of one sort, or mark the others as missing (None).",
+            column=name,
+            row=first,
+            value=values[first],
+        )
     for row in others:
         if not isinstance(values[row], numbers.Number | np.number | np.bool_):
             raise _no_label(name, row, values[row])
@@ -144,9 +186,11 @@ def _check_labels(values: Array, name: str) -> None:
 
 def _no_label(name: str, row: int, v: object) -> TableError:
     if isinstance(v, list | tuple | set | frozenset | np.ndarray | Mapping):
+        key = _path(name, v)
+        where = "" if key == name else f", key {key!r}"
         return NestedValueError(
-            f"Column {name!r} has a nested value, {v!r:.60} (row {row}); each argument must be one string or one "
-            "number. Spread it over several columns.",
+            f"Column {name!r} has a nested value, {v!r:.60} (row {row}{where}); each argument must be one string or "
+            "one number. Spread it over several columns.",
             column=name,
             row=row,
             value=v,
@@ -154,12 +198,25 @@ def _no_label(name: str, row: int, v: object) -> TableError:
     return not_a_value(name, type(v).__name__, row=row, value=v)
 
 
+def _path(name: str, v: object) -> str:
+    """The way to the first plain value inside: address.city, or address.lines.0."""
+    for _ in range(5):
+        if isinstance(v, Mapping) and v:
+            key, v = next(iter(v.items()))
+        elif isinstance(v, list | tuple) and v:
+            key, v = 0, v[0]
+        else:
+            break
+        name = f"{name}.{key!s:.40}"
+    return name
+
+
 def not_a_value(name: str, kind: str, row: int | None = None, value: object = None) -> TableError:
     """The refusal of a type that is neither number nor label."""
     where = "is" if row is None else f"has a value (row {row})"
     return TableError(
-        f"Column {name!r} {where} of type {kind}. Allowed: numbers, booleans, strings, categories. Turn it into "
-        "numbers (such as days since a date) or into strings first, or leave it out.",
+        f"Column {name!r} {where} of type {kind}. Allowed: numbers, booleans, strings, categories, dates. Turn it into "
+        "numbers or into strings first, or leave it out.",
         column=name,
         row=row,
         value=value,

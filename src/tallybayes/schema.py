@@ -12,13 +12,23 @@ from numpy.typing import NDArray
 
 from tallybayes import _core, notebook
 from tallybayes.arrays import Array
-from tallybayes.errors import OptionError, TableError, TextColumnWarning, brief, listing, warn
-from tallybayes.looks import looks_like_text
+from tallybayes.errors import (
+    IdentifierColumnWarning,
+    OptionError,
+    TableError,
+    TextColumnWarning,
+    brief,
+    listing,
+    warn,
+)
+from tallybayes.given import Given, given_of, spread, spread_table
+from tallybayes.looks import looks_like_date, looks_like_id, looks_like_text
 from tallybayes.raw import RawColumn
 from tallybayes.source import Container, Table
 
 Kind = Literal["real", "categorical", "binary", "count", "text"]
 KINDS: tuple[str, ...] = get_args(Kind)
+SAID: tuple[str, ...] = (*KINDS, "date", "id")  # what schema= may say of a column; these two are no kinds that are read
 FEW = 12  # an integer column with at most this many values might be categories
 
 
@@ -228,13 +238,28 @@ class Schema:
         Columns of integers with few values, which might be categories and were taken as numbers.
     chosen : dict from position to Choice, default={}
         The distributions that NaiveBayes chose for numbers, and by what.
+    given : tuple of Given, default=None
+        The columns of the table as it is given, where they are not those that are read: a date is read as several
+        columns, and one that names rows is left out.
+    extra : bool, default=False
+        Whether a column that was not there at fit is left out; else it is an error.
 
     Attributes
     ----------
-    kinds, names, container, levels, cuts, ambiguous, chosen
+    kinds, names, container, levels, cuts, ambiguous, chosen, given, extra
         As above.
     d : int
-        How many columns there are.
+        How many columns are read.
+    given_names : tuple of str or None
+        The names of the columns that are given, where they have names.
+    dates : tuple of str
+        Those of them that are read as their parts: dates, times and durations.
+    needed_names : tuple of str or None
+        The same without ids, which need not be there.
+    given_columns : tuple of Given
+        The columns that are given, and what becomes of them.
+    given_d : int
+        How many columns are given.
 
     Examples
     --------
@@ -255,6 +280,8 @@ class Schema:
     cuts: Mapping[int, Cuts] = field(default_factory=dict)
     ambiguous: tuple[int, ...] = ()
     chosen: Mapping[int, Choice] = field(default_factory=dict)
+    given: tuple[Given, ...] | None = None
+    extra: bool = False
     memo: dict[Any, Any] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )  # made of it, see encode.py
@@ -264,8 +291,62 @@ class Schema:
 
     @property
     def d(self) -> int:
-        """int: how many columns there are."""
+        """int: how many columns are read."""
         return len(self.kinds)
+
+    @property
+    def given_names(self) -> tuple[str, ...] | None:
+        """tuple of str or None: the names of the columns that are given, where they have names."""
+        if self.given is None:
+            return self.names
+        names = tuple(g.name for g in self.given if g.name is not None)
+        return names if len(names) == len(self.given) else None
+
+    @property
+    def given_d(self) -> int:
+        """int: how many columns are given."""
+        return self.d if self.given is None else len(self.given)
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """tuple of str: the columns that are given and read as their parts."""
+        found = [(j, g) for j, g in enumerate(self.given or ()) if g.what not in ("column", "id")]
+        return tuple(f"x{j}" if g.name is None else g.name for j, g in found)
+
+    @property
+    def needed_names(self) -> tuple[str, ...] | None:
+        """tuple of str or None: the names of the columns that must be given, where they have names; not of ids."""
+        names = self.given_names
+        return (
+            names
+            if names is None
+            else tuple(n for n, g in zip(names, self.given_columns, strict=True) if g.what != "id")
+        )
+
+    @property
+    def given_columns(self) -> tuple[Given, ...]:
+        """tuple of Given: the columns that are given, whether or not something becomes of them."""
+        if self.given is not None:
+            return self.given
+        return tuple(Given(None if self.names is None else name) for name in self.names or [""] * self.d)
+
+    def by_given(self, values: Array) -> Array:
+        """Add up numbers of the columns that are read, by the columns that are given.
+
+        Parameters
+        ----------
+        values : ndarray of shape (d,)
+            A number for each column that is read.
+
+        Returns
+        -------
+        ndarray of shape (given_d,)
+            The sums; 0 for one that is left out.
+        """
+        if self.given is None:
+            return values
+        ends = np.cumsum([len(g.columns(j)) for j, g in enumerate(self.given)]).tolist()
+        return np.array([values[start:end].sum() for start, end in pairwise([0, *ends])])
 
     def name(self, j: int) -> str:
         """Tell what a column is called.
@@ -310,6 +391,24 @@ class Schema:
         known = listing([self.name(j) for j in range(self.d)])
         raise OptionError(f"There is no column {brief(column)}. Columns: {known}.")
 
+    def without_extra(self, row: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Leave out keys that are no columns.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            With the columns that are read, as far as it has them.
+
+        Returns
+        -------
+        dict
+            The same without others.
+        """
+        known: frozenset[object] | None = self.memo.get("names")
+        if known is None:
+            known = self.memo["names"] = frozenset(self.name(j) for j in range(self.d))
+        return {name: v for name, v in row.items() if name in known}
+
     def with_levels(self, levels: Mapping[int, Levels]) -> Schema:
         """Replace the levels of some columns.
 
@@ -327,7 +426,11 @@ class Schema:
 
     def __str__(self) -> str:
         notes = [self._note(j) for j in range(self.d)]
-        return "\n".join(f"{self.name(j)}: {self.kinds[j]}{'  ' * bool(note)}{note}" for j, note in enumerate(notes))
+        lines = [f"{self.name(j)}: {self.kinds[j]}{'  ' * bool(note)}{note}" for j, note in enumerate(notes)]
+        ids = [
+            f"{f'x{j}' if g.name is None else g.name}: {g}" for j, g in enumerate(self.given or ()) if g.what == "id"
+        ]
+        return "\n".join((*lines, *ids))
 
     def _note(self, j: int) -> str:
         """What is known of a column besides its kind."""
@@ -356,12 +459,19 @@ class Schema:
 
 
 def infer_schema(
-    table: Table, given: object, default: Kind = "real", reads_text: bool = False, who: str = "this model"
+    table: Table,
+    given: object,
+    default: Kind = "real",
+    reads_text: bool = False,
+    who: str = "this model",
+    counted: Array | None = None,
 ) -> Schema:
     """Kinds from the table's types, then what the user said of them.
 
-    An integer column with few values is ambiguous: it is taken as real, and listed. A column of strings that looks like
-    text is text where the model reads text, else categories, with a warning. who: the model's name.
+    Dates become columns of their own, and strings that are different in nearly every row are left out, with a warning:
+    `align` gives the table as it is then read. An integer column with few values is ambiguous: it is taken as real, and
+    listed. A column of strings that looks like text is text where the model reads text, else categories, with a
+    warning. who: the model's name; counted: which rows have a weight, None: all.
     """
     if isinstance(given, Schema):
         align(table, given)  # raises if it does not fit
@@ -374,7 +484,10 @@ def infer_schema(
     given = {} if given is None else given
     if not isinstance(given, Mapping):
         raise OptionError(f"schema must be a kind, a dict of kinds or a Schema; got {type(given).__name__}.")
-    schema = Schema(_kinds(table, default), table.names, table.container)
+    given, columns = _given(table, given, counted)
+    if columns is not None:
+        table = spread_table(_in_columns(table), columns)
+    schema = Schema(_kinds(table, default), table.names, table.container, given=columns)
     said = _said(schema, given)
     texts = [j for j in range(table.d) if j not in said and _is_text(table, j)]
     if texts and not reads_text:
@@ -386,15 +499,93 @@ def infer_schema(
     return replace(schema, kinds=kinds, ambiguous=ambiguous)
 
 
+def _given(
+    table: Table, said: Mapping[Any, object], counted: Array | None
+) -> tuple[Mapping[Any, object], tuple[Given, ...] | None]:
+    """What is said of the columns that are read, and what becomes of those that are given; None: they are the same."""
+    own = _said_of_given(table, said)
+    if table.columns is None:
+        if not {"date", "id"} & set(own.values()):
+            return said, None
+        table = _in_columns(table)
+    assert table.columns is not None
+    found, ids, dates = [], [], []
+    for j, column in enumerate(table.columns):
+        name, kind = None if table.names is None else table.names[j], own.get(j)
+        if kind == "date" or (column.storage == "moments" and kind in (None, "real", "count")):
+            found.append(given_of(column, name, j, kind, counted))
+        elif kind == "id" or (kind is None and looks_like_id(column, counted)):
+            found.append(Given(name, "id"))
+            if kind is None:
+                ids.append(table.name(j))
+                dates += [table.name(j)] if looks_like_date(column) else []
+        else:
+            found.append(Given(name))
+    if all(g.what == "column" for g in found):
+        return said, None
+    if all(g.what == "id" for g in found):
+        raise TableError(
+            f"Every row has a value of its own in every column ({listing([table.name(j) for j in range(table.d)])}): "
+            f"nothing can be learned about other rows. schema={{{table.name(0)!r}: 'categorical'}} takes one as it is."
+        )
+    if ids:
+        _tell_ids(ids, dates)
+    at = {j: g.columns(j) for j, g in enumerate(found)}
+    rest = {key: kind for key, kind in said.items() if _place(table, key) is None}  # of parts, or of none
+    rest |= {at[j][0]: kind for j, kind in own.items() if kind not in ("date", "id")}
+    return rest, tuple(found)
+
+
+def _said_of_given(table: Table, said: Mapping[Any, object]) -> dict[int, object]:
+    """What is said of columns as they are given, by position."""
+    for column, kind in said.items():
+        if kind not in SAID:
+            raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {', '.join(SAID)}.")
+    places = {key: _place(table, key) for key in said}
+    return {j: said[key] for key, j in places.items() if j is not None}
+
+
+def _place(table: Table, column: object) -> int | None:
+    try:
+        return Schema(tuple("real" for _ in range(table.d)), table.names).position(column)
+    except OptionError:
+        return None
+
+
+def _in_columns(table: Table) -> Table:
+    """A matrix by its columns."""
+    if table.columns is not None:
+        return table
+    if table.matrix is None:
+        raise OptionError("A sparse matrix has no dates and no ids: leave such columns out.")
+    columns = tuple(RawColumn(table.matrix[:, j], "numbers", "real") for j in range(table.d))
+    return replace(table, matrix=None, columns=columns)
+
+
+def _tell_ids(names: Sequence[str], dates: Sequence[str]) -> None:
+    read = f" schema={{{dates[0]!r}: 'date'}} reads {dates[0]!r} as dates." if dates else ""
+    warn(
+        f"Column(s) {listing(names, most=20)}: nearly every row has a value of its own, from which nothing can be "
+        f"learned about other rows. They are left out; schema={{{names[0]!r}: 'id'}} says so without this warning, "
+        f"schema={{{names[0]!r}: 'categorical'}} takes them as they are.{read}",
+        IdentifierColumnWarning,
+    )
+
+
 def _kinds(table: Table, default: Kind) -> tuple[Kind, ...]:
     """What the types say. default: what numbers are."""
     if table.columns is not None:
-        return tuple(default if c.kind == "real" else c.kind for c in table.columns)
+        return tuple(_kind(c, default) for c in table.columns)
     truth = table.matrix is not None and table.matrix.dtype == bool and default == "real"
     return ("binary" if truth else default,) * table.d
 
 
-def _said(schema: Schema, given: Mapping[object, object]) -> dict[int, Kind]:
+def _kind(column: RawColumn, default: Kind) -> Kind:
+    """A column of moments that is not spread is said to be something else."""
+    return default if column.kind == "real" else "categorical" if column.kind == "date" else column.kind
+
+
+def _said(schema: Schema, given: Mapping[Any, object]) -> dict[int, Kind]:
     """What the user says, by position."""
     for column, kind in given.items():
         if kind not in KINDS:
@@ -437,46 +628,58 @@ def _few(values: Array) -> bool:
 
 
 def align(table: Table, schema: Schema, who: str = "this model") -> Table:
-    """The table with its columns in the schema's order; a missing or surplus column is named. who: the model's name."""
-    if table.names is not None and schema.names is not None:
-        if table.names == schema.names:
-            return table
-        if table.container == "rows":
-            return _align_rows(table, schema)
-        _same_names(table.names, schema.names)
-        at = {name: j for j, name in enumerate(table.names)}
-        assert table.columns is not None
-        columns = tuple(table.columns[at[name]] for name in schema.names)
-        return replace(table, names=schema.names, columns=columns)
-    if table.container == "rows" and schema.names is None:
-        return _align_rows(table, replace(schema, names=tuple(schema.name(j) for j in range(schema.d))))
-    if table.d != schema.d:
-        raise TableError(f"X has {table.d} features, but {who} is expecting {schema.d} features as input.")
-    return table
+    """The table as it is read: its columns in the schema's order, dates as their parts, without those that are left
+    out. A missing or surplus column is named. who: the model's name."""
+    if table.names is not None and table.names == schema.names:  # a table that is aligned already, too
+        return table
+    expected = schema.given_names
+    if table.names is not None and (expected is not None or table.container == "rows"):
+        if table.container == "rows" and expected is None:
+            expected = tuple(f"x{j}" for j in range(schema.given_d))
+        assert expected is not None
+        return _by_name(table, schema, expected)
+    if table.d != schema.given_d:
+        raise TableError(f"X has {table.d} features, but {who} is expecting {schema.given_d} features as input.")
+    if schema.given is None:
+        return table
+    return spread_table(_in_columns(table), schema.given)
 
 
-def _same_names(got: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    surplus = sorted(set(got) - set(expected))
-    missing = sorted(set(expected) - set(got))
-    if not surplus and not missing:
-        return
+def _by_name(table: Table, schema: Schema, expected: tuple[str, ...]) -> Table:
+    """Columns by name. In place of a date its parts may be there; what is left out need not be there, and of dicts any
+    key: it is a missing value."""
+    assert table.names is not None
+    assert table.columns is not None
+    given = schema.given_columns
+    at = dict(zip(table.names, table.columns, strict=True))
+    parts = {name: g.columns(j) for j, (name, g) in enumerate(zip(expected, given, strict=True))}
+    rows = table.container == "rows"
+    known = {*expected, *(part for own in parts.values() for part in own)}
+    surplus = [name for name in table.names if name not in known and not schema.extra]
+    instead = {name: rows or all(p in at for p in own) for name, own in parts.items()}
+    missing = [name for name in expected if name not in at and not instead[name]]
+    if surplus and rows:
+        raise TableError(
+            f"The rows have keys that were not there at fit: {listing(sorted(surplus))}. model.ignore_extra() leaves "
+            "such keys out."
+        )
+    if surplus or missing:
+        _refuse_names(sorted(surplus), sorted(missing))
+    absent = RawColumn(np.full(table.n, np.nan), "numbers", "real")
+    columns: list[RawColumn] = []
+    for j, (name, g) in enumerate(zip(expected, given, strict=True)):
+        if name in at:
+            columns += spread([at[name]], [g if g.name is not None else replace(g, name=f"x{j}")])
+        else:
+            columns += [at.get(part, absent) for part in parts[name]]
+    names = schema.names or expected
+    return replace(table, d=len(names), names=names, columns=tuple(columns))
+
+
+def _refuse_names(surplus: list[str], missing: list[str]) -> None:
     message = "The feature names should match those that were passed during fit.\n"
     for head, names in (("unseen at fit time", surplus), ("seen at fit time, yet now missing", missing)):
         if names:
             shown = "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
             message += f"Feature names {head}:\n{shown}"
     raise TableError(message)
-
-
-def _align_rows(table: Table, schema: Schema) -> Table:
-    """A key that a dict leaves out is a missing value; a key never met is an error."""
-    assert table.names is not None
-    assert table.columns is not None
-    assert schema.names is not None
-    surplus = sorted(set(table.names) - set(schema.names))
-    if surplus:
-        raise TableError(f"The rows have keys that were not there at fit: {listing(surplus)}.")
-    at = dict(zip(table.names, table.columns, strict=True))
-    absent = RawColumn(np.full(table.n, np.nan), "numbers", "real")
-    columns = tuple(at.get(name, absent) for name in schema.names)
-    return replace(table, d=schema.d, names=schema.names, columns=columns)

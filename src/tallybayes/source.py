@@ -17,7 +17,8 @@ from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError
 from tallybayes.later import nw
-from tallybayes.raw import RawColumn, gaps_as_none, is_missing, not_a_value, object_column
+from tallybayes.moments import Moments, Sort, zone_name
+from tallybayes.raw import RawColumn, arrow_of, as_strings, gaps_as_none, is_missing, not_a_value, object_column
 from tallybayes.sparse import is_sparse, read_sparse
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 TRUTH = np.dtype(bool)
 LONG = 4096  # rows of a column whose own codes are worth a look
 SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
+SAID = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories that are labels by how they are written
 FEW_ROWS = 1000  # a frame of so many may be copied whole, where its columns lie apart
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 
@@ -134,12 +136,8 @@ def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame):
         return frame
-    if hasattr(X, "__arrow_c_stream__") and hasattr(X, "schema"):  # a record batch, or a reader of them
-        import pyarrow as pa
-
-        found: nw.DataFrame[Any] = nw.from_native(pa.table(X), eager_only=True)
-        return found
-    return None
+    found = arrow_of(X)
+    return None if found is None else nw.from_native(found, eager_only=True)
 
 
 def _from_texts(X: Any) -> Table | None:
@@ -196,8 +194,11 @@ def _from_array(X: object) -> Table:
         return _from_matrix(a.astype(np.float64) if a.dtype.itemsize > 8 else a)
     if a.dtype.kind in "UST":
         a = a.astype(object)
+    if a.dtype.kind in "mM" and a.size:
+        moments = [RawColumn(_of_ticks(a[:, j]), "moments", "date") for j in range(a.shape[1])]
+        return Table(a.shape[0], a.shape[1], "numpy", columns=tuple(moments))
     if a.dtype != object:
-        raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings or Python objects.")
+        raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings, dates or objects.")
     if a.shape[0] == 0 or a.shape[1] == 0:
         return _from_matrix(a.astype(np.float64))
     columns = tuple(object_column(a[:, j], f"x{j}") for j in range(a.shape[1]))
@@ -334,6 +335,10 @@ def _frame_column(s: Any, name: str) -> RawColumn:
         return (
             RawColumn(native, "arrow", "categorical") if in_arrow else RawColumn(_objects(s), "objects", "categorical")
         )
+    if dtype == nw.Binary:
+        return RawColumn(_objects(s), "objects", "categorical")
+    if dtype.is_temporal():
+        return _moments(s)
     if dtype == nw.Object:
         return object_column(np.asarray(s.to_numpy(), dtype=object), name)
     if dtype.is_nested():
@@ -343,6 +348,30 @@ def _frame_column(s: Any, name: str) -> RawColumn:
             column=name,
         )
     return _unknown(s, name)
+
+
+def _of_ticks(ticks: Array, zone: str | None = None, sort: Sort | None = None) -> Moments:
+    """Moments as NumPy has them."""
+    ticks = np.ascontiguousarray(ticks if ticks.dtype.isnative else ticks.astype(ticks.dtype.newbyteorder("=")))
+    if sort is None:
+        days = np.datetime_data(ticks.dtype)[0] in ("Y", "M", "W", "D")
+        sort = "duration" if ticks.dtype.kind == "m" else "date" if days else "datetime"
+    return Moments(ticks, sort, zone)
+
+
+def _moments(s: Any) -> RawColumn:
+    """A column of dates, times or durations of one of the libraries."""
+    dtype = s.dtype
+    zone = zone_name(getattr(getattr(s.to_native(), "dtype", None), "tz", None) or getattr(dtype, "time_zone", None))
+    if zone is not None:
+        s = s.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    if dtype == nw.Time:
+        return object_column(_objects(s), str(s.name))
+    found = s.to_numpy()
+    if found.dtype.kind not in "mM":
+        return object_column(np.asarray(found, dtype=object), str(s.name))
+    sort: Sort = "date" if dtype == nw.Date else "duration" if dtype == nw.Duration else "datetime"
+    return RawColumn(_of_ticks(found, zone, sort), "moments", "date")
 
 
 def _eight_bytes(values: Array) -> Array:
@@ -362,6 +391,8 @@ def _categories(native: object, name: str) -> RawColumn:
     if not (hasattr(native, "cat") and hasattr(native.cat, "codes")):
         return _by_appearance(native) or RawColumn(native, "arrow", "categorical", declared=())
     categories = native.cat.categories.tolist()  # pandas: codes and categories are at hand
+    if native.cat.categories.dtype.kind in "mM" or type(native.cat.categories.dtype).__name__ in SAID:
+        categories = as_strings(categories).tolist()
     for v in categories:
         if not isinstance(v, str | bytes | numbers.Number | np.generic):
             raise not_a_value(name, f"category of {type(v).__name__}", value=v)
@@ -388,11 +419,21 @@ def _unknown(s: Any, name: str) -> RawColumn:
     if dtype in ("Unknown", "Null") and s.null_count() == len(s):
         return RawColumn(np.full(len(s), np.nan), "numbers", "real")
     own = getattr(native, "dtype", None)
+    if str(getattr(native, "type", "")) == "date64[ms]":  # pyarrow
+        return _frame_column(nw.from_native(native.cast("date32"), series_only=True), name)
+    zone = getattr(own, "tz", None)
+    if zone is not None:  # pandas: of a zone whose name narwhals does not read
+        utc = nw.from_native(native.dt.tz_convert("UTC").dt.tz_localize(None), series_only=True)
+        return RawColumn(_of_ticks(utc.to_numpy(), zone_name(zone)), "moments", "date")
+    if type(own).__name__ == "PeriodDtype":
+        return _frame_column(nw.from_native(native.dt.to_timestamp(), series_only=True), name)
+    if type(own).__name__ == "IntervalDtype":
+        return RawColumn(as_strings(gaps_as_none(native.to_numpy(dtype=object))), "objects", "categorical")
     if type(own).__name__ == "SparseDtype":  # pandas: most values are one, and left out
         return _frame_column(nw.from_native(native.sparse.to_dense(), series_only=True), name)
     if isinstance(own, np.dtype) and own.kind == "f":  # of more than 8 bytes
         return RawColumn(native.to_numpy().astype(np.float64), "numbers", "real")
-    raise not_a_value(name, dtype if dtype != "Unknown" else str(own))
+    raise not_a_value(name, dtype if dtype != "Unknown" else str(own or getattr(native, "type", None)))
 
 
 def _has_arrow(native: object) -> bool:

@@ -10,6 +10,7 @@ import scipy
 
 from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, brief
+from tallybayes.given import gathered
 from tallybayes.later import nw
 from tallybayes.schema import Cuts, Schema
 
@@ -17,21 +18,68 @@ from tallybayes.schema import Cuts, Schema
 def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.random.Generator) -> Any:
     """columns: for each column what it is ('numbers', 'levels', 'cuts') and its values or codes."""
     values = [_decode(schema, j, needs, a, rng) for j, (needs, a) in enumerate(columns)]
+    names = [schema.name(j) for j in range(schema.d)]
+    if schema.given is not None:
+        names, values = _as_given(schema, names, values)
     if schema.container == "sparse":
         return scipy.sparse.csr_matrix(np.column_stack([v.astype(np.float64) for v in values]))
     if schema.container == "numpy":
+        if any(v.dtype.kind in "OmM" for v in values) and len({v.dtype for v in values}) > 1:
+            values = [_plain(v) for v in values]
         if any(v.dtype == object for v in values):
             out = np.empty((len(values[0]), len(values)), dtype=object)
             for j, v in enumerate(values):
                 out[:, j] = v
             return out
         return np.column_stack(values)
-    data = {schema.name(j): v.tolist() for j, v in enumerate(values)}
+    data = {name: _plain(v).tolist() for name, v in zip(names, values, strict=True)}
     if schema.container == "rows":
         return [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
-    frame = nw.from_dict(data, backend=schema.container).to_native()
-    if schema.names is None:  # pandas, with columns that were numbered, not named
-        frame.columns = range(schema.d)
+    moments = {name: v for name, v in zip(names, values, strict=True) if v.dtype.kind in "mM"}
+    frame = _framed(data, moments, schema.container)
+    if schema.given_names is None:  # pandas, with columns that were numbered, not named
+        frame.columns = range(len(names))
+    return frame
+
+
+def _as_given(schema: Schema, names: Sequence[str], values: Sequence[Array]) -> tuple[list[str], list[Array]]:
+    """The parts of dates as dates again; what was left out stays out, but has a place where columns have no names."""
+    assert schema.given is not None
+    drawn = dict(zip(names, values, strict=True))
+    out: dict[str, Array] = {}
+    for j, g in enumerate(schema.given):
+        name = f"x{j}" if g.name is None else g.name
+        if g.what == "column":
+            out[name] = drawn[name]
+        elif g.what != "id":
+            out[name] = gathered({part: drawn[own] for part, own in zip(g.parts, g.columns(j), strict=True)}, g)
+        elif g.name is None:
+            out[name] = np.full(len(values[0]), None, dtype=object)
+    return list(out), list(out.values())
+
+
+def _plain(v: Array) -> Array:
+    """Moments as Python's objects, as far as its calendar goes; beyond as NumPy's."""
+    if v.dtype.kind not in "mM":
+        return v
+    out = np.empty(len(v), dtype=object)
+    out[:] = [None if np.isnat(t) else t.item() if not isinstance(t.item(), int) else t for t in v]
+    return out
+
+
+def _framed(data: dict[str, list[Any]], moments: Mapping[str, Array], container: Any) -> Any:
+    """A frame of one of the libraries; moments as the type that it has for them."""
+    if container == "pyarrow":
+        import pyarrow as pa
+
+        return pa.table({name: pa.array(moments.get(name, values)) for name, values in data.items()})
+    if container == "polars":
+        import polars as pl
+
+        return pl.DataFrame({name: pl.Series(name, moments.get(name, values)) for name, values in data.items()})
+    frame = nw.from_dict({name: v for name, v in data.items() if name not in moments}, backend=container).to_native()
+    for name, ticks in moments.items():
+        frame.insert(list(data).index(name), name, ticks)
     return frame
 
 

@@ -490,6 +490,12 @@ def test_types_of_every_kind(db: Any, value: Any) -> None:
         for move in ("sums", "rows"):
             assert tb.GaussianNB().learn_from(Table(db, "rows", move=move), "kind").theta_.tolist() == [[1.5], [1.5]]
         return
+    if isinstance(value, datetime.date):
+        source = Table(db, "rows")
+        model = tb.NaiveBayes("gaussian").learn_from(source, "kind")
+        assert model.schema_.names == ("x: days since 1970",)
+        assert source.choice == "rows: dates are read here"
+        return
     with pytest.raises(TableError, match=r"Column 'x' .* is of type"):
         tb.NaiveBayes().learn_from((db, "rows"), "kind")
 

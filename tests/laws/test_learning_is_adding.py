@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ seeds = st.integers(0, 10_000)
 
 def take(X: Any, rows: Any) -> Any:
     return X.iloc[rows].reset_index(drop=True) if hasattr(X, "iloc") else X[rows]
+
+
+def turned(X: Any, order: Any) -> Any:
+    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order]
 
 
 def parts(name: str, seed: int, n: int = 60) -> tuple[Any, Any, Any, Any]:
@@ -79,7 +84,7 @@ def test_merge_equals_fit_of_all(name: str, seed: int, cut: int) -> None:
     np.testing.assert_equal(arrays(a), before)  # + leaves its operands alone
     same_answers(merged, whole, X)
     same_answers(a.merge(b), whole, X)
-    if "words" not in name and "mixed" not in name:  # levels met in another order are numbered in another order
+    if not re.search("words|mixed|dates", name):  # levels met in another order are numbered in another order
         same_tally(merged, whole)
 
 
@@ -167,7 +172,7 @@ def test_order_of_rows_does_not_matter(name: str, seed: int) -> None:
 def test_order_of_columns_does_not_matter(name: str, seed: int) -> None:
     make, X, y, _ = parts(name, seed)
     order = np.random.default_rng(seed).permutation(X.shape[1])
-    same_answers(make().fit(X, y), _Permuted(make().fit(X[:, order], y), order), X)
+    same_answers(make().fit(X, y), _Permuted(make().fit(turned(X, order), y), order), X)
 
 
 class _Permuted:
@@ -175,7 +180,7 @@ class _Permuted:
         self.model, self.order, self.classes_ = model, order, model.classes_
 
     def predict_joint_log_proba(self, X: Any) -> Any:
-        return self.model.predict_joint_log_proba(X[:, self.order])
+        return self.model.predict_joint_log_proba(turned(X, self.order))
 
 
 @pytest.mark.parametrize("name", list(ALL))

@@ -12,7 +12,7 @@ from tallybayes import encode
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.labels import read_labels
-from tallybayes.schema import Schema, infer_schema
+from tallybayes.schema import Schema, align, infer_schema
 from tallybayes.source import Table, read_table
 
 MOST_COLUMNS, MOST_ROWS = 200, 100_000
@@ -48,6 +48,7 @@ def read_columns(X: object, y: object, kinds: Any, random_state: int) -> Data:
     table = read_table(X)
     codes, labels = read_labels(y, table.n)
     schema = infer_schema(table, kinds, "real")
+    table = align(table, schema)
     rng, notes = np.random.default_rng(random_state), list[str]()
     if schema.ambiguous:
         names = [schema.name(j) for j in schema.ambiguous]

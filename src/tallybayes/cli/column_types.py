@@ -10,7 +10,8 @@ import pyarrow as pa
 
 def types_of_kinds(kinds: Mapping[str, str]) -> dict[str, pa.DataType]:
     """Categories as text, as they are written; numbers as numbers. What is binary shows by itself."""
-    by_kind = {"categorical": pa.string(), "real": pa.float64(), "count": pa.float64(), "text": pa.string()}
+    by_kind = {"real": pa.float64(), "count": pa.float64()}
+    by_kind |= dict.fromkeys(("categorical", "text", "date", "id"), pa.string())
     return {name: by_kind[kind] for name, kind in kinds.items() if kind in by_kind}
 
 
@@ -25,6 +26,9 @@ def types_of_model(model: Any, target: str | None) -> dict[str, pa.DataType]:
             found = pa.string()
         if found is not None:
             out[schema.names[j]] = found
+    for g in schema.given or ():  # dates and times as they are written: the library reads them
+        if g.name is not None and g.what not in ("column", "id"):
+            out[g.name] = pa.string()
     if target is not None:
         found = type_of_labels(model.classes_.tolist(), pa.int64())
         if found is not None:

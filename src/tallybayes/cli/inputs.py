@@ -143,7 +143,7 @@ def fresh_data(asked: Asked, kinds: Mapping[str, str]) -> Iterator[Source]:
 @contextmanager
 def known_data(asked: Asked, model: TallyClassifier) -> Iterator[Source]:
     """Data for a model that is there: its columns, read as it knows them; others in the file are left alone."""
-    target, names = asked.target, model.schema_.names
+    target, names = asked.target, model.schema_.needed_names
     if target is not None and target in (names or ()):
         raise OptionError(f"{target!r} is a column of the model, not its target.")
     needed = [*(names or ()), *([target] if target is not None else []), *asked.drop, *asked.keep]

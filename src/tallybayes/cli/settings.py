@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 
 from tallybayes.errors import OptionError
-from tallybayes.schema import KINDS
+from tallybayes.schema import SAID
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -82,8 +82,8 @@ def read_kinds(given: Sequence[str]) -> dict[str, str]:
     out: dict[str, str] = {}
     for item in given:
         name, equals, kind = item.rpartition("=")
-        if not equals or kind not in KINDS:
-            allowed = ", ".join(KINDS)
+        if not equals or kind not in SAID:
+            allowed = ", ".join(SAID)
             raise typer.BadParameter(
                 f"expected column=kind with a kind of {allowed}; got {item!r}.", param_hint="--kind"
             )

@@ -84,7 +84,7 @@ def learned(
 
 def answers(model: TallyClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]) -> object:
     """The answers for the rows of a source: written into a file, or given back as a reader of batches."""
-    names = model.fitted_.schema.names
+    names = model.fitted_.schema.needed_names
     if getattr(model, "targets", None) is not None:
         raise OptionError("predict_to answers for one target; this network has several targets. Use predict.")
     here = open_source(source)
@@ -113,7 +113,7 @@ def asked(
     if not targets:
         raise OptionError("target must be the name of a column; got an empty list.")
     here.require([*targets, *([] if weight is None else [weight])])
-    known = None if fresh else model.fitted_.schema.names
+    known = None if fresh else model.fitted_.schema.needed_names
     if fresh:
         kinds = getattr(model, "schema", None)
         here = here.as_said(kinds if isinstance(kinds, Mapping) else {}, targets)
@@ -126,7 +126,7 @@ def asked(
         raise OptionError(f"{both[0]!r} is both a feature and the target or the weight. Leave it out of columns=.")
     if not features:
         raise OptionError(f"There is no column besides {brief(list(others - {None}))} in {here.where}: no feature.")
-    if known is not None and sorted(features) != sorted(known):
+    if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.given_names or ()):
         raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
     return here, Ask(features, targets, weight)
 

@@ -257,7 +257,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return np.asarray((size / size.sum())[: self._max_components()]) if size.sum() > 0 else np.empty(0)
 
     def _max_components(self) -> int:
-        most = min(len(self.classes_) - 1, self.n_features_in_)
+        most = min(len(self.classes_) - 1, self.schema_.d)
         return most if self.n_components is None else self.n_components
 
     @property

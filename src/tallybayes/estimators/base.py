@@ -210,7 +210,10 @@ class TallyClassifier(
         target = self._weighed(target, balanced)
         if fresh:
             before, sizes = None, dict[int, int]()
-            schema = infer_schema(table, self._given_schema(), self._kind(), self._reads_text, type(self).__name__)
+            counted = None if target.w is None else target.y >= 0
+            schema = infer_schema(
+                table, self._given_schema(), self._kind(), self._reads_text, type(self).__name__, counted
+            )
             table = align(table, schema, type(self).__name__)
             target, closed = self._labels(target, classes, before)
             schema = self._suit(table, schema, target)

@@ -300,7 +300,7 @@ class GaussianDiscriminant(Preset):
     def n_parameters_(self) -> int:
         """int: how many numbers the model estimates: means, free entries of the covariances, and K − 1 priors."""
         self._require_attribute("n_parameters_")
-        K, d = len(self.classes_), self.n_features_in_
+        K, d = len(self.classes_), self.schema_.d
         shape = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self._options()["covariance"]]
         own = K if self.alpha_ == 1 else 1 if self.alpha_ == 0 else K
         return K * d + own * shape + K - 1

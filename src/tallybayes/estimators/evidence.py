@@ -60,10 +60,11 @@ class Explains(Model):
         """ndarray of shape (n_features,): the share of each column in what the columns tell of the class.
 
         The mutual information of each column and the class under the model, divided by their sum: what ``explain()``
-        ranks by. Columns that say the same have each their full share.
+        ranks by. Columns that say the same have each their full share; the share of a date is that of its parts.
         """
         self._require_attribute("feature_importances_")
-        found = np.maximum(_ranking(self._parameters()).information, 0.0)
+        fitted = self._parameters()
+        found = fitted.schema.by_given(np.maximum(_ranking(fitted).information, 0.0))
         total = found.sum()
         return np.asarray(found / total if total > 0 else np.full(len(found), 1.0 / len(found)))
 

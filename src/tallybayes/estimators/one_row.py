@@ -7,10 +7,14 @@ row, with the same answer to the bit (with a half-life: to rounding).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from tallybayes.errors import TableError
 from tallybayes.estimators.model import Held, Model
+from tallybayes.given import spread_row
 from tallybayes.row_door import RowDoor, open_door
 
 COMPILED = "compiled"
@@ -27,6 +31,46 @@ class OneRow(Model):
         def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self: ...
         def forget(self, X: object, y: object, sample_weight: object = None) -> Self: ...
 
+    def _row(self, row: Any) -> Any:
+        """A row as the door reads it: a dict, with the columns that are read, without those that are ignored."""
+        row = _as_dict(row)
+        held = self.__dict__.get("_held")
+        if held is None or held.plain:
+            return row
+        schema = held.fitted.schema
+        if schema.given is not None:
+            row = spread_row(row, schema.given)
+        return schema.without_extra(row) if schema.extra else row
+
+    def ignore_extra(self, ignore: bool = True) -> Self:
+        """Say what becomes of columns, and of keys of dicts, that were not there at fit: they are left out.
+
+        It is kept in ``schema_``, and so in files, copies, and models that are given that schema. Without it such a
+        column is an error, since it may be a mistyped name whose value would be lost without a word.
+
+        Parameters
+        ----------
+        ignore : bool, default=True
+            False: they are errors again.
+
+        Returns
+        -------
+        self : estimator
+            The same model.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> rows = [{"wind": 2.0}, {"wind": 3.0}, {"wind": 9.5}, {"wind": 9.0}]
+        >>> model = NaiveBayes("gaussian").fit(rows, ["sail", "sail", "stay", "stay"])
+        >>> model.ignore_extra().predict_one({"wind": 9.2, "request": "77-b"})
+        'stay'
+        """
+        with self._learning():
+            fitted = self.fitted_
+            self._hold(replace(fitted, schema=replace(fitted.schema, extra=bool(ignore))))
+        return self
+
     def learn_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
         """Learn one row given as a dict: the same, to the bit, as partial_fit of a table of this row.
 
@@ -34,7 +78,7 @@ class OneRow(Model):
 
         Parameters
         ----------
-        row : dict from column to value
+        row : dict from column to value, or a row of a pandas frame
             A key left out is a missing value. The first row may start the model.
         y : label
             A class that was not met before is added, unless the classes were declared.
@@ -51,13 +95,16 @@ class OneRow(Model):
         one_row : Whether a row takes microseconds, and if not, why.
         """
         with self._learning():
+            held = self.__dict__.get("_held")
+            if type(row) is not dict or held is None or not held.plain:
+                row = self._row(row)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
             door = self._door_for(y, w)
             if door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
                 if hasattr(self, "loo_log_proba_"):  # it was of other rows
                     self._drop_left_out()
                 return self
-            self.partial_fit(_one(row), [y], sample_weight=[sample_weight])
+            self.partial_fit([row], [y], sample_weight=[sample_weight])
             self._drop_left_out()  # a first row that chose a temperature
             self._open()
         return self
@@ -67,7 +114,7 @@ class OneRow(Model):
 
         Parameters
         ----------
-        row : dict from column to value
+        row : dict from column to value, or a row of a pandas frame
             As it was learned.
         y : label
             Its class.
@@ -98,13 +145,16 @@ class OneRow(Model):
         [1.0, 1.0]
         """
         with self._learning():
+            held = self.__dict__.get("_held")
+            if type(row) is not dict or held is None or not held.plain:
+                row = self._row(row)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
             door = self._door_for(y, w)
             if door is not None and type(row) is dict and door.forget(row, y, w):
                 if hasattr(self, "loo_log_proba_"):
                     self._drop_left_out()
                 return self
-            self.forget(_one(row), [y], sample_weight=[sample_weight])
+            self.forget([row], [y], sample_weight=[sample_weight])
             self._open()
         return self
 
@@ -128,7 +178,7 @@ class OneRow(Model):
 
         Parameters
         ----------
-        row : dict from column to value
+        row : dict from column to value, or a row of a pandas frame
             A key left out is a missing value.
 
         Returns
@@ -137,6 +187,8 @@ class OneRow(Model):
             In the order of ``classes_``.
         """
         self._require_fit()
+        if type(row) is not dict or not self._held.plain:
+            row = self._row(row)
         door = self._held.door
         if door is None:
             door = self._open()
@@ -146,7 +198,7 @@ class OneRow(Model):
                 answer: dict[object, float] = found
                 return answer
         predictor = self.predictor_
-        (found,) = predictor.answer(predictor.read(_one(row)), "proba").tolist()
+        (found,) = predictor.answer(predictor.read([row]), "proba").tolist()
         return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 
     def predict_one(self, row: Mapping[str, object]) -> Any:
@@ -154,7 +206,7 @@ class OneRow(Model):
 
         Parameters
         ----------
-        row : dict from column to value
+        row : dict from column to value, or a row of a pandas frame
             A key left out is a missing value.
 
         Returns
@@ -198,7 +250,11 @@ class OneRow(Model):
             return self._held.door
 
 
-def _one(row: object) -> list[Mapping[str, object]]:
-    if not isinstance(row, Mapping):
-        raise TableError(f"Expected one row as a dict from column to value; got {type(row).__name__}.")
-    return [row]
+def _as_dict(row: Any) -> Mapping[Any, object]:
+    """A dict, or a row of a pandas frame as one."""
+    if isinstance(row, Mapping):
+        return row
+    if hasattr(row, "to_dict") and getattr(row, "ndim", None) == 1:
+        found = {name: v.item() if isinstance(v, np.generic) else v for name, v in row.to_dict().items()}
+        return {f"x{name}" if type(name) is int else name: v for name, v in found.items()}
+    raise TableError(f"Expected one row as a dict from column to value; got {type(row).__name__}.")

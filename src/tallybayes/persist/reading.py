@@ -16,13 +16,15 @@ from tallybayes import distributions
 from tallybayes.arrays import Array
 from tallybayes.distributions import Distribution
 from tallybayes.errors import ModelFileError
+from tallybayes.given import CALENDAR, NUMBER, SORTS, Given
 from tallybayes.labels import is_label
 from tallybayes.persist.forms import Json, fields, index, items, mapping, scalar, texts
 from tallybayes.persist.writing import DEEP
 from tallybayes.schema import KINDS, Choice, Cuts, Levels, Schema
 from tallybayes.source import Container
 
-MORE = ("chosen",)  # what a schema has since; earlier versions wrote none of it
+# What a schema has since, and what it is where earlier versions wrote none of it.
+MORE: dict[str, Json] = {"chosen": [], "given": None, "extra": False}
 CONTAINERS: tuple[Container, ...] = get_args(Container)
 
 
@@ -100,9 +102,9 @@ class Reader:
         return v
 
     def schema(self, j: Json) -> Schema:
-        given = {**{key: [] for key in MORE}, **mapping(j, "the schema")}
-        kinds, names, container, levels, cuts, ambiguous, chosen = fields(
-            given, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", *MORE
+        whole = {**MORE, **mapping(j, "the schema")}
+        kinds, names, container, levels, cuts, ambiguous, chosen, given, extra = fields(
+            whole, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", *MORE
         )
         d = len(items(kinds, "kinds"))
         known = next((c for c in CONTAINERS if c == container), None)
@@ -116,6 +118,8 @@ class Reader:
             cuts={column: self._cuts(v) for column, v in _by_column(cuts, d, "cuts")},
             ambiguous=tuple(index(v, d, "ambiguous") for v in items(ambiguous, "ambiguous")),
             chosen={column: _choice(v) for column, v in _by_column(chosen, d, "chosen")},
+            given=None if given is None else tuple(_given(v) for v in items(given, "given")),
+            extra=extra is True,
         )
         _check_schema(found)
         return found
@@ -171,11 +175,34 @@ def _choice(j: Json) -> Choice:
     return Choice(name, found, rows)
 
 
+def _given(j: Json) -> Given:
+    name, what, parts, zone = fields(j, "given", "name", "what", "parts", "zone")
+    found = next((w for w in ("column", "id", *SORTS) if w == what), None)
+    if found is None or not isinstance(name, str | None) or not isinstance(zone, str | None):
+        raise ModelFileError("The columns that the schema is given are not known ones.")
+    known = (NUMBER[found], *CALENDAR.get(found, ())) if found in SORTS else ()
+    own = tuple(texts(parts, "parts"))
+    if not set(own) <= set(known) or len(set(own)) < len(own) or own[:1] != known[:1]:
+        raise ModelFileError(f"The parts of a {found} are not known ones.")
+    return Given(name, found, own, zone)  # type: ignore[arg-type]
+
+
+def _check_given(s: Schema) -> None:
+    """Do the columns that are read follow from those that are given?"""
+    assert s.given is not None
+    named = {g.name is None for g in s.given}
+    names = [name for j, g in enumerate(s.given) for name in g.columns(j)]
+    if len(named) != 1 or list(s.names or ()) != names:
+        raise ModelFileError("The schema's columns are not those that follow from what it is given.")
+
+
 def _check_schema(s: Schema) -> None:
     if not s.d or not all(kind in KINDS for kind in s.kinds):
         raise ModelFileError("The schema's kinds are not known ones.")
     if s.names is not None and (len(s.names) != s.d or len(set(s.names)) < s.d):
         raise ModelFileError(f"The schema does not have {s.d} different names.")
+    if s.given is not None:
+        _check_given(s)
     for cuts in s.cuts.values():
         p = cuts.points
         finite = np.isfinite(p).all() and np.isfinite([cuts.low, cuts.high]).all()

@@ -110,7 +110,10 @@ class Writer:
             [j, {"name": c.name, "losses": [[name, float(v)] for name, v in c.losses.items()], "rows": c.rows}]
             for j, c in s.chosen.items()
         ]
-        return {"chosen": chosen} if chosen else {}
+        more: dict[str, Json] = {"chosen": chosen} if chosen else {}
+        if s.given is not None:
+            more["given"] = [{"name": g.name, "what": g.what, "parts": list(g.parts), "zone": g.zone} for g in s.given]
+        return {**more, "extra": True} if s.extra else more
 
     def _distribution(self, d: Distribution, where: str, depth: int) -> int:
         if id(d) not in self._places:

@@ -98,7 +98,7 @@ class ClassDensityDisplay(Display):
         model = require_ours(estimator, "ClassDensityDisplay")
         if (X is None) != (y is None):
             raise OptionError("Give both X and y, or neither.")
-        table = None if X is None else Columns(X)
+        table = None if X is None else Columns(X, model)
         names = feature_names(model, table)
         if table is not None:
             table.called(names)

@@ -125,7 +125,7 @@ class EvidenceDisplay(Display):
         """
         require_ours(estimator, "EvidenceDisplay")
         if is_row(row):
-            X, row = [read_row(row, feature_names(estimator, None))], 0
+            X, row = [read_row(row, feature_names(estimator, None), estimator)], 0
         elif X is None:
             raise OptionError("Give X and the position of a row in it, or row= as a dict or a pandas Series.")
         made = cls.from_explanation(estimator.explain(X, against=against), row=row, label=label)

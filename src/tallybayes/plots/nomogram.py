@@ -122,8 +122,8 @@ class NomogramDisplay(Display):
             raise OptionError(f"most must be a whole number of at least 1; got {brief(most)}.")
         k, l = pick_pair(model, pair)  # noqa: E741
         names = feature_names(model, None)
-        marked = {} if row is None else read_row(row, names)
-        scales, start = make_scales(model, k, l, None if X is None else Columns(X).called(names), marked)
+        marked = {} if row is None else read_row(row, names, model)
+        scales, start = make_scales(model, k, l, None if X is None else Columns(X, model).called(names), marked)
         order = np.argsort([-s.reach for s in scales], kind="stable").tolist()
         labels = model.classes_.tolist()
         shown = [scales[j] for j in order[:most]]

@@ -55,7 +55,7 @@ def make_panels(model: TallyClassifier, table: Columns | None, codes: Array | No
             shares.append(name)
             continue
         if table is None and sample is None:
-            sample = Columns(_sample(model))
+            sample = Columns(_sample(model), model)
         shown = table if table is not None else sample
         assert shown is not None
         panel = _panel(model, name, j, d, shown.column(pick(shown.names, name)))

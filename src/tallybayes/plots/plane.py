@@ -107,7 +107,7 @@ def make_plane(model: object, X: object, y: object, features: object, grid: int,
     """pad: how much wider than the rows it is on each side, as a part of their range."""
     classes = classes_of(model)
     _check_asked(X, y, grid, rest)
-    table = None if X is None else Columns(X)
+    table = None if X is None else Columns(X, model)
     names = feature_names(model, table)
     if table is not None:
         table.called(names)
@@ -116,7 +116,7 @@ def make_plane(model: object, X: object, y: object, features: object, grid: int,
     if table is None:
         if not isinstance(model, TallyClassifier):
             raise OptionError(f"Give X: a {type(model).__name__} does not say where its rows lie.")
-        shown = Columns(model.sample(2000, random_state=0)[0])
+        shown = Columns(model.sample(2000, random_state=0)[0], model)
     assert shown is not None
     columns = [shown.column(pick(shown.names, name)) for name in (first, second)]
     axes = [_axis(model, name, column, grid, pad) for name, column in zip((first, second), columns, strict=True)]

@@ -54,7 +54,7 @@ def make_scales(
 ) -> tuple[list[Scale], float]:
     """A scale for each column, and the log-odds that they are added to. row: the values to mark."""
     schema = model.schema_
-    shown = X if X is not None else Columns(model.sample(1000, random_state=0)[0])
+    shown = X if X is not None else Columns(model.sample(1000, random_state=0)[0], model)
     names = [schema.name(j) for j in range(schema.d)]
     given = [row.get(name) for name in names]
     fitted = model.predictor_.fitted
@@ -113,7 +113,7 @@ def _values(model: TallyClassifier, j: int, column: Array) -> tuple[bool, Array,
 
 def _check_sum(model: TallyClassifier, k: int, l: int, names: list[str]) -> None:  # noqa: E741
     """Is the log joint of whole rows the sum of its columns? Asked of the model itself, on rows that it draws."""
-    drawn = Columns(model.sample(CHECKED, random_state=0)[0])
+    drawn = Columns(model.sample(CHECKED, random_state=0)[0], model)
     columns = {name: drawn.column(pick(drawn.names, name)) for name in names}
     joint = log_likelihood(model, columns)
     alone = np.array([log_likelihood(model, {name: column}) for name, column in columns.items()])

@@ -10,7 +10,9 @@ import numpy as np
 from tallybayes.arrays import Array
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.given import spread_row
 from tallybayes.labels import positions, read_labels
+from tallybayes.schema import align
 from tallybayes.source import read_table
 
 
@@ -44,10 +46,12 @@ def classes_of(model: object) -> Array:
 
 
 class Columns:
-    """A table read by column, by name; x0, x1, … where columns have none."""
+    """A table read by column, by name; x0, x1, … where columns have none. A model reads dates as their parts."""
 
-    def __init__(self, X: object) -> None:
+    def __init__(self, X: object, model: object = None) -> None:
         self.table = read_table(X)
+        if is_ours(model) and model.schema_.given is not None:
+            self.table = align(self.table, model.schema_)
         self.n = self.table.n
         self.names = [self.table.name(j) for j in range(self.table.d)]
 
@@ -156,7 +160,7 @@ def is_row(row: object) -> bool:
     return isinstance(row, Mapping) or (hasattr(row, "to_dict") and getattr(row, "ndim", None) == 1)
 
 
-def read_row(row: Any, names: list[str]) -> dict[str, Any]:
+def read_row(row: Any, names: list[str], model: TallyClassifier) -> dict[str, Any]:
     """One row as a dict from column to value, without what is missing. A column may be named by its position; a row
     that shares no name with the model is read by position, as predict does."""
     if not is_row(row):
@@ -164,6 +168,8 @@ def read_row(row: Any, names: list[str]) -> dict[str, Any]:
             f"row must be a dict from column to value, or a row of a pandas frame; got {type(row).__name__}."
         )
     found: dict[Any, Any] = dict(row) if isinstance(row, Mapping) else row.to_dict()
+    if model.schema_.given is not None:
+        found = spread_row(found, model.schema_.given)
     if not isinstance(row, Mapping) and len(found) == len(names) and not set(found) & {*names, *range(len(names))}:
         found = dict(zip(names, found.values(), strict=True))
     return {pick(names, name): value for name, value in found.items() if not _is_missing(value)}

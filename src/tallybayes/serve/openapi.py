@@ -151,7 +151,8 @@ def row_schema(known: Known) -> Json:
     if len(columns.names) > MOST_COLUMNS:
         return {"type": "object", "additionalProperties": CELL}
     schema = columns.schema
-    cells = {name: cell_of(schema.kinds[j], j in schema.levels) for j, name in enumerate(columns.names)}
+    cells = dict.fromkeys(columns.names, CELL)  # dates, and names of rows, besides what is read
+    cells |= {schema.name(j): cell_of(kind, j in schema.levels) for j, kind in enumerate(schema.kinds)}
     return {"type": "object", "properties": cells, "additionalProperties": False}
 
 
@@ -209,7 +210,7 @@ def _answers(known: Known) -> Json:
         "target": {"type": ["string", "null"]},
         "classes": classes,
         "class_count": many(NUMBER),
-        "columns": many(column, minItems=len(known.columns.names)),
+        "columns": many(column, minItems=known.columns.schema.d),
         "one_row": {**TEXT, "description": "'compiled', or why one row takes longer"},
         "generation": {"type": "integer", "description": "How many models were served, with this one"},
         "teach": {"type": "boolean"},

@@ -10,9 +10,8 @@ import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from csv import reader
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 from msgspec import UNSET
 from pyarrow import csv
@@ -20,8 +19,7 @@ from pyarrow import csv
 from tallybayes.cli.column_types import type_of_labels
 from tallybayes.cli.tables import GAPS
 from tallybayes.errors import TableError, listing
-from tallybayes.raw import RawColumn
-from tallybayes.schema import Schema
+from tallybayes.schema import Schema, align
 from tallybayes.serve.problems import HttpError
 from tallybayes.serve.questions import JSON, Cell, Question, Row
 from tallybayes.serve.settings import Limits
@@ -45,13 +43,17 @@ class Columns:
 
     @classmethod
     def of(cls, schema: Schema) -> Columns:
-        """Of the schema of a model; columns without names are x0, x1 and so on."""
-        names = tuple(schema.name(j) for j in range(schema.d))
+        """Of the schema of a model; columns without names are x0, x1 and so on. Besides the columns that are read
+        there are those that are given: dates, as ISO 8601 writes them, and names of rows, which are left out."""
+        read = tuple(schema.name(j) for j in range(schema.d))
         types = {}
-        for j, name in enumerate(names):
+        for j, name in enumerate(read):
             found = type_of_labels(schema.levels[j].labels) if j in schema.levels else pa.float64()
             if found is not None:
                 types[name] = found
+        given = [g.name or f"x{j}" for j, g in enumerate(schema.given or ()) if g.what != "column"]
+        types |= dict.fromkeys(given, pa.string())
+        names = (*given, *read)
         return cls(schema, names, frozenset(names), types)
 
     def refuse_unknown(self, names: Iterable[str]) -> None:
@@ -66,11 +68,8 @@ class Columns:
 
     def table(self, found: Table) -> Table:
         """The columns of a table in the model's order, and gaps for those that it does not have."""
-        assert found.columns is not None
-        at = dict(zip(found.names or (), found.columns, strict=True))
-        gaps = RawColumn(np.full(found.n, np.nan), "numbers", "real")
-        columns = tuple(at.get(name, gaps) for name in self.names)
-        return Table(found.n, self.schema.d, "pyarrow", self.schema.names, columns=columns)
+        read = align(replace(found, container="rows"), self.schema)  # as dicts, which may leave columns out
+        return replace(read, container="pyarrow", names=self.schema.names)
 
     def gaps(self, n: int) -> Table:
         """Rows of which nothing is known."""

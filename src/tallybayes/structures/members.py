@@ -18,6 +18,7 @@ from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.kept_rows import KeptRows
 from tallybayes.distributions.tables import Tables
 from tallybayes.errors import OptionError
+from tallybayes.looks import OWN
 
 CodedRows = tuple[Array, NDArray[np.int32], Floats | None]  # codes, classes, weights
 Batches = Callable[[], Iterator[CodedRows]]
@@ -26,7 +27,6 @@ NONE = 255
 PAIR_CELLS = 1 << 25  # counts of pairs of columns
 CELLS = 1 << 26  # counts of all chains
 MANY = 10  # levels of a category from which each counts by itself
-IDS = 0.95  # values of their own, for each row, from which nothing is to be learned of a category
 FINE = (40, 10_000)  # bins of a number in a network at most, where there are so many rows for each class
 TWINS = 0.95  # rank correlation, from which two numbers say the same: they share their weights
 PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
@@ -250,7 +250,7 @@ def many_levels(columns: Columns) -> NDArray[np.int32]:
 
 def identifiers(met: NDArray[np.int64], rows: Floats, ordered: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The categories with a value of its own in nearly every row. met: levels; rows: that have a value."""
-    return ~ordered & (met > MANY) & (met >= IDS * rows)
+    return ~ordered & (met > MANY) & (met >= OWN * rows)
 
 
 def bins_of(columns: Columns, recipe: Recipe) -> tuple[int, int]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NUMBER, TEXT, TRUTH = "number", "text", "boolean"
+MOMENTS = ("DATE", "TIME")  # how types of dates and times begin, which are read here
 POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
 POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043), TEXT)
 CURSORS = count()  # several may be open at a time
@@ -217,8 +218,10 @@ def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
         return pa.array([None if v is None else str(v) for v in values], pa.string())
     if kind == TRUTH:
         return pa.array(values, pa.bool_())
+    if kind.upper().startswith(MOMENTS):
+        return pa.array(list(values))
     raise TableError(
-        f"Column {name!r} is of type {kind}. Allowed: numbers, booleans and text. Turn it into one of these in a query "
-        "(such as days since a date), or leave it out.",
+        f"Column {name!r} is of type {kind}. Allowed: numbers, booleans, text and dates. Turn it into one of these in "
+        "a query, or leave it out.",
         column=name,
     )

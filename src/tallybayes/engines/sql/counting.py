@@ -83,6 +83,8 @@ class Counter(Generic[Model]):
             return "classes have weights"
         if len(self.ask.target) != 1:
             return "there are several targets"
+        if self.schema.dates:
+            return "dates are read here"
         for term in self.fitted.terms:
             d = term.distribution
             plain = type(d) is Gaussian or type(d) in TABLES or (type(d) in NETWORKS and not getattr(d, "reals", 0))

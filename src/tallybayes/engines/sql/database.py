@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Ask, Source
-from tallybayes.engines.sql.connection import NUMBER, TEXT, TRUTH, Connection, Relation, connection_of
+from tallybayes.engines.sql.connection import MOMENTS, NUMBER, TEXT, TRUTH, Connection, Relation, connection_of
 from tallybayes.engines.sql.counting import Counter
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TableError, brief
@@ -127,11 +127,11 @@ class Database(Source):
 
     def _check(self, columns: Sequence[str]) -> None:
         for name in columns:
-            if self.kinds[name] not in (NUMBER, TEXT, TRUTH):
+            kind = self.kinds[name]
+            if kind not in (NUMBER, TEXT, TRUTH) and not kind.upper().startswith(MOMENTS):
                 raise TableError(
-                    f"Column {name!r} of {self.where} is of type {self.kinds[name]}. Allowed: numbers, booleans and "
-                    "text. Turn it into one of these in a query (such as days since a date), or leave it out: "
-                    "columns=[…].",
+                    f"Column {name!r} of {self.where} is of type {kind}. Allowed: numbers, booleans, text and dates. "
+                    "Turn it into one of these in a query, or leave it out: columns=[…].",
                     column=name,
                 )
 

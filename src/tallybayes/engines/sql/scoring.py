@@ -16,6 +16,7 @@ import numpy as np
 from tallybayes.engines.sql.dialect import Dialect, dialect_of
 from tallybayes.errors import ExportError, OptionError
 from tallybayes.export import description
+from tallybayes.schema import Schema
 
 PATTERNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
 UNDERFLOW = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
@@ -67,6 +68,12 @@ def to_sql(
     >>> db.execute(to_sql(model, table="days")).fetchall()
     [('stay', 0.0, 1.0)]
     """
+    schema = getattr(model, "schema_", None)
+    if isinstance(schema, Schema) and schema.dates:
+        raise ExportError(
+            f"The column {schema.dates[0]!r} holds dates, which have no SQL here; predict_to scores any model "
+            "outside the database."
+        )
     d, told = dialect_of(dialect), description(model)
     return _Writer(d, told).select(d.table(table), [keep] if isinstance(keep, str) else list(keep))
 

@@ -1,0 +1,354 @@
+"""Dates, times and durations: read from anywhere, spread over columns, and back."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import warnings
+import zoneinfo
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tallybayes as tb
+from tallybayes.errors import MergeError, ModelFileError, OptionError, TableError
+from tallybayes.given import Given
+from tallybayes.schema import align
+from tallybayes.source import read_table
+
+N = 80
+rng = np.random.default_rng(4)
+MOMENTS = [dt.datetime(2019, 12, 28) + dt.timedelta(hours=int(h)) for h in rng.integers(0, 9000, N)]
+Y = np.where(np.arange(N) % 3 == 0, "a", "b")
+PARTS = ("days since 1970", "year", "month", "weekday", "hour")
+anytime = st.datetimes(dt.datetime(1, 1, 3), dt.datetime(9999, 12, 29))
+
+
+def parts(X: Any, schema: Any) -> dict[str, list[Any]]:
+    table = align(read_table(X), schema)
+    return {name: table.values(j) for j, name in enumerate(table.names or ())}
+
+
+def naive(**options: Any) -> tb.NaiveBayes:
+    return tb.NaiveBayes("gaussian", **options)
+
+
+def as_python_says(v: dt.datetime | None) -> list[Any]:
+    """The oracle: what the standard library says of a wall clock."""
+    if v is None:
+        return [None] * 5
+    days = (v - dt.datetime(1970, 1, 1)) / dt.timedelta(days=1)
+    return [days, v.year, v.strftime("%b"), v.strftime("%a"), v.hour]
+
+
+# --- parts -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(st.lists(st.none() | anytime, min_size=1, max_size=8).filter(any))
+def test_parts_are_those_of_the_standard_library(values: list[dt.datetime | None]) -> None:
+    model = naive(schema={"t": "date"}).fit([{"t": v} for v in values], ["a"] * len(values))
+    found = list(zip(*parts([{"t": v} for v in values], model.schema_).values(), strict=True))
+    for v, own in zip(values, found, strict=True):
+        assert own[1:] == tuple(as_python_says(v)[1:])
+        assert own[0] is None if v is None else own[0] == pytest.approx(as_python_says(v)[0], rel=1e-15, abs=1e-9)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)), min_size=1, max_size=8),
+    st.sampled_from(["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe"]),
+)
+def test_zones_are_read_on_their_wall_clock(values: list[dt.datetime], zone: str) -> None:
+    utc = pd.Series(values).astype("M8[us]").dt.tz_localize("UTC")
+    X = pd.DataFrame({"t": utc.dt.tz_convert(zone)})
+    model = naive(schema={"t": "date"}).fit(X, ["a"] * len(values))
+    assert model.schema_.given == (Given("t", "datetime", PARTS, zone),)
+    found = parts(X, model.schema_)
+    local = [v.replace(tzinfo=dt.UTC).astimezone(zoneinfo.ZoneInfo(zone)) for v in values]
+    assert found["t: hour"] == [v.hour for v in local]
+    assert found["t: weekday"] == [v.strftime("%a") for v in local]
+    assert parts(pd.DataFrame({"t": utc}), model.schema_) == found  # the same moments, said in another zone
+    naive_clock = pd.DataFrame({"t": [v.replace(tzinfo=None) for v in local]})
+    assert parts(naive_clock, model.schema_) == found  # without a zone: the wall clock of the fit's
+
+
+def test_a_fixed_offset_and_mixed_zones() -> None:
+    east = dt.timezone(dt.timedelta(hours=5, minutes=30))
+    rows = [{"t": v.replace(tzinfo=east)} for v in MOMENTS]
+    model = naive(schema={"t": "date"}).fit(rows, Y)
+    assert model.schema_.given[0].zone == "+05:30"  # type: ignore[index]
+    assert parts(rows, model.schema_)["t: hour"] == [v.hour for v in MOMENTS]
+    mixed = [{"t": v.replace(tzinfo=dt.timezone(dt.timedelta(hours=i % 3)))} for i, v in enumerate(MOMENTS)]
+    model = naive(schema={"t": "date"}).fit(mixed, Y)
+    assert model.schema_.given[0].zone == "UTC"  # type: ignore[index]
+    assert parts(mixed, model.schema_)["t: hour"] == [(v.hour - i % 3) % 24 for i, v in enumerate(MOMENTS)]
+
+
+SAME: dict[str, Any] = {
+    "objects": lambda: pd.DataFrame({"t": np.array(MOMENTS, dtype=object)}),
+    "timestamps": lambda: pd.DataFrame({"t": np.array([pd.Timestamp(v) for v in MOMENTS], dtype=object)}),
+    "ns": lambda: pd.DataFrame({"t": pd.Series(MOMENTS).astype("M8[ns]")}),
+    "s": lambda: pd.DataFrame({"t": pd.Series(MOMENTS).astype("M8[s]")}),
+    "pandas arrow": lambda: pd.DataFrame({"t": pd.Series(MOMENTS, dtype=pd.ArrowDtype(pa.timestamp("us")))}),
+    "polars": lambda: pl.DataFrame({"t": MOMENTS}),
+    "polars ms": lambda: pl.DataFrame({"t": pl.Series(MOMENTS).cast(pl.Datetime("ms"))}),
+    "pyarrow": lambda: pa.table({"t": pa.array(MOMENTS, pa.timestamp("ms"))}),
+    "dicts": lambda: [{"t": v} for v in MOMENTS],
+    "strings": lambda: [{"t": v.isoformat()} for v in MOMENTS],
+    "strings with a space": lambda: pl.DataFrame({"t": [v.isoformat(" ") for v in MOMENTS]}),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_every_form_of_the_same_moments_is_the_same(name: str) -> None:
+    model = naive(schema={"t": "date"}).fit(SAME["objects"](), Y)
+    other = naive(schema={"t": "date"}).fit(SAME[name](), Y)
+    np.testing.assert_array_equal(other.predict_proba(SAME[name]()), model.predict_proba(SAME["objects"]()))
+    np.testing.assert_array_equal(model.predict_proba(SAME[name]()), model.predict_proba(SAME["objects"]()))
+    assert model.schema_.names == other.schema_.names == tuple(f"t: {part}" for part in PARTS)
+
+
+DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days=7 * i) for i in range(N)]
+CLOCKS = [dt.time(i % 24, i % 60) for i in range(N)]
+SPANS = [dt.timedelta(hours=i - 40) for i in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("column", "what", "names"),
+    [
+        (pa.array(DAYS), "date", ["days since 1970", "year", "month"]),  # all of them are Wednesdays
+        (pa.array(DAYS).cast(pa.date64()), "date", ["days since 1970", "year", "month"]),
+        (pl.Series(DAYS), "date", ["days since 1970", "year", "month"]),
+        (pd.Series(DAYS), "date", ["days since 1970", "year", "month"]),
+        (pd.Series(pd.period_range("2020-01", periods=N, freq="M")), "datetime", PARTS[:4]),
+        (pa.array(CLOCKS), "time", ["hours"]),
+        (pl.Series(CLOCKS), "time", ["hours"]),
+        (pd.Series(CLOCKS), "time", ["hours"]),
+        (pa.array(SPANS), "duration", ["days"]),
+        (pl.Series(SPANS), "duration", ["days"]),
+        (pd.Series(SPANS), "duration", ["days"]),
+        (pd.Series(pd.to_timedelta(SPANS)).astype("m8[s]"), "duration", ["days"]),
+    ],
+)
+def test_sorts_of_columns(column: Any, what: str, names: list[str]) -> None:
+    X = pa.table({"t": column}) if isinstance(column, pa.Array) else type(column.to_frame())({"t": column})
+    model = naive().fit(X, Y)
+    assert model.schema_.names == tuple(f"t: {name}" for name in names)
+    assert model.schema_.given is not None
+    assert model.schema_.given[0].what == what
+    first = parts(X, model.schema_)[f"t: {names[0]}"]
+    if what == "time":
+        assert first == pytest.approx([v.hour + v.minute / 60 for v in CLOCKS])
+    elif what == "duration":
+        assert first == pytest.approx([v / dt.timedelta(days=1) for v in SPANS])  # negative ones too
+    drawn, _ = model.sample(40, random_state=0)
+    assert np.isfinite(model.predict_proba(drawn)).all()
+
+
+def test_far_away_and_nowhere() -> None:
+    far = pd.DataFrame({"t": np.array([-(10**13), 0, 10**13, 2**40], dtype="M8[s]")})  # some 300,000 years around 1970
+    model = naive().fit(far, ["a", "b", "a", "b"])
+    assert np.isfinite(model.predict_proba(far)).all()
+    assert parts(far, model.schema_)["t: year"] == (far["t"].to_numpy().astype("M8[Y]").astype(int) + 1970).tolist()
+    edges = pd.DataFrame({"t": pd.Series([pd.Timestamp.min, pd.Timestamp.max], dtype="M8[ns]")})
+    assert parts(edges, naive(schema={"t": "date"}).fit(edges, ["a", "b"]).schema_)["t: year"] == [1677, 2262]
+    nowhere = pd.DataFrame({"t": pd.Series([pd.NaT] * 3), "x": [1.0, 2.0, 3.0]})
+    model = naive().fit(nowhere, ["a", "b", "a"])
+    assert model.schema_.names == ("t: days since 1970", "x")
+    assert model.describe("t: days since 1970") == {"a": {}, "b": {}}
+    one = naive().fit([{"t": dt.date(2020, 2, 29)}] * 3, ["a", "b", "a"])
+    assert one.schema_.names == ("t: days since 1970",)
+    with pytest.raises(TableError, match="3,000,000 years"):
+        naive().fit(np.full((2, 1), 2**50, dtype="M8[M]"), ["a", "b"])
+    with pytest.raises(TableError, match="290,000 years"):
+        naive().fit([{"t": np.datetime64(2**40, "D")}, {"t": None}], ["a", "b"])
+
+
+def test_kinds_that_are_said() -> None:
+    X = pd.DataFrame({"t": DAYS, "x": rng.normal(size=N)})
+    assert naive(schema={"t": "real"}).fit(X, Y).schema_.names == ("t: days since 1970", "x")
+    assert naive(schema={"t": "date"}).fit(X, Y).schema_.names[3] == "t: weekday"  # though it does not vary
+    assert naive(schema={"t": "id"}).fit(X, Y).schema_.names == ("x",)
+    model = naive(schema={"t": "categorical"}).fit(X, Y)
+    assert model.schema_.levels[0].labels[:2] == ("2020-01-01", "2020-01-08")
+    model = naive(schema={"t: month": "real", "t": "date"}).fit(X, Y)
+    assert model.schema_.kinds[2] == "real"
+    assert model.describe("t: month")["a"]["mean"] > 1  # January is 1
+    with pytest.raises(OptionError, match="no column 't: hour'"):
+        naive(schema={"t: hour": "real"}).fit(X, Y)
+    with pytest.raises(OptionError, match="date, id"):
+        naive(schema={"t": "dates"}).fit(X, Y)
+    with pytest.raises(TableError, match="'yesterday' \\(row 1\\), which is no datetime"):
+        naive(schema={"t": "date"}).fit([{"t": "2020-01-01"}, {"t": "yesterday"}], ["a", "b"])
+    with pytest.raises(TableError, match="one of them is a part of a date"):
+        naive().fit(X.assign(**{"t: month": 1.0}), Y)
+
+
+def test_what_does_not_fit_at_predict() -> None:
+    model = naive().fit(pd.DataFrame({"t": DAYS}), Y)
+    assert (
+        model.predict_proba([{"t": "2020-05-06"}]).tolist()
+        == model.predict_proba([{"t": dt.date(2020, 5, 6)}]).tolist()
+    )
+    for bad, why in ((3.0, "which is no date"), (dt.timedelta(1), "holds durations"), ("1 May", "which is no date")):
+        with pytest.raises(TableError, match=why):
+            model.predict([{"t": bad}])
+        with pytest.raises(TableError, match=why):
+            model.predict_proba_one({"t": bad})
+    numbers = naive().fit([{"t": 1.0}, {"t": 2.0}], ["a", "b"])
+    with pytest.raises(TableError, match="'2020-01-01'"):
+        numbers.predict([{"t": dt.date(2020, 1, 1)}])
+    words = tb.NaiveBayes().fit([{"t": "2020-01-01"}, {"t": "2020-01-02"}], ["a", "b"])
+    assert words.predict([{"t": dt.date(2020, 1, 2)}]).tolist() == ["b"]
+
+
+# --- laws --------------------------------------------------------------------------------------------------------
+
+rows = st.lists(
+    st.tuples(st.none() | st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)), st.sampled_from("ab")),
+    min_size=6,
+    max_size=20,
+).filter(lambda found: len({y for _, y in found[:3]}) == 2 == len({y for _, y in found[3:]}))
+
+
+@settings(max_examples=40)
+@given(rows, st.randoms(use_true_random=False))
+def test_merge_forget_weights_and_order(found: list[tuple[dt.datetime | None, str]], random: Any) -> None:
+    X, y = [{"t": t} for t, _ in found], [label for _, label in found]
+    whole = naive(schema={"t": "date"}).fit(X, y)
+    same = whole.predict_proba(X)
+    first = naive(schema={"t": "date"}).fit(X[:3], y[:3])
+    if first.schema_.given == whole.schema_.given:  # mere gaps have no hours
+        merged = first.copy().merge(naive(schema=first.schema_).fit(X[3:], y[3:]))
+        np.testing.assert_allclose(merged.predict_proba(X), same, atol=1e-7)
+        np.testing.assert_allclose(first.copy().partial_fit(X[3:], y[3:]).predict_proba(X), same, atol=1e-7)
+        left = whole.copy().forget(X[3:], y[3:])
+        assert left.class_count_.tolist() == first.class_count_.tolist()
+        for j in range(2, whole.schema_.d):  # counts are exact
+            assert left.describe(j) == first.describe(j)
+    order = list(range(len(X)))
+    random.shuffle(order)
+    turned = naive(schema={"t": "date"}).fit([X[i] for i in order], [y[i] for i in order])
+    np.testing.assert_allclose(turned.predict_proba(X), same, atol=1e-7)
+
+
+def test_rows_of_no_weight_do_not_decide_what_varies() -> None:
+    X = [{"t": dt.datetime(2020, 1, d)} for d in (1, 2, 3, 4)]
+    odd = {"t": dt.datetime(2021, 5, 5, 17)}
+    model = naive().fit([*X, odd], ["a", "b", "a", "b", "a"], sample_weight=[1, 1, 1, 1, 0])
+    assert model.schema_ == naive().fit(X, ["a", "b", "a", "b"]).schema_
+    assert model.schema_.names == ("t: days since 1970", "t: weekday")
+
+
+def test_merge_tells_what_differs() -> None:
+    a = naive().fit([{"t": d} for d in DAYS], Y)
+    b = naive().fit([{"t": v} for v in MOMENTS], Y)
+    with pytest.raises(MergeError, match=r"'t' is read in one model as date .*schema=first.schema_"):
+        a.merge(b)
+    assert a.merge(naive(schema=a.schema_).fit([{"t": v} for v in MOMENTS], Y)).class_count_.sum() == 2 * N
+
+
+# --- files, streams, back ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make", [tb.NaiveBayes, tb.BayesClassifier, tb.TAN, tb.GaussianNB, tb.LinearDiscriminantAnalysis]
+)
+def test_files_keep_it(make: Any) -> None:
+    X = pd.DataFrame(
+        {"t": pd.Series(MOMENTS).dt.tz_localize("UTC"), "i": [f"n{i}" for i in range(N)], "x": rng.normal(size=N)}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make().fit(X, Y)
+        again = tb.from_bytes(tb.to_bytes(model))
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.schema_.given == model.schema_.given
+    assert again.feature_names_in_.tolist() == ["t", "i", "x"]
+    assert model.feature_importances_.shape == (3,)
+    assert model.feature_importances_[1] == 0
+
+
+def test_a_file_that_says_something_else_is_refused() -> None:
+    from tallybayes.persist.reading import Reader
+    from tallybayes.persist.writing import Writer
+
+    good = naive(schema={"t": "date"}).fit([{"t": v} for v in MOMENTS], Y).schema_
+    writer = Writer()
+    stored: Any = writer.schema(good)
+    reader = Reader(list(writer.arrays), [])
+    assert reader.schema(stored).given == good.given
+    for key, value in (("what", "dates"), ("parts", ["year"]), ("parts", []), ("name", 3), ("zone", 1)):
+        bad = {**stored, "given": [{**stored["given"][0], key: value}]}
+        with pytest.raises(ModelFileError):
+            Reader(list(writer.arrays), []).schema(bad)
+
+
+def test_one_row_is_as_a_table_of_it() -> None:
+    X = pd.DataFrame({"t": pd.Series(MOMENTS), "x": rng.normal(size=N), "id": [f"n{i}" for i in range(N)]})
+    model = naive(schema={"id": "id"}).fit(X, Y)
+    assert model.one_row == "compiled"
+    for i in range(20):
+        row = X.iloc[i]
+        expected = model.predict_proba(X.iloc[[i]])[0].tolist()
+        assert list(model.predict_proba_one(row).values()) == expected
+        assert list(model.predict_proba_one({"t": MOMENTS[i], "x": row["x"], "id": None}).values()) == expected
+        assert list(model.predict_proba_one({"t": MOMENTS[i].isoformat(), "x": row["x"]}).values()) == expected
+    twin = model.copy()
+    for i in range(10):
+        model.learn_one(X.iloc[i], "a")
+        twin.partial_fit(X.iloc[[i]], ["a"])
+    np.testing.assert_array_equal(model.predict_proba(X), twin.predict_proba(X))
+    with pytest.raises(TableError, match="got list"):
+        model.predict_proba_one([1, 2])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["objects", "s", "polars", "pyarrow", "dicts"])
+def test_dates_are_drawn_as_dates(name: str) -> None:
+    X = SAME[name]()
+    model = naive().fit(X, Y)
+    drawn, y = model.sample(200, random_state=0)
+    assert type(drawn) is type(X)
+    found = read_table(drawn)
+    assert found.columns is not None
+    assert found.columns[0].storage == "moments"
+    hours = parts(drawn, model.schema_)["t: hour"]
+    assert len(set(hours)) > 12  # drawn as the model has them
+    assert len(y) == 200
+
+
+def test_explain_and_importances_name_the_parts() -> None:
+    weekend = np.where([v.weekday() >= 5 for v in MOMENTS], "free", "work")
+    model = naive().fit(pd.DataFrame({"t": MOMENTS, "x": rng.normal(size=N)}), weekend)
+    assert "t: weekday = Sat" in str(model.explain([{"t": dt.datetime(2020, 2, 1, 12)}]))
+    assert model.feature_importances_[0] > 0.9
+    assert model.n_features_in_ == 2
+
+
+def test_arrays_and_lists_of_dates_have_no_names() -> None:
+    for X in (np.array(MOMENTS, dtype="M8[m]").reshape(-1, 1), [[v, 1.0] for v in MOMENTS]):
+        model = naive().fit(X, Y)
+        assert not hasattr(model, "feature_names_in_")
+        assert model.schema_.names[0] == "x0: days since 1970"  # type: ignore[index]
+        assert np.isfinite(model.predict_proba(model.sample(3, random_state=0)[0])).all()
+        buffer = io.BytesIO()
+        tb.save(model, buffer)
+        buffer.seek(0)
+        np.testing.assert_array_equal(tb.load(buffer).predict_proba(X), model.predict_proba(X))
+
+
+def test_the_whole_library_takes_dates() -> None:
+    weekend = np.where([v.weekday() >= 5 for v in MOMENTS], "free", "work")
+    X = pd.DataFrame({"t": MOMENTS, "x": rng.normal(size=N)})
+    assert tb.check_assumptions(X, weekend).text()
+    assert tb.compare_models(X, weekend, folds=2).to_frame("dict")["model"][0]
+    model = naive().fit(X, weekend)
+    assert 0 < model.novelty().p_value(X).min() <= 1
+    assert tb.to_json(model)
