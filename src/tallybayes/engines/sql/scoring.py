@@ -20,6 +20,7 @@ from tallybayes.schema import Schema
 
 PATTERNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
 UNDERFLOW = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
+SUMMANDS = 100  # terms that are added in one chain
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 Json = Any
@@ -182,7 +183,7 @@ class _Writer:
         beta = self.told["beta"]
         out = []
         for k, name in enumerate(names):
-            likelihood = " + ".join(terms[k]) or self.d.number(0.0)
+            likelihood = _plus(terms[k]) or self.d.number(0.0)
             scaled = likelihood if beta == 1 else f"{self.d.number(beta)} * ({likelihood})"
             start = self.d.number(self.told["start"][k])
             out.append(f"{self._refusing(f'{start} + {scaled}')} AS {name}")
@@ -329,7 +330,7 @@ class _Writer:
             place = self._place(real["parents"], sizes, full)
             whens = " ".join(f"WHEN {c} THEN {density}" for c, density in enumerate(cells))
             parts.append(f"CASE WHEN {x} IS NULL THEN {self.d.number(0.0)} ELSE CASE {place} {whens} END END")
-        return " + ".join(parts) or self.d.number(0.0)
+        return _plus(parts) or self.d.number(0.0)
 
     def _cell(
         self, child: str, order: Sequence[int], sizes: Sequence[int], full: Sequence[str], logs: Sequence[float | None]
@@ -343,6 +344,13 @@ class _Writer:
         for j in order:
             place = full[j] if place == "0" else f"({place}) * {sizes[j]} + {full[j]}"
         return place
+
+
+def _plus(terms: Sequence[str]) -> str:
+    """Their sum, some at a time: a chain of a thousand is deeper than DuckDB and SQLite go."""
+    while len(terms) > SUMMANDS:
+        terms = [f"({' + '.join(terms[i : i + SUMMANDS])})" for i in range(0, len(terms), SUMMANDS)]
+    return " + ".join(terms)
 
 
 def _shown(label: Json) -> str:
