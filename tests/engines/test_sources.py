@@ -102,6 +102,13 @@ def test_a_plan_knows_all_labels_and_levels_that_a_sample_may_miss() -> None:
         assert plan.classes_.tolist() == ["common", "seldom"]
 
 
+def test_long_texts_are_no_labels() -> None:
+    t = pa.table({"note": [f"{i} " + "words " * 5000 for i in range(600)], "sky": ["grey", "red"] * 300})
+    found = survey_of(t, most=3)
+    assert found.labels["note"] is None
+    assert found.labels["sky"].to_pylist() == ["grey", "red"]
+
+
 def test_rows_learned_later_add(folder: Path) -> None:
     t = table()
     names = features(t).column_names
