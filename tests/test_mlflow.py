@@ -75,6 +75,15 @@ def test_texts_and_odd_names(tmp_path: Path) -> None:
         save_model(tb.NaiveBayes().fit(X.set_axis(["", "b"], axis=1), ["s", "s", "h", "h"]), tmp_path / "n")
 
 
+def test_dates(tmp_path: Path) -> None:
+    X = pd.DataFrame({"when": pd.date_range("2020-01-01", periods=60, freq="17h"), "n": np.arange(60.0)})
+    y = np.where(X["when"].dt.weekday > 4, "rest", "work")
+    model = tb.NaiveBayes("gaussian").fit(X, y)
+    save_model(model, tmp_path / "m")
+    found = mlflow.pyfunc.load_model(str(tmp_path / "m")).predict(X, params={"method": "predict_proba"})
+    np.testing.assert_array_equal(found.to_numpy(), model.predict_proba(X))
+
+
 def test_it_is_logged_in_a_run(tmp_path: Path, monkeypatch: Any) -> None:
     X, y = mixed()
     model = tb.NaiveBayes().fit(X, y)

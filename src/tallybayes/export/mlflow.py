@@ -183,12 +183,14 @@ def _example(model: TallyClassifier) -> Any:
     import pandas as pd
 
     X, _ = model.sample(EXAMPLE, random_state=0)
-    names = [model.schema_.name(j) for j in range(model.schema_.d)]
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if hasattr(X, "toarray"):
         X = X.toarray()
-    return pd.DataFrame(X).set_axis(names, axis=1)
+    found = pd.DataFrame(X)
+    if model.schema_.names is not None:  # a date is one column here, and several in the schema
+        return found
+    return found.set_axis([model.schema_.name(j) for j in range(model.schema_.d)], axis=1)
 
 
 def _pyfunc() -> Any:
