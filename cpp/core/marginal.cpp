@@ -41,7 +41,8 @@ struct Scaled {
     for (std::size_t i = 0; i < d; ++i) most = std::max(most, std::abs(v[i]));
     if (most == 0.0) return;
     const int power = std::clamp(std::ilogb(most), -1000, 1000);
-    for (std::size_t i = 0; i < d; ++i) v[i] = std::ldexp(v[i], -power);
+    const double down = std::ldexp(1.0, -power);
+    for (std::size_t i = 0; i < d; ++i) v[i] *= down;
     unit[j] = std::ldexp(1.0, power);
     log_unit[j] = power * std::log(2.0);
   }
