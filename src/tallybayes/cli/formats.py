@@ -110,11 +110,15 @@ def _find(path: str, format: str | None, scratch: str) -> Found:
     _refuse_others(head, name)
     found = format or _by_ending(path) or _by_head(head)
     if found in ("csv", "tsv", "jsonl") and not path.lower().endswith(PACKED):
-        if b"\0" in head and not head.startswith(BOMS[:2]) and not _wide(head):
-            raise TableError(f"{name} holds bytes that are no text. Tables are read from {_readable()}.")
+        _refuse_bytes(head, name)
         if _stripped(head).startswith(b"[") and (found == "jsonl" or path.lower().endswith(".json")):
             return Found(_lines_of_array(path, name, scratch), name, "jsonl")
     return Found(path, name, found)
+
+
+def _refuse_bytes(head: bytes, name: str) -> None:
+    if b"\0" in head and not head.startswith(BOMS[:2]) and not _wide(head):
+        raise TableError(f"{name} holds bytes that are no text. Tables are read from {_readable()}.")
 
 
 def _readable() -> str:

@@ -105,7 +105,7 @@ def check(s: KeptRows, sizes: Array, K: int) -> None:
     m = len(label)
     if rows.dtype.kind != "u" or rows.dtype.itemsize > 4 or rows.shape != (len(sizes), m) or m > KEEP:
         raise ValueError("'rows' are not codes of the columns")
-    if label.dtype != np.int32 or label.shape != (m,) or (m and (label.min() < 0 or label.max() >= K)):
+    if label.dtype != np.int32 or label.shape != (m,) or ((label < 0) | (label >= K)).any():
         raise ValueError("'row_label' does not hold classes")
     if weight.dtype != np.float64 or weight.shape != (m,) or not (np.isfinite(weight) & (weight > 0)).all():
         raise ValueError("'row_weight' does not hold weights")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tallybayes.errors import MergeError
 from tallybayes.estimators.model import Model
+from tallybayes.estimators.tree import Tree
 from tallybayes.fitted import Fitted
 
 
@@ -50,8 +51,8 @@ class Adds(Model):
             self._require_parts()
             twin = self.copy()
             for X, y, *w in batches:
-                twin._learn(X, y, w[0] if w else None, None, fresh=not twin._fitted(), later=True)
-            if twin._fitted():
+                twin._learn(X, y, w[0] if w else None, None, fresh=not twin.is_fitted, later=True)
+            if twin.is_fitted:
                 self._take_over(twin, twin.fitted_)
         return self
 
@@ -134,6 +135,36 @@ class Adds(Model):
         with self._learning():
             self._keep(self._again().merge(theirs))
         return self
+
+    def merged(self, others: Iterable[Adds]) -> Self:
+        """Make a model of this one and many others, added in a tree; parameters are estimated once, at the end.
+
+        Parameters
+        ----------
+        others : iterable of fitted estimators
+            Of the same class, on the same columns. Of an iterator no more are held at a time than the tree is high.
+
+        Returns
+        -------
+        estimator
+            With the parameters of this one, which stays as it is. Counts are the same bits in whatever order the
+            models come.
+
+        Raises
+        ------
+        MergeError
+            If two of them count different things.
+        """
+        self._require_fit()
+        self._require_adding()
+        again, tree = self._again(), Tree()
+        tree.add(again)
+        for other in others:
+            self._check_merge(other)
+            tree.add(other.fitted_)
+        whole = self.copy()
+        whole._keep(tree.total().with_terms(again.terms))
+        return whole
 
     def _check_merge(self, other: Adds) -> None:
         """Raises an error if the two do not add, and there is more to say than that their terms differ."""

@@ -254,6 +254,12 @@ def _hints(cls: type) -> dict[str, object]:
         return {}
 
 
+def _is_number(v: object) -> bool:
+    """One number, or an array of one for each column."""
+    numbers = isinstance(v, np.ndarray) and v.ndim <= 1 and v.dtype.kind in "fiu"
+    return numbers or (isinstance(v, int | float) and not isinstance(v, bool))
+
+
 def _fits(v: object, hint: object) -> bool:
     """Is v of the type that the field of a distribution says? What is no simple type is let through."""
     origin, inside = typing.get_origin(hint), get_args(hint)
@@ -264,8 +270,7 @@ def _fits(v: object, hint: object) -> bool:
     if origin is Sequence:
         return isinstance(v, list | tuple) and all(_fits(item, inside[0]) for item in v)
     if hint is float:
-        numbers = isinstance(v, np.ndarray) and v.ndim <= 1 and v.dtype.kind in "fiu"
-        return numbers or (isinstance(v, int | float) and not isinstance(v, bool))
+        return _is_number(v)
     if hint in (bool, int, str):
         return isinstance(v, hint)
     return True

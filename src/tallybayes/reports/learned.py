@@ -106,19 +106,24 @@ def _said(name: str, said: dict[Any, dict[str, float]]) -> Child:
     if not any(facts):
         return tag("p", "No row had a value.")
     if all(set(f) >= {"mean", "variance"} and f["variance"] > 0 for f in facts):
-        means = np.array([f["mean"] for f in facts])
-        deviations = np.sqrt([f["variance"] for f in facts])
-        lines = [
-            (str(v), f"{m:.5g} ± {s:.3g}") for v, m, s in zip(labels, means.tolist(), deviations.tolist(), strict=True)
-        ]
-        picture = tag("figure", pictures.densities(means, deviations, name))
-        return [picture, table(("class", "mean ± deviation"), lines, f"{apart(name)} by class", numeric=(1,))]
+        return _normals(name, labels, facts)
     names = list(dict.fromkeys(key for f in facts for key in f))
     names.sort(key=lambda key: -max(f.get(key, 0.0) for f in facts))
     rows = [(key, *(_number(f.get(key)) for f in facts)) for key in names[:MOST_LEVELS]]
     if len(names) > MOST_LEVELS:
         rows.append((f"{len(names) - MOST_LEVELS} more", *("" for _ in facts)))
     return table(("", *map(str, labels)), rows, f"{apart(name)} by class", numeric=range(1, len(labels) + 1))
+
+
+def _normals(name: str, labels: list[object], facts: list[dict[str, float]]) -> Child:
+    """Gaussians: their curves, and a table of them."""
+    means = np.array([f["mean"] for f in facts])
+    deviations = np.sqrt([f["variance"] for f in facts])
+    lines = [
+        (str(v), f"{m:.5g} ± {s:.3g}") for v, m, s in zip(labels, means.tolist(), deviations.tolist(), strict=True)
+    ]
+    picture = tag("figure", pictures.densities(means, deviations, name))
+    return [picture, table(("class", "mean ± deviation"), lines, f"{apart(name)} by class", numeric=(1,))]
 
 
 def _number(value: float | None) -> str:

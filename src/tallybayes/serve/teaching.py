@@ -200,16 +200,7 @@ class Teaching:
         many = asked.rows is not UNSET or asked.labels is not UNSET or asked.ids is not UNSET
         if one == many:
             raise HttpError(422, "A lesson has row and label; many have rows and labels. Send one or the other.")
-        if one:
-            if not isinstance(asked.row, dict) or isinstance(asked.label, UnsetType):
-                raise HttpError(422, "A lesson has row and label.")
-            rows, labels = [asked.row], [asked.label]
-            ids = None if isinstance(asked.id, UnsetType) else [asked.id]
-        else:
-            if not isinstance(asked.rows, list) or not isinstance(asked.labels, list):
-                raise HttpError(422, "Lessons have rows and labels.")
-            rows, labels = asked.rows, asked.labels
-            ids = None if isinstance(asked.ids, UnsetType) else asked.ids
+        rows, labels, ids = _one(asked) if one else _several(asked)
         many_rows(len(rows), self._settings.limits)
         if len(labels) != len(rows) or (ids is not None and len(ids) != len(rows)):
             counts = f"{len(rows)} rows, {len(labels)} labels" + ("" if ids is None else f", {len(ids)} ids")
@@ -217,9 +208,7 @@ class Teaching:
         ids = _checked(_named(len(rows), key, one) if ids is None else ids)
         subject = None if isinstance(asked.subject, UnsetType) else _short(asked.subject, "A subject")
         now = time.time()
-        for row in rows:
-            if not row.keys() <= known.columns.known:
-                known.columns.refuse_unknown(row)
+        _refuse_unknown(rows, known)
         return [
             Lesson(name, row, self._label(label, known), now, subject)
             for name, row, label in zip(ids, rows, labels, strict=True)
@@ -285,6 +274,27 @@ class Teaching:
 def _only_json(request: Request) -> None:
     if form_of(request.content_type) != JSON:
         raise HttpError(415, "Lessons are taken as application/json.")
+
+
+Told = tuple[list[Row], list[Label], list[str] | None]  # rows, labels, ids
+
+
+def _refuse_unknown(rows: list[Row], known: Known) -> None:
+    for row in rows:
+        if not row.keys() <= known.columns.known:
+            known.columns.refuse_unknown(row)
+
+
+def _one(asked: Learn) -> Told:
+    if not isinstance(asked.row, dict) or isinstance(asked.label, UnsetType):
+        raise HttpError(422, "A lesson has row and label.")
+    return [asked.row], [asked.label], None if isinstance(asked.id, UnsetType) else [asked.id]
+
+
+def _several(asked: Learn) -> Told:
+    if not isinstance(asked.rows, list) or not isinstance(asked.labels, list):
+        raise HttpError(422, "Lessons have rows and labels.")
+    return asked.rows, asked.labels, None if isinstance(asked.ids, UnsetType) else asked.ids
 
 
 def _named(n: int, key: bytes | None, one: bool) -> list[str]:

@@ -183,6 +183,17 @@ class Counter(Generic[Model]):
         for row in found:
             if 0 <= row[0] < len(self.groups):
                 by_set[row[0]].append(row)
+        schema, place = self._places(by_set)
+        tables = {}
+        for group, rows in zip(self.groups, by_set, strict=True):
+            table = np.zeros((K, *(self._size(schema, j) for j in group)))
+            for row in rows:
+                table[(to[row[1]], *(place[j][v] for j, v in zip(group, row[3:], strict=False)))] += float(row[2])
+            tables[group] = table
+        return schema, tables
+
+    def _places(self, by_set: list[list[tuple[Any, ...]]]) -> tuple[Schema, dict[int, dict[Any, int]]]:
+        """The schema with the levels that were met, and the code of each value by column."""
         levels, place = dict(self.schema.levels), dict[int, dict[Any, int]]()
         for group, rows in zip(self.groups, by_set, strict=True):
             if len(group) == 1 and group[0] not in self.schema.cuts:
@@ -194,14 +205,7 @@ class Counter(Generic[Model]):
                 place[j] = {value: index[label] for value, label in met.items()}
             elif len(group) == 1:
                 place[group[0]] = {row[3]: int(row[3]) for row in rows}
-        schema = self.schema.with_levels(levels)
-        tables = {}
-        for group, rows in zip(self.groups, by_set, strict=True):
-            table = np.zeros((K, *(self._size(schema, j) for j in group)))
-            for row in rows:
-                table[(to[row[1]], *(place[j][v] for j, v in zip(group, row[3:], strict=False)))] += float(row[2])
-            tables[group] = table
-        return schema, tables
+        return self.schema.with_levels(levels), place
 
     def _nothing(self, j: int) -> Levels:
         boolean = self.source.kinds[self.schema.name(j)] == "boolean"
