@@ -6,6 +6,7 @@ import datetime as dt
 import io
 import warnings
 import zoneinfo
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tallybayes.errors import MergeError, ModelFileError, OptionError, TableErro
 from tallybayes.given import Given
 from tallybayes.schema import align
 from tallybayes.source import read_table
+from tests.cli import run
 
 N = 80
 rng = np.random.default_rng(4)
@@ -352,3 +354,36 @@ def test_the_whole_library_takes_dates() -> None:
     model = naive().fit(X, weekend)
     assert 0 < model.novelty().p_value(X).min() <= 1
     assert tb.to_json(model)
+
+
+# --- elsewhere ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_on_the_command_line(tmp_path: Path, ending: str) -> None:
+    frame = pd.DataFrame({"t": MOMENTS, "d": [v.date() for v in MOMENTS], "id": [f"n{i}" for i in range(N)], "y": Y})
+    path, model = tmp_path / f"d.{ending}", tmp_path / "m.tb"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    said = run("fit", path, "-t", "y", "-m", "NaiveBayes", "-o", model)
+    assert "--kind id=id" in said.stderr
+    found = tb.load(model)
+    names = [f"t: {part}" for part in PARTS] + [f"d: {part}" for part in PARTS[:4]]
+    assert list(found.schema_.names) == names
+    assert found.feature_names_in_.tolist() == ["t", "d", "id"]
+    told = [line.strip('"') for line in run("predict", model, path).stdout.splitlines()[1:]]
+    assert told == found.predict(frame[["t", "d"]]).tolist()
+
+
+def test_a_service_takes_dates() -> None:
+    from tallybayes.serve.tables import Columns as ServedColumns
+    from tallybayes.serve.tables import from_columns
+
+    model = naive(schema={"id": "id"}).fit([{"t": v, "id": "a"} for v in MOMENTS], Y)
+    served = ServedColumns.of(model.schema_)
+    table = from_columns({"t": [v.isoformat() for v in MOMENTS], "id": ["x"] * N}, N, served)
+    np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba([{"t": v} for v in MOMENTS]))
+    table = from_columns({"t: weekday": ["Mon"]}, 1, served)
+    np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba([{"t: weekday": "Mon"}]))

@@ -41,6 +41,11 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
     )
     gappy = mixed.assign(größe=gaps[:, 0])
     asked = [{"größe": 0.3, "color": "蓝", "alive": True, "visits": 2}, {"größe": 1.0}, {"color": "never", "visits": 0}]
+    hours = pd.date_range("1969-11-30", periods=30, freq="101h", tz="Europe/Berlin")
+    dated = pd.DataFrame(
+        {"when": hours, "wait": pd.to_timedelta(counts[:, 0], unit="h"), "id": [f"n{i}" for i in range(30)]}
+    )
+    moments = [{"when": "1970-02-03T04:05"}, {"when": "2070-01-01T00:00+00:00", "id": "n3"}, {"when": None}]
     chosen = {"sugar": Kernel("scott"), "density": "frequency"}
     return {
         "v1-naive-mixed": (tb.NaiveBayes(schema={"visits": "count"}, unseen="other").fit(mixed, y), asked),
@@ -81,6 +86,7 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             tb.BayesClassifier("fast", members=3, smoothing="laplace").fit(counts, y, sample_weight=0.5 + y),
             whole,
         ),
+        "v1-naive-dates": (tb.NaiveBayes("gaussian", schema={"when": "date", "id": "id"}).fit(dated, y), moments),
         "v1-diagonal-auto": (tb.GaussianDiscriminant("diagonal", alpha="auto", shrinkage="auto").fit(X, y), numbers),
     }
 
