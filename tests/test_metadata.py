@@ -29,3 +29,13 @@ def test_hooks_before_a_commit_run_what_lint_runs() -> None:
     lint = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nlint:")[1].split("\n\n")[0]
     tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", lint))
     assert tools == set(re.findall(r"\.venv/bin/([\w-]+)", hooks))
+
+
+def test_the_changelog_tells_of_this_version() -> None:
+    released = re.findall(
+        r"^## \[(.*?)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M
+    )
+    assert released[0] == ("Unreleased", "")  # what comes next is written there
+    assert released[1][0] == tb.__version__
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\ndate-released: {released[1][1]}\n" in cited

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tallybayes.twins import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
     from tallybayes.versions import show_versions
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AODE",

@@ -53,7 +53,7 @@ def show_versions() -> None:
     >>> tallybayes.show_versions()  # doctest: +SKIP
     python                     3.13.1 (main, Jan  1 2025, 00:00:00) [GCC 12.2.0]
     platform                   Linux-6.1.0-x86_64-with-glibc2.36
-    tallybayes                 0.1.0
+    tallybayes                 0.2.0
     numpy                      2.2.1
     ...
     compiler                   GCC 12.2.0
