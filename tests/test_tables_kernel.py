@@ -372,3 +372,28 @@ class TestPairInformation:
         for single, joint in [((2, 4), (2, 6)), ((1, 5), (2, 6)), ((2, 5), (2, 5))]:
             with pytest.raises(ValueError):
                 _core.pair_information(np.zeros(single), np.zeros(joint), sizes, *flat([(0, 1)]))
+
+
+@pytest.mark.parametrize("raw", [True, False])
+@pytest.mark.parametrize("isa", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32, np.int8])
+def test_codes_of_any_size_are_packed(dtype, isa, raw):
+    """Rows of a table stored by rows are packed in tiles: codes that fit a byte only by their low bits are outside."""
+    rng = np.random.default_rng(0)
+    info = np.iinfo(dtype)
+    odd = [
+        v for v in (-1, -2, 5, 255, 256, 2**32, 2**32 + 1, 2**63 - 1, 2**64 - 1, -(2**32)) if info.min <= v <= info.max
+    ]
+    x = rng.integers(0, 5, (300, 30)).astype(dtype)
+    for row, v in enumerate(odd):
+        x[20 * row, 3 * row] = np.array(v, dtype=object).astype(dtype)
+    size = np.full(30, 5, np.int64)
+    inside = np.array([[0 <= int(v) < 5 for v in row] for row in x])
+    missing = np.array([[int(v) == -1 for v in row] for row in x]) & (not raw)
+    _core.limit_isa(isa)
+    try:
+        codes, unseen = _core.pack_codes(_core.Columns(x), size, raw, 0, len(x))
+    finally:
+        _core.limit_isa(2)
+    np.testing.assert_array_equal(codes, np.where(inside, x, 255).astype(np.uint8).T)
+    np.testing.assert_array_equal(unseen, (~inside & ~missing).any(axis=0))

@@ -71,10 +71,10 @@ struct Natural<4> {
 };
 template <>
 struct Natural<8> {
-  using type = std::uint64_t;
+  using type = std::uint32_t;  // the halves of 8 bytes are looked at by themselves: twice as many fit a vector
 };
 
-// T as a number without sign; columns j0 .. j0 + width.
+// T as a number without sign, of 4 bytes at most; columns j0 .. j0 + width.
 template <class T>
 struct Strip {
   using U = typename Natural<sizeof(T)>::type;
@@ -96,17 +96,28 @@ struct Strip {
   }
 };
 
+// Where the low half of 8 bytes begins.
+template <class T>
+constexpr std::size_t kLow = sizeof(T) == 8 && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
+
 // One row into a row of the tile. Not 0: a code is outside and not missing.
 template <class T>
 TB_INLINE typename Strip<T>::U narrow_row(const char* row, const Strip<T>& strip, std::size_t squares,
-                                          std::uint8_t* out) {
+                                          std::uint8_t* __restrict out) {
   using U = typename Strip<T>::U;
+  const U forgiven = strip.forgiven;  // bytes may lie anywhere: read from the strip, it would be read for each of them
   U news[kSquare] = {};
   for (std::size_t s = 0; s < squares * kSquare; s += kSquare) {
     for (std::size_t j = 0; j < kSquare; ++j) {
-      const U v = value<U>(row + (s + j) * sizeof(U));
+      const char* at = row + (s + j) * sizeof(T);
+      U v = value<U>(at + kLow<T>), ones = v;
+      if constexpr (sizeof(T) == 8) {
+        const U high = value<U>(at + 4 - kLow<T>);
+        v |= high != 0 ? static_cast<U>(-1) : U{0};  // beyond all levels
+        ones &= high;
+      }
       const U inside = v < strip.size[s + j] ? static_cast<U>(-1) : U{0};
-      const U known = v == static_cast<U>(-1) ? strip.forgiven : U{0};
+      const U known = ones == static_cast<U>(-1) ? forgiven : U{0};
       news[j] |= static_cast<U>(~(inside | known) & strip.counted[s + j]);
       out[s + j] = static_cast<std::uint8_t>(v | static_cast<U>(~inside));
     }
