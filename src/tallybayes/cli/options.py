@@ -33,7 +33,8 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="What a column is: real, categorical, binary, count or text. Without it the type says. May be repeated.",
+        help="What a column is: real, categorical, binary, count, text, date or id. Without it the type says. "
+        "May be repeated.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="The result as JSON.")]
