@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import pathlib
+import warnings
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -324,6 +325,9 @@ def frames_of_pandas() -> dict[str, pd.DataFrame]:
     kinds["maybe"] = pd.array([1, None, 3, 4, 5, 6], dtype="Int64")
     kinds["maybe truth"] = pd.array([True, None, False, True, True, False], dtype="boolean")
     kinds["kind"] = pd.Categorical(list("uvwuvw"))
+    kinds["kind of numbers"] = pd.Categorical([3, 1, None, 3, 1, 1], categories=[3, 1, 2])
+    kinds["old text"] = pd.array(["a", "b", "c", "a", "b", None], dtype="string[python]")
+    kinds["arrow text"] = pd.array(["a", "b", "c", "a", "b", None], dtype="string[pyarrow]")
     kinds["thin"] = pd.arrays.SparseArray([0.0, 0.0, 1.0, 0.0, 0.0, 2.0])
     kinds["any"] = np.array([1, "a", None, 2.0, True, "b"], dtype=object)
     kinds["long"] = np.arange(6).astype(np.longdouble)
@@ -351,6 +355,46 @@ def test_the_short_way_of_pandas_frames_is_the_long_way(name: str) -> None:
         assert (a.storage, a.kind, a.integer, a.declared) == (b.storage, b.kind, b.integer, b.declared)
         assert a.values.dtype == b.values.dtype
         assert a.plain() == b.plain()
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_the_short_way_of_arrow_tables_is_the_long_way(chunks: int) -> None:
+    plain = {t: pa.array([1, 2, None, 4], t) for t in ("int8", "uint16", "int32", "uint64", "float", "double")}
+    other = {
+        "half": pa.array(np.arange(4).astype("f2")),
+        "text": ["a", "b", None, "a"],
+        "truth": [True, None, False, True],
+    }
+    whole = pa.table(plain | {"full": pa.array(np.arange(4))} | other)
+    X = pa.concat_tables([whole[:1], whole[1:]]) if chunks == 2 else whole
+    short, long = read_table(X), _from_frame(nw.from_native(X))
+    assert (short.n, short.d, short.names, short.container) == (long.n, long.d, long.names, long.container)
+    for a, b in zip(short.columns or (), long.columns or (), strict=True):
+        assert (a.storage, a.kind, a.integer, a.declared) == (b.storage, b.kind, b.integer, b.declared)
+        assert a.plain() == b.plain()
+        assert a.storage != "numbers" or a.values.dtype == b.values.dtype
+    with pytest.raises(TableError, match="Several columns are called 'a'"):
+        read_table(pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], ["a", "a"]))
+
+
+def test_categories_are_read_once_for_all_frames_that_share_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = [f"word {i}" for i in range(5000)]
+    frame = pd.DataFrame({"w": pd.Categorical.from_codes(np.arange(5000) % 7, labels)})
+    model = tb.NaiveBayes().fit(frame, np.arange(5000) % 2)
+    expected = model.predict_proba(frame[:20])
+    looked_up = []
+    find = tb.schema.Levels.find
+    monkeypatch.setattr(tb.schema.Levels, "find", lambda self, some: looked_up.append(len(some)) or find(self, some))
+    for i in range(20):
+        np.testing.assert_array_equal(model.predict_proba(frame[i : i + 1]), expected[i : i + 1])
+    assert looked_up == []
+    for other in (labels[::-1], [f"new {i}" for i in range(5000)]):  # the same codes mean something else
+        moved = frame[:20].assign(w=pd.Categorical.from_codes(np.arange(20) % 7, other))
+        words = moved.assign(w=moved["w"].astype(str))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_array_equal(model.predict_proba(moved), model.predict_proba(words))
+    np.testing.assert_array_equal(model.predict_proba(frame[:20]), expected)
 
 
 @pytest.mark.parametrize(

@@ -439,14 +439,21 @@ def _raw_columns(table: Table, which: Sequence[int]) -> list[RawColumn]:
 
 def _translate(column: RawColumn, known: Levels) -> Array:
     """Codes of the column's own categories → codes of the schema."""
+    codes: Array = np.asarray(column.values)
+    whose, to = known.memo  # a frame of one row has all its categories: they are looked up once
+    if whose is not column.declared:
+        to = _translation(column, known)
+        known.memo = (column.declared, to)
+    return codes if to is None else to[codes]  # −1, missing, reads the last entry
+
+
+def _translation(column: RawColumn, known: Levels) -> Array | None:
+    """The code of each category; None if it is the same."""
     assert column.declared is not None
     to = np.append(known.find(column.declared), np.int32(MISSING))
-    if len(known) <= 127:
-        to = to.astype(np.int8)
-    codes: Array = np.asarray(column.values)
     if np.array_equal(to[:-1], np.arange(len(to) - 1)):
-        return codes
-    return to[codes]  # −1, missing, reads the last entry
+        return None
+    return to.astype(np.int8) if len(known) <= 127 else to
 
 
 def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:

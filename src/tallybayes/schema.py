@@ -46,15 +46,17 @@ class Levels:
         Codes that the column's type lists, met or not.
     """
 
-    __slots__ = ("_labels", "declared", "known")
+    __slots__ = ("_labels", "declared", "known", "memo")
 
     known: _core.LevelList
     declared: frozenset[int]
+    memo: tuple[object, Any]  # what was last made of these for another list of labels, and that list
 
     def __init__(self, labels: Iterable[object] | _core.LevelList = (), declared: frozenset[int] = frozenset()) -> None:
         self.known = labels if isinstance(labels, _core.LevelList) else _core.LevelList(labels)
         self.declared = declared
         self._labels: tuple[Any, ...] | None = None
+        self.memo = (None, None)
 
     @property
     def labels(self) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numbers
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
@@ -23,11 +24,14 @@ from tallybayes.sparse import is_sparse, read_sparse
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 TRUTH = np.dtype(bool)
 LONG = 4096  # rows of a column whose own codes are worth a look
 SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
 SAID = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories that are labels by how they are written
+ARROW_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"float", "double"}
+_labels_read: dict[int, tuple[weakref.ref[Any], tuple[object, ...]]] = {}  # by the id of pandas' categories
 FEW_ROWS = 1000  # a frame of so many may be copied whole, where its columns lie apart
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 
@@ -113,6 +117,8 @@ def read_table(X: object) -> Table:
         )
     if _is_pandas(X):
         return _from_pandas(X)
+    if _is_arrow(X):
+        return _from_arrow(X)
     frame = _frame_of(X)
     if frame is not None:
         return _from_frame(frame)
@@ -285,9 +291,31 @@ def _from_pandas(X: pd.DataFrame) -> Table:
             columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer=types[j].kind != "f"))
         elif types[j] is TRUTH:
             columns.append(RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True)))
+        elif type(types[j]).__name__ == "CategoricalDtype":
+            columns.append(_categories(s, names[j] if names else f"x{j}"))
+        elif type(types[j]).__name__ == "StringDtype" and _has_arrow(s):
+            columns.append(RawColumn(s, "arrow", "categorical"))
         else:
             columns.append(_frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
     return Table(n, d, "pandas", names, columns=tuple(columns))
+
+
+def _is_arrow(X: object) -> TypeGuard[pa.Table]:
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow is not None and type(X) is pyarrow.Table
+
+
+def _from_arrow(X: pa.Table) -> Table:
+    """The same for a table of pyarrow."""
+    n, d = X.shape
+    names = _text_names(X.column_names, (n, d))
+    columns = []
+    for j, s in enumerate(X.itercolumns()):
+        if (kind := str(s.type)) in ARROW_NUMBERS:
+            columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer="int" in kind))
+        else:
+            columns.append(_frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
+    return Table(n, d, "pyarrow", names, columns=tuple(columns))
 
 
 def _is_plain(t: object) -> bool:
@@ -388,15 +416,25 @@ def _objects(s: Any) -> Array:
 
 
 def _categories(native: object, name: str) -> RawColumn:
-    if not (hasattr(native, "cat") and hasattr(native.cat, "codes")):
+    if type(getattr(native, "dtype", None)).__name__ != "CategoricalDtype":
         return _by_appearance(native) or RawColumn(native, "arrow", "categorical", declared=())
-    categories = native.cat.categories.tolist()  # pandas: codes and categories are at hand
-    if native.cat.categories.dtype.kind in "mM" or type(native.cat.categories.dtype).__name__ in SAID:
-        categories = as_strings(categories).tolist()
-    for v in categories:
-        if not isinstance(v, str | bytes | numbers.Number | np.generic):
-            raise not_a_value(name, f"category of {type(v).__name__}", value=v)
-    return RawColumn(native.cat.codes.to_numpy(), "coded", "categorical", declared=tuple(categories))
+    held = native.array  # type: ignore[attr-defined]  # pandas: codes and categories are at hand
+    return RawColumn(held.codes, "coded", "categorical", declared=_labels_of(held.categories, name))
+
+
+def _labels_of(categories: Any, name: str) -> tuple[object, ...]:
+    """The categories of a pandas column: read once for all the frames that share them, however few rows they have."""
+    key = id(categories)
+    found = _labels_read.get(key)
+    if found is None or found[0]() is not categories:
+        labels = tuple(categories.tolist())
+        if categories.dtype.kind in "mM" or type(categories.dtype).__name__ in SAID:
+            labels = tuple(as_strings(labels).tolist())
+        for v in labels:
+            if not isinstance(v, str | bytes | numbers.Number | np.generic):
+                raise not_a_value(name, f"category of {type(v).__name__}", value=v)
+        found = _labels_read[key] = (weakref.ref(categories, lambda _: _labels_read.pop(key, None)), labels)
+    return found[1]
 
 
 def _by_appearance(native: Any) -> RawColumn | None:

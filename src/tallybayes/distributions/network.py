@@ -360,17 +360,25 @@ def drawn_cell(parents: Sequence[int], sizes: Array, drawn: Sequence[Array], n: 
 
 def topological(parents: Sequence[Sequence[int]]) -> list[int]:
     """The columns, parents before children, otherwise in their own order; a cycle is an error."""
+    children: list[list[int]] = [[] for _ in parents]
+    for j, own in enumerate(parents):
+        for i in own:
+            children[i].append(j)
+    missing = [len(own) for own in parents]
     done: list[int] = []
-    placed = [False] * len(parents)
-    waiting = list(range(len(parents)))
-    while waiting:
-        ready = [j for j in waiting if all(placed[i] for i in parents[j])]
-        if not ready:
-            raise OptionError(f"The graph has a cycle among columns {waiting}.")
-        for j in ready:
-            placed[j] = True
+    ready = [j for j, count in enumerate(missing) if not count]
+    while ready:
         done += ready
-        waiting = [j for j in waiting if not placed[j]]
+        free = []
+        for i in ready:
+            for j in children[i]:
+                missing[j] -= 1
+                if not missing[j]:
+                    free.append(j)
+        ready = sorted(free)
+    if len(done) < len(parents):
+        waiting = [j for j, count in enumerate(missing) if count]
+        raise OptionError(f"The graph has a cycle among columns {waiting}.")
     return done
 
 
