@@ -26,7 +26,7 @@ LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_
   tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
 
 .PHONY: help demo gallery docs commands test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
-.PHONY: bench-accuracy lint clean wheel clang
+.PHONY: bench-growth bench-accuracy lint clean wheel clang
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
 help: ## this list
@@ -86,6 +86,9 @@ bench: .venv/.bench ## speed and memory beside peers; several minutes
 
 bench-quick: .venv/.bench ## the same on a tenth of the rows; under a minute
 	$(BIN)/python -m bench --quick
+
+bench-growth: .venv/.bench ## how cost grows with rows, columns, classes, levels, gaps; the lists of cliffs; ARGS="--quick"
+	$(BIN)/python -m bench.growth $(ARGS)
 
 bench-accuracy: .venv/.bench ## accuracy and calibration beside peers; DATA=folder of *.parquet, ARGS="--models …"
 	$(BIN)/python -m bench.accuracy $(if $(DATA),--data "$(DATA)") $(ARGS)
