@@ -279,6 +279,16 @@ def test_decay_through_the_door_has_the_bits_of_tables(kinds: list[str], seed: i
     same_state(one, table)
 
 
+def test_codes_have_no_labels_before_a_dict_was_learned() -> None:
+    X, y = np.array([[0, 1], [1, 2], [1, 0], [0, 1]]), [0, 1, 1, 0]
+    one, table = tb.CategoricalNB().fit(X, y), tb.CategoricalNB().fit(X, y)
+    assert one.one_row == "compiled"
+    same_state(one.decay(0.5), table.decay(0.5))
+    row = {"x0": 1, "x1": 0}
+    same_state(one.forget_one(row, 1, 0.25), table.forget([row], [1], sample_weight=[0.25]))
+    same_state(one.learn_one(row, 1), table.partial_fit([row], [1]))
+
+
 def test_a_class_that_decays_to_nothing_has_no_rows() -> None:
     for door in (True, False):
         model = tb.NaiveBayes().fit([{"a": "x"}, {"a": "y"}], ["u", "v"])

@@ -576,6 +576,8 @@ def test_the_header_is_json_for_people(small: Any) -> None:
         "ddof": 0,
         "variance": "own",
         "tempered": False,
+        "half_life": None,
+        "verbose": False,
     }
     assert header["model"]["parameters"] == given
     assert header["tallybayes"] == tb.__version__

@@ -304,7 +304,7 @@ class RowDoor {
     }
     for (LevelReader* level : levels_) level->keep_fresh();
     model_.learn(c, w);
-    ++changes_;
+    ++changes_, ++learned_;
     return true;
   }
 
@@ -339,6 +339,7 @@ class RowDoor {
   }
 
   std::size_t changes() const { return changes_; }
+  std::size_t learned() const { return learned_; }
 
   Array<double, 1> weight() const {
     const std::vector<double> now = model_.weight();
@@ -386,7 +387,7 @@ class RowDoor {
   std::vector<LevelReader*> levels_;
   std::vector<PyObject*> labels_;  // borrowed from classes_
   RowModel model_;
-  std::size_t changes_ = 0;
+  std::size_t changes_ = 0, learned_ = 0;
 };
 
 }  // namespace
@@ -441,7 +442,8 @@ void bind_row(nb::module_& m) {
       .def("decay", &RowDoor::decay, nb::arg("factor"))
       .def("proba", &RowDoor::proba, nb::arg("row"))
       .def("weight", &RowDoor::weight)
-      .def_prop_ro("changes", &RowDoor::changes, "How often it has learned, forgotten or faded.");
+      .def_prop_ro("changes", &RowDoor::changes, "How often it has learned, forgotten or faded.")
+      .def_prop_ro("learned", &RowDoor::learned, "Rows learned since the door was opened.");
 }
 
 }  // namespace tb::bind

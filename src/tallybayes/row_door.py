@@ -51,7 +51,8 @@ class RowDoor:
             replace(term, sums=changed(term.sums, self.parts[i].sums()), params=None)
             for i, term in enumerate(fitted.terms)
         )
-        return replace(fitted, schema=self._grown(), weight=self.core.weight(), terms=terms, log_prior=None)
+        schema = self._grown() if self.core.learned else self.schema
+        return replace(fitted, schema=schema, weight=self.core.weight(), terms=terms, log_prior=None)
 
     def _grown(self) -> Schema:
         """The schema with the labels learned since; a column of bare codes has labels as soon as it has met a dict."""
