@@ -71,8 +71,8 @@ fuzz: .venv/.package ## a minute of random calls, a minute of model files made t
 	-@$(PIP) $(call wants,['project']['optional-dependencies']['fuzz']) # without it: seeded mutations
 	$(BIN)/python -m tests.hostile.fuzz $(SECONDS)
 
-wheel: ## sdist and wheels in dist/, tried on every Python there is; CXX=g++ for another compiler than zig
-	$(PYTHON) tools/wheels.py
+wheel: ## sdist and wheels in dist/, tried on every Python there is; CXX=… for another compiler than g++
+	CXX="$(if $(filter default,$(origin CXX)),,$(CXX))" $(PYTHON) tools/wheels.py
 
 clang: .venv/.tools ## the C++ tests compiled with Clang, warnings as errors; installs Clang, if it may
 	@command -v clang++ >/dev/null || { apt-get -qq update && apt-get -qq install -y clang; }

@@ -1,7 +1,8 @@
 """`make wheel`: an sdist, a wheel for Python 3.11 and one for 3.12 and later, each tried on every Python there is.
 
-The compiler is zig's (from the package index), which links for the glibc of 2012 whatever this machine has, so that the
-wheels are manylinux_2_17; CXX=g++ takes another. The core knows no Python: it is compiled once for both wheels.
+The compiler is that of the machine, and so is the oldest glibc that the wheels are good for. CXX=zig takes zig's (from
+the package index), for glibc 2.17; it compiles everything, but does not link yet: __builtin_cpu_supports refers to a
+symbol (__cpu_model) that its runtime does not give to shared libraries. The core is compiled once for both wheels.
 """
 
 from __future__ import annotations
@@ -61,10 +62,11 @@ def environment(folder: Path, python: Path | None = None) -> Path:
 
 
 def compiler(tools: Path) -> dict[str, str]:
-    """The variables that name the compiler: CXX of the caller, or zig."""
-    if os.environ.get("CXX"):
-        print(f"  with {os.environ['CXX']}: the C++ runtime is linked in", flush=True)
-        return {"LDFLAGS": "-static-libstdc++ -static-libgcc"}
+    """The variables that name the compiler: CXX of the caller, or g++."""
+    named = os.environ.get("CXX") or "g++"
+    if named != "zig":
+        print(f"  with {named}: the C++ runtime is linked in", flush=True)
+        return {"CXX": named, "LDFLAGS": "-static-libstdc++ -static-libgcc"}
     run(tools, "-m", "pip", "install", "--quiet", "ziglang")
     wrapper = WORK / "zig-c++"
     target = f"{platform.machine()}-linux-gnu.{GLIBC}"
