@@ -71,8 +71,8 @@ class QuadraticPart final : public Part {
   std::size_t cells_per_row() const override { return cols_.d + cols_.d * cols_.d / 16 * (q_.shared ? 1 : q_.classes); }
 
   // A row again, with the range of long double, for terms that overflow.
-  bool can_overflow() const { return true; }
-  void add_wide(std::size_t row, std::size_t classes, long double* acc) const {
+  bool can_overflow() const override { return true; }
+  void add_wide(std::size_t row, std::size_t classes, long double* acc) const override {
     const std::vector<double> x = row_of(cols_, row);
     if (std::any_of(x.begin(), x.end(), [](double v) { return std::isnan(v); })) return;
     const std::size_t d = cols_.d;
@@ -110,8 +110,8 @@ class AffinePart final : public Part {
 
   std::size_t cells_per_row() const override { return cols_.d; }
 
-  bool can_overflow() const { return true; }
-  void add_wide(std::size_t row, std::size_t classes, long double* acc) const {
+  bool can_overflow() const override { return true; }
+  void add_wide(std::size_t row, std::size_t classes, long double* acc) const override {
     const std::vector<double> x = row_of(cols_, row);
     if (std::any_of(x.begin(), x.end(), [](double v) { return std::isnan(v); })) return;
     for (std::size_t c = 0; c < classes; ++c) {

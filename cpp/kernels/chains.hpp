@@ -72,11 +72,10 @@ TB_DECLARE(void, add_cells,
 // out[r] += scale * log[cell] over the classes, cell = start + the sum of bin * times over the views. Rows where a bin
 // is missing are left alone and listed in `odd`; returns how many these are. 1 to kMostReads views, codes of 8, 16 or
 // 32 bits.
-#define TB_ADD_CHAIN(name)                                                                                      \
-  TB_DECLARE(std::size_t, name,                                                                                 \
-             (const ViewRead* view, std::size_t views, std::uint32_t start, const float* log, std::size_t rows, \
-              std::size_t classes, double scale, double* out, std::uint32_t* odd))
-TB_ADD_CHAIN(add_chain8)
-TB_ADD_CHAIN(add_chain16)
-TB_ADD_CHAIN(add_chain32)
-#undef TB_ADD_CHAIN
+#define TB_CHAIN_ARGUMENTS                                                                           \
+  (const ViewRead* view, std::size_t views, std::uint32_t start, const float* log, std::size_t rows, \
+   std::size_t classes, double scale, double* out, std::uint32_t* odd)
+TB_DECLARE(std::size_t, add_chain8, TB_CHAIN_ARGUMENTS)
+TB_DECLARE(std::size_t, add_chain16, TB_CHAIN_ARGUMENTS)
+TB_DECLARE(std::size_t, add_chain32, TB_CHAIN_ARGUMENTS)
+#undef TB_CHAIN_ARGUMENTS

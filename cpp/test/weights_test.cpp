@@ -56,7 +56,8 @@ TEST(weights_of_any_shape) {
           y[t] = static_cast<std::int32_t>(random() % (K + 1)) - 1;
           w[t] = random() % 3 * 0.5;
         }
-        const WeightProblem p{D, n, K, term.data(), y.data(), w.data(), start.data(), centre.data(), ridge.data(), 1.0};
+        const WeightProblem p{
+            D, n, K, term.data(), y.data(), w.data(), start.data(), centre.data(), ridge.data(), 1.0, nullptr};
         const Weights found = fit_weights(p, 30);
         CHECK(found.v.size() == D && found.b.size() == K && found.taken <= 30 && found.loss >= 0);
         for (const double g : gradient(p, found)) CHECK(std::abs(g) < 0.02);
