@@ -66,6 +66,20 @@ def test_the_highest_that_is_supported_is_used() -> None:
     assert warned == ""
 
 
+NEEDS = {
+    "avx2": {"avx2", "fma", "bmi1", "bmi2", "popcnt"},
+    "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+}
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="only Linux tells there what a processor has")
+def test_what_the_processor_has_is_what_the_system_says() -> None:
+    said = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    flags = set(said[1].split()) if said else set()
+    compiled, supported, _, _ = _core.isa_choice()
+    assert supported == [isa for isa in compiled if NEEDS.get(isa, set()) <= flags]
+
+
 @pytest.mark.parametrize("isa", _core.isa_choice()[1])
 def test_the_environment_names_one(isa: str) -> None:
     used, why, warned = used_with(isa)

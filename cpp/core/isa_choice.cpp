@@ -1,7 +1,12 @@
 #include "core/isa_choice.hpp"
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
+
+#if defined(TB_AVX2)
+#include <cpuid.h>
+#endif
 
 #include "core/self_check.hpp"
 
@@ -10,16 +15,36 @@ namespace {
 
 constexpr std::array kNames{"base", "avx2", "avx512"};
 
+#if defined(TB_AVX2)
+// What the processor says of itself. __builtin_cpu_supports would need a symbol that not every toolchain's runtime has.
+struct Processor {
+  unsigned plain = 0, extended = 0;  // cpuid 1, ecx; cpuid 7, ebx
+  std::uint64_t kept = 0;            // registers that the system keeps when it switches tasks
+
+  Processor() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid(1, &a, &b, &plain, &d)) return;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) extended = b;
+    if (plain & bit_OSXSAVE) {
+      unsigned low = 0, high = 0;
+      asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+      kept = std::uint64_t{high} << 32 | low;
+    }
+  }
+
+  bool has_all(unsigned of_plain, unsigned of_extended, std::uint64_t registers) const {
+    return (plain & of_plain) == of_plain && (extended & of_extended) == of_extended && (kept & registers) == registers;
+  }
+};
+#endif
+
 // The highest that was compiled and that this processor has.
 Isa best() {
 #if defined(TB_AVX2)
-  __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  const Processor p;
+  const bool v3 = p.has_all(bit_AVX | bit_FMA | bit_POPCNT, bit_AVX2 | bit_BMI | bit_BMI2, 0x06);
 #if defined(TB_AVX512)
-  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  if (v4) return Isa::avx512;
+  if (v3 && p.has_all(0, bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL, 0xe6)) return Isa::avx512;
 #endif
   if (v3) return Isa::avx2;
 #endif
