@@ -144,3 +144,14 @@ def messages(n: int, K: int) -> tuple[list[str], Array]:
     chosen = words[word].tolist()
     ends = np.cumsum(length).tolist()
     return [" ".join(chosen[end - size : end]).capitalize() for end, size in zip(ends, length.tolist(), strict=True)], y
+
+
+def moments(n: int) -> tuple[Any, Array]:
+    """A polars frame of one column of moments over ten years; one class comes at night."""
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    hours = np.where(y == 1, rng.integers(0, 8, n), rng.integers(0, 24, n))
+    when = np.datetime64("2016-01-01", "us") + rng.integers(0, 3650, n) * np.timedelta64(86_400_000_000, "us")
+    return pl.DataFrame({"when": when + hours * np.timedelta64(3_600_000_000, "us")}), y

@@ -180,7 +180,7 @@ def multinomial_many_classes(shrink: int) -> Case:
     )
 
 
-# One row at a time
+# Texts and dates
 
 
 @workload("words fit", ratio=8)
@@ -207,6 +207,28 @@ def words_predict(shrink: int) -> Case:
         peer=Side("CountVectorizer + MultinomialNB", lambda: peer.predict_proba(texts)),
         tolerance=1e-6,
     )
+
+
+@workload("dates fit")
+def dates_fit(shrink: int) -> Case:
+    n = 1_000_000 // shrink
+    X, y = data.moments(n)
+    return Case(
+        shape(n, "1 datetime", "2 classes"), ours=lambda: tb.GaussianNB().fit(X, y), limit=reading(X["when"].to_numpy())
+    )
+
+
+@workload("dates predict_proba")
+def dates_predict(shrink: int) -> Case:
+    n = 1_000_000 // shrink
+    X, y = data.moments(n)
+    ours = tb.GaussianNB().fit(X, y)
+    return Case(
+        shape(n, "1 datetime", "2 classes"), ours=lambda: ours.predict_proba(X), limit=reading(X["when"].to_numpy())
+    )
+
+
+# One row at a time
 
 
 @workload("one row: fit")
