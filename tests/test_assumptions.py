@@ -17,7 +17,7 @@ from tallybayes.assumptions.covariances import box_m
 from tallybayes.assumptions.normality import anderson_darling, distance
 from tallybayes.assumptions.pairs import dependence, spearman, tables
 from tallybayes.assumptions.report import holm
-from tallybayes.errors import LabelError, OptionError, TableError
+from tallybayes.errors import IdentifierColumnWarning, LabelError, OptionError, TableError
 
 
 def naive(kind: str, seed: int, n: int = 120, K: int = 3, gaps: float = 0.0) -> tuple[Any, Any]:
@@ -321,7 +321,8 @@ def test_degenerate_columns_and_classes() -> None:
         }
     )
     X["twice"] = 2 * X["fine"]
-    found = check_assumptions(X, y)
+    with pytest.warns(IdentifierColumnWarning, match="'names'"):
+        found = check_assumptions(X, y)
     assert any("left out: 'c'" in note for note in found.notes)
     assert any("'constant', 'empty', 'per class'" in note for note in found.notes)
     assert np.isfinite([line["p"] for line in found.independence.lines]).all()

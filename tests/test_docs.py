@@ -107,7 +107,7 @@ def test_every_page_is_in_the_contents_of_the_site() -> None:
 
 def test_there_are_pages_to_run() -> None:
     assert len(PAGES) > 7
-    tables = "reference commands guide explanation glossary limits speed accuracy what-each-can-do"
+    tables = "reference commands guide explanation glossary limits speed growth accuracy what-each-can-do"
     without = {f"{name}.md" for name in tables.split(" ")}
     assert all(BLOCK.search(p.read_text(encoding="utf-8")) for p in PAGES if p.name not in without)
 
@@ -162,7 +162,8 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert {f"tallybayes.plots.{name}" for name in plots.__all__} <= set(whole)
     short = [name.rsplit(".", 1)[1] for name in whole]
     assert [name for name in short if f"`{name}" not in text and f".{name}" not in text] == []
-    assert [name for name in distributions.registered() if f'`"{name}"`' not in text] == []
+    ours = distributions.registered()[: distributions.registered().index("frequency") + 1]  # then what tests registered
+    assert [name for name in ours if f'`"{name}"`' not in text] == []
 
 
 def test_the_tour() -> None:

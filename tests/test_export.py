@@ -260,6 +260,6 @@ def test_what_cannot_be_exported_says_why() -> None:
         tb.to_json(tb.LinearDiscriminantAnalysis().fit(wide, [0, 0, 0, 1, 1, 1]))
     many = pd.DataFrame({f"c{j}": [f"{i}" for i in range(700)] for j in range(4)})
     with pytest.raises(ExportError, match="at most 4,000,000"):
-        tb.to_json(tb.AODE().fit(many, [0, 1] * 350))
+        tb.to_json(tb.AODE("categorical").fit(many, [0, 1] * 350))
     with pytest.raises(NotFittedError, match="not fitted"):
         tb.to_json(tb.GaussianNB())

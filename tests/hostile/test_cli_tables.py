@@ -35,7 +35,6 @@ def fit(tmp_path: Path, content: str | bytes, *more: str, code: int = 0, name: s
         ("a,y\n1,\n2,\n", "(row 1, line 2). Leave such rows out"),
         ("y\nu\nv\n", "no column beside the target"),
         ("a,y\n1,0.5\n2,1.5\n", "Unknown label type: continuous"),
-        ("a,y\n2020-01-01,u\n2020-01-02,v\n", "leave it out with --drop"),
         ("a,y\n1,u\ninf,v\n", "'a' has inf (row 2, line 3)"),
         (bytes(range(256)) * 20, "holds bytes that are no text"),
         ('a,y\n1,u\n"x,u\nz,v\n', "d.csv: the quotes in line 3 do not match"),
