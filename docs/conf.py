@@ -166,7 +166,7 @@ def read(_app: Sphinx, page: str, source: list[str]) -> None:
         return
     for path, name in BESIDES.items():
         text = text.replace(f"](../{path}", f"](generated/{name}.md")
-    text = text.replace("](images/", "](generated/images/")
+    text = re.sub(r"\]\(images/(?!growth/)", "](generated/images/", text)  # growth: measured, and not drawn by a build
     if page in inventory.CONTENTS:
         below = inventory.contents(page)
         if page == "index":
