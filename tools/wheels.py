@@ -1,8 +1,8 @@
 """`make wheel`: an sdist, a wheel for Python 3.11 and one for 3.12 and later, each tried on every Python there is.
 
 The compiler is that of the machine, and so is the oldest glibc that the wheels are good for. CXX=zig takes zig's (from
-the package index), for glibc 2.17; it compiles everything, but does not link yet: __builtin_cpu_supports refers to a
-symbol (__cpu_model) that its runtime does not give to shared libraries. The core is compiled once for both wheels.
+the package index), for glibc 2.17; it compiles everything, whether the wheels then work has not been tried. The core is
+compiled once for both wheels.
 """
 
 from __future__ import annotations
