@@ -165,7 +165,7 @@ $(BIN)/python:
 	@cp $(BIN)/../lib/python*/site-packages/tallybayes/_core.pyi src/tallybayes/
 	@touch $@
 
-# For a first look: what the tour needs and no more, compiled in half the time.
+# For a first look: what the tour needs and no more, compiled in less time.
 .venv/.demo: .venv/.tools $(CORE)
 	@echo "The package, compiled for this machine"
 	@SKBUILD_CMAKE_DEFINE="TB_QUICK=ON;TB_ISAS=native" $(PIP_SAYS) --no-compile --no-build-isolation \
