@@ -111,6 +111,83 @@ def test_requests_on_one_connection(running: Running) -> None:
     connection.close()
 
 
+ONE = json.dumps({"row": ROWS[0]}).encode()
+POST = b"POST /predict HTTP/1.1\r\nHost: localhost\r\n"
+LENGTH = f"Content-Length: {len(ONE)}\r\n".encode()
+END = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        POST + LENGTH + b"\r\n" + ONE,
+        POST + LENGTH + b"Connection: keep-alive\r\n\r\n" + ONE,
+        POST + LENGTH + b"Expect: 100-continue\r\n\r\n" + ONE,
+        POST + b"Transfer-Encoding: chunked\r\n\r\n" + f"{len(ONE):x}\r\n".encode() + ONE + b"\r\n0\r\n\r\n",
+        POST.replace(b"/predict", b"/predict?a=b") + LENGTH + b"\r\n" + ONE,
+        POST.replace(b"/predict", b"/%70redict") + LENGTH + b"\r\n" + ONE,
+        POST + b"Content-Length: 20000\r\n\r\n" + ONE.ljust(20_000),
+    ],
+    ids=["plain", "keep-alive", "expect", "chunks", "query", "quoted", "long"],
+)
+def test_every_way_in_has_the_same_answer(running: Running, request_: bytes) -> None:
+    """The short way past ASGI and the long one, alone and one after the other on one connection."""
+    plain = POST + LENGTH + b"\r\n" + ONE
+    expected = running.ask("/predict", ONE).body
+    for n, asked_for in ((1, request_), (3, plain + request_ + plain), (4, request_ + plain + plain + request_)):
+        found = raw(running, asked_for + END)
+        assert found.count(b"HTTP/1.1 200 OK\r\n") == n + 1
+        assert found.count(expected) == n
+        assert found.count(b"\r\nx-content-type-options: nosniff\r\n") == found.count(b"\r\ndate: ") >= n
+
+
+def test_short_requests_in_pieces(running: Running) -> None:
+    """Byte by byte, and many at once: whatever the network makes of them."""
+    request = POST + LENGTH + b"\r\n" + ONE
+    found = raw(running, *(bytes([b]) for b in request), END)
+    assert found.count(b"HTTP/1.1 200") == 2
+    assert raw(running, request * 200 + END).count(b"HTTP/1.1 200") == 201
+
+
+def test_connections_that_end_with_the_answer(running: Running) -> None:
+    request = POST + LENGTH + b"Connection: close\r\n\r\n" + ONE
+    for asked_for in (request, request.replace(b"HTTP/1.1", b"HTTP/1.0")):
+        found = raw(running, asked_for)
+        assert found.startswith(b"HTTP/1.1 200")
+        assert b"connection: close" in found
+
+
+def test_short_requests_are_refused_as_long_ones_are(running: Running) -> None:
+    def told(head: bytes, body: bytes) -> tuple[bytes, bytes]:
+        short = raw(running, head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body + END)
+        chunk = f"{len(body):x}\r\n".encode() + body + b"\r\n" if body else b""
+        long = raw(running, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk + b"0\r\n\r\n" + END)
+        for found in (short, long):
+            assert found.count(b"HTTP/1.1 ") == 2, found
+        return tuple(b"\n".join(sorted(v for v in f.split(b"\r\n") if b"date" not in v)) for f in (short, long))  # type: ignore[return-value]
+
+    for head, body in (
+        (POST, b""),
+        (POST, b"{"),
+        (POST, b'{"row": {"nothing": 1}}'),
+        (POST, b'{"row": {"density": "much"}}'),
+        (POST.replace(b"localhost", b"evil.example"), ONE),
+        (POST + b"Content-Type: text/plain\r\n", ONE),
+        (POST + b"Accept: image/png\r\n", ONE),
+        (POST.replace(b"POST", b"PUT"), ONE),
+        (POST.replace(b"/predict", b"/model"), ONE),
+        (POST.replace(b"/predict", b"/nothing"), ONE),
+    ):
+        short, long = told(head, body)
+        assert short == long
+        assert b"HTTP/1.1 4" in short
+
+
+def test_empty_lines_do_not_keep_a_connection(running: Running) -> None:
+    """A client that sends nothing but ends of lines is idle."""
+    assert raw(running, *[b"\r\n"] * 40, pause=0.05) == b""
+
+
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_waits_for_the_requests_under_way(tmp_path: Path, sig: int) -> None:
     with serving(melons(tmp_path)) as running:

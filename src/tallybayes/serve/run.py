@@ -5,7 +5,6 @@ Why uvicorn with httptools and uvloop: see docs/serving.md for what was measured
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -15,94 +14,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tallybayes.errors import OptionError
+from tallybayes.serve.protocol import KEEP_ALIVE, Guarded
 from tallybayes.serve.service import Service, make_service
 from tallybayes.serve.settings import Settings
 
 log = logging.getLogger("tallybayes.serve")
 GRACE = 10  # seconds that requests have to end after a stop
-KEEP_ALIVE = 30  # seconds that an idle connection stays open
-HEADERS = 64 << 10  # bytes before a body
 AGAIN = 1.0  # seconds before a process that died is started again
 STOPS = (signal.SIGINT, signal.SIGTERM)
-
-
-class Guarded(HttpToolsProtocol):
-    """uvicorn's protocol with an end to waiting: a client that is too slow with its headers, or takes no more of its
-    answer, loses its connection; so does one whose headers are too long."""
-
-    seconds = 10.0
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._watch: asyncio.TimerHandle | None = None
-        self._stalled: asyncio.TimerHandle | None = None
-        self._await_headers()
-
-    def data_received(self, data: bytes) -> None:
-        before = self._watch
-        super().data_received(data)
-        if self._watch is not None and self._watch is before:  # still in the same headers
-            self._taken += len(data)
-            if self._taken > HEADERS and not self.transport.is_closing():
-                self.transport.abort()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        if self._watch is None:
-            self._await_headers()
-
-    def on_headers_complete(self) -> None:
-        self._rest()
-        super().on_headers_complete()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._await_reader(self.transport.get_write_buffer_size())
-
-    def resume_writing(self) -> None:
-        self._cancel_stalled()
-        super().resume_writing()
-
-    def _await_reader(self, left: int) -> None:
-        """Looks again in a while: an answer of which nothing was taken since is not kept for ever."""
-        self._stalled = self.loop.call_later(self.seconds, self._look_at_reader, left)
-
-    def _look_at_reader(self, before: int) -> None:
-        left = self.transport.get_write_buffer_size()
-        if left < before:
-            self._await_reader(left)
-        else:
-            self.transport.abort()
-
-    def _cancel_stalled(self) -> None:
-        if self._stalled is not None:
-            self._stalled.cancel()
-            self._stalled = None
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._cancel_stalled()
-        self._rest()
-        super().connection_lost(exc)
-
-    def _await_headers(self) -> None:
-        self._taken = 0
-        self._watch = self.loop.call_later(self.seconds, self._too_slow)
-
-    def _too_slow(self) -> None:
-        self._watch = None
-        if not self.transport.is_closing():
-            self.transport.close()
-
-    def _rest(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
 
 
 class Server(uvicorn.Server):
@@ -162,7 +85,7 @@ def _where(listener: socket.socket, settings: Settings) -> str:
 def _serve(service: Service, listener: socket.socket) -> int:
     """One process, until a signal."""
     limits = service.settings.limits
-    protocol = type("Protocol", (Guarded,), {"seconds": limits.seconds})
+    protocol = type("Protocol", (Guarded,), {"service": service, "seconds": limits.seconds})
     config = uvicorn.Config(
         service,
         http=protocol,

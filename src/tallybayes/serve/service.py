@@ -18,7 +18,7 @@ from tallybayes.serve.ledger import Ledger
 from tallybayes.serve.live import Live
 from tallybayes.serve.metrics import Metrics
 from tallybayes.serve.page import DESCRIPTION, Pages
-from tallybayes.serve.problems import TYPE, HttpError, problem_of
+from tallybayes.serve.problems import HttpError, problem_of
 from tallybayes.serve.settings import Settings
 from tallybayes.serve.teaching import Teacher, Teaching
 from tallybayes.serve.tokens import Tokens, read_tokens
@@ -89,6 +89,8 @@ class Service:
             self._add("/learn", "POST", later=teaching.learn, scope="teach")
             self._add("/forget", "POST", later=teaching.forget, scope="teach")
             self._add("/lessons", "GET", later=teaching.lessons, scope="teach")
+        self.at_once = {p.encode(): r for p, r in self.routes.items() if r.handler is not None and not r.slow}
+        self._short = min(INLINE, settings.limits.body)
 
     def _add(
         self,
@@ -130,27 +132,16 @@ class Service:
             answer = await self._answer(route, scope, receive)
         except GoneError:
             return
-        except HttpError as problem:
-            answer = _refusal(problem)
-        except TallybayesError as error:
-            answer = _refusal(problem_of(error))
-        except MemoryError:
-            answer = _refusal(HttpError(503, "There is not enough memory for this now. Send fewer rows."))
-        except Exception:
-            answer = _refusal(_unexpected())
+        except Exception as e:
+            answer = _refusal(e)
         await respond(send, answer)
-        number = len(self.routes) if route is None else route.number
-        self.metrics.done(number, answer.status, perf_counter() - begin, answer.rows)
+        self.count(route, answer, perf_counter() - begin)
 
     async def _answer(self, route: Route | None, scope: Message, receive: Receive) -> Answer:
-        request, method = Request(scope), scope["method"]
-        if self._hosts is not None and request.host is not None:
-            self._check_host(request.host)
+        request, method = Request(scope["headers"], scope["query_string"]), scope["method"]
+        self._check(route, request)
         if route is None:
-            self.tokens.check(request.authorization, "read")
             raise HttpError(404, f"There is no {scope['path']!r:.80}. GET /openapi.json lists what there is.")
-        if route.scope is not None:
-            self.tokens.check(request.authorization, route.scope)
         if method != route.method and not (method == "HEAD" and route.method == "GET"):
             allowed = "POST" if route.method == "POST" else "GET, HEAD"
             raise HttpError(405, f"Send {allowed}.", headers=((b"allow", allowed.encode()),))
@@ -162,6 +153,37 @@ class Service:
         if route.slow or len(request.body) > INLINE:
             return await asyncio.get_running_loop().run_in_executor(self._pool, route.handler, request)
         return route.handler(request)
+
+    def _check(self, route: Route | None, request: Request) -> None:
+        """Raises what is wrong with a request before its body is looked at."""
+        if self._hosts is not None and request.host is not None:
+            self._check_host(request.host)
+        scope = "read" if route is None else route.scope
+        if scope is not None:
+            self.tokens.check(request.authorization, scope)
+
+    # --- the short way, past ASGI ------------------------------------------------------------------------------
+
+    def is_short(self, request: Request) -> bool:
+        """Whether the request can be answered as soon as its body is there, which is soon."""
+        length = request.length
+        if request.in_parts or (length is not None and not length.isdigit()):
+            return False
+        return length is None or int(length) <= self._short
+
+    def now(self, route: Route, request: Request) -> Answer:
+        """The answer to a short request for one of `at_once`."""
+        try:
+            self._check(route, request)
+            assert route.handler is not None
+            return route.handler(request)
+        except Exception as e:
+            return _refusal(e)
+
+    def count(self, route: Route | None, answer: Answer, seconds: float) -> None:
+        """Count a request that was answered."""
+        number = len(self.routes) if route is None else route.number
+        self.metrics.done(number, answer.status, seconds, answer.rows)
 
     def _check_host(self, host: bytes) -> None:
         name = host.decode("latin-1").lower()
@@ -250,12 +272,15 @@ def _hosts(settings: Settings, tokens: Tokens) -> frozenset[str] | None:
     return frozenset({"localhost", "127.0.0.1", "[::1]", settings.host.lower(), *map(str.lower, settings.hosts)})
 
 
-def _refusal(problem: HttpError) -> Answer:
-    return Answer(problem.body(), TYPE, 0, problem.status, problem.headers)
-
-
-def _unexpected() -> HttpError:
-    """What is wrong goes into the log; the client is told where to find it."""
-    number = secrets.token_hex(4)
-    log.exception("unexpected error %s", number)
-    return HttpError(500, f"This should not have happened. The log of the service has it under {number}.")
+def _refusal(error: Exception) -> Answer:
+    if isinstance(error, HttpError):
+        return Answer.refusal(error)
+    if isinstance(error, TallybayesError):
+        return Answer.refusal(problem_of(error))
+    if isinstance(error, MemoryError):
+        return Answer.refusal(HttpError(503, "There is not enough memory for this now. Send fewer rows."))
+    number = secrets.token_hex(4)  # what is wrong goes into the log; the client is told where to find it
+    log.error("unexpected error %s", number, exc_info=error)
+    return Answer.refusal(
+        HttpError(500, f"This should not have happened. The log of the service has it under {number}.")
+    )

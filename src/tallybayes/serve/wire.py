@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, NamedTuple
 
-from tallybayes.serve.problems import Headers, HttpError
+from tallybayes.serve.problems import TYPE, Headers, HttpError
 from tallybayes.serve.settings import Limits
 
 Message = MutableMapping[str, Any]  # as ASGI has it
@@ -14,6 +14,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 JSON = b"application/json"
+TOO_SLOW = "The body was not there within {:g} seconds. Send it faster, or in parts."
 CLOSE = ((b"connection", b"close"),)
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
@@ -25,9 +26,9 @@ class GoneError(Exception):
 class Request:
     """What a handler looks at."""
 
-    __slots__ = ("accept", "authorization", "body", "content_type", "host", "key", "length", "query")
+    __slots__ = ("accept", "authorization", "body", "content_type", "host", "in_parts", "key", "length", "query")
 
-    def __init__(self, scope: Message) -> None:
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]], query: bytes = b"") -> None:
         self.accept: bytes | None = None
         self.authorization: bytes | None = None
         self.content_type: bytes | None = None
@@ -35,8 +36,9 @@ class Request:
         self.key: bytes | None = None
         self.length: bytes | None = None
         self.body: bytes = b""
-        self.query: bytes = scope["query_string"]
-        for name, value in scope["headers"]:
+        self.in_parts = False  # whether its body comes in chunks, or waits for a word of ours
+        self.query = query
+        for name, value in headers:
             if name == b"content-type":
                 self.content_type = value
             elif name == b"host":
@@ -49,6 +51,8 @@ class Request:
                 self.authorization = value
             elif name == b"idempotency-key":
                 self.key = value
+            elif name in (b"expect", b"transfer-encoding"):
+                self.in_parts = True
 
 
 class Answer(NamedTuple):
@@ -59,6 +63,11 @@ class Answer(NamedTuple):
     rows: int = 0
     status: int = 200
     headers: Headers = ()
+
+    @classmethod
+    def refusal(cls, problem: HttpError) -> Answer:
+        """What goes back for a request that is refused."""
+        return cls(problem.body(), TYPE, 0, problem.status, problem.headers)
 
 
 async def read_body(request: Request, receive: Receive, limits: Limits) -> bytes:
@@ -77,8 +86,7 @@ async def read_body(request: Request, receive: Receive, limits: Limits) -> bytes
                 return body
             return await _rest(body, receive, limits)
     except TimeoutError:
-        detail = f"The body was not there within {limits.seconds:g} seconds. Send it faster, or in parts."
-        raise HttpError(408, detail, headers=CLOSE) from None
+        raise HttpError(408, TOO_SLOW.format(limits.seconds), headers=CLOSE) from None
 
 
 async def _rest(first: bytes, receive: Receive, limits: Limits) -> bytes:
