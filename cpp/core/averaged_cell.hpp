@@ -6,20 +6,12 @@
 
 #include "core/aligned.hpp"
 #include "core/averaged.hpp"
+#include "core/back_off.hpp"
 
 namespace tb {
 
 // Classes are taken so many at a time.
 inline std::size_t lanes_for(std::size_t classes) { return classes <= 2 ? 2 : classes <= 4 ? 4 : 8; }
-
-// A count without `removed` of it.
-inline double less(double n, double removed) { return n > removed ? n - removed : 0.0; }
-
-// (n + alpha) / (total + alpha levels)
-inline double smoothed(double n, double total, double alpha, double levels) {
-  const double below = total + alpha * levels;
-  return below > 0.0 ? (n + alpha) / below : 1.0 / levels;
-}
 
 // A product in the form of kernels/averaged.hpp: x * 2^(512 e).
 struct Scaled {

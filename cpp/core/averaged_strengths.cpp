@@ -73,8 +73,8 @@ class Likelihood {
       if (!(n >= 1.0)) continue;
       double p = smoothed(less(single[x], 1.0), less(all, 1.0), m_.alpha, m_.levels[k_]);
       for (std::size_t i = 0; i + 1 < l; ++i) {
-        const double a = m_.strength[i * m_.d() + k_], below = less(total[i], 1.0) + a;
-        if (below > 0.0) p = (less(m_.count(base[i] + x * family_[i].stride), 1.0) + a * p) / below;
+        const double here = less(m_.count(base[i] + x * family_[i].stride), 1.0);
+        p = backed_off(here, less(total[i], 1.0), p, m_.strength[i * m_.d() + k_]);
       }
       const double above = less(n, 1.0);
       if (above + p > 0.0) push(n, above, less(total[l - 1], 1.0), p);  // otherwise no strength can help

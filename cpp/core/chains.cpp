@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/back_off.hpp"
 #include "core/chain_readers.hpp"
 #include "core/threads.hpp"
 #include "kernels/averaged.hpp"
@@ -303,8 +304,7 @@ void laplace_chains(const Chains& chains, const Count* counts, std::size_t class
           double total = 0;
           for (std::size_t x = chains.child[i] < 0 ? 0 : e % classes; x < row; x += chains.child[i] < 0 ? 1 : classes)
             total += n[u + x];
-          const double below = total + alpha * levels;
-          to[u + e] = std::log(below > 0 ? (n[u + e] + alpha * levels * (1.0 / levels)) / below : 1.0 / levels);
+          to[u + e] = std::log(backed_off(n[u + e], total, 1.0 / levels, alpha * levels));
         }
       }
       if (l == 0) break;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/back_off.hpp"
 #include "core/threads.hpp"
 
 namespace tb {
@@ -37,10 +38,6 @@ void share(const std::int32_t* group, std::size_t classes, double* n) {
   std::vector<double> sum(classes, 0.0);
   for (std::size_t c = 0; c < classes; ++c) sum[static_cast<std::size_t>(group[c])] += n[c];
   for (std::size_t c = 0; c < classes; ++c) n[c] = sum[static_cast<std::size_t>(group[c])];
-}
-
-double ratio(double n, double total, double base, double a) {  // a = 0 and an empty cell: what is known without it
-  return total + a > 0 ? (n + a * base) / (total + a) : base;
 }
 
 }  // namespace
@@ -82,7 +79,7 @@ void laplace(Level& level, std::size_t classes, std::size_t size, double alpha, 
   level.p.resize(level.n.size());
   for (std::size_t i = 0; i < level.n.size(); ++i) {
     const double total = level.total[i / (size * classes) * classes + i % classes];
-    level.p[i] = ratio(level.n[i], total, 1.0 / std::max(levels, 1.0), alpha * levels);
+    level.p[i] = backed_off(level.n[i], total, 1.0 / std::max(levels, 1.0), alpha * levels);
   }
 }
 
@@ -93,7 +90,7 @@ void back_off(Level& level, const Level& below, std::size_t classes, std::size_t
   for (std::size_t i = 0; i < level.cells; ++i) {
     const double* base = below.p.data() + i / inner * row;
     for (std::size_t v = 0; v < row; ++v) {
-      level.p[i * row + v] = ratio(level.n[i * row + v], level.total[i * classes + v % classes], base[v], a);
+      level.p[i * row + v] = backed_off(level.n[i * row + v], level.total[i * classes + v % classes], base[v], a);
     }
   }
 }
@@ -125,8 +122,8 @@ void family_strengths(const Counts& counts, const Tables& tables, const Families
     below.p.resize(below.n.size());
     for (std::size_t i = 0; i < below.n.size(); ++i) {
       const double unit = std::min(1.0, below.n[i]);
-      below.p[i] =
-          ratio(below.n[i] - unit, below.total[i % K] - unit, 1.0 / std::max(levels, 1.0), smoothing.alpha * levels);
+      below.p[i] = backed_off(below.n[i] - unit, below.total[i % K] - unit, 1.0 / std::max(levels, 1.0),
+                              smoothing.alpha * levels);
     }
     for (std::size_t l = 1; l <= families.parents(f); ++l) {
       Level level = read_level(counts, tables, families, f, l);
@@ -137,7 +134,8 @@ void family_strengths(const Counts& counts, const Tables& tables, const Families
       const auto without = [&](std::size_t i, double a) {
         const std::size_t cell = i / row;
         const double unit = std::min(1.0, level.n[i]);
-        return ratio(level.n[i] - unit, level.total[cell * K + i % K] - unit, below.p[cell / inner * row + i % row], a);
+        return backed_off(level.n[i] - unit, level.total[cell * K + i % K] - unit,
+                          below.p[cell / inner * row + i % row], a);
       };
       double best = -std::numeric_limits<double>::infinity(), chosen = grid[grid_size - 1];
       for (std::size_t g = 0; g < grid_size; ++g) {

@@ -189,10 +189,7 @@ class LossBlock {
       double p = smoothed(less(alone(y, k, v), w), less(total_alone_[k], w), m_.alpha, m_.levels[k]);
       if (beside(cell, k)) {
         const double n = less(both(y, cell, k, v), w), total = less(total_both_[k], w);
-        if (!m_.strength)
-          p = smoothed(n, total, m_.alpha, m_.levels[k]);
-        else if (total + m_.strength[k] > 0.0)
-          p = (n + m_.strength[k] * p) / (total + m_.strength[k]);
+        p = m_.strength ? backed_off(n, total, p, m_.strength[k]) : smoothed(n, total, m_.alpha, m_.levels[k]);
       }
       out.times(p);
     }
