@@ -83,7 +83,7 @@ def test_there_is_something_to_check() -> None:
     assert "tallybayes.estimators.network.LearnedNetwork.relearn" in docstrings("tallybayes.TAN")
     assert "tallybayes.estimators.base.TallyClassifier.fit" in docstrings("tallybayes.TAN")
     assert "tallybayes.estimators.numeric.GaussianNB.theta_" in docstrings("tallybayes.GaussianNB")
-    assert "tallybayes.explain.Explanation.values" in docstrings("tallybayes.Explanation")
+    assert "tallybayes.explain.evidence.Explanation.values" in docstrings("tallybayes.Explanation")
     assert not any(place.endswith("get_params") for place in found)
     assert set(ERROR_MSGS) > LEFT_OUT.keys()
 

@@ -64,10 +64,39 @@ class Given:
         tuple of str
             None, one, or one for each part.
         """
-        name = f"x{j}" if self.name is None else self.name
         if self.what in ("column", "id"):
-            return (name,) if self.what == "column" else ()
-        return tuple(f"{name}: {part}" for part in self.parts)
+            return (self.called(j),) if self.what == "column" else ()
+        return tuple(self.by_part(j).values())
+
+    def by_part(self, j: int) -> dict[str, str]:
+        """Tell what the columns of its parts are called.
+
+        Parameters
+        ----------
+        j : int
+            Its position in the table as it is given.
+
+        Returns
+        -------
+        dict from str to str
+            By part.
+        """
+        return {part: f"{self.called(j)}: {part}" for part in self.parts}
+
+    def called(self, j: int) -> str:
+        """Tell its name, or the name that its place gives it.
+
+        Parameters
+        ----------
+        j : int
+            Its position in the table as it is given.
+
+        Returns
+        -------
+        str
+            Such as 'x0' where columns have no names.
+        """
+        return f"x{j}" if self.name is None else self.name
 
     def __str__(self) -> str:
         if self.what in ("column", "id"):
@@ -114,7 +143,7 @@ def spread(columns: Iterable[RawColumn], given: Sequence[Given]) -> tuple[RawCol
         if g.what == "column":
             out.append(column)
         elif g.what != "id":
-            out += _parts(column, g, f"x{j}" if g.name is None else g.name)
+            out += _parts(column, g, g.called(j))
     return tuple(out)
 
 
@@ -173,7 +202,7 @@ def spread_row(row: Mapping[Any, Any], given: Sequence[Given]) -> dict[Any, Any]
     """The same row with the columns that are read: one that is left out or missing has no parts."""
     out = dict(row)
     for j, g in enumerate(given):
-        name = f"x{j}" if g.name is None else g.name
+        name = g.called(j)
         if g.what == "column" or name not in out:
             continue
         v = out.pop(name)
@@ -181,7 +210,7 @@ def spread_row(row: Mapping[Any, Any], given: Sequence[Given]) -> dict[Any, Any]
             continue
         if g.what in CALENDAR and isinstance(v, dt.date) and getattr(v, "tzinfo", None) is None:
             clock = _clock(v)
-            out.update({column: clock[part] for part, column in zip(g.parts, g.columns(j), strict=True)})
+            out.update({column: clock[part] for part, column in g.by_part(j).items()})
             continue
         values = np.empty(1, dtype=object)
         values[0] = v

@@ -24,21 +24,31 @@ def build_table(schema: Schema, columns: Sequence[tuple[str, Array]], rng: np.ra
     if schema.container == "sparse":
         return scipy.sparse.csr_matrix(np.column_stack([v.astype(np.float64) for v in values]))
     if schema.container == "numpy":
-        if any(v.dtype.kind in "OmM" for v in values) and len({v.dtype for v in values}) > 1:
-            values = [_plain(v) for v in values]
-        if any(v.dtype == object for v in values):
-            out = np.empty((len(values[0]), len(values)), dtype=object)
-            for j, v in enumerate(values):
-                out[:, j] = v
-            return out
+        return _matrix(values)
+    return _named(schema, dict(zip(names, values, strict=True)))
+
+
+def _matrix(values: Sequence[Array]) -> Array:
+    """Columns side by side; of Python's objects where they have no type in common."""
+    if any(v.dtype.kind in "OmM" for v in values) and len({v.dtype for v in values}) > 1:
+        values = [_plain(v) for v in values]
+    if all(v.dtype != object for v in values):
         return np.column_stack(values)
-    data = {name: _plain(v).tolist() for name, v in zip(names, values, strict=True)}
+    out = np.empty((len(values[0]), len(values)), dtype=object)
+    for j, v in enumerate(values):
+        out[:, j] = v
+    return out
+
+
+def _named(schema: Schema, columns: Mapping[str, Array]) -> Any:
+    """Dicts, or a data frame."""
+    data = {name: _plain(v).tolist() for name, v in columns.items()}
     if schema.container == "rows":
         return [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
-    moments = {name: v for name, v in zip(names, values, strict=True) if v.dtype.kind in "mM"}
+    moments = {name: v for name, v in columns.items() if v.dtype.kind in "mM"}
     frame = _framed(data, moments, schema.container)
     if schema.given_names is None:  # pandas, with columns that were numbered, not named
-        frame.columns = range(len(names))
+        frame.columns = range(len(columns))
     return frame
 
 
@@ -48,11 +58,11 @@ def _as_given(schema: Schema, names: Sequence[str], values: Sequence[Array]) -> 
     drawn = dict(zip(names, values, strict=True))
     out: dict[str, Array] = {}
     for j, g in enumerate(schema.given):
-        name = f"x{j}" if g.name is None else g.name
+        name = g.called(j)
         if g.what == "column":
             out[name] = drawn[name]
         elif g.what != "id":
-            out[name] = gathered({part: drawn[own] for part, own in zip(g.parts, g.columns(j), strict=True)}, g)
+            out[name] = gathered({part: drawn[own] for part, own in g.by_part(j).items()}, g)
         elif g.name is None:
             out[name] = np.full(len(values[0]), None, dtype=object)
     return list(out), list(out.values())

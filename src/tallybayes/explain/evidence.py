@@ -1,4 +1,4 @@
-"""What `explain` gives back: evidence by row, feature and class; and the features in order of what they tell."""
+"""What `explain` gives back of rows: evidence by row, feature and class."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from tallybayes import notebook
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, OptionError, brief, listing
+from tallybayes.explain import telling
+from tallybayes.explain.phrases import PRIOR, chance, plain, shown
 from tallybayes.raw import RawColumn
 from tallybayes.source import Table
 from tallybayes.table_out import build_frame
-
-SHOWN = 10  # rows of an explanation that a notebook shows
-PRIOR = "(prior)"  # its name among the features of a frame
-# Jeffreys' words for a factor on the odds of less than this
-WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -273,7 +268,7 @@ class Explanation:
         """
         n, d, K = self.log_likelihood.shape
         names = [PRIOR, *self.names]
-        cells = [[""] * n, *([_shown(v) for v in self.table.values(j)] for j in range(d))]
+        cells = [[""] * n, *([shown(v) for v in self.table.values(j)] for j in range(d))]
         contribution = np.concatenate([self.prior[:, None], self.values], axis=1)
         built = build_frame(
             {
@@ -309,24 +304,24 @@ class Explanation:
         >>> found["rows"][0]["answer"], found["rows"][0]["evidence"][0]["value"]
         ('sail', 'clear')
         """
-        labels = [_plain(label) for label in self.classes.tolist()]
+        labels = [plain(label) for label in self.classes.tolist()]
         values = [self.table.values(j) for j in range(len(self.names))]
         rows = []
         for i in range(len(self)):
-            row: dict[str, object] = {"row": i} if self.index is None else {"row": i, "index": _plain(self.index[i])}
+            row: dict[str, object] = {"row": i} if self.index is None else {"row": i, "index": plain(self.index[i])}
             row["answer"] = labels[int(np.argmax(self.probability[i]))]
             for name in ("probability", "log_odds", "prior"):
-                row[name] = [_plain(v) for v in getattr(self, name)[i].tolist()]
+                row[name] = [plain(v) for v in getattr(self, name)[i].tolist()]
             row["evidence"] = [
                 {
                     "feature": name,
-                    "value": _plain(values[j][i]),
-                    "contribution": [_plain(v) for v in self.values[i, j].tolist()],
+                    "value": plain(values[j][i]),
+                    "contribution": [plain(v) for v in self.values[i, j].tolist()],
                 }
                 for j, name in enumerate(self.names)
             ]
             rows.append(row)
-        return {"classes": labels, "against": _plain(self.rival), "rows": rows}
+        return {"classes": labels, "against": plain(self.rival), "rows": rows}
 
     def text(self, row: int = 0, label: object = None, most: int = 5) -> str:
         """Tell the evidence of one row for one class in words, strongest first.
@@ -354,36 +349,7 @@ class Explanation:
             return self.words(i).text(0, name, most)
         if len(self.classes) == 1:
             return f"{name!r} is the only class: P = 1, whatever the row holds"
-        rest = "the rest" if self.rival is None else repr(self.rival)
-        lines = [f"{name!r} against {rest}: {_odds(self.log_odds[i, k])}, P = {self._chance(i, k)}"]
-        lines.append(f"  prior: {_odds(self.prior[i, k])}")
-        evidence = self.values[i, :, k]
-        order = np.argsort(-np.abs(evidence), kind="stable")
-        for head, side in (("for", evidence > 0), ("against", evidence < 0)):
-            found = [j for j in order.tolist() if side[j]]
-            lines.append(f"  evidence {head}:" + ("" if found else " none"))
-            lines += [f"    {self._says(i, j, float(evidence[j]))}" for j in found[:most]]
-            if len(found) > most:
-                rest_of = float(evidence[found[most:]].sum())
-                lines.append(f"    {len(found) - most} more, together {_factor(rest_of)}")
-        return "\n".join(lines)
-
-    def _chance(self, i: int, k: int) -> str:
-        """P of a class in three digits, or in as many as it takes to tell it from 1."""
-        found, joint = f"{self.probability[i, k]:.3g}", self._possible_joint[i]
-        log_rest = float(scipy.special.logsumexp(np.delete(joint, k)) - scipy.special.logsumexp(joint))
-        if found != "1" or np.isneginf(log_rest):
-            return found
-        digits = int(np.ceil(-log_rest / np.log(10)))
-        if digits <= 9:
-            return f"{1 - np.exp(log_rest):.{digits}f}"
-        return f"1 − {np.exp(log_rest):.2g}" if log_rest > -700 else f"1 − 10^{log_rest / np.log(10):.0f}"
-
-    def _says(self, i: int, j: int, evidence: float) -> str:
-        columns = self.table.columns
-        a_word = columns is not None and columns[j].kind == "text" and columns[j].values[i] is None
-        value = "" if a_word else f" = {_shown(self.table.values(j)[i])}"
-        return f"{self.names[j]}{value}: {_factor(evidence)}, {strength(evidence)}"
+        return telling.row(self, i, k, chance(float(self.probability[i, k]), self._possible_joint[i], k), most)
 
     def row_number(self, row: int) -> int:
         """Check the number of a row.
@@ -437,191 +403,10 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: of one row all its evidence, of several the strongest of each."""
-        if len(self) == 1 and len(self.classes) > 1:
-            k = self.class_number(0, None)
-            evidence = self.values[0, :, k]
-            first, *_ = self.text(0).splitlines()
-            rows = [
-                (self.names[j], _shown(self.table.values(j)[0]), _factor(float(evidence[j])), strength(evidence[j]))
-                for j in np.argsort(-np.abs(evidence), kind="stable").tolist()
-            ]
-            prior = (PRIOR, "", _odds(self.prior[0, k]), "")
-            head = ("feature", "value", "odds", "strength")
-            return notebook.page(notebook.heading(first), notebook.table(head, [prior, *rows], words=(0, 1, 3)))
-        rows = [self._row_line(i) for i in range(min(len(self), SHOWN))]
-        table = notebook.table(("row", "answer", "P", "most for", "most against"), rows, words=(0, 1, 3, 4))
-        more = f"{len(self) - SHOWN:,} more rows" if len(self) > SHOWN else ""
-        return notebook.page(notebook.heading(repr(self)), table, notebook.paragraph(more))
-
-    def _row_line(self, i: int) -> tuple[Any, ...]:
-        """One row in a few words: its answer, and what speaks most for and against it."""
-        k = self.class_number(i, None)
-        evidence = self.values[i, :, k]
-        most, least = int(np.argmax(evidence)), int(np.argmin(evidence))
-        says = [self._says(i, j, float(evidence[j])) for j in (most, least)]
-        signed = (says[0] if evidence[most] > 0 else "", says[1] if evidence[least] < 0 else "")
-        label = i if self.index is None else self.index[i]
-        return (label, self.classes.tolist()[k], f"{self.probability[i, k]:.3g}", *signed)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class FeatureRanking:
-    """How much each feature tells of the class under the model: I(feature; class) in nats, most first. Print it.
-
-    Each feature by itself: two that say the same are both high. A word of a multinomial model is taken as the question
-    whether one word of a text is this one.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The features.
-    information : ndarray of shape (n_features,)
-        I(feature; class) in nats.
-    error : ndarray of shape (n_features,)
-        The standard error where information is a mean over values drawn from the model, else 0.
-    entropy : float
-        That of the class prior: the most that can be told.
-    container : str, default='numpy'
-        What kind of frame `frame` gives: that of the table that the model was fitted on.
-
-    Attributes
-    ----------
-    names, information, error, entropy, container
-        As above.
-    order : ndarray of shape (n_features,)
-        Positions of the features, the most telling first.
-
-    Examples
-    --------
-    >>> from tallybayes import NaiveBayes
-    >>> from tallybayes.datasets import load_watermelon
-    >>> ranking = NaiveBayes().fit(*load_watermelon()).explain()
-    >>> [ranking.names[j] for j in ranking.order[:2]]
-    ['sugar', 'texture']
-    """
-
-    names: tuple[str, ...]
-    information: Floats
-    error: Floats
-    entropy: float
-    container: str = "numpy"
-
-    @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """ndarray of shape (n_features,): positions of the features, the most telling first."""
-        return np.argsort(-self.information, kind="stable")
-
-    def frame(self, backend: str | None = None) -> Any:
-        """Give the ranking as a frame with one line per feature, the most telling first.
-
-        Parameters
-        ----------
-        backend : {'pandas', 'polars', 'pyarrow', 'dict'}, default=None
-            What to give it as; by default the kind of data frame that the model was fitted on, and a dict of arrays if
-            it was none.
-
-        Returns
-        -------
-        data frame or dict of arrays
-            With the columns feature, information, error and share (of the entropy of the class).
-        """
-        share = self.information / self.entropy if self.entropy > 0 else np.zeros(len(self.names))
-        return build_frame(
-            {
-                "feature": [self.names[j] for j in self.order],
-                "information": self.information[self.order],
-                "error": self.error[self.order],
-                "share": share[self.order],
-            },
-            self.container,
-            backend,
-        )
-
-    def text(self, most: int = 10) -> str:
-        """Tell the ranking in words.
-
-        Parameters
-        ----------
-        most : int, default=10
-            How many features are told.
-
-        Returns
-        -------
-        str
-            One line for each feature.
-        """
-        width = max(len(name) for name in self.names)
-        lines = [f"What each feature tells of the class, by itself (of {abs(self.entropy):.3g} nats that there are):"]
-        for j in self.order[:most].tolist():
-            note = f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""
-            lines.append(f"  {self.names[j]:<{width}}  {self.information[j]:.3g}{note}")
-        if len(self.names) > most:
-            lines.append(f"  {len(self.names) - most} more")
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        best = f", {self.names[self.order[0]]!r} tells most" if len(self.names) else ""
-        return f"FeatureRanking({len(self.names)} feature{'s' * (len(self.names) != 1)}{best})"
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        first, *_ = self.text(0).splitlines()
-        rows = [
-            (
-                self.names[j],
-                f"{self.information[j]:.3g}" + (f" ± {self.error[j]:.1g}" if self.error[j] > 0 else ""),
-                f"{self.information[j] / self.entropy:.1%}" if self.entropy > 0 else "",
-            )
-            for j in self.order.tolist()
-        ]
-        return notebook.page(notebook.heading(first), notebook.table(("feature", "nats", "share"), rows))
-
-
-def strength(evidence: float) -> str:
-    """Jeffreys' word for evidence given in nats: weak, substantial, strong, very strong, decisive."""
-    factor = np.exp(min(abs(evidence), 700.0))
-    return next((word for limit, word in WORDS if factor < limit), "decisive")
+        return telling.page(self)
 
 
 def _minus(a: Floats, b: Floats) -> Floats:
     """a − b, and 0 where both are −inf."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(np.isneginf(a) & np.isneginf(b), 0.0, a - b))
-
-
-def _factor(evidence: float) -> str:
-    """×3 or ÷3."""
-    sign = "×" if evidence >= 0 else "÷"
-    size = abs(evidence)
-    return (
-        f"{sign}{np.exp(size):.3g}"
-        if size < 700
-        else f"{sign}∞"
-        if np.isinf(size)
-        else f"{sign}10^{size / np.log(10):.0f}"
-    )
-
-
-def _odds(log_odds: float) -> str:
-    """odds 3 : 1 or 1 : 3"""
-    size = _factor(abs(float(log_odds)))[1:]
-    return f"odds {size} : 1" if log_odds >= 0 else f"odds 1 : {size}"
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: infinite numbers and whatever JSON does not know in words."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None if np.isnan(value) else str(value)
-    item = getattr(value, "item", None)
-    return _plain(item()) if isinstance(value, np.generic) and item is not None else str(value)
-
-
-def _shown(value: object) -> str:
-    if value is None:
-        return "?"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

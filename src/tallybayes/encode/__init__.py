@@ -1,0 +1,34 @@
+"""table → numbers and codes: what the kernels read. Nothing is copied that is already in the right form.
+
+data.py has the forms; each of the others makes one of them.
+"""
+
+from tallybayes.encode.data import MISSING, UNSEEN, Coded, Codes, Data, Numbers, Sparse, rows_of
+from tallybayes.encode.to_codes import coded
+from tallybayes.encode.to_cuts import CUT, cut_codes, cut_numbers, find_cuts, learn_cuts
+from tallybayes.encode.to_levels import RAW_LIMIT, level_codes, levels
+from tallybayes.encode.to_numbers import numbers
+from tallybayes.encode.to_words import Splitting, words
+
+__all__ = [
+    "CUT",
+    "MISSING",
+    "RAW_LIMIT",
+    "UNSEEN",
+    "Coded",
+    "Codes",
+    "Data",
+    "Numbers",
+    "Sparse",
+    "Splitting",
+    "coded",
+    "cut_codes",
+    "cut_numbers",
+    "find_cuts",
+    "learn_cuts",
+    "level_codes",
+    "levels",
+    "numbers",
+    "rows_of",
+    "words",
+]

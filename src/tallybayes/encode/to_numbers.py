@@ -1,0 +1,71 @@
+"""Columns as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tallybayes.arrays import Array
+from tallybayes.encode.data import Numbers
+from tallybayes.errors import TableError
+from tallybayes.raw import RawColumn, as_floats
+from tallybayes.schema import Schema
+from tallybayes.source import Table
+
+
+def numbers(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
+    """The given columns as numbers. learning: what they are could still be said otherwise."""
+    if table.matrix is not None:
+        return Numbers(table.matrix, None if len(which) == table.d else tuple(which))
+    assert table.columns is not None
+    return Numbers(None, None, tuple(_as_number(table.columns[j], schema.name(j), learning) for j in which))
+
+
+def _as_number(column: RawColumn, name: str, learning: bool) -> Array:
+    if column.storage == "numbers":
+        return np.asarray(column.values)
+    if column.kind == "binary":
+        return _truth(column)
+    if column.scale is not None:
+        return np.asarray(np.append(column.scale, np.nan)[column.values])
+    values = column.plain()
+    bad = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
+    if not bad:  # categories that are numbers, or nothing but missing values
+        return as_floats(values, name)
+    row, value = bad[0], values[bad[0]]
+    advice = (
+        f"Declare it categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
+        if learning
+        else "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
+    )
+    raise TableError(
+        f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). {advice}",
+        column=name,
+        row=row,
+        value=value,
+    )
+
+
+def _truth(column: RawColumn) -> Array:
+    """True and False as 1 and 0, missing as NaN."""
+    if column.storage == "coded":
+        return np.where(column.values < 0, np.nan, column.values)
+    return np.array([np.nan if not isinstance(v, bool | np.bool_) else float(v) for v in column.values])
+
+
+def dense(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
+    """The same, of a sparse matrix too: the columns that are asked for are made whole."""
+    if table.csr is None:
+        return numbers(table, schema, which, learning)
+    return Numbers(None, None, tuple(np.asarray(c.values, dtype=np.float64) for c in raw_columns(table, which)))
+
+
+def raw_columns(table: Table, which: Sequence[int]) -> list[RawColumn]:
+    """Columns as the table has them."""
+    if table.columns is not None:
+        return [table.columns[j] for j in which]
+    if table.matrix is not None:
+        return [RawColumn(table.matrix[:, j], "numbers", "real") for j in which]
+    by_column = table.csr.tocsc()
+    return [RawColumn(by_column[:, [j]].toarray().ravel(), "numbers", "real") for j in which]
