@@ -255,6 +255,25 @@ def test_scores_for_any_number_of_classes(K):
     close(default_scores(t, t.X[:20], strengths=a), scores_oracle(t, t.X[:20], 1.0, a, rank, weights, 1.0))
 
 
+@pytest.mark.parametrize("size", [40, 300])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.usefixtures("isa")
+def test_scores_beside_a_column_of_many_levels(order, size):
+    """Sums over many levels are laid up, and few rows fill only the levels that they have."""
+    random = np.random.default_rng(size)
+    n, sizes = 400, [3, size, 2, 5]
+    y, X = random.integers(0, 3, n), np.stack([random.integers(0, s, n) for s in sizes], axis=1)
+    X[random.random(X.shape) < 0.1] = -1
+    t, rank = Tally(X, y, 3, sizes, order), np.array([2, 0, 3, 1], np.int32)
+    weights = np.ones(len(t.parents))
+    for strengths in (None, np.full((order, t.d), 2.0)):
+        model = networks(t, 1.0, strengths, rank)
+        together = model.scores(pack(X, np.uint16), weights, 1.0)
+        close(together[:20], scores_oracle(t, X[:20], 1.0, strengths, rank, weights, 1.0))
+        for r in range(20):
+            assert (model.scores(pack(X[r : r + 1], np.uint16), weights, 1.0) == together[r]).all()
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_row_has_the_same_score_in_any_company(order):
     """The same bits in a block of one or of thousands, and in another place."""

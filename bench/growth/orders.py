@@ -58,12 +58,8 @@ ORDERS: dict[str, Orders] = {
     ),
     "TAN": TREE,
     "KDB": TREE,
-    "AODE": Orders(
-        "n·d² + K·d² + K·d·v", "K·d² + K·d·v", "b·d²·K + K·d·v", "K·d² + K·d·v", "all pairs are counted and asked"
-    ),
-    "AnDE": Orders(
-        "n·d³ + K·d³ + K·d²·v", "K·d³ + K·d²·v", "b·d³·K + K·d²·v", "K·d³ + K·d²·v", "all triples, with n=2"
-    ),
+    "AODE": Orders("n·d² + K·d² + K·d·v", "K·d² + K·d·v", "b·d²·K", "K·d² + K·d·v", "all pairs are counted and asked"),
+    "AnDE": Orders("n·d³ + K·d³ + K·d²·v", "K·d³ + K·d²·v", "b·d³·K", "K·d³ + K·d²·v", "all triples, with n=2"),
     "BayesClassifier": Orders(
         "n·d²·K + K·v", "n·d + d² + K·v", "b·d·K + K·v", "d·K + K·v", "pairs once; members look at some of them"
     ),

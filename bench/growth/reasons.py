@@ -30,7 +30,10 @@ GAPS = (
 COLUMNS = (
     "pandas hands out a column in 20 to 50 microseconds, however few rows it has; a row as a dict takes one or two"
 )
-TABLES = "tables of the parents that are met are made for every call, over all levels of every column"
+TABLES = (
+    "the probabilities beside each set of parents are made for every call, and rows of a batch that have the same "
+    "parents share them"
+)
 
 REASONS: tuple[Reason, ...] = (
     Reason(

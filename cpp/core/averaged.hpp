@@ -12,8 +12,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "core/aligned.hpp"
 #include "core/tables.hpp"
 #include "kernels/averaged.hpp"
 
@@ -32,15 +34,21 @@ struct AveragedCounts {
   const std::int32_t* rank;  // (d): parents of smaller rank come first
   Tables tables;
   // Set by check():
-  std::vector<std::size_t> first;  // the first level of each column; then all levels
-  std::vector<std::size_t> start;  // the first table of m columns
-  // Set by compile(), if it was called and they are not too many:
-  std::vector<Family> known = {};  // (sets of parents, order, d): see AveragedCell::parents
-  std::vector<double> seen = {};   // (sets of parents), with Laplace: n(S)
+  std::vector<std::size_t> first;    // the first level of each column; then all levels
+  std::vector<std::size_t> start;    // the first table of m columns
+  std::vector<Bundle> bundles = {};  // of all columns, those of few levels together
+  std::size_t entries = 0;           // of a table of probabilities: levels, a missing value, the tables of bundles
+  // Set by compile(), if it was called; the first two if they are not too many:
+  std::vector<Family> known = {};                 // (sets of parents, order, d): see AveragedCell::parents
+  std::vector<double> seen = {};                  // (sets of parents), with Laplace: n(S)
+  std::shared_ptr<const AlignedArray> root = {};  // (chunks of classes, levels + 1, lanes): AveragedCell::root
+  std::vector<double> total = {};                 // (…, classes): n(c, s, x_k) summed over x_k, where k has many levels
+  std::vector<std::size_t> total_of = {};         // where that of each column of each table begins, or kNoTotal
 
   // Throws std::invalid_argument unless tables are all sets of 2 .. order + 1 columns, in lexicographic order.
   void check();
-  // For many calls with few rows: what depends on the set of parents alone is computed once, here.
+  // For many calls with few rows: what depends on the set of parents alone is computed once, here, and what would be
+  // a sum over many levels. After it a row costs no more for a column of a million levels.
   void compile();
   // The families of all children beside the first, the first two, … of these parents, (order, d); those that are not
   // read are left as they are. ranked: the parents in the order of their ranks (with Laplace, ascending).
@@ -49,6 +57,9 @@ struct AveragedCounts {
   double seen_of(const std::int32_t* set) const;
   // Columns in the order in which they serve as parents.
   void by_rank(std::int32_t* column, std::size_t m) const;
+
+  // P0 of the classes from c0 on, own taken from each count: (levels + 1, lanes), 1 for a missing value.
+  void fill_root(std::size_t c0, double own, double* out) const;
 
   std::size_t d() const { return tables.d; }
   std::size_t all_levels() const { return first.back(); }
@@ -63,7 +74,14 @@ struct AveragedCounts {
   Family family(const std::int32_t* parent, std::size_t l, std::size_t k) const;
   // n(c, the cell of these columns), 1 <= m <= order + 1.
   double n(std::size_t c, const std::int32_t* column, std::size_t m, std::size_t cell) const;
+
+ private:
+  void bundle_columns();
+  void sum_totals();
 };
+
+// Classes are taken so many at a time.
+inline std::size_t lanes_for(std::size_t classes) { return classes <= 2 ? 2 : classes <= 4 ? 4 : 8; }
 
 // n over r, for r up to 4; 0 if r > n.
 std::size_t choose(std::size_t n, std::size_t r);

@@ -40,7 +40,7 @@ class LossBlock {
       plain_.emplace_back(m, c0);
       without_.emplace_back(m, c0, Removed{1.0, 1.0});
     }
-    mixed_.at_least(plain_[0].length());
+    mixed_.at_least(m.entries * lanes_);
   }
 
   void run(std::size_t begin, std::size_t rows, double* loss) {
@@ -89,7 +89,7 @@ class LossBlock {
   // The products of these rows for one chunk of the classes, each row of weight 1.
   void multiply(const AveragedRows::Group& g, std::size_t i, std::size_t cell, std::size_t y) {
     const std::size_t place = (m_.first[static_cast<std::size_t>(parent_)] + cell) * lanes_;
-    const double* table = known(cell) ? plain_[i].table() : plain_[i].root();
+    const double* from = known(cell) ? plain_[i].table() : plain_[i].root();
     const double* other = known(cell) ? without_[i].table() : without_[i].root();
     alignas(64) double start[16];
     const auto begin = [&](std::size_t c, double n, const double* root) {
@@ -101,12 +101,15 @@ class LossBlock {
     for (std::size_t c = 0; c < lanes_; ++c) {
       begin(c, m_.class_weight[std::min(i * lanes_ + c, m_.classes - 1)], plain_[i].root());
     }
+    double* table = plain_[i].table();
+    if (y / lanes_ == i || !known(cell)) {
+      std::copy_n(from, plain_[i].length(), mixed_.data());
+      table = mixed_.data();
+    }
     if (y / lanes_ == i) {
       const std::size_t c = y % lanes_;
-      std::copy(table, table + plain_[i].length(), mixed_.data());
       for (std::size_t v = c; v < plain_[i].length(); v += lanes_) mixed_.data()[v] = other[v];
       begin(c, less(m_.class_weight[y], 1.0), without_[i].root());
-      table = mixed_.data();
     }
     double* sum = sum_.data() + i * kBlock * 2 * lanes_;
     const std::uint32_t* row = rows_.row() + g.from;
@@ -115,8 +118,7 @@ class LossBlock {
       std::fill(s, s + lanes_, 0.0);
       std::fill(s + lanes_, s + 2 * lanes_, kNothing);
     }
-    const std::size_t run = TB_CALL(safe_run, table, plain_[i].length());
-    TB_CALL(add_products, rows_.products(table, start, run), row, g.count, sum);
+    rows_.add(table, start, rows_.run(table, nullptr), row, g.count, sum);
   }
 
   double of_group(const AveragedRows::Group& g, std::size_t cell, std::size_t y) {

@@ -55,7 +55,17 @@ struct Cursor {  // the counts of one child, class by class
   }
 };
 
-template <class Count, int lanes>
+// The sums over the levels of a child that were laid up.
+template <int lanes>
+const double* total_of(const CellFill& f, const Family& family, std::size_t size) {
+  std::size_t at = family.total;
+  for (std::size_t i = 0; i < f.parents; ++i) {
+    at += f.value[i] * (family.step[i] > family.stride ? family.step[i] / size : family.step[i]);
+  }
+  return f.totals + at * f.of_totals;
+}
+
+template <class Count, int lanes, bool all>
 void fill(const CellFill& f) {
   using L = Lanes<lanes>;
   using Part = typename L::Part;
@@ -64,24 +74,36 @@ void fill(const CellFill& f) {
     if (!family.child) continue;
     const Cursor<Count, lanes> count(f, family);
     const std::size_t size = f.first[k + 1] - f.first[k];
+    const std::uint32_t* level = all ? nullptr : f.met[k].level;
+    const std::size_t levels = level ? f.met[k].count : size;
+    const double* laid_up = family.total == kNoTotal ? nullptr : total_of<lanes>(f, family, size);
     const double more = f.strength ? f.strength[k] : f.alpha;
     const double shared = f.strength ? more : f.alpha * f.levels[k];
     const double even = 1.0 / f.levels[k];
     for (int i = 0; i < L::parts; ++i) {
+      double* p = f.p + f.first[k] * lanes + i * L::width;
       Part total{};
-      for (std::size_t x = 0; x < size; ++x) {
+      for (int c = 0; laid_up && c < L::width; ++c) {
+        const auto lane = static_cast<std::size_t>(i * L::width + c);
+        total[c] = laid_up[lane < f.classes ? lane : 0];
+      }
+      for (std::size_t x = 0; !laid_up && x < size; ++x) {
         Part n;
         count.read(x * family.stride, i * L::width, n);
         total += n;
+        if (all && !f.strength) *reinterpret_cast<Part*>(p + x * lanes) = n;  // for the second time
       }
       total -= f.removed;
       total = total > 0.0 ? total : Part{};
       const Part below = total + shared;
-      double* p = f.p + f.first[k] * lanes + i * L::width;
-      for (std::size_t x = 0; x < size; ++x, p += lanes) {
-        Part& out = *reinterpret_cast<Part*>(p);
+      for (std::size_t q = 0; q < levels; ++q) {
+        const std::size_t x = level ? level[q] : q;
+        Part& out = *reinterpret_cast<Part*>(p + x * lanes);
         Part n;
-        count.read(x * family.stride, i * L::width, n);
+        if (all && !f.strength && !laid_up)
+          n = out;
+        else
+          count.read(x * family.stride, i * L::width, n);
         n -= f.removed;
         n = n > 0.0 ? n : Part{};
         // Without counts and without smoothing: what it tends to as the smoothing goes to zero.
@@ -146,21 +168,14 @@ TB_INLINE void product_of(const Products& t, const std::uint32_t* row, double* s
   const Code* code[together];
   Part x[together][L::parts], e[together][L::parts];
   for (int i = 0; i < together; ++i) {
-    code[i] = static_cast<const Code*>(t.code) + row[i] * t.d;
+    code[i] = static_cast<const Code*>(t.code) + row[i] * t.factors;
     for (int v = 0; v < L::parts; ++v) {
       x[i][v] = part<Part>(t.start + v * L::width);
       e[i][v] = part<Part>(t.start + lanes + v * L::width);
     }
   }
-  if (__builtin_expect(t.run == 0, 0)) {
-    for (std::size_t k = 0; k < t.d; ++k) {
-      for (int i = 0; i < together; ++i) {
-        for (int v = 0; v < L::parts; ++v) times<L>(part<Part>(t.table + code[i][k] + v * L::width), x[i][v], e[i][v]);
-      }
-    }
-  }
-  for (std::size_t k0 = 0; t.run > 0 && k0 < t.d; k0 += t.run) {
-    const std::size_t k1 = t.d - k0 < t.run ? t.d : k0 + t.run;
+  for (std::size_t k0 = 0; k0 < t.factors; k0 += t.run) {
+    const std::size_t k1 = t.factors - k0 < t.run ? t.factors : k0 + t.run;
     for (std::size_t k = k0; k < k1; ++k) {
       for (int i = 0; i < together; ++i) {
         for (int v = 0; v < L::parts; ++v) x[i][v] *= part<Part>(t.table + code[i][k] + v * L::width);
@@ -198,13 +213,68 @@ void products(const Products& t, const std::uint32_t* row, std::size_t rows, dou
   std::size_t r = 0;
   for (; r + together <= rows; r += together) {
     for (std::size_t i = r + ahead; i < r + ahead + together && i < rows; ++i) {  // rows of a group lie apart
-      const auto* begin = reinterpret_cast<const char*>(code + row[i] * t.d);
-      for (std::size_t at = 0; at < t.d * sizeof(Code); at += 64) __builtin_prefetch(begin + at);
+      const auto* begin = reinterpret_cast<const char*>(code + row[i] * t.factors);
+      for (std::size_t at = 0; at < t.factors * sizeof(Code); at += 64) __builtin_prefetch(begin + at);
       __builtin_prefetch(sum + row[i] * 2 * L::width * L::parts, 1);
     }
     product_of<Code, L, together>(t, row + r, sum);
   }
   for (; r < rows; ++r) product_of<Code, L, 1>(t, row + r, sum);
+}
+
+// Factors column by column: each bundle's by themselves first, as in its table.
+template <class Code, class L>
+void single_products(const Products& t, const Bundle* bundle, std::size_t bundles, const std::uint32_t* row,
+                     std::size_t rows, double* sum) {
+  using Part = typename L::Part;
+  constexpr std::size_t lanes = L::width * L::parts;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const Code* code = static_cast<const Code*>(t.code) + row[r] * t.factors;
+    for (int v = 0; v < L::parts; ++v) {
+      const double* table = t.table + v * L::width;
+      Part x = part<Part>(t.start + v * L::width), e = part<Part>(t.start + lanes + v * L::width);
+      for (std::size_t b = 0; b < bundles; ++b) {
+        Part q = 1.0 - Part{};
+        if (t.run >= kMostTogether) {
+          for (std::size_t k = 0; k < bundle[b].columns; ++k) q *= part<Part>(table + code[bundle[b].column[k]]);
+          x *= q;
+          lift<L>(x, e);
+        } else {
+          for (std::size_t k = 0; k < bundle[b].columns; ++k)
+            times<L>(part<Part>(table + code[bundle[b].column[k]]), q, e);
+          times<L>(q, x, e);
+        }
+      }
+      add<L>(x, e, sum + row[r] * 2 * lanes + v * L::width);
+    }
+  }
+}
+
+template <class L>
+void bundle_tables(const Bundle* bundle, std::size_t bundles, const std::size_t* first, double* p) {
+  using Part = typename L::Part;
+  constexpr std::size_t lanes = L::width * L::parts;
+  for (std::size_t b = 0; b < bundles; ++b) {
+    const Bundle& own = bundle[b];
+    if (own.columns < 2) continue;
+    std::size_t cells = 1;
+    double* out = p + own.at * lanes;
+    for (std::size_t c = 0; c < lanes; ++c) out[c] = 1.0;
+    for (std::size_t k = 0; k < own.columns; ++k) {
+      const double* from = p + first[own.column[k]] * lanes;
+      const std::size_t size = first[own.column[k] + 1] - first[own.column[k]];
+      for (std::size_t v = cells; v-- > 0;) {  // from behind: what is there is still to be read
+        for (int i = 0; i < L::parts; ++i) {
+          const Part q = part<Part>(out + v * lanes + i * L::width);
+          double* to = out + v * (size + 1) * lanes + i * L::width;
+          for (std::size_t x = 0; x < size; ++x)
+            *reinterpret_cast<Part*>(to + x * lanes) = q * part<Part>(from + x * lanes + i * L::width);
+          *reinterpret_cast<Part*>(to + size * lanes) = q;
+        }
+      }
+      cells *= size + 1;
+    }
+  }
 }
 
 }  // namespace
@@ -213,15 +283,32 @@ void fill_cell(const CellFill& f) {
   with_lanes(f.lanes, [&](auto l) {
     constexpr int lanes = decltype(l)::width * decltype(l)::parts;
     if (f.whole)
-      fill<std::uint32_t, lanes>(f);
+      f.met ? fill<std::uint32_t, lanes, false>(f) : fill<std::uint32_t, lanes, true>(f);
     else
-      fill<double, lanes>(f);
+      f.met ? fill<double, lanes, false>(f) : fill<double, lanes, true>(f);
   });
+}
+
+void fill_bundles(const Bundle* bundle, std::size_t bundles, const std::size_t* first, std::size_t lanes, double* p) {
+  with_lanes(lanes, [&](auto l) { bundle_tables<decltype(l)>(bundle, bundles, first, p); });
 }
 
 std::size_t safe_run(const double* p, std::size_t count) {
   double least = 1.0;
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t i = 0;
+  if (count >= 4 * W) {
+    Vec low[4] = {set(1.0), set(1.0), set(1.0), set(1.0)};
+    for (; i + 4 * W <= count; i += 4 * W) {
+      for (int q = 0; q < 4; ++q) {
+        const Vec x = load(p + i + q * W);
+        low[q] = pick((x > 0.0) & (x < low[q]), x, low[q]);
+      }
+    }
+    for (int q = 0; q < 4; ++q) {
+      for (int v = 0; v < W; ++v) least = low[q][v] < least ? low[q][v] : least;
+    }
+  }
+  for (; i < count; ++i) {
     const double x = p[i] > 0.0 ? p[i] : 1.0;
     least = x < least ? x : least;
   }
@@ -239,6 +326,17 @@ void add_products(const Products& t, const std::uint32_t* row, std::size_t rows,
       products<std::uint32_t, L>(t, row, rows, sum);
     else
       products<std::uint16_t, L>(t, row, rows, sum);
+  });
+}
+
+void add_single_products(const Products& t, const Bundle* bundle, std::size_t bundles, const std::uint32_t* row,
+                         std::size_t rows, double* sum) {
+  with_lanes(t.lanes, [&](auto l) {
+    using L = decltype(l);
+    if (t.wide)
+      single_products<std::uint32_t, L>(t, bundle, bundles, row, rows, sum);
+    else
+      single_products<std::uint16_t, L>(t, bundle, bundles, row, rows, sum);
   });
 }
 

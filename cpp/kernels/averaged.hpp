@@ -20,7 +20,15 @@ struct Family {
   std::size_t offset;
   std::size_t stride;
   std::size_t step[kMostParents];
-  bool child;  // false: this column is a parent itself
+  std::size_t total;  // where the sums over x lie, with the axis of x left out; or kNoTotal
+  bool child;         // false: this column is a parent itself
+};
+constexpr std::size_t kNoTotal = ~std::size_t{0};
+
+// The levels of a column that rows have, each once.
+struct Met {
+  const std::uint32_t* level;  // null: all levels
+  std::size_t count;
 };
 
 // P(child | class, parents) of all children beside one combination of parents' levels.
@@ -39,18 +47,30 @@ struct CellFill {
   double alpha;
   const double* strength;  // or null. Back-off: p holds the estimate with a parent fewer
   double removed;          // taken from each count
+  const double* totals;    // (…, of_totals), from the class of the first lane on; see Family::total
+  std::size_t of_totals;   // classes of the totals
+  const Met* met;          // of each column; null: all levels of all
   double* p;               // (levels of all columns, lanes)
+};
+
+// Columns whose factors are multiplied with one another before a row's product takes them: one look-up instead of
+// several. A code counts the combinations of their levels, each column with one level more for a missing value.
+constexpr std::size_t kMostTogether = 4;
+struct Bundle {
+  std::size_t columns;  // 1: it has no table of its own
+  std::size_t column[kMostTogether];
+  std::size_t at;  // the first entry of its table
 };
 
 // The product of the entries of table that the codes of a row name.
 struct Products {
-  const void* code;  // (rows, d), places in table; 2 or 4 bytes each
+  const void* code;  // (rows, factors), places in table; 2 or 4 bytes each
   bool wide;
-  std::size_t d;
+  std::size_t factors;
   std::size_t lanes;
   const double* table;
   const double* start;  // the first factor: x, then e
-  std::size_t run;      // how many factors cannot leave the range of doubles, see safe_run
+  std::size_t run;      // how many factors cannot leave the range of doubles, see safe_run; 0: not even one
 };
 
 }  // namespace tb
@@ -58,8 +78,16 @@ struct Products {
 TB_DECLARE(void, fill_cell, (const CellFill& f))
 // How many numbers in [0, 1] from these, times one in [2^-512, 1], stay normal or zero; 0 if not even one.
 TB_DECLARE(std::size_t, safe_run, (const double* p, std::size_t count))
-// sum[row] += the product; sum is (rows, 2 * lanes): x, then e.
+// The tables of bundles of several columns: p (entries, lanes) at their places, out of its entries from 0 on.
+// first: the first level of each column; p of a missing value is 1.
+TB_DECLARE(void, fill_bundles,
+           (const Bundle* bundle, std::size_t bundles, const std::size_t* first, std::size_t lanes, double* p))
+// sum[row] += the product; sum is (rows, 2 * lanes): x, then e. run > 0, and the factors are those of the bundles.
 TB_DECLARE(void, add_products, (const Products& t, const std::uint32_t* row, std::size_t rows, double* sum))
+// The same to the bit without the tables of the bundles: the factors are those of all columns. run: any.
+TB_DECLARE(void, add_single_products,
+           (const Products& t, const Bundle* bundle, std::size_t bundles, const std::uint32_t* row, std::size_t rows,
+            double* sum))
 // sum[g] += weight * log((above + a prior) / (below + a)) over all, a = grid[g]; prior where below + a is 0.
 // count is a multiple of 8.
 TB_DECLARE(void, add_log_likelihoods,

@@ -25,7 +25,8 @@ struct Sample {
   std::vector<double> single, class_weight, levels, strength;
   std::vector<std::uint32_t> joint;
 
-  Sample(std::size_t rows, std::size_t columns, std::size_t classes, std::size_t parents)
+  // wide: levels of column 1, if not 0.
+  Sample(std::size_t rows, std::size_t columns, std::size_t classes, std::size_t parents, std::int64_t wide = 0)
       : n(rows),
         d(columns),
         K(classes),
@@ -37,7 +38,7 @@ struct Sample {
         strength(order * d, 2.0) {
     std::mt19937 random(static_cast<unsigned>(rows + 7 * classes));
     for (std::size_t j = 0; j < d; ++j) {
-      size.push_back(2 + static_cast<std::int64_t>(j % 3));
+      size.push_back(j == 1 && wide ? wide : 2 + static_cast<std::int64_t>(j % 3));
       levels.push_back(static_cast<double>(size[j]));
       rank[j] = static_cast<std::int32_t>(d - j);
       for (std::size_t r = 0; r < n; ++r) {
@@ -102,6 +103,11 @@ struct Sample {
     return m;
   }
   PackedCodes packed() const { return {code.data(), 2, n}; }
+  std::vector<std::uint16_t> row(std::size_t r) const {
+    std::vector<std::uint16_t> out(d);
+    for (std::size_t j = 0; j < d; ++j) out[j] = code[j * n + r];
+    return out;
+  }
 };
 
 // AODE of one row by the Laplace formula.
@@ -148,6 +154,52 @@ TEST(averaged_scores_are_the_formula) {
   }
 }
 
+TEST(averaged_scores_with_many_levels_are_the_formula) {
+  const Sample s(90, 5, 3, 1, 300);
+  AveragedCounts m = s.counts(false);
+  m.compile();
+  CHECK(!m.total.empty());
+  const std::vector<double> weight(s.d, 1.0);
+  for (std::size_t r = 0; r < s.n; ++r) {
+    std::vector<double> out(s.K);
+    averaged_scores(m, {s.row(r).data(), 2, 1}, weight.data(), 1.0, {}, out.data());
+    for (std::size_t c = 0; c < s.K; ++c) CHECK(std::abs(out[c] - slow(s, r, c)) < 1e-11);
+  }
+}
+
+// Tables of all levels or of those that are met, bundles or not, sums laid up or not: always the same bits, also where
+// the product of two probabilities is below all doubles.
+TEST(averaged_scores_do_not_depend_on_the_other_rows) {
+  for (const std::int64_t wide : {0, 50, 400}) {
+    for (const std::size_t order : {1, 2}) {
+      const Sample s(900, 9, 3, order, wide);
+      std::vector<double> weight(choose(s.d, order), 1.0);
+      for (const bool even : {true, false}) {
+        if (!even) weight[2] = 0.3;
+        for (const bool backoff : {false, true}) {
+          for (const double alpha : {1.0, 1e-200}) {
+            AveragedCounts plain = s.counts(backoff);
+            plain.alpha = alpha;
+            AveragedCounts m = plain;
+            m.compile();
+            std::vector<double> all(s.n * s.K), again(s.n * s.K), one(s.K);
+            averaged_scores(m, s.packed(), weight.data(), 1.0, {}, all.data());
+            averaged_scores(plain, s.packed(), weight.data(), 1.0, {}, again.data());
+            CHECK(all == again);
+            for (std::size_t r = 0; r < s.n; r += 37) {
+              averaged_scores(m, {s.row(r).data(), 2, 1}, weight.data(), 1.0, {}, one.data());
+              for (std::size_t c = 0; c < s.K; ++c) {
+                CHECK(std::isfinite(one[c]));
+                CHECK(one[c] == all[r * s.K + c]);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(averaged_scores_of_higher_orders_are_those_of_single_rows) {
   for (const std::size_t order : {2, 3}) {
     const Sample s(700, 6, 3, order);
@@ -157,9 +209,7 @@ TEST(averaged_scores_of_higher_orders_are_those_of_single_rows) {
       std::vector<double> all(s.n * s.K), one(s.K);
       averaged_scores(m, s.packed(), weight.data(), 1.0, {}, all.data());
       for (std::size_t r = 0; r < s.n; r += 50) {
-        std::vector<std::uint16_t> row(s.d);
-        for (std::size_t j = 0; j < s.d; ++j) row[j] = s.code[j * s.n + r];
-        averaged_scores(m, {row.data(), 2, 1}, weight.data(), 1.0, {}, one.data());
+        averaged_scores(m, {s.row(r).data(), 2, 1}, weight.data(), 1.0, {}, one.data());
         for (std::size_t c = 0; c < s.K; ++c) CHECK(one[c] == all[r * s.K + c]);
       }
     }
