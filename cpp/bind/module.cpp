@@ -75,6 +75,7 @@ NB_MODULE(_core, m) {
   tb::bind::bind_words(m);
   tb::bind::bind_estimates(m);
   tb::bind::bind_row(m);
+  tb::bind::bind_json(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
   tb::bind::bind_joint_counts(m);

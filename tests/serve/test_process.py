@@ -58,6 +58,10 @@ def test_a_slow_body_is_not_waited_for(running: Running) -> None:
     head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n"
     assert raw(running, head).startswith(b"HTTP/1.1 408")
     assert raw(running, head, b"{", b'"', b"r", pause=0.3).startswith(b"HTTP/1.1 408")
+    long = head.replace(b"50", b"50000")  # is put together in another place
+    assert raw(running, long, b" " * 40_000, b" ", b" ", pause=0.3).startswith(b"HTTP/1.1 408")
+    chunks = head.replace(b"Content-Length: 50", b"Transfer-Encoding: chunked")  # and these in a third
+    assert raw(running, chunks, b"1\r\n{\r\n").startswith(b"HTTP/1.1 408")
 
 
 def test_slow_headers_are_not_waited_for(running: Running) -> None:
@@ -189,9 +193,10 @@ def test_empty_lines_do_not_keep_a_connection(running: Running) -> None:
 
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_waits_for_the_requests_under_way(tmp_path: Path, sig: int) -> None:
+@pytest.mark.parametrize("length", [0, 20_000])
+def test_a_stop_waits_for_the_requests_under_way(tmp_path: Path, sig: int, length: int) -> None:
     with serving(melons(tmp_path)) as running:
-        body = json.dumps({"row": ROWS[0]}).encode()
+        body = json.dumps({"row": ROWS[0]}).encode().ljust(length)
         head = f"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         with socket.create_connection(("127.0.0.1", running.port), timeout=20) as s:
             s.sendall(head + body[:5])
@@ -311,6 +316,10 @@ def test_tokens(tmp_path: Path) -> None:
         for good in (f"Bearer {READ}", f"bearer {TEACH}", "Basic " + b64encode(f":{READ}".encode()).decode()):
             assert running.ask("/model", authorization=good).status == 200, good
         assert running.ask("/model", authorization=f"Bearer {READ}", host="any.name").status == 200
+        head = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", running.port), timeout=20) as s:
+            s.sendall(head)  # who may not ask is told so before a long body is waited for
+            assert s.recv(65536).startswith(b"HTTP/1.1 401")
         running.stop()
         assert READ not in "".join(running.said)
         assert TEACH not in "".join(running.said)

@@ -16,7 +16,7 @@ from tallybayes.serve.openapi import document
 from tallybayes.serve.problems import HttpError, in_words
 from tallybayes.serve.questions import JSON, Decide, Explain, Question, Reader, Row, form_of
 from tallybayes.serve.settings import Settings
-from tallybayes.serve.tables import ARROW, CSV, FORMS, from_arrow, from_csv, rows_of
+from tallybayes.serve.tables import ARROW, CSV, FORMS, from_arrow, from_csv, from_plain, rows_of
 from tallybayes.serve.wire import Answer, Request
 from tallybayes.source import Table
 
@@ -38,7 +38,10 @@ class Asking:
         known, form = self._live.known, form_of(request.content_type)
         into = a.form_of_answer(request.accept)
         with listening() as heard:
-            if form == JSON:
+            plain = from_plain(request.body, known.columns, self._settings.limits) if form == JSON else None
+            if plain is not None:
+                (table, n), prior, one = plain, None, False
+            elif form == JSON:
                 question: Question = self._question.read(request.body)
                 row = question.row
                 if row is not UNSET and question.rows is UNSET and question.columns is UNSET and into == JSON:

@@ -1,9 +1,9 @@
 """uvicorn's protocol with an end to waiting, and with a short way for short requests.
 
 The short way: a request that asks for little, on a connection that waits for nothing else, is answered where its last
-byte is read, without the task, the messages and the timers of ASGI, which cost more than all the rest. Whatever else
-comes (long bodies, bodies in chunks, connections that end, routes that wait for a disk) is handed to uvicorn as if
-nothing had looked at it before.
+byte is read, without the task, the messages and the timers of ASGI, which cost more than all the rest. Of a long one
+the body is put together here, where the parts need not be waited for one by one. Whatever else comes (bodies in chunks,
+connections that end, routes that wait for a disk) is handed to uvicorn as if nothing had looked at it before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tallybayes.serve.problems import HttpError
 from tallybayes.serve.service import Route, Service
-from tallybayes.serve.wire import ALWAYS, TOO_SLOW, Answer, Request
+from tallybayes.serve.wire import ALWAYS, BODY, TOO_SLOW, Answer, Request
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
 HEADERS = 64 << 10  # bytes before a body
@@ -36,7 +36,7 @@ class Guarded(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._stalled: asyncio.TimerHandle | None = None
-        self._route: Route | None = None  # of the short request whose body is read
+        self._route: Route | None = None  # of the request whose body is read here
         self._in_headers = True
         self._taken = 0
         self._last = False  # whether the connection ends with this request
@@ -72,18 +72,22 @@ class Guarded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_headers = False
         route = self.service.at_once.get(self._url)
-        if route is not None and self._is_short(route):
+        if route is not None and self._is_simple(route):
             self._route = route
             self._parts: list[bytes] = []
-            return
-        self._due = inf  # from here on uvicorn and the application look after it
+        else:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """What was read so far, to uvicorn; from here on it and the application look after the request."""
+        self._due = inf
         super().on_message_begin()
         super().on_url(self._url)
         for name, value in self._headers:
             super().on_header(name, value)
         super().on_headers_complete()
 
-    def _is_short(self, route: Route) -> bool:
+    def _is_simple(self, route: Route) -> bool:
         parser = self.parser
         if parser.get_method() != route.method.encode() or parser.should_upgrade() or not parser.should_keep_alive():
             return False
@@ -94,7 +98,7 @@ class Guarded(HttpToolsProtocol):
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
             return False
         self._request = Request(self._headers)
-        return self.service.is_short(self._request)
+        return self.service.is_simple(route, self._request)
 
     def on_body(self, body: bytes) -> None:
         if self._route is None:
@@ -106,13 +110,21 @@ class Guarded(HttpToolsProtocol):
         if self._route is None:
             super().on_message_complete()
             return
-        parts = self._parts
-        self._request.body = parts[0] if len(parts) == 1 else b"".join(parts)
-        self._answer(self._route, self.service.now(self._route, self._request))
+        route, parts = self._route, self._parts
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        self._route, self._parts = None, []
+        if self.service.is_short(len(body)):
+            self._request.body = body
+            self._answer(route, self.service.now(route, self._request))
+            return
+        self._hand_over()
+        if self._last:
+            super().shutdown()
+        self.scope[BODY] = body  # type: ignore[literal-required]
+        super().on_message_complete()
 
     def _answer(self, route: Route, answer: Answer) -> None:
-        """Sends the answer to a short request."""
-        self._route = None
+        """Sends the answer to a request that uvicorn knows nothing of."""
         self._due = self.loop.time() + KEEP_ALIVE
         head = [STATUS_LINE[answer.status]]
         for name, value in (*self.server_state.default_headers, *answer.headers):
@@ -145,8 +157,8 @@ class Guarded(HttpToolsProtocol):
         if self.loop.time() < self._due:
             self._timer = self.loop.call_later(self.seconds / LOOKS, self._look)
         elif self._route is not None:
-            self._last = True
-            self._answer(self._route, Answer.refusal(HttpError(408, TOO_SLOW.format(self.seconds))))
+            route, self._route, self._last = self._route, None, True
+            self._answer(route, Answer.refusal(HttpError(408, TOO_SLOW.format(self.seconds))))
         elif not self.transport.is_closing():
             self.transport.close()
 

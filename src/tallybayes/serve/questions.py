@@ -27,7 +27,7 @@ class Question(msgspec.Struct, forbid_unknown_fields=True):
     rows : list of dict, optional
         Many rows.
     columns : dict of lists, optional
-        Many rows, column by column: smaller, and faster to read.
+        Many rows, column by column: smaller.
     prior : str, dict or list, optional
         Other shares of the classes for this question: 'uniform', shares by class, or in the order of the classes.
     """

@@ -22,7 +22,7 @@ from tallybayes.serve.problems import HttpError, problem_of
 from tallybayes.serve.settings import Settings
 from tallybayes.serve.teaching import Teacher, Teaching
 from tallybayes.serve.tokens import Tokens, read_tokens
-from tallybayes.serve.wire import Answer, GoneError, Message, Receive, Request, Send, read_body, respond
+from tallybayes.serve.wire import BODY, Answer, GoneError, Message, Receive, Request, Send, read_body, respond
 
 log = logging.getLogger("tallybayes.serve")
 INLINE = 8 << 10  # bytes of a body that is answered at once; longer ones by a thread, so that others need not wait
@@ -146,7 +146,8 @@ class Service:
             allowed = "POST" if route.method == "POST" else "GET, HEAD"
             raise HttpError(405, f"Send {allowed}.", headers=((b"allow", allowed.encode()),))
         if method == "POST":
-            request.body = await read_body(request, receive, self.settings.limits)
+            body: bytes | None = scope.get(BODY)
+            request.body = await read_body(request, receive, self.settings.limits) if body is None else body
         if route.later is not None:
             return await route.later(request)
         assert route.handler is not None
@@ -164,12 +165,23 @@ class Service:
 
     # --- the short way, past ASGI ------------------------------------------------------------------------------
 
-    def is_short(self, request: Request) -> bool:
-        """Whether the request can be answered as soon as its body is there, which is soon."""
+    def is_simple(self, route: Route, request: Request) -> bool:
+        """Whether the body may be waited for: it comes as one, it is not too long, and who sends it may ask."""
         length = request.length
         if request.in_parts or (length is not None and not length.isdigit()):
             return False
-        return length is None or int(length) <= self._short
+        n = 0 if length is None else int(length)
+        if self.is_short(n):
+            return True  # short enough to be waited for, whoever sends it
+        try:
+            self._check(route, request)
+        except HttpError:
+            return False
+        return n <= self.settings.limits.body
+
+    def is_short(self, n: int) -> bool:
+        """Whether a request with a body of so many bytes is answered at once."""
+        return n <= self._short
 
     def now(self, route: Route, request: Request) -> Answer:
         """The answer to a short request for one of `at_once`."""

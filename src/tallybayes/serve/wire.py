@@ -14,6 +14,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 JSON = b"application/json"
+BODY = "tallybayes.body"  # in a scope: the whole body, where the protocol has put it together
 TOO_SLOW = "The body was not there within {:g} seconds. Send it faster, or in parts."
 CLOSE = ((b"connection", b"close"),)
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
