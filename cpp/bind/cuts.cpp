@@ -6,6 +6,7 @@
 
 #include "bind/bind.hpp"
 #include "core/cuts.hpp"
+#include "core/memory.hpp"
 
 namespace tb::bind {
 namespace {
@@ -73,30 +74,33 @@ void check_cuts(const PyColumns& x, const Sizes& sizes, const Doubles& cuts) {
   if (at != cuts.shape(0)) throw nb::value_error("sizes do not add up to the number of cuts");
 }
 
-template <class Code>
-void* new_column(nb::list& list, std::size_t n) {
-  auto column = make_array<Code, 1>({n});
-  list.append(column.cast());
-  return column.data();
-}
-
-nb::list codes(const PyColumns& x, const Sizes& sizes, const Doubles& cuts, const MaybeLabels& y,
-               const MaybeDoubles& w) {
-  const Rows rows = rows_of(x, y, w);
+// The codes of all columns in one piece of memory: an array for each would take longer than few rows do.
+PyColumns codes(const PyColumns& x, const Sizes& sizes, const Doubles& cuts) {
   check_cuts(x, sizes, cuts);
-  nb::list list;
-  std::vector<void*> out(x.view.d);
+  std::vector<std::size_t> at(x.view.d);
+  std::size_t bytes = 0;
+  PyColumns out;
   for (std::size_t j = 0; j < x.view.d; ++j) {
     const std::size_t size = code_size(static_cast<std::size_t>(sizes.data()[j]));
-    out[j] = size == 1   ? new_column<std::int8_t>(list, x.view.n)
-             : size == 2 ? new_column<std::int16_t>(list, x.view.n)
-                         : new_column<std::int32_t>(list, x.view.n);
+    bytes = (bytes + size - 1) / size * size;
+    at[j] = bytes;
+    bytes += size * x.view.n;
+    out.col.push_back({nullptr, static_cast<std::ptrdiff_t>(size),
+                       size == 1   ? Dtype::i8
+                       : size == 2 ? Dtype::i16
+                                   : Dtype::i32});
   }
+  char* data = static_cast<char*>(allocate(std::max<std::size_t>(bytes, 1)));
+  out.keep = nb::capsule(data, [](void* p) noexcept { std::free(p); });
+  std::vector<void*> to(x.view.d);
+  for (std::size_t j = 0; j < x.view.d; ++j) out.col[j].data = data + at[j], to[j] = data + at[j];
   {
     const nb::gil_scoped_release release;
-    digitize(x.view, rows, sizes.data(), cuts.data(), out.data());
+    digitize(x.view, {}, sizes.data(), cuts.data(), to.data());
   }
-  return list;
+  out.view.n = x.view.n;
+  out.finish();
+  return out;
 }
 
 }  // namespace
@@ -111,8 +115,7 @@ void bind_cuts(nb::module_& m) {
   m.def("cuts_mdl", &mdl, nb::arg("cols"), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(), nb::arg("K"),
         "Fayyad and Irani's cuts by class entropy and description length: (sizes, cuts).");
   m.def("digitize", &codes, nb::arg("cols"), nb::arg("sizes").noconvert(), nb::arg("cuts").noconvert(),
-        nb::arg("y").noconvert().none() = nb::none(), nb::arg("w").noconvert().none() = nb::none(),
-        "One array of codes per column: the number of cuts <= x, -1 for a missing value or an absent row.\n"
+        "The codes of each column: the number of cuts <= x, -1 for a missing value.\n"
         "int8 for up to 127 cuts, int16 up to 32767, else int32.");
 }
 

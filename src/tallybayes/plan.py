@@ -113,10 +113,7 @@ def same_shape(a: Sequence[Term], b: Sequence[Term]) -> bool:
 
 
 class named:  # noqa: N801 - it reads as a word: with named(schema, columns)
-    """Turns a value that a kernel refused into a sentence with the column's name; who: what it calls the model.
-
-    A class, since every question passes several of these: a generator takes three times as long.
-    """
+    """Turns a value that a kernel refused into a sentence with the column's name; who: what it calls the model."""
 
     __slots__ = ("schema", "which", "who")
 
@@ -128,9 +125,14 @@ class named:  # noqa: N801 - it reads as a word: with named(schema, columns)
 
     def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(e, _core.BadValue):
-            why, row, col, value = e.args
-            name = self.schema.name(self.which[col])
-            raise TableError(_refusal(why, name, row, value, self.who), column=name, row=row, value=value) from None
+            raise refused(e, self.schema, self.which, self.who) from None
+
+
+def refused(e: _core.BadValue, schema: Schema, which: Sequence[int], who: str) -> TableError:
+    """The same for an error at hand: where every question passes, and even a context would cost."""
+    why, row, col, value = e.args
+    name = schema.name(which[col])
+    return TableError(_refusal(why, name, row, value, who), column=name, row=row, value=value)
 
 
 def _refusal(kind: str, name: str, row: int, value: float, who: str) -> str:

@@ -17,7 +17,7 @@ from tallybayes import _core
 from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
 from tallybayes.fitted import Fitted
-from tallybayes.plan import Term, named
+from tallybayes.plan import Term, named, refused
 from tallybayes.rows import Rows, read_rows
 
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
@@ -201,31 +201,32 @@ class Predictor:
     def _scored(self, rows: Rows, how: str, start: Floats) -> Any:
         if start.ndim == 2 and len(start) != rows.n:
             raise OptionError(f"priors are for {len(start)} rows; X has {rows.n}.")
-        if len(self._terms) == 1:
-            (term,) = self._terms
-            with named(self.fitted.schema, term.columns, rows.who):
+        term = self._terms[0]
+        try:
+            if len(self._terms) == 1:
                 whole = term.distribution.answer(rows.of(term), term.params, how, start)
-            if whole is not None:
-                return whole
-        scorer = _core.Scorer(rows.n, start)
-        for term in self._terms:
-            with named(self.fitted.schema, term.columns, rows.who):
+                if whole is not None:
+                    return whole
+            scorer = _core.Scorer(rows.n, start)
+            for term in self._terms:
                 term.distribution.score(scorer, rows.of(term), term.params)
+        except _core.BadValue as e:
+            raise refused(e, self.fitted.schema, term.columns, rows.who) from None
         return self._answered(scorer, rows, how)
 
     def _answered(self, scorer: _core.Scorer, rows: Rows, how: str) -> Any:
         """What a scorer says that knows all terms."""
         try:
             answer = getattr(scorer, how)()
-        except _core.BadValue:
-            with named(self.fitted.schema, self._terms[scorer.refused].columns, rows.who):
-                raise
-        self._tell_unseen([self._terms[part].columns[col] for part, col in scorer.unseen()])
+        except _core.BadValue as e:
+            raise refused(e, self.fitted.schema, self._terms[scorer.refused].columns, rows.who) from None
+        if self.manner.unseen != "other":
+            self._tell_unseen([self._terms[part].columns[col] for part, col in scorer.unseen()])
         return answer
 
     def _tell_unseen(self, columns: list[int]) -> None:
         """Says which columns held a category never met: a warning, or an error if that was asked for."""
-        if not columns or self.manner.unseen == "other":
+        if not columns:
             return
         names = listing([self.fitted.schema.name(j) for j in columns])
         other = OTHER if self.manner.can_be_other else ""

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.arrays import Floats
 from tallybayes.encode import Data
 from tallybayes.errors import warn
-from tallybayes.plan import Term, named
+from tallybayes.plan import Term, named, refused
 from tallybayes.schema import Schema, align
 from tallybayes.source import Table, read_table
 from tallybayes.target import Target
@@ -133,8 +134,10 @@ def encode_rows(
     """The data of every term, from an aligned table."""
     data: dict[tuple[int, ...], Data] = {}
     for term in terms:
-        with named(schema, term.columns, who):
+        try:
             data[term.columns], schema = term.distribution.encode(table, schema, term.columns, grow, sizes)
+        except _core.BadValue as e:
+            raise refused(e, schema, term.columns, who) from None
     return Rows(table, schema, data, who=who)
 
 

@@ -32,6 +32,7 @@ from tallybayes.errors import OptionError, brief, is_number
 
 NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
 RELATIVE = ("proba", "log_proba", "best")  # answers in which only differences between the classes matter
+SHARED = (SharedParams, SharedWideParams)  # of one covariance for all classes
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
         relative: only differences between the classes matter, so that a shared covariance is scored by its linear form.
         """
         missing = _core.RowFlags(data.n)
-        if relative and isinstance(p, SharedParams | SharedWideParams):
+        if relative and isinstance(p, SHARED):
             scorer.affine(data.columns, p.weight, p.bias, p.centre, missing)
         else:
             scorer.quadratic(data.columns, p.mean, p.low, p.factor, p.constant, missing)
@@ -228,7 +229,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
     # --- as a linear or quadratic form -------------------------------------------------------------------------
 
     def linear(self, p: BlockParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:  # noqa: ARG002
-        if not isinstance(p, SharedParams | SharedWideParams):
+        if not isinstance(p, SHARED):
             return None
         return p.weight, p.bias - p.weight @ p.centre
 

@@ -17,7 +17,7 @@ from tallybayes.distributions import family_left_out
 from tallybayes.distributions.base import Context
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals
 from tallybayes.distributions.exported import Exported, plain, reads_of, too_large
-from tallybayes.distributions.joint import GRID, fields_of
+from tallybayes.distributions.joint import GRID, fields_of, places
 from tallybayes.distributions.reals import Normal, chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError
@@ -256,7 +256,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
                 row, cells = e.args
                 raise family_left_out.too_many_missing(span.start + row, cells) from None
             unseen |= met
-        scorer.added(found, np.flatnonzero(unseen).tolist())
+        scorer.added(found, places(unseen))
 
     def look(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
         self.score(scorer, data, p)  # which values may be missing together shows only there

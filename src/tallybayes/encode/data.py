@@ -34,13 +34,15 @@ class Numbers:
     which: tuple[int, ...] | None
     arrays: tuple[Array, ...] = ()
 
-    @cached_property
+    @property
     def columns(self) -> _core.Columns:
         """Columns of the core: the same numbers, as compiled code reads them."""
-        if self.matrix is None:
-            return _core.Columns(list(self.arrays))
-        whole = _core.Columns(self.matrix)
-        return whole if self.which is None else whole.select(list(self.which))
+        made: _core.Columns | None = self.__dict__.get("made")  # functools' way takes a lock, as long as few rows do
+        if made is None:
+            whole = _core.Columns(list(self.arrays) if self.matrix is None else self.matrix)
+            made = whole if self.which is None else whole.select(list(self.which))
+            self.__dict__["made"] = made
+        return made
 
     @property
     def n(self) -> int:

@@ -21,13 +21,13 @@ CUT = ("real", "count")  # kinds that are cut into intervals where levels are wa
 def cut_codes(table: Table, schema: Schema, which: Sequence[int]) -> Codes:
     """Numeric columns as the numbers of their intervals."""
     sizes, points = _cut_points(schema, tuple(which))
-    return Codes(_core.Columns(_core.digitize(dense(table, schema, which).columns, sizes, points)))
+    return Codes(_core.digitize(dense(table, schema, which).columns, sizes, points))
 
 
 def cut_numbers(data: Numbers, cuts: Sequence[Cuts]) -> Codes:
     """Numbers as those of the intervals of the given cuts, one for each column."""
     sizes = np.array([len(c.points) for c in cuts], dtype=np.int64)
-    return Codes(_core.Columns(_core.digitize(data.columns, sizes, np.concatenate([c.points for c in cuts]))))
+    return Codes(_core.digitize(data.columns, sizes, np.concatenate([c.points for c in cuts])))
 
 
 def _cut_points(schema: Schema, which: tuple[int, ...]) -> tuple[Array, Array]:
