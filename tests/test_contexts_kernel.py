@@ -249,3 +249,19 @@ def test_wrong_type_of_codes():
     arguments[0] = arguments[0].astype(np.int8)
     with pytest.raises(TypeError, match="codes must be"):
         ours(*arguments)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_member_looks_at_its_part_of_the_rows(weighted):
+    rng = np.random.default_rng(5)
+    codes, y, w, C, column, maps, bins, candidates, grid, most = problem(rng, 700, 3, weighted=weighted)
+    part = rng.random((len(candidates), len(y))) < 0.5
+    splits = _core.Splits(column, maps, bins)
+    together = _core.grow_contexts(codes, y, w, C, splits, candidates, grid, most, part)
+    for m, some in enumerate(part):
+        rows = np.ascontiguousarray(codes[:, some]), y[some], None if w is None else w[some]
+        alone = _core.grow_contexts(*rows, C, splits, candidates[m : m + 1], grid, most)
+        assert np.array_equal(together[m], alone[0])
+    assert not np.array_equal(together, _core.grow_contexts(codes, y, w, C, splits, candidates, grid, most))
+    with pytest.raises(ValueError, match="part must be"):
+        _core.grow_contexts(codes, y, w, C, splits, candidates, grid, most, part[1:])

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import tallybayes as tb
-from tallybayes import tempering
+from tallybayes import _core, tempering
 from tallybayes.errors import ModelFileError, OptionError
 from tests.estimators import ESTIMATORS, LEARNED, labels
 
@@ -64,6 +64,29 @@ def test_rows_that_say_nothing_of_it() -> None:
     assert tempering.best_temperature(prior, impossible, y, w) == tempering.MOST  # by the other two, which are right
     wrong = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     assert tempering.best_temperature(prior, wrong, y, w) == tempering.LEAST
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.sampled_from([0, 1, 7, 40, 1025]), K=st.integers(1, 5))
+def test_the_sums_at_a_temperature(seed: int, n: int, K: int) -> None:
+    rng = np.random.default_rng(seed)
+    y, w = rng.integers(-1, K, n).astype(np.int32), rng.choice([0.0, 0.5, 1.0, 3.0], n)
+    prior, L = log_softmax(rng.normal(size=(n, K)), axis=1), rng.normal(size=(n, K)) * 3
+    L[rng.random((n, K)) < 0.1] = -np.inf
+    L[rng.random((n, K)) < 0.01] = np.nan
+    beta, expected, moved = float(rng.uniform(0.1, 3)), np.zeros(3), False
+    for p, own, c, v in zip(prior, L, y, w, strict=True):
+        if c < 0 or v == 0 or np.isnan(own).any() or not np.isfinite(own[c]):
+            continue
+        more = np.where(np.isfinite(own), own - own[c], 0.0)
+        share = np.exp(np.where(np.isfinite(own), p + beta * more, -np.inf))
+        share /= share.sum()
+        mean = share @ more
+        expected += v * np.array([-np.log(share[c]), mean, share @ more**2 - mean**2])
+        moved |= bool((more != 0).any())
+    rows = _core.Tempered(prior, L, y, w)
+    assert rows.flat is not moved
+    assert np.allclose(rows.at(beta), expected, rtol=1e-9, atol=1e-9)
 
 
 # --- answers -------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "core/check_rows.hpp"
 #include "core/draw_bins.hpp"
 #include "core/grow_contexts.hpp"
+#include "core/temper.hpp"
 #include "core/weights.hpp"
 
 namespace tb::bind {
@@ -91,6 +92,7 @@ std::tuple<Array<std::uint8_t, 1>, std::size_t> py_mdl_bins(const Matrix& count,
 }
 
 using Maps = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Masks = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Candidates = nb::ndarray<const std::int32_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 // The Python class _core.Splits: ways to cut columns, checked once.
@@ -134,7 +136,7 @@ class PySplits {
 
 Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
                                         std::int64_t classes, const PySplits& splits, const Candidates& candidates,
-                                        const Doubles& grid, double most_cells) {
+                                        const Doubles& grid, double most_cells, const std::optional<Masks>& part) {
   const std::size_t n = codes.shape(1), columns = codes.shape(0);
   expect(n < std::size_t{1} << 30, "codes has 2**30 rows or more");
   expect(y.shape(0) == n, "y: one for each row");
@@ -149,6 +151,7 @@ Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, 
     expect(grid(i) >= 1e-6 && grid(i) <= 1e6, "the grid must lie between 1e-6 and 1e6");
   }
   expect(most_cells >= 0, "most_cells must not be negative");
+  expect(!part || (part->shape(0) == candidates.shape(0) && part->shape(1) == n), "part must be (members, rows)");
   const double* weight = weights_or_null(w, n);
   auto chosen = make_array<std::int32_t, 2>({candidates.shape(0), candidates.shape(1)});
   ContextGrowth g{};
@@ -156,6 +159,7 @@ Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, 
   g.classes = static_cast<std::size_t>(classes);
   g.y = y.data();
   g.w = weight;
+  g.part = part ? part->data() : nullptr;
   splits.describe(g);
   g.members = candidates.shape(0);
   g.depth = candidates.shape(1);
@@ -171,6 +175,30 @@ Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, 
   });
   return chosen;
 }
+
+// The Python class _core.Tempered.
+class PyTempered {
+ public:
+  PyTempered(const Matrix& prior, const Matrix& likelihood, const Labels& y, const Doubles& w)
+      : found_(checked(prior, likelihood, y, w)) {}
+
+  bool flat() const { return found_.flat(); }
+  std::tuple<double, double, double> at(double beta) const {
+    const nb::gil_scoped_release release;
+    const TemperSums s = found_.at(beta);
+    return {s.loss, s.mean, s.variance};
+  }
+
+ private:
+  static Tempered checked(const Matrix& prior, const Matrix& likelihood, const Labels& y, const Doubles& w) {
+    const std::size_t n = prior.shape(0), K = prior.shape(1);
+    expect(likelihood.shape(0) == n && likelihood.shape(1) == K, "likelihood must be (rows, classes), as the prior is");
+    expect(y.shape(0) == n && w.shape(0) == n, "y and w: one for each row");
+    const nb::gil_scoped_release release;
+    return {prior.data(), likelihood.data(), y.data(), w.data(), n, K};
+  }
+  Tempered found_;
+};
 
 }  // namespace
 
@@ -195,11 +223,22 @@ void bind_ensemble_choices(nb::module_& m) {
            "map; 255 is no bin.");
   m.def("grow_contexts", &py_grow_contexts, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
         nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("splits"), nb::arg("candidates").noconvert(),
-        nb::arg("grid").noconvert(), nb::arg("most_cells"),
+        nb::arg("grid").noconvert(), nb::arg("most_cells"), nb::arg("part").noconvert().none() = nb::none(),
         "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the "
         "classes\n"
         "by more than 1/2. candidates (members, levels, tries) names splits, or -1. The product of classes and of the\n"
-        "bins taken stays within most_cells.");
+        "bins taken stays within most_cells. part (members, rows): the rows that each member looks at; all, if None.");
+  nb::class_<PyTempered>(m, "Tempered", "How the log-loss of P(class) P(x | class)^beta changes with beta.")
+      .def(nb::init<const Matrix&, const Matrix&, const Labels&, const Doubles&>(), nb::arg("prior").noconvert(),
+           nb::arg("likelihood").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert(),
+           "Logarithms, (rows, classes). No part take rows whose own class is impossible or below 0, of weight 0, or "
+           "with a\n"
+           "NaN.")
+      .def_prop_ro("flat", &PyTempered::flat, "Does no row say anything of beta?")
+      .def("at", &PyTempered::at, nb::arg("beta"),
+           "(loss, mean, variance), sums over the rows: their log-loss, and the mean and variance over P(class | x) of "
+           "the\n"
+           "log-likelihood less that of the row's own class.");
   m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
         nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("steps") = 8,
         nb::arg("bounded").noconvert().none() = nb::none(),

@@ -11,6 +11,7 @@
 #include "core/threads.hpp"
 #include "kernels/averaged.hpp"
 #include "kernels/chains.hpp"
+#include "kernels/contexts.hpp"
 
 namespace tb {
 namespace {
@@ -24,6 +25,24 @@ struct Rung {
   std::vector<float> n;      // (contexts, bins, classes)
   std::vector<float> total;  // (contexts, classes), or (contexts)
   std::vector<float> share;  // 1 / (total + strength)
+};
+
+// Rows that choose a strength: weight * log((above + a prior) / (below + a)).
+struct Judges {
+  std::vector<double> weight, above, below, prior;
+  std::size_t count = 0;
+
+  void room(std::size_t most) {
+    for (std::vector<double>* each : {&weight, &above, &below, &prior}) each->resize(most);
+    count = 0;
+  }
+  void add(double w, double a, double b, double p) {
+    weight[count] = w, above[count] = a, below[count] = b, prior[count] = p;
+    ++count;
+  }
+  void fill(std::size_t lanes) {  // with rows that say nothing
+    while (count % lanes) add(0.0, 1.0, 1.0, 1.0);
+  }
 };
 
 // What one thread needs for a chain.
@@ -115,14 +134,16 @@ class Learner {
         }
       }
     }
-    for (std::size_t l = 0; l <= parents_; ++l) {
-      Rung& rung = rungs_[l];
-      rung.total.assign(rung.contexts * (of_child_ ? K_ : 1), 0.0f);
-      const float* next = rung.n.data();
-      for (std::size_t u = 0; u < rung.contexts; ++u) {
-        float* to = rung.total.data() + (of_child_ ? u * K_ : u);
-        for (std::size_t x = 0; x < bins_; ++x, next += K_) {
-          for (std::size_t c = 0; c < K_; ++c) to[of_child_ ? c : 0] += next[c];
+    add_up(rungs_[parents_]);
+    const std::size_t each = of_child_ ? K_ : 1;
+    for (std::size_t l = parents_; l-- > 0;) {
+      const float* next = rungs_[l + 1].total.data();
+      const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
+      rungs_[l].total.assign(rungs_[l].contexts * each, 0.0f);
+      for (std::size_t u = 0; u < rungs_[l].contexts; ++u) {
+        float* to = rungs_[l].total.data() + u * each;
+        for (std::size_t k = 0; k < inner; ++k, next += each) {
+          for (std::size_t c = 0; c < each; ++c) to[c] += next[c];
         }
       }
     }
@@ -135,6 +156,18 @@ class Learner {
       for (std::size_t c = 0; c < K_; ++c) {
         const double n = of_child_ ? sum : rungs_[0].n[c], even = 1.0 / static_cast<double>(of_child_ ? bins_ : K_);
         base_[x * K_ + c] = smooth_.grid_size ? static_cast<float>((n + even) / (all_ + 1)) : static_cast<float>(even);
+      }
+    }
+  }
+
+  // The totals of a rung.
+  void add_up(Rung& rung) const {
+    rung.total.assign(rung.contexts * (of_child_ ? K_ : 1), 0.0f);
+    const float* next = rung.n.data();
+    for (std::size_t u = 0; u < rung.contexts; ++u) {
+      float* to = rung.total.data() + (of_child_ ? u * K_ : u);
+      for (std::size_t x = 0; x < bins_; ++x, next += K_) {
+        for (std::size_t c = 0; c < K_; ++c) to[of_child_ ? c : 0] += next[c];
       }
     }
   }
@@ -191,28 +224,27 @@ class Learner {
   template <class T>
   double choose(const Rung& rung, const std::uint32_t* context, const Rows<T>& rows) {
     const std::size_t some = std::min(rows.n, smooth_.rows);
-    weight_.clear(), above_.clear(), below_.clear(), prior_.clear();
+    for (Judges* judges : {&one_, &other_}) judges->room(some + kContextLanes);
     for (std::size_t r = 0; r < some; ++r) {
       if (context[r] == kNoCell || child_[r] == kNoCell) continue;
       const auto y = static_cast<std::size_t>(rows.y[r]);
       const std::size_t u = context[r];
       const double total = static_cast<double>(rung.total[of_child_ ? u * K_ + y : u]) - static_cast<double>(unit_[r]);
       if (!(total > 1e-6)) continue;
-      const float n = rung.n[(u * bins_ + child_[r]) * K_ + y];
-      weight_.push_back(rows.w ? rows.w[r] : 1.0);
-      const double p = static_cast<double>(p_[r * K_ + y]), worth = static_cast<double>(worth_);
-      above_.push_back(std::max(0.0, static_cast<double>(n - unit_[r])) + worth);
-      below_.push_back(worth > 0 ? total + worth / std::max(p, 1e-30) : total);
-      prior_.push_back(p);
+      const double n = static_cast<double>(rung.n[(u * bins_ + child_[r]) * K_ + y] - unit_[r]);
+      const double p = std::max(static_cast<double>(p_[r * K_ + y]), 1e-37), worth = static_cast<double>(worth_);
+      Judges& to = !rows.w || rows.w[r] == 1.0 ? one_ : other_;
+      to.add(rows.w ? rows.w[r] : 1.0, std::max(0.0, n) + worth, worth > 0 ? total + worth / p : total, p);
     }
-    while (weight_.size() % 8) {
-      weight_.push_back(0), above_.push_back(1), below_.push_back(1), prior_.push_back(1);
-    }
+    const bool none = one_.count + other_.count == 0;
     sum_.assign(smooth_.grid_size, 0.0);
-    TB_CALL(add_log_likelihoods, weight_.data(), above_.data(), below_.data(), prior_.data(), weight_.size(),
-            smooth_.grid, smooth_.grid_size, sum_.data());
+    one_.fill(kContextLanes), other_.fill(8);
+    TB_CALL(add_log_shares, one_.above.data(), one_.below.data(), one_.prior.data(), one_.count, smooth_.grid,
+            smooth_.grid_size, sum_.data());
+    TB_CALL(add_log_likelihoods, other_.weight.data(), other_.above.data(), other_.below.data(), other_.prior.data(),
+            other_.count, smooth_.grid, smooth_.grid_size, sum_.data());
     std::size_t best = smooth_.grid_size - 1;  // nothing to say: the estimate above
-    for (std::size_t g = 0; g < smooth_.grid_size && !weight_.empty(); ++g)
+    for (std::size_t g = 0; g < smooth_.grid_size && !none; ++g)
       if (g == 0 || sum_[g] > sum_[best]) best = g;
     return smooth_.grid[best];
   }
@@ -234,7 +266,8 @@ class Learner {
   std::vector<Rung> rungs_;
   std::vector<float> base_, unit_, p_;
   std::vector<std::uint32_t> context_, child_;  // context_: (rungs, rows)
-  std::vector<double> weight_, above_, below_, prior_, sum_;
+  Judges one_, other_;  // rows of weight 1, whose logarithms can be taken together, and the others
+  std::vector<double> sum_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Taking {
   bool weighted = false;
 };
 
-Taking taking_part(const ContextGrowth& g) {
+Taking taking_part(const ContextGrowth& g, const bool* part) {
   Taking t;
   double total = 0;
   std::vector<double> n(g.classes, 0.0);
@@ -34,7 +34,7 @@ Taking taking_part(const ContextGrowth& g) {
     const double w = g.w ? g.w[r] : 1.0;
     check_class(g.y[r], g.classes);
     check_weight(w);
-    if (g.y[r] < 0 || w == 0.0) continue;
+    if (g.y[r] < 0 || w == 0.0 || (part && !part[r])) continue;
     t.row.push_back(static_cast<std::uint32_t>(r));
     t.y.push_back(static_cast<std::uint32_t>(g.y[r]));
     t.w.push_back(w);
@@ -77,11 +77,11 @@ class Numbering {
 template <class T>
 class Member {
  public:
-  Member(const ContextGrowth& g, const T* codes, const Taking& all)
-      : g_(g), codes_(codes), all_(all), stride_(g.classes + 1), numbering_(all.row.size()), id_(all.row.size()) {}
+  Member(const ContextGrowth& g, const T* codes)
+      : g_(g), codes_(codes), stride_(g.classes + 1), numbering_(g.rows), id_(g.rows) {}
 
-  void grow(const std::int32_t* candidate, std::int32_t* chosen) {
-    row_ = all_.row, y_ = all_.y, w_ = all_.w, share_ = all_.share;
+  void grow(const Taking& all, const std::int32_t* candidate, std::int32_t* chosen) {
+    row_ = all.row, y_ = all.y, w_ = all.w, share_ = all.share, weighted_ = all.weighted;
     context_.assign(row_.size(), 0);
     contexts_ = 1;
     double cells = static_cast<double>(g_.classes);
@@ -155,7 +155,7 @@ class Member {
         weight[i] = w_[first + i];
       }
       for (std::size_t i = count; i < padded; ++i) above[i] = below[i] = weight[i] = 0.0, prior[i] = 1.0;
-      if (all_.weighted)
+      if (weighted_)
         TB_CALL(add_log_likelihoods, weight, above, below, prior, padded, grid, size, sum);
       else
         TB_CALL(add_log_shares, above, below, prior, padded, grid, size, sum);
@@ -201,7 +201,7 @@ class Member {
 
   const ContextGrowth& g_;
   const T* codes_;
-  const Taking& all_;
+  bool weighted_ = false;
   std::size_t stride_;
   Numbering numbering_;
   std::vector<std::uint32_t> row_, y_;  // of rows that are still in a context
@@ -217,12 +217,13 @@ class Member {
 
 template <class T>
 void grow_contexts(const ContextGrowth& g, const T* codes, std::int32_t* chosen) {
-  const Taking all = taking_part(g);
+  const Taking all = g.part ? Taking{} : taking_part(g, nullptr);
   std::vector<std::unique_ptr<Member<T>>> space(static_cast<std::size_t>(threads()));
   parallel_for(g.members, [&](std::size_t m, int thread) {
     auto& mine = space[static_cast<std::size_t>(thread)];
-    if (!mine) mine = std::make_unique<Member<T>>(g, codes, all);
-    mine->grow(g.candidate + m * g.depth * g.tries, chosen + m * g.depth);
+    if (!mine) mine = std::make_unique<Member<T>>(g, codes);
+    mine->grow(g.part ? taking_part(g, g.part + m * g.rows) : all, g.candidate + m * g.depth * g.tries,
+               chosen + m * g.depth);
   });
 }
 

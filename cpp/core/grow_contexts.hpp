@@ -20,6 +20,7 @@ struct ContextGrowth {
   const double* grid;             // strengths, in [1e-6, 1e6]
   std::size_t grid_size;
   double most_cells;
+  const bool* part = nullptr;  // (members, rows): the rows that each member looks at; null: all
 };
 
 // chosen (members, depth): the split that is taken at each level, or -1. A member begins with one context and

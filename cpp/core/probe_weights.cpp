@@ -1,5 +1,6 @@
 // The self-check of the kernels that weigh the parts of an ensemble.
 #include "core/probe.hpp"
+#include "kernels/temper.hpp"
 #include "kernels/weights.hpp"
 
 namespace tb {
@@ -17,6 +18,15 @@ void sums(Probe& p, const WeightBlock& block) {
   TB_CALL_AT(p.isa, weight_sums, block, out);
   for (const List<double>* got : {&gradient, &between, &across}) p.got("weight_sums", *got, kSingle);
   for (const List<double>* got : {&by, &share, &surplus}) p.got("weight_sums", *got, kSums);
+}
+
+void temper(Probe& p, Numbers& some) {
+  const auto prior = some.between(-3.0, 0.0, all), more = some.between(-5.0, 5.0, all),
+             w = some.between(0.1, 1.0, rows);
+  const List<double> own(prior.begin(), prior.begin() + rows);
+  TemperSums sums{};
+  TB_CALL_AT(p.isa, temper_sums, TemperRows{rows, classes, prior.data(), more.data(), own.data(), w.data()}, 0.7, sums);
+  for (const double got : {sums.loss, sums.mean, sums.variance}) p.got("temper_sums", got, kSums);
 }
 
 }  // namespace
@@ -45,6 +55,7 @@ void probe_weights(Probe& p) {
   p.got("weight_move", move, kSums);
   p.got("weight_loss", TB_CALL_AT(p.isa, weight_loss, block, move.data(), 0.3), kSums);
   sums(p, block);
+  temper(p, some);
 }
 
 }  // namespace tb

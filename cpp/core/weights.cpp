@@ -64,6 +64,17 @@ struct Workspace {
   WeightSums to{};
 };
 
+// The sum of products, in four sums that do not wait for each other.
+double product(const double* a, const double* b, std::size_t n) {
+  double s[4] = {};
+  std::size_t k = 0;
+  for (; k + 4 <= n; k += 4) {
+    for (std::size_t i = 0; i < 4; ++i) s[i] += a[k + i] * b[k + i];
+  }
+  for (; k < n; ++k) s[0] += a[k] * b[k];
+  return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
 // Solves H s = g in place of g; H (n, n) has its lower triangle, and loses it. Directions in which H is flat to within
 // rounding are left alone: s = 0 there.
 void solve(std::vector<double>& H, std::vector<double>& g) {
@@ -73,10 +84,8 @@ void solve(std::vector<double>& H, std::vector<double>& g) {
     double* row = &H[i * n];
     const double whole = row[i];
     for (std::size_t j = 0; j < i; ++j) {
-      double s = row[j];
       const double* other = &H[j * n];
-      for (std::size_t k = 0; k < j; ++k) s -= row[k] * other[k];
-      row[j] = flat[j] ? 0.0 : s / other[j];
+      row[j] = flat[j] ? 0.0 : (row[j] - product(row, other, j)) / other[j];
       row[i] -= row[j] * row[j];
     }
     flat[i] = !(row[i] > 1e-8 * whole);  // H comes from floats: what is left is noise
@@ -84,8 +93,7 @@ void solve(std::vector<double>& H, std::vector<double>& g) {
     if (flat[i]) std::fill(row, row + i, 0.0), g[i] = 0.0;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) g[i] -= H[i * n + k] * g[k];
-    g[i] /= H[i * n + i];
+    g[i] = (g[i] - product(&H[i * n], g.data(), i)) / H[i * n + i];
   }
   for (std::size_t i = n; i-- > 0;) {
     g[i] /= H[i * n + i];

@@ -6,15 +6,17 @@ alike; the prior, which nobody counted twice, stays as it is. The log-loss is co
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy
 
+from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 
 LEAST, MOST = 1e-3, 20.0  # of β
 STEPS = 60
 ENOUGH = 1e-9  # relative change of β
-LITTLE = float(np.finfo(np.float64).tiny)
 
 
 def posterior(log_prior: Floats, log_likelihood: Floats, beta: float) -> Floats:
@@ -48,50 +50,34 @@ def best_temperature(
     steps in log β, kept between the last two points where the slope had different signs. Rows whose own class is
     impossible have no finite loss whatever β is, and take no part.
     """
-    rows = np.arange(len(y))
-    judged = np.isfinite(log_prior[rows, y] + log_likelihood[rows, y]) & (w > 0)
-    judged &= ~np.isnan(log_prior + log_likelihood).any(axis=1)
-    prior, L, y, w = log_prior[judged], log_likelihood[judged], y[judged], w[judged]
-    L = L - L[np.arange(len(y)), y][:, None]  # of the true class: 0
-    possible = np.isfinite(prior + L)
-    prior, L = np.where(possible, prior, -np.inf), np.where(possible, L, 0.0)
-
-    def shares(beta: float) -> tuple[Floats, Floats]:
-        """Of each class, up to a factor, and that factor: every row's own class is at 0 (but for the prior)."""
-        joint = prior + beta * L
-        joint -= joint.max(axis=1, keepdims=True)
-        np.exp(joint, out=joint)
-        return joint, joint.sum(axis=1)
+    rows = _core.Tempered(
+        np.ascontiguousarray(log_prior, dtype=np.float64), np.ascontiguousarray(log_likelihood, dtype=np.float64),
+        np.ascontiguousarray(y, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float64),
+    )  # fmt: skip
 
     def slope(beta: float) -> tuple[float, float]:
-        """First and second derivative of the loss in log β."""
-        P, whole = shares(beta)
-        mean = np.einsum("ij,ij->i", P, L) / whole
-        first = beta * float(w @ mean)
-        with np.errstate(over="ignore", invalid="ignore"):  # without a second derivative steps are halved
-            variance = np.einsum("ij,ij,ij->i", P, L, L) / whole - np.square(mean)
-            second = first + beta**2 * float(w @ np.maximum(variance, 0.0))
-        return first + pull * np.log(beta / to), second + pull
+        """First and second derivative of the loss in log β. Without a second one steps are halved."""
+        _, mean, variance = rows.at(beta)
+        first = beta * mean
+        return first + pull * math.log(beta / to), first + beta**2 * variance + pull
 
     def loss(beta: float) -> float:
-        P, whole = shares(beta)
-        own = np.log(whole / np.maximum(P[np.arange(len(y)), y], LITTLE))
-        return float(w @ own) + pull / 2 * float(np.log(beta / to)) ** 2
+        return rows.at(beta)[0] + pull / 2 * math.log(beta / to) ** 2
 
-    if not len(y) or (L == 0).all():
+    if rows.flat:
         return to
-    low, high, at = np.log(LEAST), np.log(MOST), 0.0
+    low, high, at = math.log(LEAST), math.log(MOST), 0.0
     if slope(MOST)[0] <= 0:
         return MOST if loss(MOST) < loss(1.0) else 1.0
     if slope(LEAST)[0] >= 0:
         return LEAST if loss(LEAST) < loss(1.0) else 1.0
     for _ in range(STEPS):
-        first, second = slope(float(np.exp(at)))
+        first, second = slope(math.exp(at))
         low, high = (at, high) if first < 0 else (low, at)
-        step = at - first / second if second > 0 else np.nan
+        step = at - first / second if second > 0 else math.nan
         new = step if low < step < high else 0.5 * (low + high)
         if first == 0 or abs(new - at) <= enough:
             break
         at = new
-    found = float(np.exp(at))
+    found = math.exp(at)
     return found if loss(found) < loss(1.0) else 1.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tallybayes.distributions.ensemble import Ensemble
 
 
+X = TypeVar("X")
+Y = TypeVar("Y")
 CHOOSERS = 1000  # kept rows that choose the strengths
 CELLS = 1 << 26  # numbers in the terms of the kept rows
 WORK = 1.2e9  # products in one step of the weights
@@ -313,14 +315,23 @@ def choose_normals(
 
     choices = normal_part.CHOICES[: normal_part.HURRY if hurry else None]
     first, rest = (normal_part.FREEDOM[:1], normal_part.FREEDOM[1:]) if hurry else (normal_part.FREEDOM, ())
-    with one_thread(), ThreadPoolExecutor(_core.threads()) as pool:
-        tried = zip(pool.map(lambda pair: losses(pair, first), choices), choices, strict=True)
+    with one_thread():
+        tried = zip(_mapped(lambda pair: losses(pair, first), choices), choices, strict=True)
         least, nu, pair = min((*each, pair) for some, pair in tried for each in some)
         if rest and np.isfinite(least):
             least, nu = min((least, nu), *losses(pair, rest))
         fitted = normal_part.normals(s, *pair, nu) if np.isfinite(least) else None
         left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
     return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])
+
+
+def _mapped(f: Callable[[X], Y], many: Sequence[X]) -> list[Y]:
+    """f of each, on the threads that there are: one needs no pool."""
+    threads = _core.threads()
+    if threads == 1:
+        return [f(each) for each in many]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(f, many))
 
 
 def log_loss(joint: Array, y: Array, w: Array) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +33,6 @@ DIMENSIONS = 200  # of the Gaussian part, at most
 INDICATORS = 30  # of one category
 FREQUENT = (5, 0.01)  # rows, and share of them, that a level with an indicator has: of fewer a variance says nothing
 CONTEXT_CELLS = 1 << 17
-NO_MAP = np.empty(0, dtype=np.uint8)
 FIELDS: dict[str, type[np.generic]] = {  # of an Ensemble, and of what array
     "view_column": np.int32, "view_map": np.uint8, "view_size": np.int64, "view_bins": np.int32,
     "child": np.int32, "parent": np.int32, "parents": np.int64, "plane": np.int32, "share": np.float64,
@@ -209,16 +207,22 @@ class Draft:
             maps, bins = draw(self.columns, count, bins_of(self.columns, recipe), mdl, self.seed + half)
             share = 1 / (count if apart else recipe.informed + recipe.even)
             chance = noise * spread_noise(count, len(self.known.able), rng)
-            for e in range(count):
-                self._add_network(maps[e], bins[e], chance[e], share)
+            self._add_networks(maps, bins, chance, share)
 
-    def _add_network(self, levels: Array, bins: Array, chance: Floats, share: float) -> None:
-        columns = self.columns
-        own = self.chains.view(self.all_columns, levels, bins)
+    def _add_networks(self, maps: Array, bins: Array, chance: Floats, share: float) -> None:
+        columns, members = self.columns, len(bins)
+        own = self._views(maps, bins)
         parents, useful = super_parents(self.known, self.recipe.parents, chance)
         useful &= fitting(parents, useful, bins + columns.missing, columns.K, cells_of_one(columns, self.recipe))
-        parent = own[parents[np.nonzero(useful)[1]]]
-        self.chains.chain(own, parent, useful.sum(axis=1), self.parts[-1].first + self.plane_of, share)
+        member, _, which = np.nonzero(useful)
+        parent = own[member, parents[member, which]]
+        plane = np.tile(self.parts[-1].first + self.plane_of, members)
+        self.chains.chain(own.ravel(), parent, useful.sum(axis=2).ravel(), plane, share)
+
+    def _views(self, maps: Array, bins: Array) -> Array:
+        """(members, columns): views of all columns for each member."""
+        found = self.chains.view(np.tile(self.all_columns, len(bins)), maps.ravel(), bins.ravel())
+        return found.reshape(bins.shape)
 
     def add_naive(self) -> None:
         count = self.recipe.naive
@@ -226,20 +230,19 @@ class Draft:
             return
         maps, bins = draw(self.columns, count, self.recipe.naive_bins, 0.5, self.seed + 2)
         part = self.add_part("naive", self.width, 0.0 if self.parts else 1.0)
-        for e in range(count):
-            own = self.chains.view(self.all_columns, maps[e], bins[e])
-            self.chains.chain(own, own[:0], np.zeros(self.columns.d), part.first + self.plane_of, 1 / count)
+        own = self._views(maps, bins).ravel()
+        plane = np.tile(part.first + self.plane_of, count)
+        self.chains.chain(own, own[:0], np.zeros(len(own)), plane, 1 / count)
 
     def add_contexts(self, kept: KeptRows) -> None:
         grown = contexts(self.columns, self.known.able, self.recipe, kept, self.seed) if self.recipe.contexts else []
         if not grown:
             return
         part = self.add_part("contexts", 1, 1.0)
-        for e, splits in enumerate(grown):
-            place, levels, size = zip(*splits, strict=True) if splits else ((), (NO_MAP,), ())
-            at, bins = np.array(place, dtype=np.int64), np.array(size, dtype=np.int64)
-            own = self.chains.view(at, np.concatenate(levels), bins)
-            self.chains.chain(np.array([-1]), own, np.array([len(own)]), np.array([part.first + e]), 1 / len(grown))
+        place, levels, size = zip(*(split for splits in grown for split in splits), strict=True)
+        own = self.chains.view(np.array(place), np.concatenate(levels), np.array(size))
+        depth, planes = np.array([len(splits) for splits in grown]), part.first + np.arange(len(grown))
+        self.chains.chain(np.full(len(grown), -1), own, depth, planes, 1 / len(grown))
 
 
 def many_levels(columns: Columns) -> NDArray[np.int32]:
@@ -310,8 +313,9 @@ def draw(
 
 
 def fitting(parents: Array, useful: Array, bins: Array, K: int, limit: int) -> NDArray[np.bool_]:
-    """(columns, parents): as many of the useful parents, in order, as the limit on counts has room for."""
-    cells = np.where(useful, bins[parents].astype(np.float64), 1.0).cumprod(axis=1) * (bins[:, None] * float(K))
+    """(members, columns, parents): as many of the useful parents, in order, as the limit on counts has room for."""
+    each = np.take_along_axis(bins, parents, axis=1)[:, None, :].astype(np.float64)
+    cells = np.where(useful, each, 1.0).cumprod(axis=2) * (bins[:, :, None] * float(K))
     return np.asarray(cells <= limit)
 
 
@@ -322,14 +326,16 @@ def spread_noise(members: int, d: int, rng: np.random.Generator) -> Floats:
 
 
 def super_parents(known: Information, most: int, chance: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The super-parents in their order, and which of them each column has: those before it that tell something of it
-    beside the class."""
+    """(members, parents): the super-parents of each member in their order; and (members, columns, parents): which of
+    them each column has, those before it that tell something of it beside the class."""
     key = np.log(known.with_class[known.able]) + chance
-    order = np.argsort(-key, kind="stable")[:most]
-    rank = np.full(len(known.between), len(order))
-    rank[known.able[order]] = np.arange(len(order))
-    before = np.arange(len(order)) < rank[:, None]
-    return known.able[order], before & (known.between[:, order] > 0)
+    order = np.argsort(-key, axis=1, kind="stable")[:, :most]
+    members, count = order.shape
+    rank = np.full((members, len(known.between)), count)
+    np.put_along_axis(rank, known.able[order], np.arange(count)[None, :], axis=1)
+    before = np.arange(count) < rank[:, :, None]
+    tells = (known.between > 0)[:, order].transpose(1, 0, 2)
+    return known.able[order], before & tells
 
 
 def information(columns: Columns, batches: Batches) -> Information:
@@ -411,32 +417,30 @@ def contexts(
     tried = np.random.default_rng(seed + 4).integers(
         0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries)
     )
-    width = int(some.sizes.max()) + 1
-    plain, codes = bool((kept.weight == 1).all()), kept.rows[able]
+    used, candidates = np.unique(
+        tried + twice * some.d * np.arange(recipe.contexts)[:, None, None], return_inverse=True
+    )
+    versions, place = used // some.d, used % some.d  # the way to cut, of all contexts; and the column
+    table = np.full((len(used), int(some.sizes.max()) + 1), NONE, dtype=np.uint8)
+    for j in np.unique(place).tolist():
+        here = np.flatnonzero(place == j)
+        table[here, : some.sizes[j]] = of_column[j][versions[here]]
+        if some.missing[j]:
+            table[here, some.sizes[j] :] = bins[versions[here], j][:, None]
+    count = (bins[versions, place] + some.missing[place]).astype(np.int32)
+    weight = None if (kept.weight == 1).all() else kept.weight
+    found = _core.grow_contexts(
+        np.ascontiguousarray(kept.rows[able]), kept.label, weight, columns.K,
+        _core.Splits(place.astype(np.int32), table, count),
+        np.ascontiguousarray(candidates.reshape(tried.shape), dtype=np.int32), GRID, float(CONTEXT_CELLS),
+        np.stack([grows(kept.key, e) for e in range(recipe.contexts)]),
+    )  # fmt: skip
 
-    def grow(e: int) -> list[tuple[int, Array, int]]:
-        used, candidates = np.unique(tried[e], return_inverse=True)
-        versions, place = twice * e + used // some.d, used % some.d
-        table = np.full((len(used), width), NONE, dtype=np.uint8)
-        for i, (version, j) in enumerate(zip(versions.tolist(), place.tolist(), strict=True)):
-            levels = of_column[j][version]
-            table[i, : len(levels)] = levels
-            if some.missing[j]:
-                table[i, len(levels) :] = bins[version, j]
-        half = grows(kept.key, e)
-        rows = (np.ascontiguousarray(codes[:, half]), kept.label[half], None if plain else kept.weight[half])
-        count = (bins[versions, place] + some.missing[place]).astype(np.int32)
-        found = _core.grow_contexts(
-            *rows, columns.K, _core.Splits(place.astype(np.int32), table, count),
-            np.ascontiguousarray(candidates.reshape(1, recipe.depth, recipe.tries), dtype=np.int32), GRID,
-            float(CONTEXT_CELLS),
-        )  # fmt: skip
-        taken = [i for i in np.asarray(found)[0].tolist() if i >= 0]
-        found_at = [(place[i], versions[i]) for i in taken]
-        return [(int(able[j]), of_column[j][version], int(bins[version, j])) for j, version in found_at]
+    def split(i: int) -> tuple[int, Array, int]:
+        j, version = place[i], versions[i]
+        return int(able[j]), of_column[j][version], int(bins[version, j])
 
-    with ThreadPoolExecutor(_core.threads()) as pool:
-        grown = list(pool.map(grow, range(recipe.contexts)))
+    grown = [[split(i) for i in taken if i >= 0] for taken in np.asarray(found).tolist()]
     return grown if any(grown) else []
 
 
