@@ -246,7 +246,10 @@ class PyNetwork {
   PyNetwork(const Sizes& sizes, const Ints& child, const Ints& parent, const Sizes& parent_start, const Matrix& logs,
             const std::optional<Ints>& real_parent, const std::optional<Sizes>& real_start,
             const std::optional<Terms>& terms)
-      : sizes_(copy_of(sizes)), arrows_(sizes.shape(0), child, parent, parent_start), logs_(logs) {
+      : sizes_(copy_of(sizes)),
+        arrows_(sizes.shape(0), child, parent, parent_start),
+        logs_(logs),
+        shares_(logs_.data(), logs_.size()) {
     check_sizes(sizes);
     const std::int32_t none = 0;
     const std::int64_t zero = 0;
@@ -271,7 +274,7 @@ class PyNetwork {
     const nb::gil_scoped_release release;
     with_codes(codes, [&](const auto* p) {
       check_codes(p, sizes_.data(), d, n);
-      network_scores(Network{d, K, sizes_.data(), arrows_.view(), offset_.data(), logs_.data(), reals}, p, n,
+      network_scores(Network{d, K, sizes_.data(), arrows_.view(), offset_.data(), logs_.data(), reals, &shares_}, p, n,
                      out.data());
     });
     return out;
@@ -281,6 +284,7 @@ class PyNetwork {
   std::vector<std::int64_t> sizes_;
   Arrows arrows_;
   Matrix logs_;
+  Shares shares_;
   std::vector<std::size_t> offset_;
   std::optional<PyReals> reals_;
 };

@@ -1,4 +1,4 @@
-// Sum-product elimination for rows with missing values, in logarithms.
+// Sum-product elimination for rows with missing values, in logarithms: for numbers beyond the range of SumOut.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,8 +8,6 @@
 
 namespace tb {
 namespace {
-
-constexpr double kMost = 1 << 22;  // numbers in one table
 
 // A function of some missing columns: (cells, classes), the last column fastest.
 struct Factor {
@@ -84,7 +82,7 @@ class Elimination {
     return n;
   }
   void check(const std::vector<std::int32_t>& over) const {
-    if (cells(over) > kMost) throw TooManyMissing{row_, cells(over)};
+    if (cells(over) > kMostCells) throw TooManyMissing{row_, cells(over)};
   }
 
   // Every place goes on to those of column j's value, or of all its levels where it is missing.

@@ -1,10 +1,14 @@
 #include "core/network.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <vector>
 
+#include "core/sum_out.hpp"
 #include "core/threads.hpp"
 #include "kernels/network.hpp"
+#include "kernels/sum_product.hpp"
 
 namespace tb {
 namespace {
@@ -46,12 +50,17 @@ class Block {
         const T v = codes[j * n + r0 + r];
         row_code_[j] = v == kNoCode<T> ? -1 : static_cast<std::int64_t>(v);
       }
-      eliminate(net_, row_code_.data(), r0 + r, out + r * net_.classes);
+      sum_out(r0 + r, out + r * net_.classes);
       if (r == kRows - 1) break;
     }
   }
 
  private:
+  void sum_out(std::size_t row, double* out) {
+    if (net_.shares && !sum_out_) sum_out_ = std::make_unique<SumOut>(net_);
+    if (!sum_out_ || !sum_out_->run(row_code_.data(), row, out)) eliminate(net_, row_code_.data(), row, out);
+  }
+
   // The codes of the block as uint32, 0 for what is missing; which rows miss something.
   std::uint64_t read(const T* codes, std::size_t n, std::size_t r0, std::size_t rows) {
     std::uint64_t holes = 0;
@@ -78,9 +87,18 @@ class Block {
   std::vector<std::uint32_t> cell_;
   std::vector<const double*> log_;
   std::vector<std::int64_t> row_code_;
+  std::unique_ptr<SumOut> sum_out_;  // made when the first row misses something
 };
 
 }  // namespace
+
+const double* Shares::get() const {
+  std::call_once(once_, [&] {
+    made_.assign(count_ + kSumProductPad, 0.0);
+    std::transform(log_, log_ + count_, made_.begin(), [](double x) { return std::exp(x); });
+  });
+  return made_.data();
+}
 
 template <class T>
 void network_scores(const Network& network, const T* codes, std::size_t n, double* out) {

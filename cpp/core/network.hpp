@@ -2,11 +2,28 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <vector>
 
 #include "core/families.hpp"
 #include "core/real_families.hpp"
 
 namespace tb {
+
+// The probabilities of a network's families, made of their logarithms when the first row asks, by whatever thread.
+class Shares {
+ public:
+  Shares(const double* log, std::size_t count) : log_(log), count_(count) {}
+  Shares(const Shares&) = delete;
+  Shares& operator=(const Shares&) = delete;
+  const double* get() const;  // with some numbers to spare: see kSumProductPad
+
+ private:
+  const double* log_;
+  std::size_t count_;
+  mutable std::once_flag once_;
+  mutable std::vector<double> made_;
+};
 
 // A network ready to score. Every discrete column is the child of one family; families are in topological order. Real
 // columns are children only.
@@ -18,7 +35,10 @@ struct Network {
   const std::size_t* offset;  // of each family's cells in log
   const double* log;          // (cells, classes)
   RealFamilies reals;
+  const Shares* shares;  // of log; null: rows with missing values are summed by logarithms, which is slow
 };
+
+constexpr double kMostCells = 1 << 22;  // numbers in one table of a sum over missing values
 
 // Too many missing values hang together in one row: summing over them would take a table of this many cells.
 struct TooManyMissing {

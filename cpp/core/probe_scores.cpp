@@ -6,6 +6,7 @@
 #include "kernels/finish.hpp"
 #include "kernels/network.hpp"
 #include "kernels/scores.hpp"
+#include "kernels/sum_product.hpp"
 
 namespace tb {
 namespace {
@@ -143,6 +144,29 @@ void numbers(Probe& p, std::size_t classes) {
   p.got("add_numbers", TB_CALL_AT(p.isa, add_numbers, from.data(), kSome, classes, acc.data()));
 }
 
+// Tables of three, two and one axes of 3, 2 and 4 levels, summed over the one of 4; one factor more takes the way for
+// many.
+void sum_products(Probe& p, std::size_t classes) {
+  Numbers some(77);
+  const auto a = some.between(0.1, 1.0, 24 * classes + kSumProductPad),
+             b = some.between(0.1, 1.0, 12 * classes + kSumProductPad),
+             c = some.between(0.1, 1.0, 4 * classes + kSumProductPad);
+  const std::array<const double*, 5> factor{a.data(), b.data(), c.data(), b.data(), c.data()};
+  const std::array<std::size_t, 15> step{8 * classes, 4 * classes, classes, 4 * classes, 0, classes, 0,      0,
+                                         classes,     4 * classes, 0,       classes,     0, 0,       classes};
+  const std::array<std::size_t, 2> size{3, 2};
+  for (std::size_t factors = 1; factors <= 5; ++factors) {
+    List<double> out(6 * classes), least(classes), most(classes);
+    std::array<std::size_t, 7> at{};
+    TB_CALL_AT(p.isa, sum_product,
+               (SumProduct{factors, factor.data(), step.data(), 2, size.data(), 4, classes, out.data()}), at.data(),
+               least.data(), most.data());
+    p.got("sum_product", out, kSums);
+    p.got("sum_product", least, kSums);
+    p.got("sum_product", most, kSums);
+  }
+}
+
 }  // namespace
 
 void probe_scores(Probe& p) {
@@ -154,6 +178,7 @@ void probe_scores(Probe& p) {
   }
   for (const std::size_t classes : {3, 13, 16}) {  // 16: vectors without a rest
     families(p, classes);
+    sum_products(p, classes);
     discrete<std::int8_t>(p, some, classes);
     sparse<double, std::int32_t>(p, some, classes);
   }

@@ -51,7 +51,7 @@ struct Sample {
     reals.terms = terms.data();
     reals.value = value.data();
     reals.rows = n;
-    net = Network{4, K, size.data(), families, offset.data(), log.data(), reals};
+    net = Network{4, K, size.data(), families, offset.data(), log.data(), reals, nullptr};
   }
 
   double density(std::size_t f, std::size_t cell, std::size_t r, std::size_t c) const {
@@ -103,6 +103,60 @@ TEST(network_scores_sum_over_gaps) {
       CHECK(std::abs(got - want) < 1e-10 * (1 + std::abs(want)));
     }
   }
+}
+
+// Numbers instead of logarithms, also where probabilities are tiny or zero: then rows go back to logarithms.
+TEST(network_scores_by_numbers_are_those_by_logarithms) {
+  for (const double power : {1.0, 40.0, 400.0, 3000.0}) {
+    for (const bool zero : {false, true}) {
+      Sample s;
+      for (double& x : s.log) x *= power;
+      for (std::size_t i = 0; zero && i < s.log.size(); i += 5) s.log[i] = -std::numeric_limits<double>::infinity();
+      std::vector<double> logs(Sample::n * Sample::K), numbers(logs);
+      network_scores(s.net, s.code.data(), Sample::n, logs.data());
+      const Shares shares(s.log.data(), s.log.size());
+      s.net.shares = &shares;
+      network_scores(s.net, s.code.data(), Sample::n, numbers.data());
+      for (std::size_t i = 0; i < logs.size(); ++i) {
+        CHECK(!std::isnan(numbers[i]));
+        if (std::isinf(logs[i]))
+          CHECK(numbers[i] == logs[i]);
+        else
+          CHECK(std::abs(numbers[i] - logs[i]) < 1e-11 * (1 + std::abs(logs[i])));
+      }
+    }
+  }
+}
+
+// A long chain with every second column missing: tables are scaled on the way.
+TEST(network_scores_of_a_long_chain) {
+  constexpr std::size_t d = 401, K = 9, n = 3;
+  const std::vector<std::int64_t> size(d, 3);
+  std::vector<std::int32_t> child(d), parent(d - 1);
+  std::vector<std::int64_t> start{0};
+  for (std::size_t j = 0; j < d; ++j) {
+    child[j] = static_cast<std::int32_t>(j);
+    if (j > 0) parent[j - 1] = static_cast<std::int32_t>(j - 1);
+    start.push_back(static_cast<std::int64_t>(j));
+  }
+  const std::int32_t none = 0;
+  const std::int64_t zero = 0;
+  const Families families{d, child.data(), parent.data(), start.data(), nullptr, nullptr};
+  const auto offset = family_offsets(Tables(d, size.data(), 0, &none, &zero), families);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(1e-9, 1e-8);
+  std::vector<double> log(offset.back() * K);
+  for (double& x : log) x = std::log(uniform(random));
+  std::vector<std::uint8_t> code(d * n);
+  for (std::size_t i = 0; i < code.size(); ++i)
+    code[i] = i / n % 4 == 3 ? static_cast<std::uint8_t>(i % 3) : kNoCode<std::uint8_t>;
+  const Shares shares(log.data(), log.size());
+  Network net{d, K, size.data(), families, offset.data(), log.data(), {}, nullptr};
+  std::vector<double> logs(n * K), numbers(n * K);
+  network_scores(net, code.data(), n, logs.data());
+  net.shares = &shares;
+  network_scores(net, code.data(), n, numbers.data());
+  for (std::size_t i = 0; i < logs.size(); ++i) CHECK_NEAR(numbers[i], logs[i], 1e-11 * std::abs(logs[i]));
 }
 
 TEST(add_reals_leaves_gaps_out) {
