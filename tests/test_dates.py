@@ -293,6 +293,24 @@ def test_a_file_that_says_something_else_is_refused() -> None:
             Reader(list(writer.arrays), []).schema(bad)
 
 
+@pytest.mark.parametrize("make", [tb.GaussianNB, tb.LinearDiscriminantAnalysis, tb.GaussianDiscriminant])
+def test_one_row_where_the_parts_of_dates_are_numbers(make: Any) -> None:
+    X = pd.DataFrame({"t": MOMENTS, "x": rng.normal(size=N), "id": [f"n{i}" for i in range(N)]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, other = make().fit(X, Y), make().fit(X, Y)
+    for i in (0, 3, 7):
+        for row in (X.iloc[i], X.iloc[i].to_dict(), {"t": MOMENTS[i].isoformat(), "x": X["x"][i]}):
+            assert list(model.predict_proba_one(row).values()) == model.predict_proba(X.iloc[[i]])[0].tolist()
+    for i in range(5):
+        model.learn_one({"t": MOMENTS[i], "x": X["x"][i]}, "a")
+    other.partial_fit(X.iloc[:5], ["a"] * 5)
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-12)
+    model.forget_one({"t": MOMENTS[0], "x": X["x"][0]}, "a")
+    other.forget(X.iloc[:1], ["a"])
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-9)
+
+
 def test_one_row_is_as_a_table_of_it() -> None:
     X = pd.DataFrame({"t": pd.Series(MOMENTS), "x": rng.normal(size=N), "id": [f"n{i}" for i in range(N)]})
     model = naive(schema={"id": "id"}).fit(X, Y)

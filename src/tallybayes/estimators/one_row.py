@@ -96,15 +96,17 @@ class OneRow(Model):
         """
         with self._learning():
             held = self.__dict__.get("_held")
+            given = row  # what the careful way reads: it knows which parts of a date are numbers
             if type(row) is not dict or held is None or not held.plain:
-                row = self._row(row)
+                given = _as_dict(row)
+                row = self._row(given)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
             door = self._door_for(y, w)
             if door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
                 if hasattr(self, "loo_log_proba_"):  # it was of other rows
                     self._drop_left_out()
                 return self
-            self.partial_fit([row], [y], sample_weight=[sample_weight])
+            self.partial_fit([given], [y], sample_weight=[sample_weight])
             self._drop_left_out()  # a first row that chose a temperature
             self._open()
         return self
@@ -146,15 +148,17 @@ class OneRow(Model):
         """
         with self._learning():
             held = self.__dict__.get("_held")
+            given = row  # what the careful way reads: it knows which parts of a date are numbers
             if type(row) is not dict or held is None or not held.plain:
-                row = self._row(row)
+                given = _as_dict(row)
+                row = self._row(given)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
             door = self._door_for(y, w)
             if door is not None and type(row) is dict and door.forget(row, y, w):
                 if hasattr(self, "loo_log_proba_"):
                     self._drop_left_out()
                 return self
-            self.forget([row], [y], sample_weight=[sample_weight])
+            self.forget([given], [y], sample_weight=[sample_weight])
             self._open()
         return self
 
@@ -187,8 +191,10 @@ class OneRow(Model):
             In the order of ``classes_``.
         """
         self._require_fit()
+        given = row
         if type(row) is not dict or not self._held.plain:
-            row = self._row(row)
+            given = _as_dict(row)
+            row = self._row(given)
         door = self._held.door
         if door is None:
             door = self._open()
@@ -198,7 +204,7 @@ class OneRow(Model):
                 answer: dict[object, float] = found
                 return answer
         predictor = self.predictor_
-        (found,) = predictor.answer(predictor.read([row]), "proba").tolist()
+        (found,) = predictor.answer(predictor.read([given]), "proba").tolist()
         return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 
     def predict_one(self, row: Mapping[str, object]) -> Any:
