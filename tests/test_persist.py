@@ -603,6 +603,9 @@ def test_files_of_every_version_load_for_ever(path: Path) -> None:
     model = tb.load(path)
     assert tb.load_notes(path) == {"name": path.stem}
     assert model.classes_.tolist() == expected["classes"]
+    if isinstance(model, tb.BayesDecision):
+        assert_decides(model, expected)
+        return
     found = model.predict_joint_log_proba(expected["rows"])
     rtol = 1e-5 if isinstance(model, tb.BayesClassifier) else 1e-9  # its weights are chosen in float32
     np.testing.assert_allclose(found, expected["joint"], rtol=rtol, atol=1e-12)
@@ -615,8 +618,17 @@ def test_files_of_every_version_load_for_ever(path: Path) -> None:
     np.testing.assert_allclose(later, expected["joint"], rtol=1e-6)
 
 
+def assert_decides(model: tb.BayesDecision, expected: dict[str, Any]) -> None:
+    rows, amounts = expected["rows"], expected["amounts"]
+    np.testing.assert_allclose(model.predict_proba(rows), expected["proba"], rtol=1e-9)
+    np.testing.assert_allclose(model.conditional_risk(rows, amount=amounts), expected["risk"], rtol=1e-9, atol=1e-12)
+    assert model.predict(rows, amount=amounts).tolist() == expected["decisions"]
+
+
 def test_there_are_files_of_every_distribution_and_version() -> None:
     assert len(GOLDEN) >= 14
+    kinds = {type(tb.load(path)) for path in GOLDEN}
+    assert kinds >= {tb.BayesDecision, tb.BayesClassifier, tb.NaiveBayes, tb.BayesNetwork}
     used = {d["name"] for path in GOLDEN for d in parts(path.read_bytes())[0]["distributions"]}
     assert used >= {"gaussian", "kernel", "categorical", "bernoulli", "binned", "threshold", "poisson", "multinomial"}
     assert used >= {"complement", "gaussian block", "gaussian axes"}

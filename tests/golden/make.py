@@ -87,7 +87,37 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             whole,
         ),
         "v1-naive-dates": (tb.NaiveBayes("gaussian", schema={"when": "date", "id": "id"}).fit(dated, y), moments),
+        "v1-decision-melons": (
+            tb.BayesDecision(
+                tb.NaiveBayes(tempered=True, priors={"yes": 0.3, "no": 0.7}),
+                {("yes", "no"): 20, ("no", "yes"): 1, ("taste it", ...): 0.75},
+                reject=0.7,
+                reject_label="ask",
+            ).fit(melons, ripe),
+            melons[:6],
+        ),
+        "v1-decision-amounts": (
+            tb.BayesDecision(
+                tb.TAN(),
+                {("grün", "red"): 2.0, (..., ...): 0.5},
+                amount_loss={("grün", "red"): 1.0, ("red", "grün"): 0.5},
+            ).fit(mixed, mixed["color"].astype(str).tolist()),
+            asked,
+        ),
         "v1-diagonal-auto": (tb.GaussianDiscriminant("diagonal", alpha="auto", shrinkage="auto").fit(X, y), numbers),
+    }
+
+
+def answers(model: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a model says of rows."""
+    if not isinstance(model, tb.BayesDecision):
+        return {"joint": model.predict_joint_log_proba(rows).tolist()}
+    amounts = None if model.amount_loss_ is None else [10.0**i for i in range(len(rows))]
+    return {
+        "amounts": amounts,
+        "proba": model.predict_proba(rows).tolist(),
+        "risk": model.conditional_risk(rows, amount=amounts).tolist(),
+        "decisions": model.predict(rows, amount=amounts).tolist(),
     }
 
 
@@ -96,8 +126,7 @@ def main() -> None:
         path = HERE / f"{name}.tb"
         if not path.exists():
             tb.save(model, path, notes={"name": name})
-            joint = model.predict_joint_log_proba(rows).tolist()
-            expected = {"rows": rows, "classes": model.classes_.tolist(), "joint": joint}
+            expected = {"rows": rows, "classes": model.classes_.tolist(), **answers(model, rows)}
             path.with_suffix(".json").write_text(json.dumps(expected, ensure_ascii=False) + "\n", encoding="utf-8")
             print(path)
 
