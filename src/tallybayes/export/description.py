@@ -69,6 +69,7 @@ def description(model: object) -> dict[str, Json]:
         "start": plain(predictor.start),
         "beta": float(manner.beta),
         "unseen": manner.unseen,
+        "given": _given(schema),
         "absent": 0 if schema.container == "sparse" else None,
         "columns": [_column(schema, j, reads[j], sizes.get(j, 0)) for j in range(schema.d)],
         "terms": terms,
@@ -153,6 +154,15 @@ def _column(schema: Schema, j: int, reads: Json, size: int) -> Json:
         return column | {"reads": "number"}
     labels = schema.levels[j].labels if j in schema.levels else range(size)
     return column | {"reads": "levels", "levels": [_label(v, f"Column {schema.name(j)!r}") for v in labels]}
+
+
+def _given(schema: Schema) -> Json:
+    """The columns of a table that are read as others: dates as their parts; names of rows not at all."""
+    return [
+        {"name": g.called(j), "what": g.what, "parts": g.by_part(j), "zone": g.zone}
+        for j, g in enumerate(schema.given or ())
+        if g.what != "column"
+    ]
 
 
 def _label(value: object, where: str) -> Json:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tallybayes.export.description import description, dumps
 
-PARTS = ("forms", "block", "network", "average", "ensemble", "scorer")  # each after those that it imports
+PARTS = ("forms", "block", "network", "average", "ensemble", "given", "scorer")  # each after those that it imports
 HEAD = "// Made by tallybayes {version}. {who}; classes: {classes}.\n"
 TAIL = "export const model = scorer(description);\nexport default model;\n"
 
@@ -19,7 +19,8 @@ def to_js(model: object, path: str | PathLike[str] | None = None) -> str:
     """Write a fitted model as one JavaScript file: an ES module without dependencies that scores rows.
 
     It exports ``model``, with ``proba(row)``, ``logProba(row)``, ``predict(row)`` and ``evidence(row)``; a row is an
-    object by the names of the columns. P(class | x) is that of ``predict_proba`` to 1e-9, missing values included.
+    object by the names of the columns, a date in it a string of ISO 8601 or a Date. P(class | x) is that of
+    ``predict_proba`` to 1e-9, missing values included.
 
     Parameters
     ----------

@@ -23,7 +23,9 @@ def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
     One input for each column, of shape (rows, 1): strings, or float64; NaN is missing, and in a column of strings the
     empty string (unless that is a label of the column; the metadata of the graph say what stands for it then). Outputs:
     ``label`` and ``probabilities`` (with an underscore if a column begins so), which are those of ``predict_proba`` to
-    1e-9, missing values included. A graph cannot refuse a value: it takes an infinity and a negative count as they are.
+    1e-9, missing values included. A date has an input for each of its parts (``when: month``), since a graph has no
+    calendar; what names rows has none. A graph cannot refuse a value: it takes an infinity and a negative count as
+    they are.
 
     Parameters
     ----------

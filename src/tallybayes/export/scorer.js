@@ -4,12 +4,13 @@
 //   model.proba({ colour: "green", weight: 3.5 });        // P(class | x), in the order of model.classes
 //
 // A row is an object by the names of the columns, or an array in their order. A value that is not there, null or NaN
-// is missing. Every answer takes { prior: [...] } as a second argument: other shares of the classes.
+// is missing; a date is a string of ISO 8601 or a Date, or its parts by their names. Every answer takes { prior: [...] } as a second argument: other shares of the classes.
 
 import { average } from "./average.js";
 import { block } from "./block.js";
 import { ensemble } from "./ensemble.js";
 import { kernel, linear, logNormalOrZero, logSumExp, logs, normal, table } from "./forms.js";
+import { spreader } from "./given.js";
 import { network } from "./network.js";
 
 const VERSION = 1;
@@ -69,8 +70,10 @@ export function scorer(description) {
   const terms = description.terms.map((term) => ({ columns: term.columns, form: FORMS[term.form](term, K) }));
 
   const names = new Set(columns.map((column) => column.name));
+  const spread = spreader(description.given ?? [], columns);
 
-  function values(row) {
+  function values(given) {
+    const row = spread(given);
     const strange = Array.isArray(row) ? [] : Object.keys(row).filter((name) => !names.has(name));
     if (strange.length) throw new TypeError("the model has no column " + JSON.stringify(strange[0]));
     return columns.map((column, j) => {
