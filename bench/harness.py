@@ -11,7 +11,7 @@ from itertools import repeat
 
 import numpy as np
 
-from .memory import Extra, extra_memory
+from .memory import Extra, extra_memory, extra_memory_apart
 
 Run = Callable[[], object]
 
@@ -50,6 +50,7 @@ class Targets:
     of_limit: float | None = None  # we take at most this many times the limit
     seconds: float | None = None
     megabytes: float = 64.0  # peak memory beyond X and the answer
+    leaner: float | None = None  # the peer takes at least this many times as much memory
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Result:
     limit: float | None = None
     limit_name: str = ""
     memory: Extra | None = None
+    peer_memory: Extra | None = None  # where a target speaks of it
     error: str = ""
 
 
@@ -90,6 +92,7 @@ def workload(
     of_limit: float | None = None,
     seconds: float | None = None,
     megabytes: float = 64.0,
+    leaner: float | None = None,
     **arguments: object,
 ) -> Callable[[Callable[..., Case]], Callable[..., Case]]:
     """Registers a function that builds a Case. It gets `shrink` (1, or 10 in a quick run) and `arguments`,
@@ -100,7 +103,7 @@ def workload(
             raise ValueError(f"two workloads are called {name!r}")
         # Python applies the lowest decorator first; the table shows them as they are written.
         first = next((k for k, work in enumerate(WORKLOADS) if work.build is build), len(WORKLOADS))
-        targets = Targets(ratio, of_limit, seconds, megabytes)
+        targets = Targets(ratio, of_limit, seconds, megabytes, leaner)
         WORKLOADS.insert(first, Workload(name, build, arguments, targets))
         return build
 
@@ -115,6 +118,8 @@ def run(work: Workload, *, quick: bool) -> Result:
         result.ours = min(float(str(case.ours())) for _ in range(1 if quick else ROUNDS)) / case.per
         return result
     if not quick:
+        if work.targets.leaner is not None and case.peer:
+            result.peer_memory = extra_memory_apart(case.peer.run)
         started = time.perf_counter()
         result.memory = Extra(case.peak()) if case.peak else extra_memory(case.ours)
         result.ours = (time.perf_counter() - started) / case.per

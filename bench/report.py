@@ -82,6 +82,9 @@ def promises(result: Result) -> dict[str, bool]:
         found[f"≤ {targets.seconds:g} s"] = result.ours <= targets.seconds
     if result.memory is not None:
         found[f"≤ {targets.megabytes:g} MB"] = result.memory.megabytes <= targets.megabytes
+    if targets.leaner is not None and result.memory is not None and result.peer_memory is not None:
+        most = result.peer_memory.megabytes / targets.leaner
+        found[f"≤ 1/{targets.leaner:g} of the peer's memory"] = result.memory.megabytes <= most
     return found
 
 
@@ -235,8 +238,9 @@ def read(path: Path) -> list[Run]:
 
 
 def from_json(row: dict[str, Any]) -> Result:
-    memory = row.pop("memory")
-    return Result(**row, memory=Extra(**memory) if memory else None)
+    held = {name: row.pop(name, None) for name in ("memory", "peer_memory")}
+    extra = {name: Extra(**found) if found else None for name, found in held.items()}
+    return Result(**row, memory=extra["memory"], peer_memory=extra["peer_memory"])
 
 
 def write(path: Path, runs: Sequence[Run], *, quick: bool) -> None:

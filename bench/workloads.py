@@ -183,7 +183,7 @@ def multinomial_many_classes(shrink: int) -> Case:
 # Texts and dates
 
 
-@workload("words fit", ratio=8)
+@workload("words fit", ratio=8, leaner=4)
 def words_fit(shrink: int) -> Case:
     texts, y = data.messages(200_000 // shrink, 4)
     return Case(
@@ -196,7 +196,7 @@ def words_fit(shrink: int) -> Case:
     )
 
 
-@workload("words predict", ratio=8, megabytes=32)
+@workload("words predict", ratio=8, megabytes=32, leaner=4)
 def words_predict(shrink: int) -> Case:
     texts, y = data.messages(200_000 // shrink, 4)
     ours = tb.NaiveBayes("words").fit(texts, y)

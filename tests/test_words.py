@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from threadpoolctl import threadpool_limits
 
 from tallybayes import TAN, NaiveBayes, _core, load, save
-from tallybayes.distributions import Words
+from tallybayes.distributions import Words, words
 from tallybayes.distributions.base import Context
 from tallybayes.distributions.words import WordSums
 from tallybayes.errors import (
@@ -520,3 +520,58 @@ def test_a_text_column_of_a_file(tmp_path: Path) -> None:
     said = run("predict", model, tmp_path / "ask.csv").stdout.split()
     assert [v.strip('"') for v in said] == ["prediction", "spam", "ham", "ham"]
     assert "'free'" in run("explain", model, tmp_path / "ask.csv").stdout
+
+
+# --- a table is counted some rows at a time ------------------------------------------------------------------------
+
+
+def _containers(texts: list[str | None]) -> dict[str, object]:
+    return {
+        "list": texts,
+        "objects": pd.DataFrame({"body": pd.Series(texts, dtype=object, index=range(7, 7 + len(texts)))}),
+        "pandas": pd.DataFrame({"body": pd.Series(texts, dtype="string[pyarrow]", index=range(7, 7 + len(texts)))}),
+        "category": pd.DataFrame({"body": pd.Series(texts, dtype="category")}),
+        "polars": pl.DataFrame({"body": texts}),
+        "arrow": pa.table({"body": pa.chunked_array([texts[:11], texts[11:]], pa.string())}),
+    }
+
+
+@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["list", "objects", "pandas", "category", "polars", "arrow"])
+def test_spans_add_up_to_the_table(model: str, weighted: bool, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    names = [f"word{i}" for i in range(60)]
+    texts: list[str | None] = [" ".join(rng.choice(names, rng.integers(0, 9))) for _ in range(50)]
+    texts[4] = texts[30] = None
+    y, w = rng.integers(0, 3, 50), rng.integers(0, 4, 50).astype(float) if weighted else None
+    X = _containers(texts)[kind]
+    settled: dict[str, Any] = {} if kind == "list" else {"schema": {"body": "text"}}
+    whole = NaiveBayes(Words(model), **settled).fit(X, y, w)
+    monkeypatch.setattr(words, "SPAN", 7)
+    spans = NaiveBayes(Words(model), **settled).fit(X, y, w)
+    (one,), (two,) = whole.fitted_.terms, spans.fitted_.terms
+    assert np.array_equal(one.sums.count, two.sums.count)
+    assert np.array_equal(one.sums.rows, two.sums.rows)
+    assert whole.fitted_.schema.levels[0].labels == spans.fitted_.schema.levels[0].labels
+    assert np.array_equal(whole.predict_proba(X), spans.predict_proba(X))
+
+
+def test_too_many_words_for_spans_are_shared_as_all_rows_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"one two rare{i} seldom{i % 17}" for i in range(40)]
+    y = np.arange(40) % 2
+    with pytest.warns(SharedWordsWarning):
+        whole = NaiveBayes(Words(max_words=10)).fit(texts, y)
+    monkeypatch.setattr(words, "SPAN", 3)
+    with pytest.warns(SharedWordsWarning):
+        spans = NaiveBayes(Words(max_words=10)).fit(texts, y)
+    assert whole.fitted_.schema.levels[0].labels == spans.fitted_.schema.levels[0].labels
+    assert np.array_equal(whole.fitted_.terms[0].sums.count, spans.fitted_.terms[0].sums.count)
+
+
+def test_a_text_that_is_none_in_a_later_span_is_named_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "SPAN", 7)
+    bytes_ = pa.array([b"some words"] * 20 + [b"\xff\xfe"] + [b"more words"] * 9, pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), 30, bytes_.buffers())
+    with pytest.raises(TableError, match=r"row 20"):
+        NaiveBayes(schema={"body": "text"}).fit(pa.table({"body": texts}), np.arange(30) % 2)

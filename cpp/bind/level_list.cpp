@@ -121,11 +121,18 @@ Array<std::int32_t, 1> found_codes(const LevelList& list, const nb::sequence& la
   return codes;
 }
 
+nb::object text_label(const Dictionary& words, std::size_t code) {
+  const std::string_view text = words.text(code);
+  return nb::str(text.data(), text.size());
+}
+
 nb::tuple labels_of(const LevelList& list) {
   nb::object out = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(list.size)));
   if (!out.is_valid()) throw nb::python_error();
   for (std::size_t c = 0; c < list.size; ++c) {
-    PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(c), list.store->labels[c].inc_ref().ptr());
+    nb::object& label = list.store->labels[c];
+    if (!label.is_valid()) label = text_label(list.store->words, c);
+    PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(c), nb::borrow(label).release().ptr());
   }
   return nb::cast<nb::tuple>(out);
 }
@@ -246,12 +253,8 @@ nb::object grown(nb::handle list, Known& known, std::vector<nb::object> labels) 
 nb::object grown(nb::handle list, Known& known, NumberKind kind) {
   std::vector<nb::object> labels;
   for (std::size_t c = 0; known.fresh() != nullptr && c < known.fresh()->size(); ++c) {
-    if (known.fresh()->is_text(c)) {
-      const std::string_view text = known.fresh()->text(c);
-      labels.push_back(nb::str(text.data(), text.size()));
-    } else {
-      labels.push_back(python_number(known.fresh()->number(c), kind));
-    }
+    const bool text = known.fresh()->is_text(c);
+    labels.push_back(text ? nb::object() : python_number(known.fresh()->number(c), kind));
   }
   return grown(list, known, std::move(labels));
 }

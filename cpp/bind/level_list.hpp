@@ -14,7 +14,7 @@ namespace tb::bind {
 // Changed only with the GIL held and the mutex locked; so it may be read with either.
 struct LevelStore {
   Dictionary words;                // texts and numbers by their codes; any other label holds its code here
-  std::vector<nb::object> labels;  // by code
+  std::vector<nb::object> labels;  // by code; null: a text of `words` that nobody has asked for yet
   nb::dict others;                 // labels that are neither texts nor numbers -> code
   std::shared_mutex mutex;
 };

@@ -4,7 +4,9 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "bind/levels.hpp"
 #include "bind/objects.hpp"
@@ -26,25 +28,36 @@ TextRef text_of(nb::handle x, std::size_t row) {
                                          : TextRef::ucs4};
 }
 
-// The texts of a column, and what keeps them alive.
-struct TextColumn {
+// The texts of a column, some rows at a time, and what keeps them alive.
+class TextColumn {
+ public:
   explicit TextColumn(nb::handle x) {
     if (!PyList_Check(x.ptr()) && !PyTuple_Check(x.ptr()) && PyObject_CheckBuffer(x.ptr()) == 0) {
-      column = arrow_column(x);
-      texts = arrow::texts_of(column);
-      return;
-    }
-    const Objects rows(x);
-    texts.reserve(rows.rows());
-    objects.reserve(rows.rows());
-    for (std::size_t i = 0; i < rows.rows(); ++i) {
-      objects.push_back(rows[i]);
-      texts.push_back(text_of(objects.back(), i));
+      column_ = arrow_column(x);
+      texts_ = arrow::texts_of(column_);
+    } else {
+      rows_.emplace(x);
     }
   }
-  arrow::Column column;
-  std::vector<nb::object> objects;
-  std::vector<TextRef> texts;
+
+  std::size_t rows() const { return rows_ ? rows_->rows() : texts_.size(); }
+
+  // At most so many from a row on; with the GIL. Good until the next are asked for. Arrow's columns give all at once.
+  const std::vector<TextRef>& next(std::size_t first, std::size_t most) {
+    if (!rows_) return texts_;
+    objects_.clear(), texts_.clear();
+    for (std::size_t i = first; i < rows() && i < first + most; ++i) {
+      objects_.push_back((*rows_)[i]);
+      texts_.push_back(text_of(objects_.back(), i));
+    }
+    return texts_;
+  }
+
+ private:
+  arrow::Column column_;
+  std::optional<Objects> rows_;
+  std::vector<nb::object> objects_;
+  std::vector<TextRef> texts_;
 };
 
 Analysis analysis_of(const std::string& analyzer, std::size_t low, std::size_t high, bool lowercase) {
@@ -64,21 +77,30 @@ nb::object array_from(Growing<T>& from) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
 }
 
+constexpr std::size_t kChunk = 1 << 15;  // rows held at a time where no word is new: which ones stay all rows tell
+
 using Pair = std::pair<std::size_t, std::size_t>;
 
 nb::tuple word_counts(nb::handle column, nb::handle list, bool grow, const std::string& analyzer, Pair ngrams,
                       bool lowercase, Pair bound) {
   if (bound.second < 1) throw nb::value_error("at least one cell is needed");
   const WordOptions options{analysis_of(analyzer, ngrams.first, ngrams.second, lowercase), bound.first, bound.second};
-  const TextColumn read(column);
+  TextColumn read(column);
   const auto& levels = level_list(list);
   Known known = levels.known();
   WordCounts counts;
-  {
+  std::size_t first = 0;
+  do {
+    const std::vector<TextRef>& texts = read.next(first, grow ? read.rows() : kChunk);
     const nb::gil_scoped_release free;
     const Reading lock({&levels});
-    count_words(read.texts, known, grow, options, counts);
-  }
+    try {
+      count_words(texts, known, grow, options, counts);
+    } catch (const BadRow& e) {
+      throw BadRow{e.why, first + e.row};
+    }
+    first += std::max(texts.size(), std::size_t{1});
+  } while (first < read.rows());
   const nb::object value = counts.wide ? array_from(counts.large) : array_from(counts.small);
   const nb::object index = array_from(counts.index), start = array_from(counts.start);
   return nb::make_tuple(value, index, start, grown(list, known, NumberKind::integer), counts.shared);

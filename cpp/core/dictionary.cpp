@@ -32,6 +32,8 @@ std::uint64_t hash_long(const char* p, std::size_t len) {
 
 constexpr std::size_t kLeastSlots = 512;  // so many that a handful of levels rarely share a slot
 
+constexpr std::size_t kManySlots = 1 << 17;  // memory counts from here on
+
 std::atomic<std::uint64_t> dictionaries_made{0};
 
 }  // namespace
@@ -122,7 +124,8 @@ void Dictionary::place(const Word& key, std::int32_t code) {
 }
 
 void Dictionary::grow() {
-  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(4 * slots_.size()));
+  const std::size_t times = slots_.size() < kManySlots ? 4 : 2;
+  const auto old = std::exchange(slots_, std::vector<Slot, OwnPages<Slot>>(times * slots_.size()));
   mask_ = slots_.size() - 1;
   for (const Slot& e : old) {
     if (e.code >= 0) place({e.a, e.b, e.tag}, e.code);

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/memory.hpp"
+
 namespace tb {
 
 constexpr std::int32_t kMissing = -1;
@@ -115,9 +117,9 @@ class Dictionary {
   void place(const Word& key, std::int32_t code);
   void grow();
 
-  std::vector<Slot> slots_;  // open addressing, a power of two, at most half full
+  std::vector<Slot, OwnPages<Slot>> slots_;  // open addressing, a power of two, at most half full
   std::size_t mask_;
-  std::vector<Word> levels_;  // by code; of a long text a = its place in bytes_, b = its length
+  std::vector<Word, OwnPages<Word>> levels_;  // by code; of a long text a = its place in bytes_, b = its length
   std::vector<char> bytes_;
 };
 

@@ -25,4 +25,41 @@ inline void* allocate(std::size_t bytes) {
   return p;
 }
 
+// For what grows while rows are read and then stays: large pieces have pages of their own, which go back to the system
+// when a larger one takes their place. From a heap they would leave holes behind, as much again as the last piece.
+template <class T>
+struct OwnPages {
+  using value_type = T;
+  OwnPages() = default;
+  template <class U>
+  OwnPages(const OwnPages<U>&) {}  // NOLINT: allocators convert
+
+  static constexpr std::size_t kLeast = std::size_t{1} << 17;
+
+  T* allocate(std::size_t n) {
+    if (n > static_cast<std::size_t>(-1) / sizeof(T)) throw std::bad_array_new_length();
+#if defined(__linux__)
+    if (n * sizeof(T) >= kLeast) {
+      void* p = mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (p == MAP_FAILED) throw std::bad_alloc();
+      return static_cast<T*>(p);
+    }
+#endif
+    return static_cast<T*>(::operator new(n * sizeof(T)));
+  }
+  void deallocate(T* p, std::size_t n) noexcept {
+#if defined(__linux__)
+    if (n * sizeof(T) >= kLeast) {
+      munmap(p, n * sizeof(T));
+      return;
+    }
+#endif
+    ::operator delete(p);
+  }
+  template <class U>
+  bool operator==(const OwnPages<U>&) const {
+    return true;
+  }
+};
+
 }  // namespace tb

@@ -115,7 +115,9 @@ void widen(WordCounts& out) {
 
 class Counting {
  public:
-  Counting(Known& known, WordCounts& out) : known_(known), before_(known.size()), out_(out) { out_.start.push(0); }
+  Counting(Known& known, WordCounts& out) : known_(known), before_(known.size()), out_(out) {
+    if (out_.start.size() == 0) out_.start.push(0);
+  }
 
   // Blocks come here in their order.
   void take(Worker& w) {

@@ -69,8 +69,8 @@ struct WordCounts {
 std::size_t cell_of(std::string_view word, std::size_t cells);
 
 // grow: words not known are added to `known` (the most frequent ones if there are too many; then shared cells, which
-// are numbers among the words); else they are left out, or counted in their shared cells where those are known.
-// Throws BadRow.
+// are numbers among the words); else they are left out, or counted in their shared cells where those are known, and the
+// rows are appended to those that `out` holds already. Throws BadRow.
 void count_words(const std::vector<TextRef>& texts, Known& known, bool grow, const WordOptions& options,
                  WordCounts& out);
 

@@ -21,6 +21,8 @@ from tallybayes.plan import Term, named, same_shape
 from tallybayes.priors import log_prior
 from tallybayes.rows import Rows
 from tallybayes.schema import Levels, Schema
+from tallybayes.source import Table
+from tallybayes.target import Target
 
 Starts = Callable[[Floats], Floats]
 
@@ -355,6 +357,25 @@ def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = Fals
         with named(rows.schema, term.columns, rows.who):
             counted.append(_raw(term, term.distribution.add(rows.of(term), y, rows.w, K)))
     return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), closed)
+
+
+def tally(
+    table: Table,
+    schema: Schema,
+    terms: Sequence[Term],
+    sizes: Mapping[int, int],
+    who: str,
+    target: Target,
+    closed: bool = False,
+) -> Fitted:
+    """The sums of an aligned table whose rows are not looked at again: as `count` gives them, one term at a time."""
+    K, counted = len(target.classes), []
+    for term in terms:
+        with named(schema, term.columns, who):
+            sums, schema = term.distribution.tally(table, schema, term.columns, sizes, target.y, target.w, K)
+            counted.append(_raw(term, sums))
+    weight = _core.class_weights(target.y, target.w, K)
+    return Fitted(schema, target.classes, weight, tuple(counted), closed)
 
 
 def _raw(term: Term, sums: object) -> Term:

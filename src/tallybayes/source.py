@@ -155,8 +155,7 @@ def _from_texts(X: Any) -> Table | None:
     elif isinstance(X, list | tuple):
         if not _are_texts(X):
             return None
-        values = np.empty(len(X), dtype=object)
-        values[:] = X
+        values = np.fromiter(X, dtype=object, count=len(X))
     else:
         column = nw.from_native(X, pass_through=True, series_only=True)
         if not isinstance(column, nw.Series) or column.dtype != nw.String or len(column) == 0:

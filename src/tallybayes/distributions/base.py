@@ -258,6 +258,45 @@ class Distribution(ABC, Generic[S, P]):
             A record of arrays, or a dict of them, whose first axis is the class.
         """
 
+    def tally(
+        self,
+        table: Table,
+        schema: Schema,
+        columns: Sequence[int],
+        sizes: Mapping[int, int],
+        y: NDArray[np.int32],
+        w: Weights,
+        K: int,
+    ) -> tuple[S, Schema]:
+        """Count the rows of a table, and keep nothing else of them: `encode` and `add` in one.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        schema : Schema
+            What the columns are.
+        columns : sequence of int
+            Its columns.
+        sizes : dict from int to int
+            How many integer codes a column without a dictionary has had so far.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        sums
+            As `add` gives them.
+        schema : Schema
+            The schema, grown where labels were new.
+        """
+        data, schema = self.encode(table, schema, columns, True, sizes)
+        return self.add(data, y, w, K), schema
+
     def combine(self, a: S, b: S, sign: int = 1) -> S:
         """Add two tallies, or take the second away from the first.
 

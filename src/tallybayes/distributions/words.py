@@ -24,6 +24,7 @@ from tallybayes.source import Table
 MODELS = ("multinomial", "complement", "bernoulli")
 ANALYZERS = ("auto", "word", "char")
 MOST_WORDS = 1 << 19
+SPAN = 1 << 13  # rows that are read at a time
 TOLD = 20  # words that `describe` tells of each class
 
 
@@ -190,9 +191,62 @@ class Words(Distribution[WordSums, WordParams]):
         return data, longer
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> WordSums:
+        return _split(self._summed(data, y, w, K))
+
+    def _summed(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Array:
+        """(K, 1 + words): first the texts, then the words."""
         assert isinstance(data, Sparse)
-        found = _core.csr_sums(data.view, y, w, K, 0.0 if self.model == "bernoulli" else None)
-        return WordSums(np.ascontiguousarray(found[:, 1:]), found[:, 0].copy())
+        return _core.csr_sums(data.view, y, w, K, 0.0 if self.model == "bernoulli" else None)
+
+    def tally(
+        self,
+        table: Table,
+        schema: Schema,
+        columns: Sequence[int],
+        sizes: Mapping[int, int],
+        y: NDArray[np.int32],
+        w: Weights,
+        K: int,
+    ) -> tuple[WordSums, Schema]:
+        """Count the texts of a table some rows at a time: the words of each row are nowhere kept.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        schema : Schema
+            What the columns are.
+        columns : sequence of int
+            The column.
+        sizes : dict from int to int
+            Of no use to it.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        sums : WordSums
+            As `add` gives them.
+        schema : Schema
+            With the words that were new.
+        """
+        (j,) = columns
+        how = replace(self.splitting(), most=np.iinfo(np.int64).max)
+        known, sums, start = schema, np.zeros((K, 0)), 0
+        while start < table.n:
+            words = len(known.levels.get(j, ()))
+            span = slice(start, min(table.n, start + max(SPAN, K * words // 8)))  # a sum of tallies costs K × words
+            data, known, _ = encode.words(table, known, j, True, how, span)
+            if len(known.levels[j]) > self.max_words:  # which of them have a count of their own all rows tell
+                return super().tally(table, schema, columns, sizes, y, w, K)
+            found = self._summed(data, y[span], None if w is None else w[span], K)
+            found[:, : sums.shape[1]] += sums
+            sums, start = found, span.stop
+        return _split(sums), known
 
     def combine(self, a: WordSums, b: WordSums, sign: int = 1) -> WordSums:
         size = max(a.count.shape[1], b.count.shape[1])
@@ -426,6 +480,10 @@ def _two(ngrams: Any) -> tuple[int, int]:
 
 def _has_cells(words: Levels) -> bool:
     return any(not isinstance(v, str) for v in words.labels)
+
+
+def _split(sums: Array) -> WordSums:
+    return WordSums(np.ascontiguousarray(sums[:, 1:]), sums[:, 0].copy())
 
 
 def _padded(count: Array, size: int) -> Array:

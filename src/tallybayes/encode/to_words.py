@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import scipy
 
@@ -39,15 +39,18 @@ class Splitting:
     cells: int
 
 
-def words(table: Table, schema: Schema, j: int, grow: bool, how: Splitting) -> tuple[Sparse, Schema, bool]:
+def words(
+    table: Table, schema: Schema, j: int, grow: bool, how: Splitting, span: slice | None = None
+) -> tuple[Sparse, Schema, bool]:
     """A column of texts as counts: column 0 is 1 where there is a text, column 1 + c counts word c of the schema.
 
-    grow: new words are appended to the schema; else they are left out. Third: new words had to share cells.
+    grow: new words are appended to the schema; else they are left out. span: of these rows alone. Third: new words had
+    to share cells.
     """
     known = schema.levels.get(j, Levels())
     try:
         values, indices, indptr, longer, shared = _core.word_counts(
-            _text_values(table, schema, j),
+            _text_values(table, schema, j, span),
             known.known,
             grow,
             how.analyzer,
@@ -57,6 +60,7 @@ def words(table: Table, schema: Schema, j: int, grow: bool, how: Splitting) -> t
         )
     except _core.BadRow as e:
         why, row, _ = e.args
+        row += 0 if span is None else span.start
         name = schema.name(j)
         raise TableError(
             f"Column {name!r} cannot be read as text: {why} (row {row}). Correct it, or mark it missing.",
@@ -64,13 +68,16 @@ def words(table: Table, schema: Schema, j: int, grow: bool, how: Splitting) -> t
             row=row,
         ) from None
     known = known.grown(longer)
-    csr = scipy.sparse.csr_matrix((values, indices, indptr), shape=(table.n, 1 + len(known)))
+    csr = scipy.sparse.csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, 1 + len(known)))
     return Sparse(csr), schema.with_levels({j: known}) if grow else schema, shared
 
 
-def _text_values(table: Table, schema: Schema, j: int) -> object:
-    """The texts of a column as the core reads them."""
+def _text_values(table: Table, schema: Schema, j: int, span: slice | None) -> object:
+    """The texts of a column as the core reads them; span: of these rows alone."""
     column = raw_columns(table, [j])[0]
+    if span is not None:
+        by_place = getattr(column.values, "iloc", column.values)
+        column = replace(column, values=by_place[span])
     if column.storage == "arrow":
         return column.values.__arrow_c_stream__()
     if column.storage == "objects" and column.kind != "binary":

@@ -27,7 +27,7 @@ from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
 from tallybayes.estimators.priors import Priors
 from tallybayes.estimators.tempers import Tempers, choose_temperature
-from tallybayes.fitted import Fitted, count
+from tallybayes.fitted import Fitted, count, tally
 from tallybayes.labels import positions, read_classes, tell_unsavable, union
 from tallybayes.plan import same_shape
 from tallybayes.priors import log_prior
@@ -185,6 +185,10 @@ class TallyClassifier(
         changed = type(self)._structure is not TallyClassifier._structure
         return self.tempered or changed or self._cuts_on_rows(schema)
 
+    def _asks_again(self) -> bool:
+        """Whether the first rows are looked at again once they are counted; if not they are not kept encoded."""
+        return self.tempered or type(self)._structure is not TallyClassifier._structure
+
     def _cuts_on_rows(self, schema: Schema) -> bool:
         given = self._given_schema()
         cuts = given.cuts if isinstance(given, Schema) else {}
@@ -225,9 +229,14 @@ class TallyClassifier(
             target, closed = self._labels(target, classes, before)
         stage("cutting and encoding")
         schema = cut_columns(table, schema, terms, target)
-        rows = encode_rows(table, schema, terms, sizes, type(self).__name__, grow=True).of_target(target)
-        stage("counting")
-        new = count(rows, terms, target.classes, closed)
+        again = before is None and self._asks_again()
+        if again:
+            rows = encode_rows(table, schema, terms, sizes, type(self).__name__, grow=True).of_target(target)
+            stage("counting")
+            new = count(rows, terms, target.classes, closed)
+        else:
+            stage("counting")
+            new = tally(table, schema, terms, sizes, type(self).__name__, target, closed)
         if before is not None:
             before = before if left == 1 else before.scale(left)
             whole = replace(before.add(new), closed=closed)
@@ -237,7 +246,7 @@ class TallyClassifier(
                 self._keep(whole)
             return
         stage("choosing")
-        fitted = self._structure(new, rows)
+        fitted = self._structure(new, rows) if again else new
         chosen = None
         if self.tempered:
             stage("leaving each row out, for the temperature")

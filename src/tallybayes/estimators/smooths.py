@@ -28,6 +28,7 @@ class Smooths(Model):
     """var_smoothing, a number or 'auto'."""
 
     var_smoothing: object
+    tempered: bool
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -49,6 +50,9 @@ class Smooths(Model):
         terms = () if fitted is None else fitted.terms
         found = (t.distribution.var_smoothing for t in terms if isinstance(t.distribution, Gaussian | LogGaussian))
         return next(found, PLAIN)
+
+    def _asks_again(self) -> bool:
+        return self.tempered or isinstance(self.var_smoothing, str)
 
     def _smoothed(self, fitted: Fitted, rows: Rows) -> Fitted:
         """The first rows, counted, with the smoothing that suits them best."""
