@@ -198,6 +198,32 @@ def test_unseen_error_gives_null(db: Any) -> None:
     assert sorted(found)[1] == ("w", None, None, None)
 
 
+@pytest.mark.parametrize("make", [tb.LinearDiscriminantAnalysis, tb.QuadraticDiscriminantAnalysis])
+def test_gaps_in_columns_of_very_different_units(db: Any, make: Any) -> None:
+    rng = np.random.default_rng(5)
+    y = np.arange(120) % 3
+    scale, centre = np.array([1e-9, 1.0, 1e6, 1e-4, 1e9]), np.array([0.0, 1e5, 1e15, 1.0, -1e9])
+    Z = rng.normal(size=(120, 5)) @ rng.normal(size=(5, 5)) + 0.4 * y[:, None]
+    X = np.where(rng.random((120, 5)) < 0.2, np.nan, centre + scale * Z)
+    t = pa.table({f"x{j}": pa.array(X[:, j], from_pandas=True) for j in range(5)})
+    model = make().fit(t, y)
+    fill(db, "rows", t.append_column("i", pa.array(range(120))))
+    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(t), rtol=0, atol=1e-11)
+
+
+def test_log_gaussian_beside_numbers_that_are_not_positive(db: Any) -> None:
+    rng = np.random.default_rng(6)
+    y = np.arange(90) % 3
+    income = np.where(rng.random(90) < 0.2, 0.0, np.exp(3 * rng.normal(size=90) + y))
+    t = pa.table({"income": pa.array(np.where(rng.random(90) < 0.1, np.nan, income), from_pandas=True)})
+    model = tb.NaiveBayes("log-gaussian").fit(t, y)
+    asked = pa.table({"income": pa.array([*t["income"].to_pylist(), 0.0, -3.0, 1e-300, 1e300, None], pa.float64())})
+    fill(db, "rows", asked.append_column("i", pa.array(range(95))))
+    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(asked), rtol=0, atol=1e-11)
+
+
 def test_a_large_block_with_a_gap_gives_null(db: Any) -> None:
     rng = np.random.default_rng(0)
     X = pa.table({f"x{j}": rng.normal(size=60) for j in range(8)})

@@ -86,6 +86,7 @@ def _text_values(table: Table, schema: Schema, j: int, span: slice | None) -> ob
     bad = next((row for row, v in enumerate(values) if v is not None and not isinstance(v, str)), None)
     if bad is not None:
         name, value = schema.name(j), values[bad]
+        bad += 0 if span is None else span.start
         raise TableError(
             f"Column {name!r} is text, and has {value!r:.60} (row {bad}), which is none. Give strings, or mark what is "
             "missing (None).",

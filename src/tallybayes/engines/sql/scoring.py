@@ -12,6 +12,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from tallybayes.engines.sql.dialect import Dialect, dialect_of
 from tallybayes.errors import ExportError, OptionError
@@ -21,6 +23,7 @@ from tallybayes.schema import Schema
 PATTERNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
 UNDERFLOW = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
 SUMMANDS = 100  # terms that are added in one chain
+FORMS = ("table", "normal", "log-normal", "linear", "block", "network")
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 Json = Any
@@ -87,7 +90,7 @@ class _Writer:
         self.K = len(told["classes"])
         self.network: Json = next((t for t in told["terms"] if t["form"] == "network"), None)
         for term in told["terms"]:
-            if term["form"] not in ("table", "normal", "linear", "block", "network"):
+            if term["form"] not in FORMS:
                 raise ExportError(
                     f"A {told['estimator']} has no SQL: {_why(term['form'])}. Naive Bayes, discriminants, SPODE, TAN, "
                     "KDB and other networks have; predict_to scores any model outside the database."
@@ -179,7 +182,7 @@ class _Writer:
         terms: list[list[str]] = [[] for _ in range(self.K)]
         for term in self.told["terms"]:
             for k in range(self.K):
-                terms[k] += list(getattr(self, f"_{term['form']}")(term, k))
+                terms[k] += list(getattr(self, f"_{term['form'].replace('-', '_')}")(term, k))
         beta = self.told["beta"]
         out = []
         for k, name in enumerate(names):
@@ -215,6 +218,14 @@ class _Writer:
                 density = self._density(self._column(term, i), term["mean"][i][k], term["low"][i][k], variance[k])
                 yield f"COALESCE({density}, {self.d.number(0.0)})"
 
+    def _log_normal(self, term: Json, k: int) -> Iterator[str]:
+        for i, variance in enumerate(term["variance"]):
+            x, above = self._column(term, i), self.d.number(term["above"][i][k])
+            if variance[k] > 0:
+                above += f" + {self._density(f'LN({x})', term['mean'][i][k], term['low'][i][k], variance[k])}"
+            zero, nothing = self.d.number(term["zero"][i][k]), self.d.number(0.0)
+            yield f"CASE WHEN {x} IS NULL THEN {nothing} WHEN {x} > 0 THEN {above} ELSE {zero} END"
+
     def _density(self, x: str, mean: float, low: float, variance: float) -> str:
         z = f"({x} - {self.d.number(mean)})" + (f" - {self.d.number(low)}" if low else "")
         constant = -HALF_LOG_2PI - 0.5 * math.log(variance)
@@ -245,12 +256,12 @@ class _Writer:
         if p > PATTERNS:
             yield whole
             return
-        covariance = np.linalg.inv(factor.T @ factor)
+        root = _inverse(factor)  # covariance = root rootᵀ: never multiplied out, which would lose half of the digits
         whens = [f"WHEN {' AND '.join(f'{x} IS NOT NULL' for x in xs)} THEN {whole}"]
         for size in range(p - 1, 0, -1):
             for some in combinations(range(p), size):
                 there = [f"{x} IS {'NOT ' if i in some else ''}NULL" for i, x in enumerate(xs)]
-                part = np.linalg.inv(np.linalg.cholesky(covariance[np.ix_(some, some)]))
+                part = _inverse(np.linalg.qr(root[list(some)].T)[1].T)
                 own = self._gaussian([xs[i] for i in some], [centre[i] for i in some], part)
                 whens.append(f"WHEN {' AND '.join(there)} THEN {own}")
         yield f"CASE {' '.join(whens)} ELSE {self.d.number(0.0)} END"
@@ -344,6 +355,12 @@ class _Writer:
         for j in order:
             place = full[j] if place == "0" else f"({place}) * {sizes[j]} + {full[j]}"
         return place
+
+
+def _inverse(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of a lower triangle, whatever the units of its rows."""
+    found: NDArray[np.float64] = solve_triangular(triangle, np.eye(len(triangle)), lower=True)
+    return found
 
 
 def _plus(terms: Sequence[str]) -> str:
