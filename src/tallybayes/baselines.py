@@ -90,7 +90,7 @@ class Own:
 
     classes_: Array
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: object) -> None:
         from sklearn.base import clone
 
         self.model = clone(model)

@@ -56,7 +56,7 @@ class Entry:
     error: str = ""
     ensemble: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give the line as plain values, as JSON has them.
 
         Returns
@@ -128,7 +128,7 @@ class Comparison:
         """str: which to use, and why, in a sentence or two."""
         return _advice([e for e in self.entries if not e.error])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give the leaderboard as plain values, as JSON has them.
 
         Returns

@@ -83,7 +83,7 @@ class Evaluation:
     def __add__(self, other: Evaluation) -> Evaluation:
         return Evaluation(self.classes, self.scores + other.scores, self.confusion + other.confusion)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give plain values, as JSON has them.
 
         Returns

@@ -408,6 +408,12 @@ def _levels(schema: Schema, j: int, sizes: Mapping[int, int]) -> Levels:
 
 
 def _same_columns(a: Schema, b: Schema) -> None:
+    """Raises MergeError unless counts of the two mean the same columns, taken in the same way."""
+    _same_names(a, b)
+    _same_ways(a, b)
+
+
+def _same_names(a: Schema, b: Schema) -> None:
     mine, theirs = a.given_columns, b.given_columns
     if [g.name for g in mine] == [g.name for g in theirs] and mine != theirs:
         first, second = next((g, h) for g, h in zip(mine, theirs, strict=True) if g != h)
@@ -421,6 +427,10 @@ def _same_columns(a: Schema, b: Schema) -> None:
             raise MergeError("The two models have the same columns in another order. Fit both on one order.")
         what = f"Columns only in one of them: {listing(only)}." if only else f"{a.d} and {b.d} columns."
         raise MergeError(f"The two models were fitted on different columns. {what}")
+
+
+def _same_ways(a: Schema, b: Schema) -> None:
+    """Kinds, distributions that the rows chose, cuts."""
     if a.kinds != b.kinds:
         j = next(i for i in range(a.d) if a.kinds[i] != b.kinds[i])
         raise MergeError(

@@ -24,7 +24,7 @@ What = Literal["column", "id"] | Sort
 SORTS: tuple[str, ...] = get_args(Sort)
 NUMBER = {"date": "days since 1970", "datetime": "days since 1970", "duration": "days", "time": "hours"}
 CALENDAR = {"date": ("year", "month", "weekday"), "datetime": ("year", "month", "weekday", "hour")}
-LABELS: dict[str, tuple[Any, ...]] = {"month": mo.MONTHS, "weekday": mo.WEEKDAYS, "hour": mo.HOURS}
+LABELS: dict[str, tuple[object, ...]] = {"month": mo.MONTHS, "weekday": mo.WEEKDAYS, "hour": mo.HOURS}
 FIRST = {"month": 1, "weekday": 1, "hour": 0}  # as a number: January and Monday are 1
 DAY = 86_400 * 10**6  # microseconds
 
@@ -219,7 +219,7 @@ def spread_row(row: Mapping[Any, Any], given: Sequence[Given]) -> dict[Any, Any]
     return out
 
 
-def _clock(v: dt.date) -> dict[str, Any]:
+def _clock(v: dt.date) -> dict[str, object]:
     """The parts of one date, as a table of it would have them."""
     days, left = divmod(mo.micro(v), DAY)
     month, weekday = mo.MONTHS[v.month - 1], mo.WEEKDAYS[v.weekday()]

@@ -82,7 +82,9 @@ def to_choose(schema: Schema, chosen: object, options: Mapping[str, object]) -> 
     ]
 
 
-def _choices(schema: Schema, chosen: object, options: Mapping[str, object]) -> tuple[dict[str, Any], dict[int, Any]]:
+def _choices(
+    schema: Schema, chosen: object, options: Mapping[str, object]
+) -> tuple[dict[str, object], dict[int, object]]:
     """What is asked for by kind, and by column."""
     by_kind: dict[str, object] = dict(BY_KIND)
     by_column: dict[int, object] = {}

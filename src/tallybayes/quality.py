@@ -123,7 +123,7 @@ class Scores:
         mean = total / self.n
         return Score(float(mean), float(np.sqrt(max(0.0, squares / self.n - mean * mean) / self.n)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give plain numbers.
 
         Returns

@@ -50,7 +50,7 @@ class RawColumn:
         return [None if is_missing(v) else v for v in found]
 
 
-def arrow_of(X: Any) -> Any:
+def arrow_of(X: object) -> Any:
     """A record batch of Arrow, a reader of them, or a dataset as a table; None if it is none of these."""
     if hasattr(X, "to_table") and hasattr(X, "scanner"):  # pyarrow.dataset
         return X.to_table()

@@ -31,7 +31,7 @@ LONG = 4096  # rows of a column whose own codes are worth a look
 SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
 SAID = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories that are labels by how they are written
 ARROW_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"float", "double"}
-_labels_read: dict[int, tuple[weakref.ref[Any], tuple[object, ...]]] = {}  # by the id of pandas' categories
+_labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # by the id of pandas' categories
 FEW_ROWS = 1000  # a frame of so many may be copied whole, where its columns lie apart
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 
@@ -146,7 +146,7 @@ def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
     return None if found is None else nw.from_native(found, eager_only=True)
 
 
-def _from_texts(X: Any) -> Table | None:
+def _from_texts(X: object) -> Table | None:
     """A list, an array or a column of strings alone is a table of one column of texts; None if it is none of these."""
     if isinstance(X, np.ndarray):
         if X.ndim != 1 or X.dtype.kind not in "OUT" or not _are_texts(X):
@@ -157,21 +157,26 @@ def _from_texts(X: Any) -> Table | None:
             return None
         values = np.fromiter(X, dtype=object, count=len(X))
     else:
-        column = nw.from_native(X, pass_through=True, series_only=True)
-        if not isinstance(column, nw.Series) or column.dtype != nw.String or len(column) == 0:
-            return None
-        native, name = column.to_native(), column.name
-        names = (name,) if isinstance(name, str) and name else None
-        in_arrow = _has_arrow(native)
-        held = RawColumn(native if in_arrow else _objects(column), "arrow" if in_arrow else "objects", "text")
-        container: Container = "polars" if column.implementation.is_polars() else "pyarrow"
-        return Table(
-            len(column), 1, "pandas" if column.implementation.is_pandas() else container, names, columns=(held,)
-        )
+        return _from_series(X)
     return Table(len(values), 1, "numpy", columns=(RawColumn(gaps_as_none(values), "objects", "text"),))
 
 
-def _are_texts(values: Sequence[Any] | Array) -> bool:
+def _from_series(X: object) -> Table | None:
+    """A column of strings of one of the libraries, None if it is none."""
+    column = nw.from_native(X, pass_through=True, series_only=True)
+    if not isinstance(column, nw.Series) or column.dtype != nw.String or len(column) == 0:
+        return None
+    native, name = column.to_native(), column.name
+    names = (name,) if isinstance(name, str) and name else None
+    in_arrow = _has_arrow(native)
+    held = RawColumn(native if in_arrow else _objects(column), "arrow" if in_arrow else "objects", "text")
+    container: Container = "polars" if column.implementation.is_polars() else "pyarrow"
+    if column.implementation.is_pandas():
+        container = "pandas"
+    return Table(len(column), 1, container, names, columns=(held,))
+
+
+def _are_texts(values: Sequence[object] | Array) -> bool:
     """Strings and missing values, and not only these."""
     types = set(map(type, values))
     if types and all(issubclass(t, str) for t in types):
@@ -352,17 +357,12 @@ def _frame_column(s: Any, name: str) -> RawColumn:
     if dtype.is_integer() or dtype.is_float():
         return RawColumn(_eight_bytes(s.to_numpy()), "numbers", "real", integer=dtype.is_integer())
     if dtype == nw.Boolean:
-        if s.null_count() == 0:
-            return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))
-        return RawColumn(_objects(s), "objects", "binary", declared=(False, True))
+        return _truths(s)
     if dtype == nw.Categorical or dtype == nw.Enum:
         return _categories(native, name)
-    if dtype == nw.String:
-        in_arrow = _has_arrow(native)
-        return (
-            RawColumn(native, "arrow", "categorical") if in_arrow else RawColumn(_objects(s), "objects", "categorical")
-        )
-    if dtype == nw.Binary:
+    if dtype == nw.String and _has_arrow(native):
+        return RawColumn(native, "arrow", "categorical")
+    if dtype in (nw.String, nw.Binary):
         return RawColumn(_objects(s), "objects", "categorical")
     if dtype.is_temporal():
         return _moments(s)
@@ -375,6 +375,12 @@ def _frame_column(s: Any, name: str) -> RawColumn:
             column=name,
         )
     return _unknown(s, name)
+
+
+def _truths(s: Any) -> RawColumn:
+    if s.null_count() == 0:
+        return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))
+    return RawColumn(_objects(s), "objects", "binary", declared=(False, True))
 
 
 def _of_ticks(ticks: Array, zone: str | None = None, sort: Sort | None = None) -> Moments:

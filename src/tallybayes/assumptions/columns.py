@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ class Data:
         return sum(len(r) for r in self.rows)
 
 
-def read_columns(X: object, y: object, kinds: Any, random_state: int) -> Data:
+def read_columns(X: object, y: object, kinds: object, random_state: int) -> Data:
     """Reads a table; samples from one that is too large, and says so."""
     if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise OptionError(f"random_state must be a whole number of at least 0; got {brief(random_state)}.")

@@ -11,8 +11,6 @@ Box's M answers to tails as well: where columns are not normal it finds too much
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import qr
 
@@ -61,7 +59,7 @@ def equal_covariances(data: Data, alpha: float) -> Finding:
     return Finding(NAME, verdict, sentence, tuple(lines))
 
 
-def _of_class(label: object, log_det: float, d: int) -> dict[str, Any]:
+def _of_class(label: object, log_det: float, d: int) -> dict[str, object]:
     """How wide a class is beside the pooled covariance; not a test of its own."""
     per_column = float(np.exp(0.5 * log_det / d))
     says = f"{per_column:.2g} times as wide as all together, on average over columns"

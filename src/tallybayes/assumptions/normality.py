@@ -39,7 +39,7 @@ def normal_columns(data: Data, alpha: float) -> Finding:
     return finding(NAME, lines, alpha, "columns by class", "The real columns look normal")
 
 
-def _line(what: str, z: Floats) -> dict[str, Any]:
+def _line(what: str, z: Floats) -> dict[str, object]:
     """z: sorted, with mean 0 and variance 1."""
     square, p = anderson_darling(z)
     effect = distance(z)

@@ -158,7 +158,7 @@ class AssumptionReport:
         keys = ("assumption", "what", "effect", "size", "statistic", "p", "p_holm")
         return build_frame({key: [line[key] for line in lines] for key in keys}, self.container, backend)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Give the report as plain values, as JSON has them.
 
         Returns

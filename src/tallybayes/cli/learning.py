@@ -212,7 +212,7 @@ def _done(what: str, data: list[str], rows: int) -> dict[str, object]:
     return {"did": what, "files": list(data), "rows": rows}
 
 
-def _report(model: TallyClassifier, path: str, what: str, facts: dict[str, Any], as_json: bool) -> None:
+def _report(model: TallyClassifier, path: str, what: str, facts: dict[str, object], as_json: bool) -> None:
     counts = dict(zip(map(str, model.classes_.tolist()), model.class_count_.tolist(), strict=True))
     shown = ", ".join(f"{label}: {n:,.10g}" for label, n in list(counts.items())[:10])
     more = f" and {len(counts) - 10} more" if len(counts) > 10 else ""

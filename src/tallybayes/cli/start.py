@@ -26,7 +26,6 @@ from contextlib import contextmanager, suppress
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
 
 LATER = ("asyncio", "numpy.f2py", "numpy.testing", "scipy.special", "scipy.stats")
 WITHOUT = "pandas"  # optional for scikit-learn and pyarrow, which import it wherever it is installed
@@ -47,7 +46,7 @@ def own_process() -> None:
     gc.disable()  # until `_started`
 
 
-def run(command: Callable[[], Any]) -> None:
+def run(command: Callable[[], object]) -> None:
     """Runs a command and ends the process, there and then. Files are closed by then: each is written in a `with`."""
     try:
         command()

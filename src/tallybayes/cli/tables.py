@@ -133,9 +133,9 @@ def regroup(stream: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def ahead(stream: Iterator[Any], most: int = AHEAD) -> Iterator[Iterator[Any]]:
+def ahead(stream: Iterator[object], most: int = AHEAD) -> Iterator[Iterator[object]]:
     """Reads on in another thread, so many blocks and no more."""
-    queue: Queue[Any] = Queue(most)
+    queue: Queue[object] = Queue(most)
     stop = Event()
 
     def put(item: object) -> None:

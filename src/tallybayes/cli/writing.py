@@ -100,7 +100,7 @@ def _pieces(tables: Iterator[pa.Table], format: str) -> Iterator[bytes]:
         yield pipe.take()
 
 
-def _writer(format: str) -> Callable[[Any, pa.Schema], Any]:
+def _writer(format: str) -> Callable[[object, pa.Schema], Any]:
     if format == "parquet":
         from pyarrow import parquet
 

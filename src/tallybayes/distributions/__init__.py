@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.bernoulli import Bernoulli, Threshold
@@ -37,7 +36,7 @@ __all__ = [
     "registered",
 ]
 
-_REGISTRY: dict[str, tuple[type[Distribution], dict[str, Any]]] = {
+_REGISTRY: dict[str, tuple[type[Distribution], dict[str, object]]] = {
     "gaussian": (Gaussian, {}),
     "categorical": (Categorical, {}),
     "bernoulli": (Bernoulli, {}),

@@ -152,7 +152,7 @@ class Distribution(ABC, Generic[S, P]):
     one_column: ClassVar[bool] = False  # each of its columns has a term of its own
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
     sums: ClassVar[type[Any]] = dict  # the record that holds its sums; a file's arrays become one by `sums_of`
-    always: ClassVar[Mapping[str, Any]] = {}  # options that it had once: files name them, and they say always the same
+    always: ClassVar[Mapping[str, object]] = {}  # options that it had once: files name them; they say always the same
 
     def layout(self) -> tuple[object, ...]:
         """Tell what its tally is made of: two distributions of one layout have tallies that add.

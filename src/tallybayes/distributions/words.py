@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,10 +131,10 @@ class Words(Distribution[WordSums, WordParams]):
         if self.model == "bernoulli" and self.alpha == 0:
             raise OptionError("alpha must be above 0 for the Bernoulli model of words; got 0.")
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         return (type(self), self.model == "bernoulli", *self._splitting_key())
 
-    def _splitting_key(self) -> tuple[Any, ...]:
+    def _splitting_key(self) -> tuple[object, ...]:
         return self.ngrams, self.analyzer, bool(self.lowercase), int(self.max_words)
 
     def splitting(self) -> Splitting:
@@ -469,7 +469,7 @@ def _whole(x: object) -> bool:
     return isinstance(x, int | np.integer) and not isinstance(x, bool)
 
 
-def _two(ngrams: Any) -> tuple[int, int]:
+def _two(ngrams: object) -> tuple[int, int]:
     found = tuple(ngrams) if isinstance(ngrams, tuple | list) else ()
     if len(found) != 2 or not all(_whole(v) for v in found) or not 1 <= found[0] <= found[1]:
         raise OptionError(

@@ -30,7 +30,7 @@ class _Analysis(GaussianDiscriminant):
     _solvers: tuple[str, ...]
     solver: str
     store_covariance: bool
-    covariance_estimator: Any
+    covariance_estimator: object
 
     def _check_options(self) -> None:
         if self.solver not in self._solvers:

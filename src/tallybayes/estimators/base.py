@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class TallyClassifier(
             self._learn(X, y, sample_weight, classes, fresh=not self._fitted())
         return self
 
-    def schema_of(self, X: Any) -> Schema:
+    def schema_of(self, X: object) -> Schema:
         """Tell what this model would take the columns of a table for.
 
         Parameters

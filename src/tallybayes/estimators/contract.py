@@ -56,7 +56,7 @@ else:
         def _get_param_names(cls) -> list[str]:
             return sorted(signature(cls).parameters)
 
-        def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - no parameter is an estimator
+        def get_params(self, deep: bool = True) -> dict[str, object]:  # noqa: ARG002 - no parameter is an estimator
             return {name: getattr(self, name) for name in self._get_param_names()}
 
         def __setstate__(self, state: dict[str, object]) -> None:

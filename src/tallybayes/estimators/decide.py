@@ -391,7 +391,7 @@ class BayesDecision(Wrapper):
 
     # --- house keeping -----------------------------------------------------------------------------------------
 
-    def _routed(self, method: str, params: dict[str, Any]) -> Any:
+    def _routed(self, method: str, params: dict[str, object]) -> Any:
         """What goes to the estimator's methods: routed if scikit-learn's routing is on, else all of it."""
         if sklearn.get_config()["enable_metadata_routing"]:
             return process_routing(self, method, **params).estimator

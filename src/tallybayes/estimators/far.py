@@ -24,7 +24,7 @@ class Far(Model):
 
     def plan(
         self,
-        source: Any,
+        source: object,
         target: str | Sequence[str],
         *,
         weight: str | None = None,
@@ -135,7 +135,7 @@ class Far(Model):
             self._take_over(twin, self._again().merge(found.fitted_) if self._fitted() else found.fitted_)
         return self
 
-    def predict_to(self, source: Any, to: str | os.PathLike[str] | None = None, *, keep: Sequence[str] = ()) -> Any:
+    def predict_to(self, source: object, to: str | os.PathLike[str] | None = None, *, keep: Sequence[str] = ()) -> Any:
         """Answer for all rows of a source that need not fit into memory.
 
         Parameters

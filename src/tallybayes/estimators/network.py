@@ -38,7 +38,7 @@ class NetworkClassifier(TallyClassifier):
     alpha: float
     cuts: str | None
     bins: int
-    priors: Any
+    priors: object
     unseen: str
     _can_be_other = False
 
@@ -355,7 +355,7 @@ def codes_of(rows: Rows, term: Term) -> Coded:
     return data
 
 
-def _parent(term: Term, schema: Schema, column: Any, role: str) -> int:
+def _parent(term: Term, schema: Schema, column: object, role: str) -> int:
     """The place in the term of a column that is to have children."""
     at = term.columns.index(schema.position(column))
     if at >= len(term.columns) - network_of(term).reals:

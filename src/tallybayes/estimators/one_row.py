@@ -169,7 +169,7 @@ class OneRow(Model):
             return None
         return held.door if isinstance(w, (float, int)) and 0 < w <= MOST_WEIGHT else None
 
-    def _weight_of(self, y: Any, sample_weight: float) -> float:
+    def _weight_of(self, y: object, sample_weight: float) -> float:
         """What a row of this class weighs; 0 for the careful way."""
         given = self.class_weight
         try:
@@ -256,7 +256,7 @@ class OneRow(Model):
             return self._held.door
 
 
-def _as_dict(row: Any) -> Mapping[Any, object]:
+def _as_dict(row: object) -> Mapping[object, object]:
     """A dict, or a row of a pandas frame as one."""
     if isinstance(row, Mapping):
         return row

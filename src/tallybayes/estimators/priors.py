@@ -82,7 +82,7 @@ class PriorShift:
     def _head(self) -> str:
         return f"prior of {self.n_rows} rows: moved? {self._p()} (likelihood ratio {self.statistic:.1f})"
 
-    def _lines(self) -> list[tuple[Any, str, str, str]]:
+    def _lines(self) -> list[tuple[object, str, str, str]]:
         """Each class: its share before, now, and the error of that."""
         rows = zip(self.classes.tolist(), self.old_prior, self.prior, self.standard_error, strict=True)
         return [(label, f"{was:.3f}", f"{now:.3f}", f"{se:.3f}") for label, was, now, se in rows]

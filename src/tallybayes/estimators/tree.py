@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tallybayes.fitted import Fitted
 from tallybayes.schema import Levels, Schema
 
@@ -13,7 +11,7 @@ class Tree:
 
     def __init__(self) -> None:
         self._stack: list[tuple[int, Fitted]] = []
-        self._shared: dict[int, tuple[Any, ...]] | None = None  # levels that all list first, in one order
+        self._shared: dict[int, tuple[object, ...]] | None = None  # levels that all list first, in one order
 
     def add(self, fitted: Fitted) -> None:
         self._share(fitted)
@@ -44,7 +42,7 @@ def _common(a: tuple[object, ...], b: tuple[object, ...]) -> tuple[object, ...]:
     return a[: next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))]
 
 
-def _in_order(fitted: Fitted, shared: dict[int, tuple[Any, ...]]) -> Fitted:
+def _in_order(fitted: Fitted, shared: dict[int, tuple[object, ...]]) -> Fitted:
     """The same counts, with levels beyond the shared ones sorted."""
     moved: dict[int, Levels] = {}
     for j, levels in fitted.schema.levels.items():
@@ -59,6 +57,6 @@ def _in_order(fitted: Fitted, shared: dict[int, tuple[Any, ...]]) -> Fitted:
     return fitted.relevel(schema)
 
 
-def _place(label: Any) -> tuple[str, object]:
+def _place(label: object) -> tuple[str, object]:
     """An order of labels of any types."""
     return ("", label) if isinstance(label, int | float) else (type(label).__name__, label)

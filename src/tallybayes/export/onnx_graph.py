@@ -19,7 +19,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self._count = 0
-        self._known: dict[tuple[Any, ...], str] = {}
+        self._known: dict[tuple[object, ...], str] = {}
 
     def _name(self) -> str:
         self._count += 1

@@ -67,10 +67,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         raise ExportError(
             "The columns of a pipeline are numbers here, and this model reads strings: use to_onnx(model)."
         )
-    names = {each.name: scope.get_unique_variable_name(each.name) for each in graph.initializer}
-    names |= {out: scope.get_unique_variable_name(out) for node in graph.node for out in node.output}
-    names |= {each.name: scope.get_unique_variable_name(f"column_{j}") for j, each in enumerate(graph.input)}
-    names |= {own.name: to.full_name for own, to in zip(graph.output, operator.outputs, strict=True)}
+    names = _new_names(scope, operator, graph)
     for each in graph.initializer:
         container.add_initializer(names[each.name], each.data_type, each.dims, numpy_helper.to_array(each).ravel())
     _columns(scope, operator, container, [names[each.name] for each in graph.input])
@@ -85,6 +82,14 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             name=scope.get_unique_operator_name(node.op_type),
             **attributes,
         )
+
+
+def _new_names(scope: Any, operator: Any, graph: Any) -> dict[str, str]:
+    """Of all that our graph names, in a graph where others have names too."""
+    names = {each.name: scope.get_unique_variable_name(each.name) for each in graph.initializer}
+    names |= {out: scope.get_unique_variable_name(out) for node in graph.node for out in node.output}
+    names |= {each.name: scope.get_unique_variable_name(f"column_{j}") for j, each in enumerate(graph.input)}
+    return names | {own.name: to.full_name for own, to in zip(graph.output, operator.outputs, strict=True)}
 
 
 def _columns(scope: Any, operator: Any, container: Any, wanted: list[str]) -> None:

@@ -58,7 +58,7 @@ class Reader:
             raise ModelFileError(f"{where} is a {kind!r:.40}, which this version does not know.")
         return read(inside, where, depth + 1)
 
-    def _all_kinds(self) -> dict[str, Callable[[Json, str, int], Any]]:
+    def _all_kinds(self) -> dict[str, Callable[[Json, str, int], object]]:
         return {
             "tuple": lambda j, where, depth: tuple(self._values(j, where, depth)),
             "dict": self._dict,

@@ -70,7 +70,7 @@ def make_scales(
         prior = model.predictor_.start
         start = float(prior[k] - prior[l])
 
-    def points(j: int, values: Any) -> Floats:
+    def points(j: int, values: object) -> Floats:
         if linear:
             return np.asarray(a[j] * (np.asarray(values, dtype=np.float64) - middle[j]))
         log_p = model.predictor_.manner.beta * log_likelihood(model, {names[j]: np.asarray(values)})

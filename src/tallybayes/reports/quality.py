@@ -259,7 +259,7 @@ def assumptions_section(found: AssumptionReport) -> Markup:
     )
 
 
-def worst_rows(rows: Judged, predictor: Predictor) -> list[dict[str, Any]]:
+def worst_rows(rows: Judged, predictor: Predictor) -> list[dict[str, object]]:
     """The rows whose true class was least expected."""
     schema = predictor.fitted.schema
     given = rows.log_proba[np.arange(rows.n), rows.y]

@@ -34,7 +34,7 @@ class Levels:
     def __init__(self, labels: Iterable[object] | _core.LevelList = (), declared: frozenset[int] = frozenset()) -> None:
         self.known = labels if isinstance(labels, _core.LevelList) else _core.LevelList(labels)
         self.declared = declared
-        self._labels: tuple[Any, ...] | None = None
+        self._labels: tuple[object, ...] | None = None
         self.memo = (None, None)
 
     @property
@@ -65,7 +65,7 @@ class Levels:
     def __copy__(self) -> Levels:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Levels:
+    def __deepcopy__(self, memo: dict[int, object]) -> Levels:
         return self
 
     def index(self) -> dict[object, int]:

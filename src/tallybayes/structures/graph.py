@@ -161,7 +161,7 @@ def _read_text(text: str) -> list[Edge]:
     return out
 
 
-def parents_of(edges: Sequence[Edge], position: Callable[[Any], int], names: Sequence[str]) -> Parents:
+def parents_of(edges: Sequence[Edge], position: Callable[[object], int], names: Sequence[str]) -> Parents:
     """The parents of each column, in the order in which the arrows name them. position: name → number, or an error."""
     parents: list[list[int]] = [[] for _ in names]
     for a, b in edges:

@@ -135,8 +135,8 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = clone(self.estimator).fit(table, y)
         self.forms_ = {t.columns: form_of(t.distribution) for t in self.model_.fitted_.terms}
         table = align(table, self.model_.schema_)
-        self.units_: dict[tuple[int, ...], Any] = {}
-        self.means_: dict[tuple[int, ...], Any] = {}
+        self.units_: dict[tuple[int, ...], object] = {}
+        self.means_: dict[tuple[int, ...], Floats | None] = {}
         self.n_free_ = 0
         blocks = []
         for term in self.model_.predictor_.fitted.terms:
@@ -248,7 +248,7 @@ def _block(table: Table, schema: Schema, term: Term, form: str, unit: Any) -> tu
     return z, z.shape[1]
 
 
-def _levels(table: Table, schema: Schema, term: Term) -> tuple[Any, int]:
+def _levels(table: Table, schema: Schema, term: Term) -> tuple[object, int]:
     """One column per level: 1 where the row has it."""
     part = term.params
     assert isinstance(part, CategoricalParams)
