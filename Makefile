@@ -168,7 +168,7 @@ $(BIN)/python:
 # For a first look: what the tour needs and no more, compiled in less time.
 .venv/.demo: .venv/.tools $(CORE)
 	@echo "The package, compiled for this machine"
-	@SKBUILD_CMAKE_DEFINE="TB_QUICK=ON;TB_ISAS=native" $(PIP_SAYS) --no-compile --no-build-isolation \
+	@SKBUILD_CMAKE_DEFINE="TB_QUICK=ON;TB_ISAS=single" $(PIP_SAYS) --no-compile --no-build-isolation \
 	  --config-settings=build-dir=build/demo '.[cli]'
 	@touch $@
 
