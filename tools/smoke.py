@@ -33,6 +33,12 @@ def main() -> None:
         tb.save(model, path)
         assert np.array_equal(tb.load(path).predict_proba(rows[1500:]), p)
 
+    texts = [{"body": text} for text in ("win a free prize", "奖金 免费", "see you at noon", "明天 会议")]
+    letters = tb.NaiveBayes({"body": "words"}, schema={"body": "text"}).fit(texts, ["spam", "spam", "ham", "ham"])
+    assert letters.predict([{"body": "free \ud800"}, {"body": "会议"}]).tolist() == ["spam", "ham"]
+    mixed = tb.NaiveBayes("categorical").fit([{"a": 1, "b": "x"}, {"a": 2, "b": None}, {"a": 1.5, "b": "é"}], [0, 1, 1])
+    assert mixed.predict([{"a": np.float32(1.5), "b": "é"}]).tolist() == [1]
+
     X = np.random.default_rng(0).normal(size=(500, 4))
     halves = tb.GaussianNB().fit(X[:250], X[:250, 0] > 0).merge(tb.GaussianNB().fit(X[250:], X[250:, 0] > 0))
     assert np.mean(halves.predict(X) == (X[:, 0] > 0)) > 0.9

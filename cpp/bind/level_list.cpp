@@ -132,7 +132,8 @@ nb::tuple labels_of(const LevelList& list) {
   for (std::size_t c = 0; c < list.size; ++c) {
     nb::object& label = list.store->labels[c];
     if (!label.is_valid()) label = text_label(list.store->words, c);
-    PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(c), nb::borrow(label).release().ptr());
+    if (PyTuple_SetItem(out.ptr(), static_cast<Py_ssize_t>(c), nb::borrow(label).release().ptr()) != 0)
+      throw nb::python_error();
   }
   return nb::cast<nb::tuple>(out);
 }
@@ -189,9 +190,7 @@ bool Label::as_integer(nb::handle x) {
 }
 
 bool Label::as_real(nb::handle x) {
-  if (!PyFloat_Check(x.ptr()) &&
-      (Py_TYPE(x.ptr())->tp_as_number == nullptr || Py_TYPE(x.ptr())->tp_as_number->nb_float == nullptr))
-    return false;
+  if (!PyFloat_Check(x.ptr()) && PyType_GetSlot(Py_TYPE(x.ptr()), Py_nb_float) == nullptr) return false;
   const nb::object number = nb::steal(PyNumber_Float(x.ptr()));
   if (!number.is_valid()) {
     PyErr_Clear();

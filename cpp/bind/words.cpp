@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -16,16 +17,28 @@
 namespace tb::bind {
 namespace {
 
-// The text of a str as it lies there; missing for None and NaN.
-TextRef text_of(nb::handle x, std::size_t row) {
+// The text of a str as it lies there; missing for None and NaN. What holds it stays in x.
+TextRef text_of(nb::object& x, std::size_t row) {
   if (x.is_none() || (PyFloat_Check(x.ptr()) && std::isnan(PyFloat_AsDouble(x.ptr())))) return {};
   if (!PyUnicode_Check(x.ptr())) throw BadRow{"it is no text", row};
+#if defined(Py_LIMITED_API)  // how a str lies in memory is not told there: UTF-8, or a copy where that cannot say it
+  Py_ssize_t bytes = 0;
+  if (const char* utf8 = PyUnicode_AsUTF8AndSize(x.ptr(), &bytes)) {
+    return {utf8, static_cast<std::size_t>(bytes), TextRef::utf8};
+  }
+  PyErr_Clear();  // half of a pair of surrogates
+  constexpr bool little = std::endian::native == std::endian::little;
+  x = nb::steal(PyUnicode_AsEncodedString(x.ptr(), little ? "utf-32-le" : "utf-32-be", "surrogatepass"));
+  if (!x.is_valid()) throw nb::python_error();
+  return {PyBytes_AsString(x.ptr()), static_cast<std::size_t>(PyBytes_Size(x.ptr())) / 4, TextRef::ucs4};
+#else
   const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(x.ptr()));
   const int kind = PyUnicode_KIND(x.ptr());
   return {PyUnicode_DATA(x.ptr()), size,
           kind == PyUnicode_1BYTE_KIND   ? TextRef::latin1
           : kind == PyUnicode_2BYTE_KIND ? TextRef::ucs2
                                          : TextRef::ucs4};
+#endif
 }
 
 // The texts of a column, some rows at a time, and what keeps them alive.
@@ -108,7 +121,8 @@ nb::tuple word_counts(nb::handle column, nb::handle list, bool grow, const std::
 
 nb::list words_of(nb::handle text, const std::string& analyzer, std::size_t low, std::size_t high, bool lowercase) {
   Analyzer words(analysis_of(analyzer, low, high, lowercase));
-  const TextRef found = text_of(text, 0);
+  nb::object held = nb::borrow(text);
+  const TextRef found = text_of(held, 0);
   nb::list out;
   if (found.missing()) return out;
   words.pieces(found, [&](const char* p, std::size_t len) { out.append(nb::str(p, len)); });
