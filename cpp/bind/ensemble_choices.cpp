@@ -27,7 +27,8 @@ Array<double, 1> array_of(const std::vector<double>& v) {
 
 std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
     const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start, const Doubles& centre,
-    const Doubles& ridge, std::int64_t steps, const std::optional<Flags>& bounded) {
+    const Doubles& ridge, std::int64_t steps, const std::optional<Flags>& bounded,
+    const std::optional<Doubles>& first) {
   const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
   constexpr double most = 1e100;  // beyond it products overflow
   expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
@@ -41,13 +42,19 @@ std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
   expect(!bounded || bounded->shape(0) == D, "bounded must be (terms,)");
   for (std::size_t d = 0; d < D && bounded; ++d)
     expect(!(*bounded)(d) || centre(d) >= 0, "the centre of a weight that is not to fall below 0 must not be either");
+  expect(!first || first->shape(0) == D + K, "first must be (terms + classes,)");
+  for (std::size_t i = 0; i < D + K && first; ++i) {
+    expect(std::abs((*first)(i)) <= most, "first must be finite");
+    expect(!(bounded && i < D && (*bounded)(i)) || (*first)(i) >= 0,
+           "a weight that is not to fall below 0 begins there");
+  }
   expect(steps >= 0, "steps must not be negative");
   const double* weight = weights_or_null(w, n);
   Weights found;
   {
     const nb::gil_scoped_release release;
     found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), ridge(D),
-                         bounded ? bounded->data() : nullptr},
+                         bounded ? bounded->data() : nullptr, first ? first->data() : nullptr},
                         static_cast<std::size_t>(steps));
   }
   return {array_of(found.v), array_of(found.b), found.loss, found.taken};
@@ -239,17 +246,19 @@ void bind_ensemble_choices(nb::module_& m) {
            "(loss, mean, variance), sums over the rows: their log-loss, and the mean and variance over P(class | x) of "
            "the\n"
            "log-likelihood less that of the row's own class.");
-  m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
-        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("steps") = 8,
-        nb::arg("bounded").noconvert().none() = nb::none(),
-        "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
-        "with\n"
-        "the least log-loss of softmax(start + b + sum of v times term), plus ridges of v towards centre and of b "
-        "towards "
-        "0,\n"
-        "whose ridge is the last. loss is that of the rows alone. Rows whose y is below 0, or has start -inf, take no "
-        "part. bounded: weights that do not fall "
-        "below 0.");
+  m.def(
+      "weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+      nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("steps") = 8,
+      nb::arg("bounded").noconvert().none() = nb::none(), nb::arg("first").noconvert().none() = nb::none(),
+      "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
+      "with\n"
+      "the least log-loss of softmax(start + b + sum of v times term), plus ridges of v towards centre and of b "
+      "towards "
+      "0,\n"
+      "whose ridge is the last. loss is that of the rows alone. Rows whose y is below 0, or has start -inf, take no "
+      "part. bounded: weights that do not fall "
+      "below 0. first (terms + classes): where v and b begin, for instance those of another ridge; else at the centre "
+      "and at 0.");
 }
 
 }  // namespace tb::bind

@@ -23,7 +23,6 @@ constexpr double kGain = 0.5;
 struct Taking {
   std::vector<std::uint32_t> row, y;
   std::vector<double> w, share;  // share: p before the first split
-  bool weighted = false;
 };
 
 Taking taking_part(const ContextGrowth& g, const bool* part) {
@@ -38,7 +37,6 @@ Taking taking_part(const ContextGrowth& g, const bool* part) {
     t.row.push_back(static_cast<std::uint32_t>(r));
     t.y.push_back(static_cast<std::uint32_t>(g.y[r]));
     t.w.push_back(w);
-    t.weighted = t.weighted || w != 1.0;
     n[t.y.back()] += w;
     total += w;
   }
@@ -81,7 +79,7 @@ class Member {
       : g_(g), codes_(codes), stride_(g.classes + 1), numbering_(g.rows), id_(g.rows) {}
 
   void grow(const Taking& all, const std::int32_t* candidate, std::int32_t* chosen) {
-    row_ = all.row, y_ = all.y, w_ = all.w, share_ = all.share, weighted_ = all.weighted;
+    row_ = all.row, y_ = all.y, w_ = all.w, share_ = all.share;
     context_.assign(row_.size(), 0);
     contexts_ = 1;
     double cells = static_cast<double>(g_.classes);
@@ -102,6 +100,19 @@ class Member {
   }
 
  private:
+  // Rows of a block: weight * log((above + a prior) / (below + a)).
+  struct Some {
+    double weight[kBlock], above[kBlock], below[kBlock], prior[kBlock];
+    std::size_t count = 0;
+
+    void add(double w, double a, double b, double p) {
+      weight[count] = w, above[count] = a, below[count] = b, prior[count] = p;
+      ++count;
+    }
+    void fill() {  // with rows that say nothing
+      while (count % kContextLanes) add(0.0, 0.0, 0.0, 1.0);
+    }
+  };
   struct Choice {
     std::int32_t split;
     double strength, sum;
@@ -145,20 +156,17 @@ class Member {
   // sum[g] += w log p with strength grid[g], p being what it would become.
   template <class Others>
   void add(const double* grid, std::size_t size, double* sum, Others&& others) const {
-    double above[kBlock], below[kBlock], prior[kBlock], weight[kBlock];
+    Some one, other;  // rows of weight 1, whose logarithms are taken together, and the others
     for (std::size_t first = 0; first < row_.size(); first += kBlock) {
-      const std::size_t count = std::min(kBlock, row_.size() - first);
-      const std::size_t padded = (count + kContextLanes - 1) / kContextLanes * kContextLanes;
-      for (std::size_t i = 0; i < count; ++i) {
-        others(first + i, above[i], below[i]);
-        prior[i] = share_[first + i];
-        weight[i] = w_[first + i];
+      one.count = other.count = 0;
+      for (std::size_t i = first; i < std::min(first + kBlock, row_.size()); ++i) {
+        double above, below;
+        others(i, above, below);
+        (w_[i] == 1.0 ? one : other).add(w_[i], above, below, share_[i]);
       }
-      for (std::size_t i = count; i < padded; ++i) above[i] = below[i] = weight[i] = 0.0, prior[i] = 1.0;
-      if (weighted_)
-        TB_CALL(add_log_likelihoods, weight, above, below, prior, padded, grid, size, sum);
-      else
-        TB_CALL(add_log_shares, above, below, prior, padded, grid, size, sum);
+      one.fill(), other.fill();
+      TB_CALL(add_log_shares, one.above, one.below, one.prior, one.count, grid, size, sum);
+      TB_CALL(add_log_likelihoods, other.weight, other.above, other.below, other.prior, other.count, grid, size, sum);
     }
   }
 
@@ -201,7 +209,6 @@ class Member {
 
   const ContextGrowth& g_;
   const T* codes_;
-  bool weighted_ = false;
   std::size_t stride_;
   Numbering numbering_;
   std::vector<std::uint32_t> row_, y_;  // of rows that are still in a context

@@ -124,8 +124,10 @@ class Newton {
       y_[k] = p.y[row_[k]];
       w_[k] = p.w ? p.w[row_[k]] / scale_ : 1.0;
     }
-    out_.v.assign(p.centre, p.centre + p.terms);
+    const double* v = p.first ? p.first : p.centre;
+    out_.v.assign(v, v + p.terms);
     out_.b.assign(p.classes, 0.0);
+    if (p.first) std::copy_n(p.first + p.terms, p.classes, out_.b.begin());
     parallel_for(blocks_, [this](std::size_t b, int) { pack(b); });
     space_.resize(static_cast<std::size_t>(threads()));
   }

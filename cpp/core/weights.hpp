@@ -16,10 +16,11 @@ struct WeightProblem {
   const double* w;        // rows, or null
   const double* start;    // (rows, classes), finite or -inf: a class that the row cannot have. Rows whose y is such a
                           // class take no part.
-  const double* centre;   // terms: where v begins, too
+  const double* centre;   // terms
   const double* ridge;    // terms
   double bias_ridge;
   const bool* bounded;  // terms, or null: weights that may not fall below 0; their centre is not below 0 either
+  const double* first = nullptr;  // (terms + classes): where v and b begin; null: at the centre and at 0
 };
 
 struct Weights {

@@ -243,20 +243,22 @@ def _weights(
 
     same = None if (w[w > 0] == 1).all() else w
 
-    def fit(ridge: float, used: Array) -> tuple[Floats, Floats, float, int]:
+    def fit(ridge: float, used: Array, first: Floats | None) -> tuple[Floats, Floats, float, int]:
         judged = np.where(used & (w > 0), y, -1).astype(np.int32)
         pull = ridge * np.append(np.ones(len(terms)) if shared is None else shared, 1.0)  # the last: that of the biases
-        return _core.weights(terms, judged, same, start, centre, pull, bounded=bounded)
+        return _core.weights(terms, judged, same, start, centre, pull, bounded=bounded, first=first)
 
     def loss(ridge: float) -> float:
         total = 0.0
-        for half in (even, ~even):
-            v, b, _, _ = fit(ridge, half)
+        for i, half in enumerate((even, ~even)):
+            v, b, _, _ = fit(ridge, half, None if shared is None else found[i])
+            found[i] = np.concatenate([v, b])
             joint = start[~half] + b + np.tensordot(v, terms, axes=1)[~half]
             total += log_loss(joint, y[~half], w[~half]) * float(w[~half].sum())
         return total
 
     even = np.arange(len(y)) % 2 == 0
+    found: list[Floats | None] = [None, None]  # of each half with the ridge tried last: close to those with the next
     plain = RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum()))
     ridge, crossed = plain, None
     if (w > 0).sum() >= HALVES:
@@ -265,7 +267,8 @@ def _weights(
         else:
             factor, least = _least(lambda f: loss(plain * f))
             ridge, crossed = plain * factor, least / float(w.sum())
-    v, b, _, steps = fit(ridge, np.ones(len(y), dtype=bool))
+    halves = [] if shared is None else [one for one in found if one is not None]
+    v, b, _, steps = fit(ridge, np.ones(len(y), dtype=bool), np.mean(halves, axis=0) if halves else None)
     return Weighted(ridge, v, b, steps, crossed)
 
 

@@ -38,7 +38,7 @@ PARTS = ("networks", "naive", "contexts", "levels", "gaussian")
 EFFORTS = {
     "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
     "balanced": Recipe(16, 16, 4, 20, gaussian=True, weighting="features"),
-    "best": Recipe(40, 40, 8, 60, gaussian=True, weighting="features", per_row=32),
+    "best": Recipe(40, 40, 8, 60, gaussian=True, weighting="features", per_row=32, per_class=16),
 }
 
 

@@ -56,6 +56,7 @@ class Recipe:
     depth: int = 16  # of a context
     tries: int = 6  # columns that are tried for each step of it
     per_row: int = 16  # counts of one chain for each row
+    per_class: int = 4  # … and for each row and class
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +266,7 @@ def bins_of(columns: Columns, recipe: Recipe) -> tuple[int, int]:
 
 def cells_of_one(columns: Columns, recipe: Recipe) -> int:
     """How many counts, over all classes, one chain may have: some for each row, and not too many in all."""
-    rows = recipe.per_row * float(columns.weight.sum())
+    rows = min(recipe.per_row, recipe.per_class * columns.K) * float(columns.weight.sum())
     chains = max(1, (recipe.informed + recipe.even) * columns.d)
     return int(max(min(max(rows, 4096), 1 << 19, CELLS // chains), 64))
 
