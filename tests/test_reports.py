@@ -167,3 +167,33 @@ def test_long_texts_do_not_make_a_long_report() -> None:
         found = report(model, X, y[::-1])
     assert len(found.html) < 200_000
     assert "cannot ask the model" in found.html
+
+
+def test_columns_that_tell_the_same_and_those_that_only_vary() -> None:
+    """Measurements are all different: that any two of them are one to one says nothing."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 60))
+    level = np.array(["a", "b", "c"])[np.arange(60) % 3]
+    table = {"x": x, "z": z, "x in feet": 3.28 * x, "x, turned": -x, "level": level, "code": np.arange(60) % 3 + 7}
+    X = pd.DataFrame(table | {"name": [f"n{i // 2 * 2}{i}" for i in range(60)], "one": 1.0, "two": "2"})
+    y = [0, 1] * 30
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        said = text_of(report(tb.NaiveBayes(schema={"name": "categorical"}).fit(X, y), X, y).html)
+    assert "one of them is enough: x and x in feet and x, turned; level and code." in said
+    X = X[["x", "z", "name"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = tb.NaiveBayes(schema={"name": "categorical"}).fit(X, y)
+        assert "No two columns tell the same." in text_of(report(model, X, y).html)
+
+
+def test_dates_and_large_numbers_are_written_as_people_write_them() -> None:
+    rng = np.random.default_rng(0)
+    when = pd.date_range("2021-03-27", periods=90, freq="31h")
+    X = pd.DataFrame({"when": when, "weight": rng.normal(190_000, 9_000, 90)})
+    y = np.where(rng.random(90) < 0.5, "a", "b")
+    html = report(tb.NaiveBayes("gaussian").fit(X, y), X, y).html
+    said = text_of(html)
+    assert "2021-03-27 … 2021-05-23 … 2021-07-19" in said
+    assert "e+05" not in said

@@ -17,6 +17,7 @@ class Markup(str):
     __slots__ = ()
 
 
+WRAPPED = 24  # characters from which a cell keeps a width that its words fit in
 LONGEST = 300  # characters of a cell: a value may be a whole letter
 Child = object  # Markup stays as it is, None is nothing, a list is its members, all else is text
 
@@ -64,9 +65,9 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def number(value: float) -> str:
-    """A number in five digits, as people write it."""
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.5g}"
+def number(value: float, digits: int = 5) -> str:
+    """A number in so many digits, as people write it."""
+    return f"{value:,.0f}" if 10 ** (digits - 1) <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
 
 def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, numeric: Sequence[int] = ()) -> Markup:
@@ -74,10 +75,14 @@ def table(head: Sequence[Child], rows: Iterable[Sequence[Child]], caption: str, 
 
     def cell(i: int, value: Child) -> Markup:
         value = shorten(value, LONGEST) if type(value) is str else value
-        kind = "number" if i in numeric else None
-        return tag("th", value, scope="row") if i == 0 else tag("td", value, class_=kind)
+        return tag("th", value, scope="row") if i == 0 else tag("td", value, class_=kind(i, value))
 
-    heads = [tag("th", h, scope="col", class_="number" if i in numeric else None) for i, h in enumerate(head)]
+    def kind(i: int, value: Child) -> str | None:
+        found = ["number"] if i in numeric else []
+        found += ["long"] if type(value) is str and len(value) > WRAPPED else []
+        return " ".join(found) or None
+
+    heads = [tag("th", h, scope="col", class_=kind(i, h)) for i, h in enumerate(head)]
     body = [tag("tr", [cell(i, v) for i, v in enumerate(row)]) for row in rows]
     whole = tag("table", tag("caption", caption), tag("thead", tag("tr", heads)), tag("tbody", body))
     return tag("div", whole, class_="wide", tabindex=0, role="region", aria_label=caption)

@@ -12,7 +12,7 @@ from tallybayes.explain import FeatureRanking
 from tallybayes.fitted import Fitted
 from tallybayes.predictor import Predictor
 from tallybayes.reports import pictures
-from tallybayes.reports.html import Child, Markup, apart, table, tag
+from tallybayes.reports.html import Child, Markup, apart, number, table, tag
 
 MOST_COLUMNS = 30  # that are described
 MOST_LEVELS = 10
@@ -120,11 +120,12 @@ def _normals(name: str, labels: list[object], facts: list[dict[str, float]]) -> 
     means = np.array([f["mean"] for f in facts])
     deviations = np.sqrt([f["variance"] for f in facts])
     lines = [
-        (str(v), f"{m:.5g} ± {s:.3g}") for v, m, s in zip(labels, means.tolist(), deviations.tolist(), strict=True)
+        (str(v), f"{number(m)} ± {number(s, 3)}")
+        for v, m, s in zip(labels, means.tolist(), deviations.tolist(), strict=True)
     ]
     picture = tag("figure", pictures.densities(means, deviations, name))
     return [picture, table(("class", "mean ± deviation"), lines, f"{apart(name)} by class", numeric=(1,))]
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+    return "" if value is None else number(value, 3)

@@ -150,7 +150,7 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
             quality.calibration_section(judged),
             quality.confusion_section(judged, classes),
             quality.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
-            quality.worst_section(worst, judged, classes, names),
+            quality.worst_section(worst, judged, classes, names, rows.day_columns(predictor.fitted.schema)),
         ]
         seen, last = rows.numbers(judged), _assumptions(judged, predictor.fitted.schema)
     play, more = _what_if(predictor, order, seen=seen)

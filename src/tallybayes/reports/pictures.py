@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tallybayes.arrays import Floats
-from tallybayes.reports.html import Markup, join, shorten, tag
+from tallybayes.reports.html import Markup, join, number, shorten, tag
 
 WIDTH, BAR = 480, 24
 
@@ -49,8 +49,8 @@ def densities(means: Floats, deviations: Floats, name: str) -> Markup:
         curves.append(tag("polyline", points=points, class_=f"curve k{min(k, 7)}"))
     axis = [
         tag("line", x1=8, x2=width - 8, y1=height - 21, y2=height - 21, class_="axis"),
-        tag("text", f"{low:.4g}", x=8, y=height - 5, class_="soft"),
-        tag("text", f"{high:.4g}", x=width - 8, y=height - 5, text_anchor="end", class_="soft"),
+        tag("text", number(low, 4), x=8, y=height - 5, class_="soft"),
+        tag("text", number(high, 4), x=width - 8, y=height - 5, text_anchor="end", class_="soft"),
     ]
     return drawing(width, height, f"Normal densities of {name}, one curve for each class", [*axis, *curves])
 

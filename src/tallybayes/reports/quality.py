@@ -19,7 +19,7 @@ from tallybayes.quality import Scores
 from tallybayes.reports import pictures
 from tallybayes.reports.html import Child, Markup, apart, number, table, tag
 from tallybayes.reports.learned import Told
-from tallybayes.reports.rows import Judged
+from tallybayes.reports.rows import Judged, as_day
 from tallybayes.reports.whatif import row_of
 
 FOLDS = 5
@@ -278,8 +278,9 @@ def worst_rows(rows: Judged, predictor: Predictor) -> list[dict[str, object]]:
 
 
 def worst_section(
-    worst: Sequence[dict[str, Any]], rows: Judged, classes: Sequence[object], telling: Sequence[str]
+    worst: Sequence[dict[str, Any]], rows: Judged, classes: Sequence[object], telling: Sequence[str], days: set[str]
 ) -> Markup:
+    """telling: the columns to show; days: those of them that are dates."""
     head = tag("h2", "The rows it was most wrong on", id="worst")
     if not worst:
         return tag("section", head, tag("p", "None: every row was answered right."))
@@ -295,7 +296,7 @@ def worst_section(
             hidden=True,
             aria_label=f"Try row {each['row']} in What if",
         )
-        cells = [_shown(each["values"].get(name)) for name in shown]
+        cells = [_shown(each["values"].get(name), name in days) for name in shown]
         sure = math.exp(rows.log_proba[each["row"], best])
         lines.append(
             (
@@ -316,5 +317,7 @@ def worst_section(
     )
 
 
-def _shown(value: object) -> str:
-    return "?" if value is None else number(value) if isinstance(value, float) else str(value)
+def _shown(value: object, is_day: bool) -> str:
+    if isinstance(value, float):
+        return as_day(value) if is_day else number(value)
+    return "?" if value is None else str(value)

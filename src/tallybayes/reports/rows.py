@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ import numpy as np
 
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import LabelError, listing
+from tallybayes.given import CALENDAR, NUMBER
 from tallybayes.labels import positions, read_labels
 from tallybayes.leaderboard import rows_of
 from tallybayes.reports.html import Markup, apart, number, shorten, table, tag
 from tallybayes.reports.learned import Told
-from tallybayes.schema import align
+from tallybayes.schema import Schema, align
 from tallybayes.source import Table, read_table
 
 MOST_ROWS = 20_000  # that are looked at
@@ -74,14 +76,19 @@ def _is_number(value: object) -> bool:
 def facts_section(rows: Judged, model: Told) -> Markup:
     """Kinds, gaps, levels, and columns that are twins of each other."""
     schema = model.fitted_.schema
-    lines, codes = [], []
+    lines, codes, days = [], [], day_columns(schema)
     for j in range(min(schema.d, 200)):
         values = rows.table.values(j)
         there = [v for v in values if v is not None and v == v]
-        codes.append(_first_met(values))
+        codes.append(_pattern(values))
         gaps = rows.n - len(there)
         lines.append(
-            (schema.name(j), schema.kinds[j], f"{gaps:,} ({gaps / rows.n:.1%})" if gaps else "none", *_range(there))
+            (
+                schema.name(j),
+                schema.kinds[j],
+                f"{gaps:,} ({gaps / rows.n:.1%})" if gaps else "none",
+                *_range(there, schema.name(j) in days),
+            )
         )
     more = f" Of {schema.d} columns the first 200." if schema.d > 200 else ""
     drawn = f" {rows.n:,} of {rows.of:,} rows, drawn at random." if rows.of > rows.n else ""
@@ -94,29 +101,58 @@ def facts_section(rows: Judged, model: Told) -> Markup:
     )
 
 
-def _range(there: Sequence[object]) -> tuple[str, str]:
+def day_columns(schema: Schema) -> set[str]:
+    """The columns that are the days of dates, since 1970."""
+    dates = [(j, g) for j, g in enumerate(schema.given or ()) if g.what in CALENDAR]
+    return {g.by_part(j)[NUMBER[g.what]] for j, g in dates if NUMBER[g.what] in g.parts}
+
+
+def as_day(value: float) -> str:
+    """Days since 1970 as a date."""
+    return str(np.datetime64(math.floor(value), "D")) if abs(value) < 1e9 else number(value)
+
+
+def _range(there: Sequence[object], are_days: bool) -> tuple[str, str]:
     """How many different values, and which."""
     if not there:
         return "0", "nothing but gaps"
     if all(map(_is_number, there)):
         x = np.array(there, dtype=float)
         low, middle, high = np.quantile(x, [0, 0.5, 1])
-        return f"{len(np.unique(x)):,}", " … ".join(map(number, (low, middle, high)))
+        return f"{len(np.unique(x)):,}", " … ".join(map(as_day if are_days else number, (low, middle, high)))
     counts = Counter(there)
     shown = ", ".join(f"{apart(shorten(str(v), LEVEL))} ({c / len(there):.0%})" for v, c in counts.most_common(4))
     return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
 
 
-def _first_met(values: Sequence[object]) -> bytes:
-    """The values by the order in which they are first met: the same for two columns that tell the same."""
+def _pattern(values: Sequence[object]) -> bytes | None:
+    """The same for two columns that tell the same; None if the column cannot show that.
+
+    Which rows share a value is enough where values come back. Where most are different, as in measurements, any two
+    columns would agree in that: then numbers must also rise together, or one fall where the other rises.
+    """
     seen: dict[object, int] = {}
-    return np.array([seen.setdefault(None if v != v else v, len(seen)) for v in values], dtype=np.int32).tobytes()
+    codes = np.array([seen.setdefault(None if v != v else v, len(seen)) for v in values], dtype=np.int32)
+    if len(seen) < 2:
+        return None
+    if len(seen) <= len(values) / 2:
+        return codes.tobytes()
+    there = [v for v in seen if v is not None]
+    if not all(map(_is_number, there)) or len(there) < 3:
+        return None
+    place = {v: k for k, v in enumerate(sorted(there))}  # type: ignore[type-var]
+    ranks = np.array([place.get(v, -1) for v in seen], dtype=np.int32)
+    first, second = ranks[ranks >= 0][:2]
+    if first > second:  # so that a column and its opposite look alike
+        ranks = np.where(ranks < 0, ranks, len(there) - 1 - ranks).astype(np.int32)
+    return ranks[codes].tobytes()
 
 
-def _twins(codes: Sequence[bytes], names: Sequence[str]) -> Markup:
+def _twins(codes: Sequence[bytes | None], names: Sequence[str]) -> Markup:
     groups: dict[bytes, list[str]] = {}
     for name, code in zip(names, codes, strict=True):
-        groups.setdefault(code, []).append(name)
+        if code is not None:
+            groups.setdefault(code, []).append(name)
     twins = [group for group in groups.values() if len(group) > 1]
     if not twins:
         return tag("p", "No two columns tell the same.")

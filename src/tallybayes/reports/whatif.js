@@ -76,6 +76,15 @@ function whatIf(first) {
     };
   }
 
+  const days = new Set((first.given ?? []).map((given) => given.parts["days since 1970"]));
+
+  // days since 1970 as a date
+  function told(value, column) {
+    const date = new Date(Math.round(Number(value) * 86_400) * 1000);
+    if (!days.has(column.name) || value === "" || Number.isNaN(date.getTime())) return "";
+    return date.toISOString().slice(0, 16).replace("T00:00", "").replace("T", " ");
+  }
+
   function number(j, column) {
     const { low, high, step } = facts.controls.columns[j];
     const input = make("input", { type: "number", id: "value-" + j, step: "any", inputmode: "decimal" });
@@ -86,15 +95,20 @@ function whatIf(first) {
       input.value = String(Number(Number(range.value).toPrecision(12)));
       input.dispatchEvent(new Event("input"));
     });
+    const date = make("span", { class: "date" });
+    const show = () => {
+      range.value = input.value;
+      date.textContent = told(input.value, column);
+    };
     return {
-      parts: [range, input],
+      parts: days.has(column.name) ? [range, input, date] : [range, input],
       input,
       read: () => (input.value === "" ? null : Number(input.value)),
       write(value) {
         input.value = value === null || value === undefined ? "" : String(Number(value));
-        range.value = input.value;
+        show();
       },
-      follow: () => (range.value = input.value),
+      follow: show,
     };
   }
 
@@ -248,7 +262,7 @@ function whatIf(first) {
         };
       }),
     );
-    if (!lines.length) at("evidence").append(make("li", { text: "Nothing in this row speaks for or against it." }));
+    if (!lines.length) at("evidence").append(make("li", { class: "none", text: "Nothing in this row speaks for or against it." }));
   }
 
   // --- start ---------------------------------------------------------------------------------------------------
