@@ -58,8 +58,7 @@ class Adds(Model):
 
     def _take_over(self, twin: Self, fitted: Fitted) -> None:
         """Becomes what a copy of it has become."""
-        twin._keep(fitted)
-        self.__dict__.update(twin.__getstate__())
+        self.__dict__.update(twin.holding(fitted, self._ready(fitted)).__getstate__())
 
     def empty(self) -> Self:
         """Make a model of the same schema, cuts and structure that has learned nothing: a plan for others.
@@ -162,9 +161,8 @@ class Adds(Model):
         for other in others:
             self._check_merge(other)
             tree.add(other.fitted_)
-        whole = self.copy()
-        whole._keep(tree.total().with_terms(again.terms))
-        return whole
+        whole = tree.total().with_terms(again.terms)
+        return self.holding(whole, self._ready(whole))
 
     def _check_merge(self, other: Adds) -> None:
         """Raises an error if the two do not add, and there is more to say than that their terms differ."""

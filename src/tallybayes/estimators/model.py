@@ -187,8 +187,12 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, fitted: Fitted) -> None:
         """Takes over what was learned, after its parameters could be read."""
+        self._hold(fitted, self._ready(fitted))
+
+    def _ready(self, fitted: Fitted) -> Fitted | None:
+        """The same with its parameters, if they are estimated while learning."""
         at_once = self._at_once(fitted) and fitted.weight.sum() > 0
-        self._hold(fitted, fitted.estimate(self._prior()) if at_once else None)
+        return fitted.estimate(self._prior()) if at_once else None
 
     def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         """The one place where a fitted model changes."""

@@ -256,7 +256,7 @@ class OneRow(Model):
             return self._held.door
 
 
-def _as_dict(row: object) -> Mapping[object, object]:
+def _as_dict(row: Any) -> Mapping[str, object]:
     """A dict, or a row of a pandas frame as one."""
     if isinstance(row, Mapping):
         return row
