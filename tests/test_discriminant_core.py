@@ -460,7 +460,7 @@ def marginal_oracle(x, mean, root, K):
 
 
 @pytest.mark.parametrize("share", [0.05, 0.4, 0.8])
-@pytest.mark.parametrize("d", [1, 4, 16, 37])
+@pytest.mark.parametrize("d", [1, 4, 16, 37, 64, 67])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.usefixtures("isa")
 def test_marginal_scores_integrate_out_what_is_missing(shared, d, share):

@@ -1,6 +1,7 @@
 // The self-check of the kernels of Gaussian discriminants. How rows lie in lanes depends on the instruction set: a
 // block is noted by its columns, which add_affine takes out of it.
 #include <algorithm>
+#include <array>
 
 #include "core/probe.hpp"
 #include "core/probe_lanes.hpp"
@@ -70,6 +71,38 @@ void gaps(Probe& p) {
         TB_CALL_AT(p.isa, square_outside, q.data(), count, stride, z.data(), columns.data(), work.data()), kSums);
 }
 
+void gaps_in_lanes(Probe& p) {
+  constexpr std::size_t stride = (d + kMarginalPad - 1) / kMarginalPad * kMarginalPad, count = 5;
+  constexpr std::size_t L = kMarginalLanes;
+  Numbers some(63);
+  const auto columns = some.between(0.0, 1.0, d * stride), x = some.between(-1.0, 1.0, d * L),
+             drawn = some.between(-1.0, 1.0, count * d * L);
+  for (const bool backwards : {true, false}) {
+    const std::array<std::uint32_t, count> begin{8, 8, 4, 0, 0}, none{}, all{d, d, d, d, d}, end{4, 8, 8, d, d};
+    const auto& from = backwards ? begin : none;
+    const auto& to = backwards ? all : end;
+    List<double> q(count * d * L), r(count * count * L), z(d * L), work(d * L), square(L);
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      const std::size_t t = i / (d * L), at = i / L % d;
+      if (at >= from[t] && at < to[t]) q[i] = drawn[i];
+    }
+    TB_CALL_AT(p.isa, orthonormal_lanes, q.data(), count, d, from.data(), to.data(), r.data());
+    p.got("orthonormal_lanes", q, kSums);
+    for (std::size_t t = 0; t < count; ++t)
+      p.got("orthonormal_lanes", r.data() + (t * count + t) * L, (count - t) * L, kSums);
+    TB_CALL_AT(p.isa, combine_lanes, columns.data(), stride, x.data(), d, z.data());
+    p.got("combine_lanes", z, kSums);
+    if (backwards) {
+      TB_CALL_AT(p.isa, outside_lanes, q.data(), count, d, from.data(), z.data(), columns.data(), work.data(),
+                 square.data());
+      p.got("outside_lanes", square, kSums);
+    }
+    auto y = x;
+    TB_CALL_AT(p.isa, solve_lanes, r.data(), count, y.data(), square.data());
+    p.got("solve_lanes", square, kSums);
+  }
+}
+
 }  // namespace
 
 void probe_discriminants(Probe& p) {
@@ -77,6 +110,7 @@ void probe_discriminants(Probe& p) {
   for_types<double, float, std::int32_t>([&](auto type) { blocks<decltype(type)>(p, some); });
   for (const std::size_t classes : {3, 7}) forms(p, classes);
   gaps(p);
+  gaps_in_lanes(p);
 }
 
 }  // namespace tb

@@ -214,7 +214,7 @@ TEST(quadratic_and_affine_scores) {
 // The inverse of what is left of the covariance when a coordinate goes is a Schur complement of the inverse.
 TEST(marginal_scores_are_those_of_the_columns_that_are_there) {
   with_every_isa([] {
-    for (const std::size_t d : {1, 2, 5, 17, 33}) {
+    for (const std::size_t d : {1, 2, 5, 17, 33, 67}) {
       const std::size_t n = 40, classes = 3;
       Table t(n, d, classes), m(classes, d, 1), f(classes * d, d, 1), b(classes, 1, 1);
       std::vector<double> low(classes * d);
