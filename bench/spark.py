@@ -75,7 +75,7 @@ def beside(spark: Any, rows: int) -> None:
     for name, seconds in best.items():
         print(f"{name:40} {seconds:.2f} s")
     model = ours["tallybayes GaussianNB"]()
-    print(f"answers for all rows: {least(lambda: model.predict_to(frame).agg({'proba_1.0': 'sum'}).collect()):.2f} s")
+    print(f"answers for all rows: {least(lambda: model.predict_to(frame).agg({'`proba_1.0`': 'sum'}).collect()):.2f} s")
     few = spark.createDataFrame(numbers(2000))
     times = {
         n: least(lambda n=n: tb.GaussianNB().learn_from(few.repartition(n), "label", plan=plan)) for n in (4, 16, 64)

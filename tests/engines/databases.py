@@ -11,6 +11,10 @@ import pyarrow as pa
 TYPES = {"double": "double precision", "int64": "bigint", "string": "text", "bool": "boolean"}
 
 
+def dialect(connection: Any) -> str:
+    return {"sqlite3": "sqlite", "psycopg": "postgresql"}.get(type(connection).__module__.split(".")[0], "duckdb")
+
+
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 

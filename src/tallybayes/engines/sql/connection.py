@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NUMBER, TEXT, TRUTH = "number", "text", "boolean"
-MOMENTS = ("DATE", "TIME")  # how types of dates and times begin, which are read here
+MOMENTS = ("DATE", "TIME", "INTERVAL")  # how types of dates, times and durations begin, which are read here
 POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
 POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043), TEXT)
 WIDE = 500  # columns that SQLite is asked about at a time: an answer has 2,000 at most
+DAY = 86_400_000_000  # microseconds
 CURSORS = count()  # several may be open at a time
 USER_TYPES = 16384  # types that somebody made, such as enums, have at least this number
 
@@ -28,6 +29,7 @@ class Connection(ABC):
     """A connection that somebody else made, and will close."""
 
     dialect: Dialect
+    embedded = False  # it runs in this process: rows that come here are not sent
 
     def __init__(self, raw: Any) -> None:
         self.raw = raw
@@ -49,6 +51,7 @@ class DuckDB(Connection):
     """DuckDB, by Arrow."""
 
     dialect = DIALECTS["duckdb"]
+    embedded = True
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self._run(sql, parameters).fetchall()
@@ -63,7 +66,7 @@ class DuckDB(Connection):
         result = self.raw.sql(sql, params=list(parameters)) if parameters else self._relation(sql)
         read = result.to_arrow_reader if hasattr(result, "to_arrow_reader") else result.fetch_arrow_reader
         for batch in read(rows):
-            yield pa.Table.from_batches([batch])
+            yield _durations(pa.Table.from_batches([batch]))
 
     def _relation(self, sql: str) -> Any:
         return self.raw.sql(sql)
@@ -113,6 +116,7 @@ class SQLiteRows(PlainRows):
     """SQLite, where a column may hold anything: what its values are says what it is."""
 
     dialect = DIALECTS["sqlite"]
+    embedded = True
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return list(self._cursor(sql, parameters))
@@ -222,9 +226,44 @@ def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
     if kind == TRUTH:
         return pa.array(values, pa.bool_())
     if kind.upper().startswith(MOMENTS):
-        return pa.array(list(values))
+        return _moments(values, kind.lower())
     raise TableError(
         f"Column {name!r} is of type {kind}. Allowed: numbers, booleans, text and dates. Turn it into one of these in "
         "a query, or leave it out.",
         column=name,
     )
+
+
+def _moments(values: Sequence[Any], kind: str) -> pa.Array:
+    """Dates and times as psycopg gives them; the type of a column whose values are all missing is said too."""
+    import pyarrow as pa
+
+    found = pa.array(list(values))
+    if not pa.types.is_null(found.type):
+        return found
+    types = {
+        "date": pa.date32(),
+        "time": pa.time64("us"),
+        "interval": pa.duration("us"),
+        "timestamptz": pa.timestamp("us", "UTC"),
+    }
+    return found.cast(types.get(kind, pa.timestamp("us")))
+
+
+def _durations(table: pa.Table) -> pa.Table:
+    """DuckDB's intervals as durations, which those with months or years are not."""
+    import pyarrow as pa
+
+    for j, field in enumerate(table.schema):
+        if pa.types.is_interval(field.type):
+            values = []
+            for v in table.column(j).to_pylist():
+                if v is not None and v.months:
+                    raise TableError(
+                        f"Column {field.name!r} has an interval of months or years, which are not always as long. "
+                        "epoch(…) makes a number of seconds of it in a query, or leave it out: columns=[…].",
+                        column=field.name,
+                    )
+                values.append(None if v is None else v.days * DAY + v.nanoseconds // 1000)
+            table = table.set_column(j, field.name, pa.array(values, pa.duration("us")))
+    return table

@@ -25,6 +25,7 @@ from tallybayes.distributions.gaussian import GaussianSums
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Ask
+from tallybayes.engines.sql.connection import MOMENTS
 from tallybayes.errors import LabelError, TableError
 from tallybayes.fitted import Fitted
 from tallybayes.labels import positions, read_labels, union
@@ -83,8 +84,9 @@ class Counter(Generic[Model]):
             return "classes have weights"
         if len(self.ask.target) != 1:
             return "there are several targets"
-        if self.schema.dates:
-            return "dates are read here"
+        dates = self.schema.dates or [n for n in self.ask.features if self.source.kinds[n].upper().startswith(MOMENTS)]
+        if dates:
+            return f"the column {dates[0]!r} holds dates, whose year, month, weekday and hour are read here"
         for term in self.fitted.terms:
             d = term.distribution
             plain = type(d) is Gaussian or type(d) in TABLES or (type(d) in NETWORKS and not getattr(d, "reals", 0))

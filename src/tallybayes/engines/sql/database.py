@@ -118,14 +118,20 @@ class Database(Source):
         why_not = counter.refusal()
         if self.move == "sums" and why_not is not None:
             raise OptionError(f"The sums of this {type(plan).__name__} are not counted in the database: {why_not}.")
-        few = counter.sets <= MOST_SETS and counter.moments <= MOST_MOMENTS
-        there = self.move == "sums" or (self.move == "auto" and why_not is None and few)
-        if there:
+        here = self._rather_here(counter) if why_not is None else why_not
+        if self.move == "sums" or (self.move == "auto" and here is None):
             self.choice = f"sums: {counter.sets} tables of counts and {counter.moments} moments were counted there"
             return counter.count()
-        many = f"more than {MOST_SETS} tables of counts, or {MOST_MOMENTS} moments, cost more than the rows"
-        self.choice = f"rows: {'asked for' if self.move == 'rows' else why_not or many}"
+        self.choice = f"rows: {'asked for' if self.move == 'rows' else here}"
         return super().count(plan, ask)
+
+    def _rather_here(self, counter: Counter[Any]) -> str | None:
+        """Why the rows cost less than the sums; None if they do not."""
+        if self.connection.embedded:
+            return "the database runs in this process, where rows cost less than sums"
+        if counter.sets > MOST_SETS or counter.moments > MOST_MOMENTS:
+            return f"more than {MOST_SETS} tables of counts, or {MOST_MOMENTS} moments, cost more than the rows"
+        return None
 
     def _check(self, columns: Sequence[str]) -> None:
         for name in columns:
@@ -148,8 +154,9 @@ class Table(Database):
     name : str or (schema, table)
         The table or view. It is quoted: whatever it is, it is only a name.
     move : {'auto', 'sums', 'rows'}, default='auto'
-        What comes here when rows are learned: sums that the database counts, where it can and that is less; or the rows
-        in batches. ``choice`` says afterwards what was done.
+        What comes here when rows are learned: sums that the database counts, or the rows in batches. 'auto' takes the
+        sums of a server where they are not many, and the rows of DuckDB and SQLite, which run in this process.
+        ``choice`` says afterwards what was done.
 
     Examples
     --------
@@ -161,7 +168,7 @@ class Table(Database):
     >>> _ = db.executemany("INSERT INTO days VALUES (?, ?, ?)", [("grey", 9.5, "no"), ("clear", 2.0, "yes")])
     >>> days = Table(db, "days")
     >>> NaiveBayes().learn_from(days, "go").class_count_.tolist(), days.choice
-    ([1.0, 1.0], 'sums: 1 tables of counts and 1 moments were counted there')
+    ([1.0, 1.0], 'rows: the database runs in this process, where rows cost less than sums')
     """
 
     def __init__(self, connection: object, name: str | Sequence[str], *, move: str = "auto") -> None:
@@ -181,8 +188,9 @@ class Query(Database):
     parameters : sequence, default=()
         The values of its placeholders.
     move : {'auto', 'sums', 'rows'}, default='auto'
-        What comes here when rows are learned: sums that the database counts, where it can and that is less; or the rows
-        in batches. ``choice`` says afterwards what was done.
+        What comes here when rows are learned: sums that the database counts, or the rows in batches. 'auto' takes the
+        sums of a server where they are not many, and the rows of DuckDB and SQLite, which run in this process.
+        ``choice`` says afterwards what was done.
 
     Examples
     --------

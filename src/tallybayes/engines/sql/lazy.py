@@ -102,7 +102,10 @@ class LazyBayes(Generic[Model]):
             plan = settled(self.model, first, ask)
         why_not = Counter(source, plan, ask).refusal()
         if why_not is not None:
-            raise OptionError(f"This {type(self.model).__name__} cannot be asked lazily: {why_not}.")
+            raise OptionError(
+                f"This {type(self.model).__name__} cannot be asked lazily: {why_not}. learn_from learns such rows; or "
+                "say which columns to ask: columns=[…]."
+            )
         return plan
 
     def model_for(self, X: Any) -> Model:

