@@ -197,18 +197,28 @@ class Learner {
   template <class T>
   void start_rows(const Rows<T>& rows) {
     p_.assign(rows.n * K_, 1.0f);
+    const bool grid = smooth_.grid_size > 0, alike = of_child_ && grid;  // the same for all classes
+    whole_.clear();                                                      // of each bin, for a row that is one
+    for (std::size_t x = 0; x < bins_ && alike; ++x) whole_.push_back(base_without(base_[x * K_], 1.0, 1.0));
     for (std::size_t r = 0; r < rows.n; ++r) {
       if (child_[r] == kNoCell || rows.y[r] < 0) continue;
       float* p = p_.data() + r * K_;
+      if (alike && unit_[r] == 1.0f) {
+        std::fill_n(p, K_, whole_[child_[r]]);
+        continue;
+      }
       const auto y = static_cast<std::size_t>(rows.y[r]);
+      const double u = static_cast<double>(unit_[r]);
       for (std::size_t c = 0; c < K_; ++c) {
-        p[c] = base_[child_[r] * K_ + c];
-        if (smooth_.grid_size == 0) continue;
-        const double grown = static_cast<double>(p[c]) * (all_ + 1), u = static_cast<double>(unit_[r]);
-        const double less = of_child_ || c == y ? u : 0.0;
-        p[c] = static_cast<float>(std::max(grown - less, 0.0) + 1e-9) / static_cast<float>(std::max(all_ - u, 0.0) + 1);
+        const float q = base_[child_[r] * K_ + c];
+        p[c] = grid ? base_without(q, of_child_ || c == y ? u : 0.0, u) : q;
       }
     }
+  }
+  // An estimate less so much of its own, and less u rows in all.
+  float base_without(float p, double own, double u) const {
+    const double grown = static_cast<double>(p) * (all_ + 1);
+    return static_cast<float>(std::max(grown - own, 0.0) + 1e-9) / static_cast<float>(std::max(all_ - u, 0.0) + 1);
   }
   template <class T>
   void start_again(const std::uint32_t* context, const Rows<T>& rows,
@@ -264,7 +274,7 @@ class Learner {
   float worth_ = 0;
   double all_ = 0;  // the weight of all rows
   std::vector<Rung> rungs_;
-  std::vector<float> base_, unit_, p_;
+  std::vector<float> base_, whole_, unit_, p_;
   std::vector<std::uint32_t> context_, child_;  // context_: (rungs, rows)
   Judges one_, other_;  // rows of weight 1, whose logarithms can be taken together, and the others
   std::vector<double> sum_;

@@ -76,9 +76,10 @@ TB_INLINE void child_lifts_out(const LeaveOut& t) {
     const float* total = t.total + t.context[r] * K;
     float* p = t.p + r * K;
     const std::size_t y = static_cast<std::size_t>(t.y[r]);
-    const float own = lifted(p[y], less(n[y], t.unit[r]), less(total[y], t.unit[r]), t.strength, t.worth);
-    for (std::size_t c = 0; c < K; ++c) p[c] = lifted(p[c], n[c], total[c], t.strength, t.worth);
-    p[y] = own;
+    for (std::size_t c = 0; c < K; ++c) {
+      const float unit = c == y ? t.unit[r] : 0.0f;
+      p[c] = lifted(p[c], less(n[c], unit), less(total[c], unit), t.strength, t.worth);
+    }
   }
 }
 
