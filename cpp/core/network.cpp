@@ -66,18 +66,8 @@ class Block {
     std::uint64_t holes = 0;
     for (std::size_t j = 0; j < net_.d; ++j) {
       const T* from = codes + j * n + r0;
-      std::uint32_t* to = code_.data() + j * kRows;
-      bool hole = false;
-      for (std::size_t r = 0; r < rows; ++r) {
-        hole |= from[r] == kNoCode<T>;
-        to[r] = static_cast<std::uint32_t>(from[r]);
-      }
-      if (!hole) continue;
-      for (std::size_t r = 0; r < rows; ++r) {
-        if (from[r] != kNoCode<T>) continue;
-        holes |= std::uint64_t{1} << r;
-        to[r] = 0;
-      }
+      if (!TB_CALL(widen_codes, from, sizeof(T), rows, code_.data() + j * kRows)) continue;
+      for (std::size_t r = 0; r < rows; ++r) holes |= static_cast<std::uint64_t>(from[r] == kNoCode<T>) << r;
     }
     return holes;
   }

@@ -144,6 +144,23 @@ void numbers(Probe& p, std::size_t classes) {
   p.got("add_numbers", TB_CALL_AT(p.isa, add_numbers, from.data(), kSome, classes, acc.data()));
 }
 
+template <class T>
+void codes(Probe& p) {
+  Numbers some(43);
+  auto packed = some.below<T>(200, kRows);
+  for (const std::size_t rows : {kSome, kRows}) {
+    for (const bool gap : {false, true}) {
+      if (gap) packed[17] = static_cast<T>(~T{0});
+      List<std::uint32_t> wide(kRows);
+      p.got("widen_codes",
+            static_cast<std::size_t>(TB_CALL_AT(p.isa, widen_codes, packed.data(), sizeof(T), rows, wide.data())));
+      p.got("widen_codes", List<double>(wide.begin(), wide.end()), 0.0);
+      TB_CALL_AT(p.isa, add_codes, wide.data(), 3, wide.data());
+      p.got("add_codes", List<double>(wide.begin(), wide.end()), 0.0);
+    }
+  }
+}
+
 // Tables of three, two and one axes of 3, 2 and 4 levels, summed over the one of 4; one factor more takes the way for
 // many.
 void sum_products(Probe& p, std::size_t classes) {
@@ -178,6 +195,7 @@ void probe_scores(Probe& p) {
   }
   for (const std::size_t classes : {3, 13, 16}) {  // 16: vectors without a rest
     families(p, classes);
+    for_types<std::uint8_t, std::uint16_t, std::uint32_t>([&](auto type) { codes<decltype(type)>(p); });
     sum_products(p, classes);
     discrete<std::int8_t>(p, some, classes);
     sparse<double, std::int32_t>(p, some, classes);

@@ -34,7 +34,31 @@ void sum_block(const FamilyCells& cells, std::size_t rows, std::size_t c0, std::
   for (; r < rows; ++r) sum_rows<n, whole, 1>(cells, r, c0, some, tail, out);
 }
 
+template <class T>
+bool widen(const T* from, std::size_t rows, std::uint32_t* to) {
+  constexpr T none = static_cast<T>(~T{0});
+  std::uint32_t found = 0;
+  const auto one = [&](std::size_t r) {
+    const std::uint32_t gap = from[r] == none ? ~std::uint32_t{0} : 0u;
+    found |= gap;
+    to[r] = from[r] & ~gap;
+  };
+  if (rows == kRows) {
+    for (std::size_t r = 0; r < kRows; ++r) one(r);
+  } else {
+    for (std::size_t r = 0; r < rows; ++r) one(r);
+    for (std::size_t r = rows; r < kRows; ++r) to[r] = 0;
+  }
+  return found != 0;
+}
+
 }  // namespace
+
+bool widen_codes(const void* codes, int bytes, std::size_t rows, std::uint32_t* to) {
+  if (bytes == 1) return widen(static_cast<const std::uint8_t*>(codes), rows, to);
+  if (bytes == 2) return widen(static_cast<const std::uint16_t*>(codes), rows, to);
+  return widen(static_cast<const std::uint32_t*>(codes), rows, to);
+}
 
 void sum_families(const FamilyCells& cells, std::size_t rows, double* out) {
   for (std::size_t c0 = 0; c0 < cells.classes; c0 += kLanes) {

@@ -20,5 +20,7 @@ struct FamilyCells {
 
 // out[r * classes + c] = sum over families, r < rows <= kRows.
 TB_DECLARE(void, sum_families, (const FamilyCells& cells, std::size_t rows, double* out))
+// to = codes of 1, 2 or 4 bytes, 0 for one whose bits are all set, and for rows beyond the last. Is there such a one?
+TB_DECLARE(bool, widen_codes, (const void* codes, int bytes, std::size_t rows, std::uint32_t* to))
 // cell[r] += code[r] * stride for kRows rows
 TB_DECLARE(void, add_codes, (const std::uint32_t* code, std::uint32_t stride, std::uint32_t* cell))
