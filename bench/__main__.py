@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--runs N] [--only PATTERN] [--json FILE] [--markdown [--even-if-busy]]`."""
+"""`python -m bench [--quick] [--threads] [--runs N] [--only PATTERN] [--json FILE] [--markdown [--even-if-busy]]`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{error}: `make bench` installs what the benchmark needs", file=sys.stderr)
         return 2
     if options.child:  # one workload, for a parent that waits for the file
-        result = _guarded(named(options.only), quick=False)
+        result = _guarded(named(options.only), quick=False, threads=options.threads)
         options.json.write_text(json.dumps(asdict(result)))
         return 0
     chosen = [w for w in WORKLOADS if matches(w.name, options.only)]
@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         watch, results = Watch(first=number == 1), list[Result]()
         for k, work in enumerate(chosen):
             progress(f"[{number}/{options.runs}: {k + 1}/{len(chosen)}] {work.name}")
-            results.append(_guarded(work, quick=True) if options.quick else _in_child(work))
+            quick, threads = options.quick, options.threads
+            results.append(_guarded(work, quick=True, threads=threads) if quick else _in_child(work, threads))
             so_far = [*runs, Run(results, None)]  # an interrupted run leaves what it has
             write(options.json, so_far, quick=options.quick)
         runs.append(Run(results, watch.end()))
@@ -89,6 +90,7 @@ def _quietness(runs: Sequence[Run]) -> str:
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m bench", description="The speed of tallybayes and its peers.")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no memory; under a minute")
+    parser.add_argument("--threads", action="store_true", help="also with one thread: what the others gain")
     parser.add_argument("--only", metavar="PATTERN", default="*", help="only names that hold or match this")
     parser.add_argument("--json", metavar="FILE", type=Path, help="default: bench/results[-quick].json")
     parser.add_argument("--runs", metavar="N", type=int, default=1, help="times that all is run; tables show the range")
@@ -102,22 +104,23 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _guarded(work: Workload, *, quick: bool) -> Result:
+def _guarded(work: Workload, *, quick: bool, threads: bool) -> Result:
     """The result, or the error in its place: the other workloads go on."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return run(work, quick=quick)
+            return run(work, quick=quick, threads=threads)
     except Exception as error:
         return Result(work.name, error=f"{type(error).__name__}: {error}".splitlines()[0])
 
 
-def _in_child(work: Workload) -> Result:
+def _in_child(work: Workload, threads: bool) -> Result:
     """A fresh process for each workload: its peak memory is its own, and a crash is only its own."""
     environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # gives freed memory back
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "result.json"
         command = [sys.executable, "-m", "bench", "--child", "--only", work.name, "--json", str(file)]
+        command += ["--threads"] if threads else []
         done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
         if not file.exists():
             last = done.stderr.strip().splitlines()[-1:] or ["no message"]

@@ -75,6 +75,7 @@ class Result:
     limit_name: str = ""
     memory: Extra | None = None
     peer_memory: Extra | None = None  # where a target speaks of it
+    alone: float | None = None  # ours with one thread, if it was asked for
     error: str = ""
 
 
@@ -110,8 +111,9 @@ def workload(
     return register
 
 
-def run(work: Workload, *, quick: bool) -> Result:
-    """Builds the workload and measures it: memory (not when quick) on the very first call, then times."""
+def run(work: Workload, *, quick: bool, threads: bool = False) -> Result:
+    """Builds the workload and measures it: memory (not when quick) on the very first call, then times; with threads
+    also those of one thread."""
     case = work.build(10 if quick else 1, **work.arguments)
     result = Result(work.name, case.data)
     if case.times_itself:
@@ -124,20 +126,24 @@ def run(work: Workload, *, quick: bool) -> Result:
         result.memory = Extra(case.peak()) if case.peak else extra_memory(case.ours)
         result.ours = (time.perf_counter() - started) / case.per
     if not case.once:
-        _time(case, result, budget=0.5 if quick else 8.0)
+        _time(case, result, 0.5 if quick else 8.0, threads)
     elif quick:
         result.ours = _sample(case.ours, 1, 0.0)[0] / case.per
     return result
 
 
-def _time(case: Case, result: Result, budget: float) -> None:
+def _time(case: Case, result: Result, budget: float, threads: bool) -> None:
     sides = {"ours": case.ours}
+    if threads:
+        sides["alone"] = _with_one_thread(case.ours)
     if case.limit:
         sides["limit"] = case.limit.run
     if case.peer:
         sides["peer"] = case.peer.run
     best, answers = interleave(sides, budget)
     result.ours = best["ours"] / case.per
+    if threads:
+        result.alone = best["alone"] / case.per
     if case.limit:
         result.limit_name, result.limit = case.limit.name, best["limit"] * case.limit.times / case.per
     if case.peer:
@@ -145,6 +151,19 @@ def _time(case: Case, result: Result, budget: float) -> None:
         result.peer_times = case.peer.times
         if case.tolerance is not None:
             _check_agreement(answers["ours"], answers["peer"], case.tolerance)
+
+
+def _with_one_thread(call: Run) -> Run:
+    from tallybayes import _core
+
+    def alone() -> object:
+        _core.limit_threads(1)
+        try:
+            return call()
+        finally:
+            _core.limit_threads(0)
+
+    return alone
 
 
 def interleave(sides: Mapping[str, Run], budget: float) -> tuple[dict[str, float], dict[str, object]]:

@@ -19,8 +19,11 @@ from .memory import Extra
 from .quiet import Noise
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "river", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost")
-COLUMNS = ("workload", "data", "ours", "peer", "peer/ours", "limit", "ours/limit", "memory", "target", "met?")
-RIGHT = {"ours", "peer/ours", "ours/limit", "memory"}
+COLUMNS = (
+    "workload", "data", "ours", "one thread", "gain", "peer", "peer/ours", "limit", "ours/limit", "memory", "target",
+    "met?",
+)  # fmt: skip
+RIGHT = {"ours", "one thread", "gain", "peer/ours", "ours/limit", "memory"}
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 RUNS = 3  # as many are wanted of figures that are printed elsewhere
 
@@ -140,6 +143,8 @@ def _cells(found: Sequence[Result]) -> list[str]:
         result.workload,
         result.data,
         _seconds([r.ours for r in found]),
+        _seconds([r.alone for r in found]),
+        _span([_quotient(r.alone, r.ours) for r in found], "{:.2f}", "×"),
         _seconds([r.peer for r in found], _peer(result)),
         _span([_quotient(r.peer, r.ours) for r in found], "{:.3g}", "×"),
         _seconds([r.limit for r in found], result.limit_name),

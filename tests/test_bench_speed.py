@@ -110,3 +110,27 @@ def test_runs_go_to_a_file_and_come_back(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["--markdown", "--even-if-busy", "--json", str(path)]) == 0
     assert "≤ 12–14 MB" in capsys.readouterr().out
     assert main(["--markdown", "--json", str(tmp_path / "none.json")]) == 2
+
+
+def test_what_the_other_threads_gain_is_a_column_where_it_was_measured() -> None:
+    assert "gain" not in table([run(0.1)])
+    shown = table([run(0.1, alone=0.18), run(0.1, alone=0.19)])
+    assert "180–190 ms" in shown
+    assert "1.80–1.90×" in shown
+
+
+def test_one_thread_is_one_only_for_its_own_call() -> None:
+    from bench.harness import Case, Targets, Workload
+    from bench.harness import run as measure
+
+    from tallybayes import _core
+
+    before, seen = _core.threads(), set[int]()
+
+    def ours() -> None:
+        seen.add(_core.threads())
+
+    found = measure(Workload("", lambda _: Case("", ours), {}, Targets()), quick=True, threads=True)
+    assert found.alone is not None
+    assert seen == {1, before}
+    assert _core.threads() == before
