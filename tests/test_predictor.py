@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
+from tallybayes import _core
 from tallybayes.errors import OptionError, TableError
 from tests.estimators import ESTIMATORS, LEARNED, labels
 
@@ -86,3 +87,88 @@ def test_a_model_as_data_adds_and_takes_away() -> None:
         assert fitted.weight.tolist() == whole.weight.tolist()
     assert whole.log_prior is None
     np.testing.assert_allclose(np.exp(whole.estimate("uniform").prior), [0.5, 0.5])
+
+
+DISCRIMINANTS = {
+    "linear": lambda: tb.LinearDiscriminantAnalysis(),
+    "quadratic": lambda: tb.QuadraticDiscriminantAnalysis(reg_param=0.1),
+    "regularized": lambda: tb.RegularizedDiscriminantAnalysis(),
+    "shared, with a prior": lambda: tb.LinearDiscriminantAnalysis(priors=[0.2, 0.5, 0.3]),
+}
+
+
+def matrix(n: int = 1200, d: int = 4) -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, n)
+    return rng.normal(size=(n, d)) + y[:, None], y
+
+
+@pytest.mark.parametrize("name", list(DISCRIMINANTS))
+@pytest.mark.parametrize("how", ["proba", "log_proba", "best", "joint", "evidence"])
+def test_few_rows_of_a_matrix_have_the_bits_of_a_table(name: str, how: str) -> None:
+    X, y = matrix()
+    predictor = DISCRIMINANTS[name]().fit(X, y).predictor_
+    gaps = X[:5].copy()
+    gaps[2, 1] = np.nan
+    forms = [X[:1], X[:7], X[:1000], X, X[:, ::-1][:5], np.asfortranarray(X[:5]), X[:6].astype(np.float32)]
+    for rows in (*forms, gaps, X[:4].astype(object), X[:3].astype(int), X[:3].tolist(), X[:9][::2]):
+        np.testing.assert_array_equal(predictor.ask(rows, how), predictor.answer(predictor.read(rows), how))
+    other = np.log([0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(predictor.ask(X[:3], how, other), predictor.answer(predictor.read(X[:3]), how, other))
+
+
+@pytest.mark.parametrize("name", list(DISCRIMINANTS))
+def test_few_rows_of_a_matrix_are_not_read_as_a_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = matrix()
+    model = DISCRIMINANTS[name]().fit(X, y)
+    expected = model.predict_proba(X.tolist())[:10]
+    monkeypatch.setattr(tb.predictor.Predictor, "read", None)
+    np.testing.assert_array_equal(model.predict_proba(X[:10]), expected)
+    np.testing.assert_array_equal(model.predict(X[:10]), model.classes_[expected.argmax(axis=1)])
+
+
+@pytest.mark.parametrize("name", list(DISCRIMINANTS))
+def test_what_is_wrong_with_few_rows_of_a_matrix_is_said_as_of_a_table(name: str) -> None:
+    X, y = matrix(60)
+    model = DISCRIMINANTS[name]().fit(X, y)
+    infinite = X[:3].copy()
+    infinite[1, 2] = -np.inf
+    for rows, what in (
+        (infinite, r"column 'x2' has -inf \(row 1\)"),
+        (X[:0], "0 sample"),
+        (X[:2, :3], "3 features, but .* is expecting 4"),
+        (X[0], "1D array|Reshape|dimension"),
+    ):
+        with pytest.raises(TableError, match=what):
+            model.predict_proba(rows)
+
+
+def test_a_matrix_is_read_as_a_table_where_columns_have_names_or_a_temperature_is_set() -> None:
+    import pandas as pd
+
+    X, y = matrix(60)
+    named = tb.LinearDiscriminantAnalysis().fit(pd.DataFrame(X, columns=list("abcd")), y)
+    with pytest.warns(UserWarning, match="feature names"):
+        plain = named.predict_proba(X[:3])
+    np.testing.assert_array_equal(plain, tb.LinearDiscriminantAnalysis().fit(X, y).predict_proba(X[:3]))
+    hot = tb.LinearDiscriminantAnalysis(tempered=True).fit(X, y)
+    assert hot.temperature_ != 1
+    np.testing.assert_allclose(hot.predict_log_proba(X[:3]), hot.predict_log_proba(X)[:3], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda p, m: _core.MatrixDoor.affine(p, m[:2], p, p[:2]),
+        lambda p, m: _core.MatrixDoor.affine(p, m, p[:2], m[0]),
+        lambda p, m: _core.MatrixDoor.affine(p, m, p, p[:1]),
+        lambda p, m: _core.MatrixDoor.affine(p[:0], m[:0], p[:0], m[0]),
+        lambda p, m: _core.MatrixDoor.quadratic(p, m, m[:2], np.zeros((1, 4, 4)), p),
+        lambda p, m: _core.MatrixDoor.quadratic(p, m, m, np.zeros((2, 4, 4)), p),
+        lambda p, m: _core.MatrixDoor.quadratic(p, m, m, np.zeros((3, 4, 3)), p),
+        lambda p, m: _core.MatrixDoor.quadratic(p, m, m, np.zeros((3, 4, 4)), p[:1]),
+    ],
+)
+def test_a_door_of_a_matrix_checks_its_parameters(call: Any) -> None:
+    with pytest.raises(ValueError, match=r"must be|needed"):
+        call(np.zeros(3), np.zeros((3, 4)))

@@ -79,6 +79,7 @@ void bind_objects(nb::module_& m);
 void bind_arrow(nb::module_& m);
 void bind_discriminant(nb::module_& m);
 void bind_discriminant_parts(nb::module_& m);
+void bind_matrix_door(nb::module_& m);
 void bind_joint_counts(nb::module_& m);
 void bind_families(nb::module_& m);
 void bind_averaged(nb::module_& m);

@@ -78,6 +78,7 @@ NB_MODULE(_core, m) {
   tb::bind::bind_json(m);
   tb::bind::bind_discriminant(m);
   tb::bind::bind_discriminant_parts(m);
+  tb::bind::bind_matrix_door(m);
   tb::bind::bind_joint_counts(m);
   tb::bind::bind_families(m);
   tb::bind::bind_averaged(m);

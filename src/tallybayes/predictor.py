@@ -21,6 +21,7 @@ from tallybayes.plan import Term, named, refused
 from tallybayes.rows import Rows, read_rows
 
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
+FEW_ROWS = 1000  # for which it matters what a question costs besides its rows
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 
 
@@ -64,6 +65,14 @@ class Predictor:
             replace(t, params=t.distribution.compile(t.params, fitted.context(t))) for t in fitted.terms
         )
         self._sizes: Mapping[int, int] = fitted.sizes()
+        self._door = self._matrix_door()
+
+    def _matrix_door(self) -> _core.MatrixDoor | None:
+        """For a model of one term that reads a matrix as it is."""
+        schema, term = self.fitted.schema, self._terms[0]
+        if schema.names is not None or schema.given is not None or term.columns != tuple(range(schema.d)):
+            return None
+        return term.distribution.matrix_door(term.params, self.start)
 
     def in_manner(self, manner: Manner) -> Predictor:
         """Answer in another manner.
@@ -96,6 +105,29 @@ class Predictor:
             Aligned with the schema.
         """
         return read_rows(X, self.fitted.schema, self._terms, self._sizes, self.manner.who)
+
+    def ask(self, X: object, how: str, start: Floats | None = None) -> Any:
+        """Read rows and answer for them: few rows of a matrix in one step, where the model can.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+        how : {'joint', 'log_proba', 'proba', 'best', 'evidence'}
+            What is asked, as of `answer`.
+        start : ndarray of shape (K,) or (n, K), default=None
+            What the log joint starts from, in the place of the model's own.
+
+        Returns
+        -------
+        ndarray of shape (n, K) or (n,)
+            The answer for each row, the same bits as ``answer(read(X), how, start)``.
+        """
+        if self._door is not None and type(X) is np.ndarray and start is None and self.manner.beta == 1:
+            found = self._door.ask(X, how, FEW_ROWS)
+            if found is not None:
+                return found
+        return self.answer(self.read(X), how, start)
 
     def answer(self, rows: Rows, how: str, start: Floats | None = None) -> Any:
         """Answer for rows: log prior + β log P(x | class) = β (log prior / β + log P(x | class)).

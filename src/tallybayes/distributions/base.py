@@ -681,6 +681,23 @@ class Distribution(ABC, Generic[S, P]):
         """
         return None
 
+    def matrix_door(self, p: P, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
+        """Open compiled code that reads a matrix of numbers and answers in one call, where this is all of a model.
+
+        Parameters
+        ----------
+        p : params
+            Parameters, compiled.
+        start : ndarray of shape (K,)
+            What the log joint starts from.
+
+        Returns
+        -------
+        MatrixDoor or None
+            None where there is no such code, by default.
+        """
+        return None
+
     @abstractmethod
     def score(self, scorer: _core.Scorer, data: Data, p: P) -> None:
         """Add log P(x | class) of its columns to the scorer.

@@ -168,6 +168,15 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
             answer[rows] = getattr(again, how)()
         return answer
 
+    def matrix_door(self, p: BlockParams, start: Array) -> _core.MatrixDoor | None:
+        if isinstance(p, SHARED):
+            return _core.MatrixDoor.affine(start, p.weight, p.bias, p.centre)
+        return (
+            None
+            if isinstance(p, WideParams)
+            else _core.MatrixDoor.quadratic(start, p.mean, p.low, p.factor, p.constant)
+        )
+
     def can_start(self, p: BlockParams, relative: bool) -> bool:
         """Whether `start` can score with these parameters."""
         return not isinstance(p, WideParams) or (relative and isinstance(p, SharedWideParams))

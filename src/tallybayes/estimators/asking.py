@@ -36,7 +36,7 @@ class Answers(Model):
             One of ``classes_`` for each row.
         """
         predictor = self.predictor_  # one for all: another thread may be learning
-        best = predictor.answer(predictor.read(X), "best", other_start(predictor.fitted, priors))
+        best = predictor.ask(X, "best", other_start(predictor.fitted, priors))
         return np.asarray(predictor.fitted.classes[best])
 
     def predict_proba(self, X: object, priors: object = None) -> Floats:
@@ -146,7 +146,7 @@ class Answers(Model):
     def _ask(self, X: object, how: str, priors: object = None) -> Any:
         """joint, log_proba, proba, best or evidence of each row."""
         predictor = self.predictor_
-        return predictor.answer(predictor.read(X), how, other_start(predictor.fitted, priors))
+        return predictor.ask(X, how, other_start(predictor.fitted, priors))
 
 
 def other_start(fitted: Fitted, priors: object) -> Floats | None:
