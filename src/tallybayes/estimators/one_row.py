@@ -96,7 +96,7 @@ class OneRow(Model):
         """
         with self._learning():
             held = self.__dict__.get("_held")
-            given = row  # what the careful way reads: it knows which parts of a date are numbers
+            given: object = row  # what the careful way reads: it knows which parts of a date are numbers
             if type(row) is not dict or held is None or not held.plain:
                 given = _as_dict(row)
                 row = self._row(given)
@@ -148,7 +148,7 @@ class OneRow(Model):
         """
         with self._learning():
             held = self.__dict__.get("_held")
-            given = row  # what the careful way reads: it knows which parts of a date are numbers
+            given: object = row  # what the careful way reads: it knows which parts of a date are numbers
             if type(row) is not dict or held is None or not held.plain:
                 given = _as_dict(row)
                 row = self._row(given)
@@ -191,7 +191,7 @@ class OneRow(Model):
             In the order of ``classes_``.
         """
         self._require_fit()
-        given = row
+        given: object = row
         if type(row) is not dict or not self._held.plain:
             given = _as_dict(row)
             row = self._row(given)
