@@ -303,6 +303,8 @@ def test_lessons_over_http(path: Path) -> None:
             "learned": 0, "again": 3, "ids": ["k-1/0", "k-1/1", "k-1/2"]
         }  # fmt: skip
         assert service.ask("/learn", {"rows": [], "labels": []}).json["learned"] == 0
+        for bad in ("", "a b", "\xe9", "k" * 101):
+            assert service.ask("/learn", {"rows": [], "labels": []}, idempotency_key=bad).status == 422
         listed = service.ask("/lessons").json
         assert [entry["id"] for entry in listed["lessons"]] == ["a", "k-1/0", "k-1/1", "k-1/2"]
         assert listed["lessons"][0]["row"] == ROWS[0]

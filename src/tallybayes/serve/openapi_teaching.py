@@ -18,7 +18,7 @@ from tallybayes.serve.openapi import (
     ref,
 )
 from tallybayes.serve.settings import Settings
-from tallybayes.serve.teaching import LONGEST_ID, MOST_LISTED
+from tallybayes.serve.teaching import KEY, LONGEST_ID, MOST_LISTED
 
 NAME: Json = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
 COUNT: Json = {"type": "integer", "minimum": 0}
@@ -36,7 +36,7 @@ def teaching_paths() -> Json:
             "in": "header",
             "required": False,
             "description": "Names the lessons of this request: sent again with it, they are counted once",
-            "schema": {**NAME, "pattern": "^[A-Za-z0-9_.:-]+$", "maxLength": 100},
+            "schema": {"type": "string", "pattern": f"^{KEY}$"},
         }
     ]
     lessons = operation("lessons", "List what was learned", listed, (404, 422))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -35,6 +36,7 @@ T = TypeVar("T")
 MOST_WAITING = 10_000  # requests; more are told to come again
 MOST_TOGETHER = 1000  # requests of one group
 SNAPSHOT_SECONDS = 60.0  # after the last one, if there was a lesson
+KEY = "[!-~]{1,100}"  # of a request
 LONGEST_ID = 200
 PAGE, MOST_LISTED = 100, 1000
 Job = tuple[Callable[[Ledger], object], "asyncio.Future[object]"]
@@ -187,14 +189,14 @@ class Teaching:
     async def learn(self, request: Request) -> Answer:
         """Learn rows; the answer comes when they are on disk."""
         _only_json(request)
-        lessons = self._lessons(self._learn.read(request.body), request.key)
+        lessons = self._lessons(self._learn.read(request.body), _key(request.key))
         found = await self.teacher.do(lambda ledger: ledger.learn(lessons))
         self._metrics.event("lessons", found.fresh)
         self._metrics.event("lessons_again", found.again)
         body = {"learned": found.fresh, "again": found.again, "ids": [lesson.id for lesson in lessons]}
         return Answer(encode(body), rows=len(lessons))
 
-    def _lessons(self, asked: Learn, key: bytes | None) -> list[Lesson]:
+    def _lessons(self, asked: Learn, key: str | None) -> list[Lesson]:
         known = self.teacher.ledger.live.known
         one = asked.row is not UNSET or asked.label is not UNSET or asked.id is not UNSET
         many = asked.rows is not UNSET or asked.labels is not UNSET or asked.ids is not UNSET
@@ -297,12 +299,21 @@ def _several(asked: Learn) -> Told:
     return asked.rows, asked.labels, None if isinstance(asked.ids, UnsetType) else asked.ids
 
 
-def _named(n: int, key: bytes | None, one: bool) -> list[str]:
+def _key(header: bytes | None) -> str | None:
+    """The key of a request, looked at even if its lessons have names of their own."""
+    if header is None:
+        return None
+    key = header.decode("latin-1").strip()
+    if not re.fullmatch(KEY, key):
+        raise HttpError(422, "The header Idempotency-Key has from 1 to 100 printable ASCII characters without a space.")
+    return key
+
+
+def _named(n: int, key: str | None, one: bool) -> list[str]:
     """Names for lessons that have none: after the key of the request, so that a repetition has the same."""
     if key is None:
         return [uuid4().hex for _ in range(n)]
-    text = key.decode("latin-1").strip()
-    return [text] if one else [f"{text}/{i}" for i in range(n)]
+    return [key] if one else [f"{key}/{i}" for i in range(n)]
 
 
 def _checked(ids: list[str]) -> list[str]:
