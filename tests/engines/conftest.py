@@ -37,12 +37,12 @@ def db(request: pytest.FixtureRequest, server: Any) -> Iterator[Any]:
         with duckdb.connect() as connection:
             yield connection
     elif request.param == "sqlite":
-        connection = sqlite3.connect(":memory:")
-        yield connection
-        connection.close()
+        memory = sqlite3.connect(":memory:")
+        yield memory
+        memory.close()
     else:
         import psycopg
 
-        with psycopg.connect(server) as connection:
-            yield connection
-            connection.rollback()  # nothing of it stays
+        with psycopg.connect(server) as served:
+            yield served
+            served.rollback()  # nothing of it stays

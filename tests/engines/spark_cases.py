@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 import tallybayes as tb
 from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer
 from tallybayes.errors import LabelError, OptionError, TableError
+from tests.engines.moments import ARROW, check_moments
 from tests.engines.same import FAMILY, check_same
 from tests.engines.tables import features, fit, table
 
@@ -64,6 +65,12 @@ def in_parts(session: Any, parts: list[pa.Table]) -> Any:
 @pytest.mark.parametrize("name", FAMILY if MODE.startswith("local[") else SHORT)
 def test_counted_by_executors_is_counted_here(spark: Any, name: str) -> None:
     check_same(name, lambda parts: in_parts(spark, parts), "weight" if name in SHORT else None)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ARROW if kind != "time"])
+def test_dates_and_texts_are_read_as_here(spark: Any, kind: str) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    check_moments(kind, lambda parts: in_parts(spark, parts), lambda found: found.toArrow())
 
 
 def test_a_tree_of_merges(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

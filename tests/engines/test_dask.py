@@ -15,6 +15,7 @@ from dask import dataframe as dd
 import tallybayes as tb
 from tallybayes.engines.parts import FAN
 from tallybayes.errors import LabelError, OptionError, TableError
+from tests.engines.moments import check_moments
 from tests.engines.same import FAMILY, check_same, parts_of
 from tests.engines.tables import features, fit, table
 
@@ -38,6 +39,11 @@ def dask_frame(parts: list[pa.Table]) -> Any:
 @pytest.mark.parametrize("name", list(FAMILY))
 def test_counted_in_partitions_is_counted_here(name: str, weight: str | None) -> None:
     check_same(name, dask_frame, weight)
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamptz", "interval", "text"])
+def test_dates_and_texts_are_read_as_here(kind: str) -> None:
+    check_moments(kind, dask_frame, lambda found: pa.Table.from_pandas(found.compute()))
 
 
 def test_workers_may_be_threads() -> None:

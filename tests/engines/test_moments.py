@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sqlite3
 from typing import Any
 
@@ -12,44 +11,9 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.engines.sql import Query, Table
-from tallybayes.errors import ExportError, OptionError, TableError
+from tallybayes.errors import ExportError, IdentifierColumnWarning, OptionError, TableError
 from tests.engines.databases import dialect, quoted
-
-N = 120
-ARROW = {
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-    "interval": pa.duration("us"),
-    "time": pa.time64("us"),
-    "text": pa.string(),
-}
-MOMENTS = [kind for kind in ARROW if kind != "text"]
-
-
-def values(kind: str) -> list[Any]:
-    """Before 1970 and long after, with gaps."""
-    rng = np.random.default_rng(4)
-    out: list[Any] = []
-    for i in range(N):
-        step = datetime.timedelta(days=int(rng.integers(-9000, 40_000)), seconds=int(rng.integers(0, 86_400)))
-        when = datetime.datetime(1970, 1, 1) + step + datetime.timedelta(microseconds=int(rng.integers(0, 10**6)))
-        words = " ".join(rng.choice(["free", "money", "lunch", "noon", "you", "win"], int(rng.integers(3, 8))))
-        found = {
-            "date": when.date(),
-            "timestamp": when,
-            "timestamptz": when.replace(tzinfo=datetime.UTC),
-            "interval": step,
-            "time": when.time(),
-            "text": f"{words} {i}",
-        }
-        out.append(None if i % 11 == 0 else found[kind])
-    return out
-
-
-def rows(kind: str) -> pa.Table:
-    label = ["low" if i % 3 else "high" for i in range(N)]
-    return pa.table({"v": pa.array(values(kind), ARROW[kind]), "x": np.arange(N) % 7 + 0.5, "kind": label})
+from tests.engines.moments import ARROW, MOMENTS, N, rows, values
 
 
 def put(db: Any, name: str, kind: str, found: list[Any]) -> None:
@@ -86,7 +50,7 @@ def test_learned_and_answered_as_here(db: Any, kind: str) -> None:
     np.testing.assert_array_equal(there.class_count_, here.class_count_)
     X = t.select(["v", "x"])
     np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), rtol=0, atol=1e-12)
-    found = here.predict_to((db, "rows"), keep=["kind"]).read_all()  # type: ignore[attr-defined]
+    found = here.predict_to((db, "rows"), keep=["kind"]).read_all()
     np.testing.assert_allclose(found["proba_high"].to_numpy(), here.predict_proba(X)[:, 0], rtol=0, atol=1e-12)
 
 
@@ -131,3 +95,30 @@ def test_an_interval_of_months_is_no_duration() -> None:
             tb.NaiveBayes("gaussian").learn_from(Query(db, sql), "kind")
         model = tb.NaiveBayes("gaussian").learn_from(Query(db, f"SELECT epoch(v) AS v, kind FROM ({sql}) t"), "kind")
         assert model.class_count_.tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])
+@pytest.mark.parametrize("end", ["infinity", "-infinity"])
+def test_an_infinite_date_is_no_date(kind: str, end: str) -> None:
+    import duckdb
+
+    with duckdb.connect() as db:
+        day = f"CASE i WHEN 3 THEN '{end}'::{kind} ELSE '2024-02-29'::{kind} END"
+        sql = f"SELECT {day} AS v, i % 2 AS kind FROM range(9) t(i)"
+        with pytest.raises(TableError, match=r"'v' contains infinity.*isfinite"):
+            tb.NaiveBayes("gaussian").learn_from(Query(db, sql), "kind")
+        finite = f"SELECT CASE WHEN isfinite(v) THEN v END AS v, kind FROM ({sql}) t"
+        assert tb.NaiveBayes("gaussian").learn_from(Query(db, finite), "kind").class_count_.tolist() == [5.0, 4.0]
+
+
+def test_uuids_name_rows_and_are_left_out(db: Any) -> None:
+    if dialect(db) == "sqlite":
+        pytest.skip("SQLite has no UUIDs")
+    ids = "uuid()" if dialect(db) == "duckdb" else "gen_random_uuid()"
+    series = "range(60) t(i)" if dialect(db) == "duckdb" else "generate_series(0, 59) i"
+    db.execute(f"CREATE TABLE rows AS SELECT {ids} AS id, 0.5 + i % 5 AS x, i % 2 AS kind FROM {series}")
+    with pytest.warns(IdentifierColumnWarning, match="'id'"):
+        model = tb.NaiveBayes("gaussian").learn_from((db, "rows"), "kind")
+    assert model.schema_.names == ("x",)
+    found = model.predict_to((db, "rows"), keep=["id"]).read_all()
+    assert len(set(found["id"].to_pylist())) == 60

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NUMBER, TEXT, TRUTH = "number", "text", "boolean"
 MOMENTS = ("DATE", "TIME", "INTERVAL")  # how types of dates, times and durations begin, which are read here
 POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
-POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043), TEXT)
+POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043, 2950), TEXT)  # the last is uuid
 WIDE = 500  # columns that SQLite is asked about at a time: an answer has 2,000 at most
 DAY = 86_400_000_000  # microseconds
 CURSORS = count()  # several may be open at a time
@@ -66,7 +66,7 @@ class DuckDB(Connection):
         result = self.raw.sql(sql, params=list(parameters)) if parameters else self._relation(sql)
         read = result.to_arrow_reader if hasattr(result, "to_arrow_reader") else result.fetch_arrow_reader
         for batch in read(rows):
-            yield _durations(pa.Table.from_batches([batch]))
+            yield _durations(_finite(pa.Table.from_batches([batch])))
 
     def _relation(self, sql: str) -> Any:
         return self.raw.sql(sql)
@@ -76,7 +76,7 @@ class DuckDB(Connection):
         return _once([(column[0], self._kind(str(column[1]).upper())) for column in described])
 
     def _kind(self, name: str) -> str:
-        if name in ("VARCHAR", "STRING") or name.startswith("ENUM"):
+        if name in ("VARCHAR", "STRING", "UUID") or name.startswith("ENUM"):
             return TEXT
         if name in ("BOOLEAN", "BOOL"):
             return TRUTH
@@ -248,6 +248,24 @@ def _moments(values: Sequence[Any], kind: str) -> pa.Array:
         "timestamptz": pa.timestamp("us", "UTC"),
     }
     return found.cast(types.get(kind, pa.timestamp("us")))
+
+
+def _finite(table: pa.Table) -> pa.Table:
+    """The same rows. Infinite dates of DuckDB come as the largest numbers there are, and would be taken for dates."""
+    import pyarrow as pa
+    from pyarrow import compute as pc
+
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if pa.types.is_timestamp(field.type) or pa.types.is_date32(field.type):
+            whole = pa.int64() if pa.types.is_timestamp(field.type) else pa.int32()
+            ends, most = pc.min_max(column.cast(whole)).as_py(), (1 << (whole.bit_width - 1)) - 1
+            if ends["max"] == most or ends["min"] == -most:
+                raise TableError(
+                    f"Column {field.name!r} contains infinity. Replace it by NULL in a query: CASE WHEN isfinite(…) "
+                    "THEN … END.",
+                    column=field.name,
+                )
+    return table
 
 
 def _durations(table: pa.Table) -> pa.Table:
