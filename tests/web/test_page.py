@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import tallybayes as tb
-from tallybayes.datasets import load_watermelon
+from tallybayes.datasets import load_census, load_watermelon
 from tallybayes.reports import page, report
 from tests.web.browser import browser
 
@@ -261,3 +261,14 @@ def test_on_paper_it_has_no_controls_that_paper_has_not(chromium: Any, tmp_path:
     shown.page.emulate_media(media="print")
     assert not shown.page.get_by_role("button").first.is_visible()
     assert len(shown.page.pdf()) > 10_000
+
+
+def test_tables_fit_on_paper(chromium: Any, tmp_path: Path) -> None:
+    rows, y = load_census()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        html = report(tb.NaiveBayes().fit(rows[:500], y[:500]), rows[500:900], y[500:900]).html
+    shown = Watched(chromium, html, tmp_path)
+    shown.page.set_viewport_size({"width": 718, "height": 1000})  # A4 between its margins
+    shown.page.emulate_media(media="print")
+    assert shown.page.evaluate("document.documentElement.scrollWidth") == 718
