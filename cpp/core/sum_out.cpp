@@ -14,6 +14,8 @@ namespace {
 // such a sum has all its digits.
 constexpr double kSmall = 0x1p-200, kLeast = 0x1p-700;
 
+constexpr std::size_t kLargeRoom = 1 << 18;  // numbers: not kept for the next row
+
 }  // namespace
 
 SumOut::SumOut(const Network& network)
@@ -139,6 +141,14 @@ double* SumOut::room(std::size_t size) {
   return mine.data();
 }
 
+// The rooms of the factors that were summed, if they are large: a row needs no more than the tables that are in use.
+void SumOut::give_back() {
+  for (AlignedArray& mine : rooms_) {
+    if (mine.size() > kLargeRoom && std::find(factor_.begin(), factor_.end(), mine.data()) != factor_.end())
+      mine = AlignedArray();
+  }
+}
+
 void SumOut::push(const double* p, std::size_t first) {
   const auto id = static_cast<std::uint32_t>(factors_.size());
   factors_.push_back({p, first, column_.size() - first, false});
@@ -210,6 +220,7 @@ bool SumOut::sum_out(std::int32_t j) {
   at_.resize(factor_.size() + axes);
   TB_CALL(sum_product, {factor_.size(), factor_.data(), step_.data(), axes, sizes_.data(), size(j), K, table},
           at_.data(), least_.data(), most_.data());
+  give_back();
   if (!keep_in_range(table, kept)) return false;
   if (axes == 0) {
     for (std::size_t c = 0; c < K; ++c) out_[c] += std::log(table[c]);

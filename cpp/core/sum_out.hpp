@@ -37,6 +37,7 @@ class SumOut {
   bool sum_out(std::int32_t j);
   bool keep_in_range(double* table, std::size_t cells);
   double* room(std::size_t size);
+  void give_back();
 
   const Network& net_;
   const std::int64_t* code_ = nullptr;
