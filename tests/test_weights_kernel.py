@@ -67,7 +67,7 @@ def problem(n, C, D, seed=0, shift=-40.0):
 
 
 def weights(terms, y, w, start, centre, ridge, bias_ridge, steps=8, bounded=None):
-    return _core.weights(terms, y, w, start, centre, np.append(ridge, bias_ridge), steps, bounded)
+    return _core.weights(terms, y, w, start, centre, np.append(ridge, bias_ridge), bounded, (steps, None))
 
 
 def fit(*p):
@@ -143,23 +143,23 @@ def test_where_they_begin_does_not_matter_for_where_they_end(bounds):
     p = problem(300, 3, 12, seed=1)
     bounded = np.arange(12) % 2 == 0 if bounds else None
     ridge = np.append(p[5], p[6])
-    v, b, loss, taken = _core.weights(*p[:5], ridge, 30, bounded)
+    v, b, loss, taken = _core.weights(*p[:5], ridge, bounded, (30, None))
     rng = np.random.default_rng(0)
     for scale in (0.0, 0.1, 3.0):
         away = np.concatenate([np.abs(v + scale * rng.normal(size=12)), b + scale * rng.normal(size=3)])
-        again = _core.weights(*p[:5], ridge, 30, bounded, away)
+        again = _core.weights(*p[:5], ridge, bounded, (30, away))
         assert np.allclose(again[0], v, atol=5e-3)
         assert np.allclose(again[1], b, atol=5e-3)
         assert again[2] == pytest.approx(loss, rel=1e-4)
-    close = _core.weights(*p[:5], ridge, 30, bounded, np.concatenate([v, b]))
+    close = _core.weights(*p[:5], ridge, bounded, (30, np.concatenate([v, b])))
     assert close[3] <= 1 < taken
     with pytest.raises(ValueError, match="first must be"):
-        _core.weights(*p[:5], ridge, 30, bounded, v)
+        _core.weights(*p[:5], ridge, bounded, (30, v))
     with pytest.raises(ValueError, match="first must be finite"):
-        _core.weights(*p[:5], ridge, 30, bounded, np.full(15, np.nan))
+        _core.weights(*p[:5], ridge, bounded, (30, np.full(15, np.nan)))
     if bounds:
         with pytest.raises(ValueError, match="begins there"):
-            _core.weights(*p[:5], ridge, 30, bounded, np.full(15, -1.0))
+            _core.weights(*p[:5], ridge, bounded, (30, np.full(15, -1.0)))
 
 
 def test_a_weight_of_two_is_the_row_twice():

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include "core/check_rows.hpp"
@@ -27,8 +28,9 @@ Array<double, 1> array_of(const std::vector<double>& v) {
 
 std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
     const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start, const Doubles& centre,
-    const Doubles& ridge, std::int64_t steps, const std::optional<Flags>& bounded,
-    const std::optional<Doubles>& first) {
+    const Doubles& ridge, const std::optional<Flags>& bounded,
+    const std::pair<std::int64_t, std::optional<Doubles>>& search) {
+  const auto& [steps, first] = search;
   const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
   constexpr double most = 1e100;  // beyond it products overflow
   expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
@@ -142,8 +144,10 @@ class PySplits {
 };
 
 Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, const std::optional<Doubles>& w,
-                                        std::int64_t classes, const PySplits& splits, const Candidates& candidates,
-                                        const Doubles& grid, double most_cells, const std::optional<Masks>& part) {
+                                        std::int64_t classes, const PySplits& splits,
+                                        const std::pair<Candidates, std::optional<Masks>>& members, const Doubles& grid,
+                                        double most_cells) {
+  const auto& [candidates, part] = members;
   const std::size_t n = codes.shape(1), columns = codes.shape(0);
   expect(n < std::size_t{1} << 30, "codes has 2**30 rows or more");
   expect(y.shape(0) == n, "y: one for each row");
@@ -229,11 +233,12 @@ void bind_ensemble_choices(nb::module_& m) {
            "of\n"
            "map; 255 is no bin.");
   m.def("grow_contexts", &py_grow_contexts, nb::arg("codes").noconvert(), nb::arg("y").noconvert(),
-        nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("splits"), nb::arg("candidates").noconvert(),
-        nb::arg("grid").noconvert(), nb::arg("most_cells"), nb::arg("part").noconvert().none() = nb::none(),
+        nb::arg("w").noconvert().none(), nb::arg("classes"), nb::arg("splits"), nb::arg("members").noconvert(),
+        nb::arg("grid").noconvert(), nb::arg("most_cells"),
         "(members, levels): the split taken at each level, -1 where none raises the leave-one-out likelihood of the "
         "classes\n"
-        "by more than 1/2. candidates (members, levels, tries) names splits, or -1. The product of classes and of the\n"
+        "by more than 1/2. members: candidates (members, levels, tries) naming splits, or -1, and part. The product of "
+        "classes and of the\n"
         "bins taken stays within most_cells. part (members, rows): the rows that each member looks at; all, if None.");
   nb::class_<PyTempered>(m, "Tempered", "How the log-loss of P(class) P(x | class)^beta changes with beta.")
       .def(nb::init<const Matrix&, const Matrix&, const Labels&, const Doubles&>(), nb::arg("prior").noconvert(),
@@ -246,19 +251,19 @@ void bind_ensemble_choices(nb::module_& m) {
            "(loss, mean, variance), sums over the rows: their log-loss, and the mean and variance over P(class | x) of "
            "the\n"
            "log-likelihood less that of the row's own class.");
-  m.def(
-      "weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
-      nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(), nb::arg("steps") = 8,
-      nb::arg("bounded").noconvert().none() = nb::none(), nb::arg("first").noconvert().none() = nb::none(),
-      "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
-      "with\n"
-      "the least log-loss of softmax(start + b + sum of v times term), plus ridges of v towards centre and of b "
-      "towards "
-      "0,\n"
-      "whose ridge is the last. loss is that of the rows alone. Rows whose y is below 0, or has start -inf, take no "
-      "part. bounded: weights that do not fall "
-      "below 0. first (terms + classes): where v and b begin, for instance those of another ridge; else at the centre "
-      "and at 0.");
+  m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(),
+        nb::arg("bounded").noconvert().none(), nb::arg("search").noconvert(),
+        "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
+        "with\n"
+        "the least log-loss of softmax(start + b + sum of v times term), plus ridges of v towards centre and of b "
+        "towards "
+        "0,\n"
+        "whose ridge is the last. loss is that of the rows alone. Rows whose y is below 0, or has start -inf, take no "
+        "part. bounded: weights that do not fall "
+        "below 0. search: at most so many steps, and first (terms + classes) or None: where v and b begin, for "
+        "instance those of another ridge; else at the centre "
+        "and at 0.");
 }
 
 }  // namespace tb::bind

@@ -28,6 +28,7 @@ Y = TypeVar("Y")
 CHOOSERS = 1000  # kept rows that choose the strengths
 CELLS = 1 << 26  # numbers in the terms of the kept rows
 WORK = 1.2e9  # products in one step of the weights
+STEPS = 8  # of the weights, at most
 FEW = 2000  # rows for a temperature
 NO_GRID = np.empty(0)
 LEAST = float(np.log(1e-37))  # of a logarithm that has a weight: as cpp/kernels/chains.hpp
@@ -246,7 +247,7 @@ def _weights(
     def fit(ridge: float, used: Array, first: Floats | None) -> tuple[Floats, Floats, float, int]:
         judged = np.where(used & (w > 0), y, -1).astype(np.int32)
         pull = ridge * np.append(np.ones(len(terms)) if shared is None else shared, 1.0)  # the last: that of the biases
-        return _core.weights(terms, judged, same, start, centre, pull, bounded=bounded, first=first)
+        return _core.weights(terms, judged, same, start, centre, pull, bounded, (STEPS, first))
 
     def loss(ridge: float) -> float:
         total = 0.0

@@ -433,8 +433,11 @@ def contexts(
     found = _core.grow_contexts(
         np.ascontiguousarray(kept.rows[able]), kept.label, weight, columns.K,
         _core.Splits(place.astype(np.int32), table, count),
-        np.ascontiguousarray(candidates.reshape(tried.shape), dtype=np.int32), GRID, float(CONTEXT_CELLS),
-        np.stack([grows(kept.key, e) for e in range(recipe.contexts)]),
+        (
+            np.ascontiguousarray(candidates.reshape(tried.shape), dtype=np.int32),
+            np.stack([grows(kept.key, e) for e in range(recipe.contexts)]),
+        ),
+        GRID, float(CONTEXT_CELLS),
     )  # fmt: skip
 
     def split(i: int) -> tuple[int, Array, int]:
