@@ -196,6 +196,16 @@ def test_a_large_block_with_a_gap_gives_null(db: Any) -> None:
     np.testing.assert_allclose([r[2:] for r in found[1:]], model.predict_proba(X)[1:], rtol=0, atol=1e-9)
 
 
+def test_a_column_that_is_not_there_is_no_text(db: Any) -> None:
+    model = tb.GaussianNB().fit(pa.table({"amount": [1.0, 2.0, 8.0, 9.0]}), ["x", "x", "z", "z"])
+    fill(db, "rows", pa.table({"amounts": [1.0, 9.0]}))
+    with pytest.raises(Exception, match="amount"):
+        db.execute(tb.to_sql(model, dialect(db), "rows"))
+    fill(db, "right", pa.table({"amount": [1.0, 9.0]}))
+    with pytest.raises(Exception, match="order_id"):
+        db.execute(tb.to_sql(model, dialect(db), "right", keep=["order_id"]))
+
+
 def test_models_without_sql_say_why() -> None:
     t = table(60)
     for make, why in ((tb.AODE, "average"), (lambda: tb.BayesClassifier("fast", members=2), "ensemble")):

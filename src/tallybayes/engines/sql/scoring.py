@@ -103,10 +103,10 @@ class _Writer:
         both = sorted(set(made) & set(keep))
         if both:
             raise OptionError(f"The answer has a column {both[0]!r} of its own: it cannot keep one of that name.")
-        kept = [f"{q(name)} AS {q(f'tb keep {i}')}" for i, name in enumerate(keep)]
+        kept = [f"t.{q(name)} AS {q(f'tb keep {i}')}" for i, name in enumerate(keep)]
         held = [q(f"tb keep {i}") for i in range(len(keep))]
         k_joint, k_exp = [q(f"tb j{k}") for k in range(self.K)], [q(f"tb e{k}") for k in range(self.K)]
-        codes = f"SELECT {', '.join([*kept, *self._codes(), *self._row_number()])} FROM {table}{fence}"
+        codes = f"SELECT {', '.join([*kept, *self._codes(), *self._row_number()])} FROM {table} AS t{fence}"
         joint = self._joint(codes, held, k_joint)
         top, total = q("tb top"), q("tb total")
         tops = f"SELECT *, {self.d.greatest(k_joint)} AS {top} FROM ({joint}) AS t{fence}"
@@ -148,7 +148,7 @@ class _Writer:
         gone = {(self.network["columns"][j], v) for j, v in self.network["gone"]} if self.network else set()
         out = []
         for j, column in enumerate(self.told["columns"]):
-            name = self.d.quote(column["name"])
+            name = f"t.{self.d.quote(column['name'])}"  # alone, SQLite takes an unknown name for a text
             if column["reads"] == "number":
                 value = self.d.as_number(name)
             elif column["reads"] == "cuts":
