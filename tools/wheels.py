@@ -1,8 +1,7 @@
 """`make wheel`: an sdist, a wheel for Python 3.11 and one for 3.12 and later, each tried on every Python there is.
 
 The compiler is that of the machine, and so is the oldest glibc that the wheels are good for. CXX=zig takes zig's (from
-the package index), for glibc 2.17; it compiles everything, whether the wheels then work has not been tried. The core is
-compiled once for both wheels.
+the package index), for glibc 2.17. The core is compiled once for both wheels.
 """
 
 from __future__ import annotations
@@ -70,7 +69,8 @@ def compiler(tools: Path) -> dict[str, str]:
     run(tools, "-m", "pip", "install", "--quiet", "ziglang")
     wrapper = WORK / "zig-c++"
     target = f"{platform.machine()}-linux-gnu.{GLIBC}"
-    wrapper.write_text(f'#!/bin/sh\nexec "{tools}" -m ziglang c++ -target {target} "$@"\n', encoding="utf-8")
+    also = "-include stdio.h"  # nanobind takes it for granted, which libc++ does not bring with other headers
+    wrapper.write_text(f'#!/bin/sh\nexec "{tools}" -m ziglang c++ -target {target} {also} "$@"\n', encoding="utf-8")
     wrapper.chmod(0o755)
     print(f"  with zig {run(tools, '-m', 'ziglang', 'version').strip()} for glibc {GLIBC}", flush=True)
     return {"CXX": str(wrapper)}
