@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris
 from sklearn.naive_bayes import GaussianNB as TheirGaussianNB
@@ -103,3 +104,34 @@ def test_importances_and_is_fitted() -> None:
     assert model.feature_importances_[4] == 0
     assert np.argmax(model.feature_importances_) in (2, 3)
     assert tb.GaussianNB().fit([[1.0], [1.0]], [0, 1]).feature_importances_.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("model", [tb.NaiveBayes, tb.GaussianNB, tb.BayesClassifier])
+@pytest.mark.parametrize(
+    ("named", "y"), [("Ja", ["ja", "nein"] * 10), ("1", [0, 1] * 10), ("maybe", ["ja", "nein"] * 10)]
+)
+def test_a_weight_of_no_class_is_refused(model: Any, named: str, y: list[object]) -> None:
+    X = np.arange(40.0).reshape(20, 2)
+    fitted = model().fit(X, y)
+    fitted.class_weight = {named: 50}
+    with pytest.raises(OptionError, match=rf"names \['{named}'\], and the classes are \[{y[0]!r}, {y[1]!r}\]"):
+        fitted.fit(X, y)
+    assert fitted.class_count_.tolist() == [10.0, 10.0]
+    assert model(class_weight={y[0]: 2, y[1]: 3, named: 50}).fit(X, y).class_count_.tolist() == [20.0, 30.0]
+
+
+def test_a_weight_of_a_class_to_come_is_kept_and_a_misspelled_one_is_refused() -> None:
+    model = tb.GaussianNB(class_weight={"ja": 50}).partial_fit([[1.0], [2.0]], ["nein", "nein"])
+    assert model.partial_fit([[3.0]], ["ja"]).class_count_.tolist() == [50.0, 2.0]
+    table = {"x": [float(i) for i in range(9)], "y": ["nein"] * 8 + ["ja"]}
+    frame = pd.DataFrame(table)
+    assert tb.NaiveBayes(class_weight={"ja": 50}).learn_from(frame, "y").class_count_.tolist() == [50.0, 8.0]
+    for misspelled in (
+        lambda: tb.GaussianNB(class_weight={"Ja": 50}).partial_fit([[1.0], [2.0]], ["ja", "nein"]),
+        lambda: tb.GaussianNB(class_weight={"1": 50}).partial_fit([[1.0], [2.0]], [0, 1]),
+        lambda: tb.GaussianNB(class_weight={"j": 50}).partial_fit([[1.0]], ["ja"], classes=["ja", "nein"]),
+        lambda: tb.GaussianNB(class_weight={"Ja": 50}).learn_one({"x": 1.0}, "ja"),
+        lambda: tb.NaiveBayes(class_weight={"Ja": 50}).learn_from(frame, "y"),
+    ):
+        with pytest.raises(OptionError, match="the classes are"):
+            misspelled()

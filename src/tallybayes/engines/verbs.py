@@ -10,7 +10,7 @@ from typing import TypeVar
 from tallybayes.engines.recognise import open_source
 from tallybayes.engines.source import Ask, Source
 from tallybayes.engines.survey import Survey
-from tallybayes.errors import OptionError, brief, is_number
+from tallybayes.errors import OptionError, brief, is_number, listening
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.labels import read_labels, union
 
@@ -42,7 +42,12 @@ def plan(
 def settled(model: Model, survey: Survey, ask: Ask) -> Model:
     """What a model chooses on the rows of a survey, with the labels that it found, and no rows."""
     X, y, w = ask.split(survey.sample)
-    chosen = model.copy().fit(X, y, w).empty()
+    chosen = model.copy()
+    if isinstance(model.class_weight, Mapping):  # weights by label: some of the classes may be in other rows
+        chosen.partial_fit(X, y, sample_weight=w)
+    else:
+        chosen.fit(X, y, w)
+    chosen = chosen.empty()
     fitted = chosen.fitted_
     schema, names = fitted.schema, fitted.schema.names or ()
     levels = {}
@@ -75,7 +80,9 @@ def learned(
         base = given or model
     else:
         first = here.head(ask)
-        if model.settles_on_rows(model.schema_of(ask.split(first.sample)[0])):
+        with listening():  # what there is to say of columns is said by the fit
+            schema = model.schema_of(ask.split(first.sample)[0])
+        if model.settles_on_rows(schema):
             _read_twice(here, model)
             first = here.survey(ask, SAMPLE, SPREAD)
         base = settled(model, first, ask)
@@ -135,12 +142,13 @@ def named(what: str, names: object) -> tuple[str, ...]:
     """Names of columns, as they are given: one, or several."""
     several = isinstance(names, Iterable) and not isinstance(names, str)
     given: list[object] = list(names) if several else [names]  # type: ignore[call-overload]
+    labels = " (The labels themselves, one for each row, go to fit(X, y).)" if what == "target" and several else ""
     found = tuple(name for name in given if isinstance(name, str))
     if len(found) < len(given):
-        raise OptionError(f"{what} must be the name of a column, or a list of names; got {brief(names)}.")
+        raise OptionError(f"{what} must be the name of a column, or a list of names; got {brief(names)}.{labels}")
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
-        raise OptionError(f"{what} names the column {brief(twice)} more than once.")
+        raise OptionError(f"{what} names the column {brief(twice)} more than once.{labels}")
     return found
 
 

@@ -17,7 +17,15 @@ class Adds(Model):
     if TYPE_CHECKING:
 
         def _learn(
-            self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool = False
+            self,
+            X: object,
+            y: object,
+            sample_weight: object,
+            classes: object,
+            *,
+            fresh: bool,
+            later: bool = False,
+            whole: bool = False,
         ) -> None: ...
 
         def _again(self) -> Fitted: ...

@@ -180,12 +180,20 @@ class BayesNetwork(NetworkClassifier):
         return dict(zip(self._outputs.names, self._outputs.labels, strict=True))
 
     def _learn(
-        self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool = False
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        classes: object,
+        *,
+        fresh: bool,
+        later: bool = False,
+        whole: bool = False,
     ) -> None:
         if self.targets is None:
             if not fresh and self._outputs is not None:
                 raise OptionError("targets was changed after the fit. Fit again.")
-            super()._learn(X, y, sample_weight, classes, fresh, later)
+            super()._learn(X, y, sample_weight, classes, fresh=fresh, later=later, whole=whole)
             self.__dict__.pop("_several", None)
             return
         targets = check_targets(self.targets)
@@ -197,7 +205,7 @@ class BayesNetwork(NetworkClassifier):
         self._reading = outputs  # what _choose and _prior go by until the rows are learned
         try:
             every = np.arange(outputs.K) if fresh else None
-            super()._learn(X, outputs.codes(columns, n), sample_weight, every, fresh, later)
+            super()._learn(X, outputs.codes(columns, n), sample_weight, every, fresh=fresh, later=later)
             self._several = (outputs.names, outputs.labels)
         finally:
             del self._reading

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Floats
-from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.arrays import Array, Floats
+from tallybayes.errors import MergeError, OptionError, brief, is_number, listing
 from tallybayes.estimators.model import Model
 from tallybayes.target import Target
 
@@ -59,6 +59,27 @@ class WeighsClasses(Model):
         share: Floats = np.array([float(by_label.get(label, 1.0)) for label in target.classes.tolist()])
         own = np.append(share, 1.0)[target.y]  # −1, no class, reads the last
         return replace(target, w=own if target.w is None else target.w * own)
+
+    def _check_weighed(self, classes: Array, all_there: bool) -> None:
+        """Raises OptionError if a weight is of no class, and a class has none: a label that was misspelled.
+
+        all_there: no other class may come. Else only what differs from a class in its case or type is refused, since
+        the class of any other may come later. Weights for more than all classes are taken, as scikit-learn does: a
+        fold may lack a rare one.
+        """
+        if not isinstance(self.class_weight, Mapping):
+            return
+        known = classes.tolist()
+        without = [label for label in known if label not in self.class_weight]
+        unknown = [label for label in self.class_weight if label not in set(known)]
+        if not all_there:
+            near = {str(label).casefold() for label in without}
+            unknown = [label for label in unknown if str(label).casefold() in near]
+        if unknown and without:
+            raise OptionError(
+                f"class_weight names [{listing(unknown)}], and the classes are [{listing(known)}]. Name them as they "
+                "are in y; a class without a weight counts once."
+            )
 
     def _check_class_weights(self, other: Model) -> None:
         """Raises MergeError if the rows of the two were weighed differently."""

@@ -63,7 +63,7 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
             The same model, fitted.
         """
         with self._learning():
-            self._learn(X, y, sample_weight, None, fresh=True)
+            self._learn(X, y, sample_weight, None, fresh=True, whole=True)
         return self
 
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
@@ -93,33 +93,37 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
         return self
 
     def _learn(
-        self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool = False
+        self,
+        X: object,
+        y: object,
+        sample_weight: object,
+        classes: object,
+        *,
+        fresh: bool,
+        later: bool = False,
+        whole: bool = False,
     ) -> None:
-        """later: parameters are estimated when they are first asked for."""
+        """later: parameters are estimated when they are first asked for. whole: these are all rows there are."""
         self._check_options()
         with telling(type(self).__name__, bool(self.verbose)):
-            self._learn_rows(X, y, sample_weight, classes, fresh, later)
-
-    def _learn_rows(
-        self, X: object, y: object, sample_weight: object, classes: object, fresh: bool, later: bool
-    ) -> None:
-        stage("reading")
-        table = read_table(X)
-        target, left = self._aged(read_target(y, table.n, sample_weight))
-        if fresh:
-            self._learn_first(table, target, classes)
-        else:
-            whole = self._with_more(self._again(), table, self._weighed(target), classes, left)
+            stage("reading")
+            table = read_table(X)
+            target, left = self._aged(read_target(y, table.n, sample_weight))
+            if fresh:
+                self._learn_first(table, target, classes, whole)
+                return
+            all_of_it = self._with_more(self._again(), table, self._weighed(target), classes, left)
             if later:
-                self._hold(whole)
+                self._hold(all_of_it)
             else:
-                self._keep(whole)
+                self._keep(all_of_it)
 
     def _with_more(self, before: Fitted, table: Table, target: Target, classes: object, left: float) -> Fitted:
         """What was learned before, so much of it as is left, and these rows."""
         who, schema, terms = type(self).__name__, before.schema, before.terms
         table = aligned(table, schema, who)
         target, closed = labels_of(target, classes, before)
+        self._check_weighed(target.classes, closed)
         stage("cutting and encoding")
         schema = cut_columns(table, schema, terms, target)
         stage("counting")
@@ -127,7 +131,7 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
         before = before if left == 1 else before.scale(left)
         return replace(before.add(new), closed=closed)
 
-    def _learn_first(self, table: Table, target: Target, classes: object) -> None:
+    def _learn_first(self, table: Table, target: Target, classes: object, whole: bool) -> None:
         """The first rows settle what the columns are, and whatever else is chosen on rows."""
         who, balanced = type(self).__name__, self._balanced(target)
         target = self._weighed(target, balanced)
@@ -135,6 +139,7 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
         schema = infer_schema(table, self._given_schema(), self._kind(), self._reads_text, who, counted)
         table = align(table, schema, who)
         target, closed = labels_of(target, classes, None)
+        self._check_weighed(target.classes, closed or whole)
         schema = self._suit(table, schema, target)
         terms = self._choose(schema)
         stage("cutting and encoding")
