@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,3 +54,13 @@ def test_save_writes_it_beside_the_file(tmp_path: Path) -> None:
         tb.save(model, io.BytesIO(), card=True)
     with pytest.raises(OptionError, match="model_card takes"):
         tb.model_card(object())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("notes", ["four days", "", ["four days"], 4])
+def test_notes_are_a_dict(notes: object, tmp_path: Path) -> None:
+    model = tb.GaussianNB().fit([[1.0], [2.0]], ["low", "high"])
+    writers: list[Callable[..., object]] = [tb.model_card, tb.to_bytes, partial(tb.save, path=tmp_path / "m.tb")]
+    for write in writers:
+        with pytest.raises(OptionError, match="notes must be a dict, such as"):
+            write(model, notes=notes)
+    assert not list(tmp_path.iterdir())

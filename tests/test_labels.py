@@ -12,7 +12,7 @@ import pytest
 from sklearn.exceptions import DataConversionWarning
 
 import tallybayes as tb
-from tallybayes.errors import LabelError, TableError
+from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.labels import encode_labels, positions, read_labels, recode, union
 
 WORDS = ["pear", "fig", "pear", "apple", "fig"]
@@ -173,3 +173,12 @@ def test_text_that_is_not_utf8() -> None:
         tb.NaiveBayes().fit(pa.table({"a": [1.0, 2.0], "w": ["u", "v"], "b": broken}), [0, 1])
     with pytest.raises(LabelError, match=r"label of row 1 cannot be read: .*UTF-8"):
         tb.GaussianNB().fit([[1.0], [2.0]], pa.chunked_array([broken]))
+
+
+def test_a_column_s_name_is_not_the_labels() -> None:
+    frame = pd.DataFrame({"tenure": [1.0, 2.0, 8.0], "churned": ["yes", "yes", "no"]})
+    with pytest.raises(LabelError, match=r"fit\(table.drop\(columns='churned'\), table\['churned'\]\), or learn_from"):
+        tb.NaiveBayes().fit(frame, "churned")
+    for y in (frame["churned"], [1, 0, 1], np.array(["a", "b", "a"])):
+        with pytest.raises(OptionError, match=r"labels themselves, one for each row, go to fit\(X, y\)"):
+            tb.NaiveBayes().learn_from(frame[["tenure"]], y)

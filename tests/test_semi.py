@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,24 @@ def test_rows_of_weight_zero_are_absent_from_what_is_climbed() -> None:
     assert np.isfinite(model.loglik_).all()
     np.testing.assert_allclose(model.loglik_, without.loglik_)
     np.testing.assert_allclose(model.predict_proba(X), without.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("mark", "y", "told"),
+    [
+        ("unknown", ["a", "b", "Unknown", "Unknown"], "'Unknown' is taken as a class"),
+        ("?", ["a", "b", None, "a"], r"the classes are \['a', 'b'\]"),
+        (-1, [0, 1, 0, 1], r"No row has the mark unlabelled=-1; the classes are \[0, 1\]"),
+        (None, ["a", "b", "", ""], "'' is taken as a class. If it marks rows without a label: unlabelled=''"),
+    ],
+)
+def test_a_mark_that_no_row_has_is_told(mark: object, y: list[object], told: str) -> None:
+    with pytest.warns(UserWarning, match=told):
+        tb.SemiSupervised(tb.GaussianNB(), unlabelled=mark).fit([[0.0], [9.0], [0.5], [8.0]], y)
+
+
+def test_a_mark_that_is_there_is_not_told() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for mark in ("unknown", ""):
+            tb.SemiSupervised(tb.GaussianNB(), unlabelled=mark).fit([[0.0], [9.0], [0.5]], ["a", "b", mark])

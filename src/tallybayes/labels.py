@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, warn
+from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, listing, warn
 from tallybayes.later import nw
 from tallybayes.raw import arrow_of
 
@@ -50,6 +50,12 @@ def _column(values: Array, n: int) -> Array:
             DataConversionWarning,
         )
         values = values.ravel()
+    if values.ndim == 0 and values.dtype.kind == "U":
+        name = brief(values.item())
+        raise LabelError(
+            f"y should be a 1d array of labels, one for each row; got {name}. If that is a column of the table: "
+            f"fit(table.drop(columns={name}), table[{name}]), or learn_from(table, {name})."
+        )
     if values.ndim != 1:
         raise LabelError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
     if len(values) != n:
@@ -77,7 +83,7 @@ def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
                 "string? Use None for a row without a label, or an array of dtype object."
             )
         seen = ~without
-        without[seen] = [bool(v == marker) for v in values[seen].tolist()]
+        without[seen] = marked = np.array([bool(v == marker) for v in values[seen].tolist()], dtype=bool)
     if without.all():
         raise LabelError("No row has a label. Semi-supervised learning needs some rows of each class.")
     rest = values[~without]
@@ -86,7 +92,17 @@ def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
         rest = plain if plain.dtype.kind in "iub" else rest
     codes = np.full(n, -1, dtype=np.int32)
     codes[~without], found = encode_labels(rest)
+    if marker is not None and not marked.any():
+        _tell_unmarked(marker, found)
     return codes, found
+
+
+def _tell_unmarked(marker: object, found: Array) -> None:
+    """A mark that no row has may be misspelled, and then what was meant by it is a class."""
+    as_typed = str(marker).strip().casefold()
+    near = [label for label in found.tolist() if str(label).strip().casefold() == as_typed]
+    told = f"{brief(near[0])} is taken as a class" if near else f"the classes are [{listing(found.tolist())}]"
+    warn(f"No row has the mark unlabelled={brief(marker)}; {told}. Give the mark as it is in y.", UserWarning)
 
 
 def _eager(y: object) -> object:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ from sklearn.covariance import OAS
 import tallybayes as tb
 from tallybayes.engines import Source, adapter, open_source, survey_of
 from tallybayes.engines.recognise import ADAPTERS
-from tallybayes.errors import LabelError, OptionError, TableError
+from tallybayes.errors import IdentifierColumnWarning, LabelError, OptionError, TableError
 from tests.engines.tables import features, fit, table
 
 MODELS = {
@@ -361,3 +364,18 @@ def test_several_targets() -> None:
     np.testing.assert_array_equal(model.class_count_, whole.class_count_)
     with pytest.raises(OptionError, match="several targets"):
         model.predict_to(t)
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
+def test_files_leave_no_folder_and_say_things_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    days = pa.table({"id": [f"k{i:04}" for i in range(200)], "wind": np.arange(200.0), "go": ["yes", "no"] * 100})
+    csv.write_csv(days, tmp_path / "days.csv")
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        for make in (tb.NaiveBayes, tb.TAN):
+            make().learn_from(tmp_path / "days.csv", "go").predict_to(tmp_path / "days.csv", tmp_path / "out.csv")
+        gc.collect()
+    assert [w.category for w in heard] == [IdentifierColumnWarning] * 2
+    assert not list((tmp_path / "scratch").iterdir())

@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from glob import escape
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from tallybayes.engines.parts import evenly
 from tallybayes.engines.reading import telling
@@ -59,9 +61,10 @@ class Files(Source):
     def __init__(self, paths: Sequence[str], text: Text) -> None:
         from tallybayes.cli.tables import open_rows
 
-        self._scratch = TemporaryDirectory(prefix="tallybayes-")  # for what has to be unpacked; gone with this object
+        scratch = mkdtemp(prefix="tallybayes-")  # for what has to be unpacked; gone with this object
+        finalize(self, rmtree, scratch, ignore_errors=True)
         self.paths, self.text = list(paths), text
-        self.rows: Rows = open_rows(self.paths, text, self._scratch.name)
+        self.rows: Rows = open_rows(self.paths, text, scratch)
         self.where = self.rows.where
         self._parquet = self.rows.files[0].format == "parquet"
         self.total = sum(self._open(f.path).metadata.num_rows for f in self.rows.files) if self._parquet else None

@@ -133,6 +133,9 @@ class SemiSupervised(Wrapper):
             )
         if self.unlabelled is None and (codes >= 0).all() and -1 in labels.tolist():
             warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", UserWarning)
+        blank = next((v for v in labels.tolist() if isinstance(v, str) and not v.strip()), None)
+        if blank is not None:
+            warn(f"{blank!r} is taken as a class. If it marks rows without a label: unlabelled={blank!r}.", UserWarning)
         climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))
         model, loglik, converged = climb.run(self.max_iter, self.tol)
         if self.estimator.tempered:  # EM climbs the likelihood itself; the labelled rows say how far to believe it

@@ -14,6 +14,7 @@ from tallybayes.persist.card import model_card
 from tallybayes.persist.decisions import classifier_inside, decision_of
 from tallybayes.persist.forms import bounded
 from tallybayes.persist.model import from_document, to_document
+from tallybayes.persist.writing import read_notes
 
 if TYPE_CHECKING:
     from tallybayes.estimators.decide import BayesDecision
@@ -47,7 +48,7 @@ def save(
     Raises
     ------
     OptionError
-        If path is neither a path nor a binary file, or no path where there is to be a card.
+        If path is neither a path nor a binary file, or no path where there is to be a card; if the notes are no dict.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def save(
     >>> load(file).predict([[6.0]]).tolist()
     ['high']
     """
-    header, arrays = to_document(model, notes or {})
+    header, arrays = to_document(model, read_notes(notes))
     pieces = container.chunks(header, arrays)
     if hasattr(path, "write"):
         if card:
@@ -160,7 +161,7 @@ def to_bytes(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, obje
     >>> here.merge(there).class_count_.tolist()
     [2.0, 3.0]
     """
-    header, arrays = to_document(model, notes or {})
+    header, arrays = to_document(model, read_notes(notes))
     return b"".join(container.chunks(header, arrays))
 
 

@@ -12,6 +12,7 @@ from tallybayes import __version__
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.persist.decisions import classifier_inside, decision_of
+from tallybayes.persist.writing import read_notes
 
 if TYPE_CHECKING:
     from tallybayes.estimators.decide import BayesDecision
@@ -45,7 +46,7 @@ def model_card(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, ob
     Raises
     ------
     OptionError
-        If the model is none of this library's.
+        If the model is none of this library's, or the notes are no dict.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def model_card(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, ob
     if not isinstance(model, TallyClassifier):
         raise OptionError(f"model_card takes a fitted classifier of tallybayes; got {brief(model)}.")
     parts = [
-        _head(model, notes or {}),
+        _head(model, read_notes(notes)),
         _classes(model),
         *([] if decision is None else [_losses(decision)]),
         _columns(model),

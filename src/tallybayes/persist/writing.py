@@ -11,19 +11,29 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from tallybayes import distributions
 from tallybayes.arrays import Array
 from tallybayes.distributions import Distribution
-from tallybayes.errors import ModelFileError
+from tallybayes.errors import ModelFileError, OptionError, brief
 from tallybayes.labels import STORED, is_label
 from tallybayes.persist.container import storable
 from tallybayes.persist.forms import BITS, Json
 from tallybayes.schema import Schema
 
 DEEP = 32  # levels of nesting; more is an accident, or an attack
+
+
+def read_notes(notes: object) -> Mapping[str, object]:
+    """What is kept beside a model, as it comes: a dict, or None for nothing."""
+    if notes is None:
+        return {}
+    if not isinstance(notes, Mapping):
+        raise OptionError(f"notes must be a dict, such as {{'source': 'the river'}}; got {brief(notes)}.")
+    return notes
 
 
 class Writer:
