@@ -197,3 +197,19 @@ def test_a_schema_can_be_printed() -> None:
         )
     )
     assert text == "sky: categorical  8 levels: a, b, c, d, e, f, …\nwind: real  cut into 2: < 1, >= 1"
+
+
+def test_columns_that_do_not_match_are_told_what_to_do() -> None:
+    X = pd.DataFrame({"Age": [1.0, 2.0, 3.0], "b": [1.0, 3.0, 2.0]})
+    model = tb.NaiveBayes().fit(X, [0, 1, 0])
+    for other, said in (
+        (X.assign(c=1), r"say model.ignore_extra\(\), which does"),
+        (X.rename(columns={"Age": "age"}), "'age' was not there at fit. Did you mean 'Age'?"),
+        (X[["b"]], "may hold NaN or None in every row"),
+        ([{"age": 3.0}], r"ignore_extra\(\) leaves such keys out. Did you mean 'Age'?"),
+    ):
+        with pytest.raises(TableError, match=said):
+            model.predict(other)
+    assert model.copy().ignore_extra().predict(X.assign(c=1)).tolist() == model.predict(X).tolist()
+    with pytest.raises(TableError, match=r"There is no column 'age' .* Did you mean 'Age'\?"):
+        tb.NaiveBayes().learn_from(X, "age")

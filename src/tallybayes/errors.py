@@ -6,7 +6,7 @@ import math
 import numbers
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -157,3 +157,12 @@ def listing(items: Sequence[object] | Array, most: int = 5) -> str:
     """'a', 'b', 'c' and 4 more"""
     shown = ", ".join(brief(i) for i in items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that is nearly one of those known, else nothing."""
+    from difflib import get_close_matches
+
+    by_case = {option.lower(): option for option in known}
+    near = get_close_matches(name.lower(), by_case, n=1, cutoff=0.6)
+    return f" Did you mean {by_case[near[0]]!r}?" if near else ""

@@ -191,7 +191,7 @@ BAD = [
     (b'{"row": {"density": "much"}}', 422, "not numbers"),
     (b'{"rows": [{"color": "a"}, {"color": 3}]}', 422, "mixes numbers"),
     (b'{"row": {}, "prior": "fair"}', 422, "Invalid enum value"),
-    (b'{"row": {}, "prior": [1]}', 422, "match number of classes"),
+    (b'{"row": {}, "prior": [1]}', 422, "one share for each class"),
     (b'{"row": {}, "prior": {"maybe": 1}}', 422, "the classes are 'no', 'yes'"),
     (b'{"rows": [' + b",".join([b"{}"] * 101) + b"]}", 413, "100 are taken at a time"),
     (b'{"row": {"color": "' + b"a" * 200_000 + b'"}}', 413, "longer than 200,000 bytes"),
@@ -368,3 +368,33 @@ def test_texts_in_every_form(tmp_path: Path) -> None:
     refused = ask(app, "/description", None)
     assert refused.status == 422
     assert "split into words" in refused.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "body", "status", "said"),
+    [
+        ("/predict", {"color": "green"}, 422, 'one row goes under "row", many under "rows"'),
+        ("/decide", {"row": {}, "lost": {}}, 422, "row, rows, columns, prior, loss, reject"),
+        ("/predict", b'{"row":{"sugar":0.1,"density":1e999}}', 422, "(column 'density')"),
+        ("/predict", b'{"rows":[{"sugar":1},{"sugar":[1]}]}', 422, "(column 'sugar')"),
+        ("/predict", b'{"columns":{"sugar":[1,-1e999]}}', 422, "(column 'sugar')"),
+        ("/predict", {"row": {"Colour": "green"}}, 422, "Did you mean 'color'?"),
+        ("/predict", {"row": {}, "prior": {"no": 1}}, 422, "got ['no'], the classes are ['no', 'yes']"),
+        ("/predict", {"row": {}, "prior": [1]}, 422, "A prior has one share for each class: got 1 for 2 classes"),
+        ("/learn", {"row": {}, "label": "no"}, 404, "started without --teach"),
+        ("/lessons", None, 404, "started without --teach"),
+    ],
+)
+def test_a_refusal_says_what_goes_there(app: Any, asked: str, body: Any, status: int, said: str) -> None:
+    got = ask(app, asked, body)
+    assert got.status == status
+    assert said in got.json["detail"]
+
+
+def test_a_cell_that_is_refused_is_named(app: Any) -> None:
+    assert ask(app, "/predict", b'{"rows":[{"sugar":1},{"sugar":1e999}]}').json.items() >= {
+        ("column", "sugar"),
+        ("row", 1),
+    }
+    form = ask(app, "/predict", b"a=1", content_type="application/x-www-form-urlencoded")
+    assert form.json["detail"].endswith("got 'application/x-www-form-urlencoded'.")

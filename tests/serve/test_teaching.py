@@ -16,6 +16,9 @@ from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.serve import Settings, application, journal, ledger
 from tallybayes.serve.ledger import Ledger, Lesson
 from tallybayes.serve.live import Live
+from tallybayes.serve.problems import HttpError
+from tallybayes.serve.questions import Reader
+from tallybayes.serve.teaching import Forget
 
 from .service import LABELS, ROWS, melons, serving
 
@@ -435,3 +438,8 @@ def test_names_of_categories_are_forgotten_too(tmp_path: Path, model: Any) -> No
     np.testing.assert_array_equal(again.model.predict_proba(ROWS), found.model.predict_proba(ROWS))
     again.close()
     assert b"agatha" not in everything(tmp_path)
+
+
+def test_a_request_to_forget_is_told_its_fields() -> None:
+    with pytest.raises(HttpError, match=r"unknown field `id`\. The fields are ids, subject\."):
+        Reader(Forget).read(b'{"id": "a"}')

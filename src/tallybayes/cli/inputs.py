@@ -18,9 +18,8 @@ from tallybayes.cli.column_types import types_of_kinds, types_of_model
 from tallybayes.cli.dialect import Said, numbers_in
 from tallybayes.cli.formats import FORMATS
 from tallybayes.cli.options import Batches, Reading
-from tallybayes.cli.settings import did_you_mean
 from tallybayes.cli.tables import GAPS, Rows, Text, as_whole, open_rows
-from tallybayes.errors import OptionError, TableError, TallybayesError, listing
+from tallybayes.errors import OptionError, TableError, TallybayesError, did_you_mean, listing
 from tallybayes.progress import progress
 
 if TYPE_CHECKING:

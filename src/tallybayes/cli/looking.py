@@ -96,8 +96,7 @@ def inspect(
 
 
 def _require(model: TallyClassifier, columns: list[str]) -> None:
-    from tallybayes.cli.settings import did_you_mean
-    from tallybayes.errors import TableError, listing
+    from tallybayes.errors import TableError, did_you_mean, listing
 
     known = [model.schema_.name(j) for j in range(model.schema_.d)]
     for name in columns:

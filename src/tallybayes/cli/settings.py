@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import typer
 
-from tallybayes.errors import OptionError
+from tallybayes.errors import OptionError, did_you_mean
 from tallybayes.schema import SAID
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is nearly one of those known, else nothing."""
-    from difflib import get_close_matches
-
-    by_case = {option.lower(): option for option in known}
-    near = get_close_matches(name.lower(), by_case, n=1, cutoff=0.6)
-    return f" Did you mean {by_case[near[0]]!r}?" if near else ""
 
 
 def model_class(name: str) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tallybayes.engines.reading import telling
 from tallybayes.engines.survey import Survey, survey_of
-from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, listing
+from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, did_you_mean, listing
 from tallybayes.progress import progress
 
 if TYPE_CHECKING:
@@ -341,7 +341,9 @@ class Source(ABC):
         """
         absent = [name for name in names if name not in self.names]
         if absent:
-            raise TableError(f"There is no column {listing(absent)} in {self.where}. Columns: {listing(self.names)}.")
+            hint = did_you_mean(absent[0], self.names)
+            there = f"Columns: {listing(self.names)}.{hint}"
+            raise TableError(f"There is no column {listing(absent)} in {self.where}. {there}")
 
 
 def answer_schema(model: TallyClassifier) -> pa.Schema:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallybayes.errors import OptionError, TableError, listing
+from tallybayes.errors import OptionError, TableError, did_you_mean, listing
 from tallybayes.given import spread, spread_table
 from tallybayes.raw import RawColumn
 from tallybayes.schema.columns import Schema
@@ -61,7 +61,7 @@ def _check_names(table: Table, parts: Mapping[str, tuple[str, ...]], extra: bool
         if surplus:
             raise TableError(
                 f"The rows have keys that were not there at fit: {listing(surplus)}. model.ignore_extra() leaves "
-                "such keys out."
+                f"such keys out.{did_you_mean(surplus[0], [name for name in parts if name not in there])}"
             )
         return
     missing = sorted(name for name, own in parts.items() if name not in there and not there.keys() >= set(own))
@@ -75,6 +75,14 @@ def _refuse_names(surplus: list[str], missing: list[str]) -> None:
         if names:
             shown = "".join(f"- {name}\n" for name in names[:5]) + ("- ...\n" if len(names) > 5 else "")
             message += f"Feature names {head}:\n{shown}"
+    hints = {name: did_you_mean(name, missing) for name in surplus[:20]}
+    near = next((f"{name!r} was not there at fit.{hint}" for name, hint in hints.items() if hint), None)
+    if near is not None:
+        message += near
+    elif missing:
+        message += "Give each column that is missing; one of which nothing is known may hold NaN or None in every row."
+    else:
+        message += "Leave such columns out, or say model.ignore_extra(), which does."
     raise TableError(message)
 
 

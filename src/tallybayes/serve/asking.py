@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import UNSET
 
 import tallybayes
-from tallybayes.errors import listening
+from tallybayes.errors import brief, listening
 from tallybayes.schema import Schema
 from tallybayes.serve import answers as a
 from tallybayes.serve.live import Known, Live
@@ -55,7 +55,8 @@ class Asking:
                 table, n = read(request.body, known.columns, self._settings.limits)
                 prior, one = None, False
             else:
-                raise HttpError(415, f"Rows are taken as {', '.join(f.decode() for f in FORMS)}; got {form!r:.80}.")
+                taken, got = ", ".join(f.decode() for f in FORMS), brief(form.decode("latin-1"))
+                raise HttpError(415, f"Rows are taken as {taken}; got {got}.")
             P = a.probabilities(known, table, prior)
         if into != JSON:
             return Answer(a.prediction_table(known, P, into), into, n)

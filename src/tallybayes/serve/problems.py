@@ -40,6 +40,7 @@ WORDS = tuple(
         (r":? ?(?:their factors are left out)\. unseen='error' refuses them.*", ": their factors are left out."),
         (r" unseen='ignore' leaves their factors out.*", ""),
         (r"\bThe rows have keys that were not there at fit\b", "The model has no such columns"),
+        (r"Number of priors must match number of classes: got", "A prior has one share for each class: got"),
         (r"`?priors`?", "prior"),
         (
             r"\(answer, \.\.\.\) stands for every truth .*",

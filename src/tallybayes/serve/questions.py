@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from tallybayes.errors import brief
 from tallybayes.serve.problems import HttpError
 
 Cell = None | bool | int | float | str
@@ -15,6 +17,7 @@ Row = dict[str, Cell]
 Label = bool | int | float | str
 Shares = Literal["uniform", "laplace"] | dict[str, float] | list[float]
 JSON = b"application/json"
+FORMS = ': one row goes under "row", many under "rows", each an object of values by column.'
 
 
 class Question(msgspec.Struct, forbid_unknown_fields=True):
@@ -75,13 +78,15 @@ class Reader(Generic[Q]):
 
     def __init__(self, kind: type[Q]) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
+        fields = kind.__struct_fields__
+        self._fields = f" The fields are {', '.join(fields)}" + (FORMS if "rows" in fields else ".")
 
     def read(self, body: bytes | bytearray) -> Q:
         """The question, or an HttpError: 400 for what is no JSON, 422 for what is not this question."""
         try:
             found: Q = self._decode(body)
         except msgspec.ValidationError as e:
-            raise HttpError(422, f"{_plain(str(e))}.") from None
+            raise self._refusal(str(e), body) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as e:
             raise HttpError(400, f"The body is no JSON in UTF-8: {e}.") from None
         except RecursionError:
@@ -91,6 +96,30 @@ class Reader(Generic[Q]):
         if body.count(b":") != _keys(found):
             _refuse_twice(body)
         return found
+
+    def _refusal(self, said: str, body: bytes | bytearray) -> HttpError:
+        """What msgspec says, with what it leaves out: the fields there are, or the column of a cell."""
+        if "unknown field" in said and " - at " not in said:
+            return HttpError(422, f"{said}.{self._fields}")
+        column, row = _bad_cell(body) if "[...]" in said else (None, None)
+        where = "" if column is None else f" (column {brief(column)})"
+        return HttpError(422, f"{_plain(said)}{where}.", column=column, row=row)
+
+
+def _bad_cell(body: bytes | bytearray) -> tuple[str | None, int | None]:
+    """Column and row of the first value that no cell may have: a list, an object, a number beyond all floats."""
+    try:
+        found = json.loads(body)
+        rows = [found["row"]] if "row" in found else found["rows"] if "rows" in found else [found["columns"]]
+        for i, row in enumerate(rows):
+            for column, value in row.items():
+                cells = value if "columns" in found else [value]
+                for j, cell in enumerate(cells):
+                    if isinstance(cell, list | dict) or (isinstance(cell, float) and not isfinite(cell)):
+                        return column, j if "columns" in found else i if "rows" in found else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # it has another form
+        pass
+    return None, None
 
 
 def _keys(found: msgspec.Struct) -> int:

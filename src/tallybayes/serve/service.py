@@ -28,6 +28,7 @@ log = logging.getLogger("tallybayes.serve")
 INLINE = 8 << 10  # bytes of a body that is answered at once; longer ones by a thread, so that others need not wait
 THREADS = 2
 EVERY = 1.0  # seconds between two looks at the model file
+TAUGHT = ("/learn", "/forget", "/lessons")  # paths of a service that may be taught
 OTHER = "other"  # the route of what has none
 Handler = Callable[[Request], Answer]
 Later = Callable[[Request], Awaitable[Answer]]
@@ -80,7 +81,7 @@ class Service:
         self._add("/metrics", "GET", self._metrics)
         self._add("/healthz", "GET", self._health, scope=None)
         self._add("/readyz", "GET", self._ready, scope=None)
-        taught = ["/learn", "/forget", "/lessons"] if settings.teach else []
+        taught = TAUGHT if settings.teach else ()
         self.metrics = Metrics([*self.routes, *taught, OTHER], settings.workers)
         self.teacher: Teacher | None = None
         if settings.teach:
@@ -140,6 +141,8 @@ class Service:
     async def _answer(self, route: Route | None, scope: Message, receive: Receive) -> Answer:
         request, method = Request(scope["headers"], scope["query_string"]), scope["method"]
         self._check(route, request)
+        if route is None and scope["path"] in TAUGHT:
+            raise HttpError(404, "This service learns nothing: it was started without --teach.")
         if route is None:
             raise HttpError(404, f"There is no {scope['path']!r:.80}. GET /openapi.json lists what there is.")
         if method != route.method and not (method == "HEAD" and route.method == "GET"):

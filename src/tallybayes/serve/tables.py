@@ -19,7 +19,7 @@ from pyarrow import csv
 from tallybayes import _core
 from tallybayes.cli.column_types import type_of_labels
 from tallybayes.cli.tables import GAPS
-from tallybayes.errors import TableError, listing
+from tallybayes.errors import TableError, did_you_mean, listing
 from tallybayes.schema import Schema, align
 from tallybayes.serve.problems import HttpError
 from tallybayes.serve.questions import JSON, Cell, Question, Row
@@ -64,7 +64,8 @@ class Columns:
         if unknown:
             raise HttpError(
                 422,
-                f"The model has no column {listing(unknown)}. Its columns: {listing(self.names, 20)}.",
+                f"The model has no column {listing(unknown)}. Its columns: {listing(self.names, 20)}."
+                f"{did_you_mean(unknown[0], self.names)}",
                 column=unknown[0],
             )
 
