@@ -188,6 +188,33 @@ def test_decimal_commas_in_quotes_are_said(tmp_path: Path) -> None:
     assert kinds(tmp_path / "m.tb") == {"a": "real"}
 
 
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["1.200,50", "800,10", "2.300,00"], "look like numbers with other signs, such as '1.200,50'"),
+        (["1,200.50", "2,300.50", "900.5"], "look like numbers with other signs, such as '1,200.50'"),
+        (["$900.00", "-$5", "$1,200"], "3 of the first 3 values look like numbers with other signs, such as '$900.00'"),
+        (["12%", "5 %", "7.5%"], "look like numbers with other signs, such as '12%'"),
+        (
+            ["03.01.2025", "04.01.2025", "31.12.2024"],
+            "look like days, such as '03.01.2025'. To have them read so, write",
+        ),
+        (["1/31/25", "2/1/25", "2/2/25"], "look like days, such as '1/31/25'"),
+    ],
+)
+def test_numbers_and_days_in_forms_that_are_not_read_are_said(tmp_path: Path, cells: list[str], said: str) -> None:
+    content = "a;y\n" + "".join(f"{cell};{'uv'[i % 2]}\n" for i, cell in enumerate(cells))
+    heard = fit(tmp_path, content, "--separator", ";", "--decimal", ".")
+    assert "column 'a' is taken for categories" in heard
+    assert said in heard
+    assert "taken for categories" not in fit(tmp_path, content, "--separator", ";", "--kind", "a=categorical")
+
+
+def test_words_are_no_numbers(tmp_path: Path) -> None:
+    content = "a;y\n" + "555-1234;u\n12a;v\n$;u\nEUR;v\n" + " " * 100_000 + "x;u\n"
+    assert "taken for categories" not in fit(tmp_path, content, "--separator", ";")
+
+
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 

@@ -156,3 +156,21 @@ def test_watch_hears_each_name() -> None:
     heard: list[str] = []
     tb.compare_models(X[:40], Y[:40], folds=2, watch=heard.append)
     assert heard == [c.name for c in CONTESTANTS]
+
+
+def test_a_column_that_may_be_the_answer_is_told() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "c": rng.choice(list("uvw"), 60)})
+    y = rng.choice(["p", "q"], 60)
+    for answer in (y, (y == "p").astype(float), np.where(y == "p", rng.uniform(5, 6, 60), rng.uniform(1, 2, 60))):
+        found = tb.compare_models(frame.assign(target=answer), y, folds=2)
+        assert found.telltale == "target"
+        assert found.advice.startswith(
+            "Column 'target' alone tells the class of every row: it may be the answer itself"
+        )
+    assert tb.compare_models(frame, y, folds=2).telltale is None
+
+
+def test_one_class_alone_cannot_be_judged() -> None:
+    with pytest.raises(LabelError, match="Only one of the 2 classes has more than one row"):
+        tb.compare_models([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "b", "b"])

@@ -121,3 +121,11 @@ def test_what_has_no_graph_says_why(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(OptionError, match=r"tallybayes\[onnx\]"):
         tb.to_onnx(tb.NaiveBayes().fit(X, y))
+
+
+def test_a_model_without_a_graph_is_told_what_else_there_is() -> None:
+    model = tb.BayesClassifier("fast").fit([[1.0, 2.0], [2.0, 1.0], [7.0, 8.0], [8.0, 9.0]] * 5, [0, 0, 1, 1] * 5)
+    with pytest.raises(
+        ExportError, match=r"'ensemble' has none\. Write it as \.js \(to_js\) or \.json \(to_json\), or fit"
+    ):
+        tb.to_onnx(model)

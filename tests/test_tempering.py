@@ -288,3 +288,19 @@ def test_it_is_true_or_false(bad: Any) -> None:
     for make in {type(make()) for make, _ in EVERY.values()}:
         with pytest.raises(OptionError, match="tempered must be True or False"):
             make(tempered=bad).fit(np.abs(X), y)
+
+
+def test_what_only_a_temperature_brings_is_told() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = tb.GaussianNB().fit(X, y)
+    for name in ("loo_log_proba_", "loo_score_", "temperature_"):
+        assert not hasattr(model, name)
+        with pytest.raises(
+            AttributeError, match=rf"This GaussianNB has no {name}: it is there after fit with tempered=True"
+        ):
+            getattr(model, name)
+        assert not hasattr(tb.GaussianNB, name)
+    tempered = tb.GaussianNB(tempered=True).fit(X, y)
+    assert tempered.loo_log_proba_.shape == (150, 3)
+    with pytest.raises(AttributeError, match="until other rows are learned"):
+        _ = tempered.partial_fit(X[:3], y[:3]).loo_log_proba_

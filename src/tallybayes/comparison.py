@@ -90,10 +90,12 @@ class Comparison:
         Rows whose class was in no training part.
     container : str, default='numpy'
         What kind of frame `to_frame` gives: that of the table that was compared on.
+    telltale : str, default=None
+        A column that alone tells the class of every row, where the best model makes no mistake: perhaps the answer.
 
     Attributes
     ----------
-    rows, classes, folds, entries, unscored, container
+    rows, classes, folds, entries, unscored, container, telltale
         As above.
     best : str
         The name of the entry with the lowest log-loss.
@@ -117,6 +119,7 @@ class Comparison:
     entries: tuple[Entry, ...]
     unscored: int = 0  # rows whose class was in no training part
     container: str = "numpy"
+    telltale: str | None = None
 
     @property
     def best(self) -> str:
@@ -126,7 +129,13 @@ class Comparison:
     @property
     def advice(self) -> str:
         """str: which to use, and why, in a sentence or two."""
-        return _advice([e for e in self.entries if not e.error])
+        found = _advice([e for e in self.entries if not e.error])
+        if self.telltale is None:
+            return found
+        return (
+            f"Column {self.telltale!r} alone tells the class of every row: it may be the answer itself. Leave it out "
+            f"unless it is known before the class is. {found}"
+        )
 
     def to_dict(self) -> dict[str, object]:
         """Give the leaderboard as plain values, as JSON has them.

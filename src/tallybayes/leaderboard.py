@@ -18,6 +18,7 @@ import numpy as np
 from tallybayes.arrays import Array
 from tallybayes.baselines import LargestClass, Logistic, Own
 from tallybayes.comparison import Comparison, Entry
+from tallybayes.encode.to_numbers import raw_columns
 from tallybayes.errors import LabelError, OptionError, TallybayesError, brief, is_number, listing
 from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from tallybayes.estimators.averaged import AODE
@@ -31,7 +32,7 @@ from tallybayes.labels import positions, read_labels
 from tallybayes.progress import stage, step, telling
 from tallybayes.quality import Scores, row_scores
 from tallybayes.schema import Schema, infer_schema
-from tallybayes.source import read_table
+from tallybayes.source import Table, read_table
 
 
 def _any(schema: Schema) -> bool:  # noqa: ARG001
@@ -147,7 +148,7 @@ def compare_models(
     Raises
     ------
     LabelError
-        If there is one class only, or every class has one row only.
+        If fewer than two classes have more than one row.
     OptionError
         If one of `models` is no classifier with predict_proba, or has the name of one of the family.
     TallybayesError
@@ -188,7 +189,25 @@ def compare_models(
         raise TallybayesError(f"No model can be fitted: {entries[0].error}")
     entries.sort(key=lambda e: (bool(e.error), 0.0 if e.error else e.scores.log_loss.value))
     scored = max(e.scores.n for e in entries)
-    return Comparison(table.n, labels.tolist(), len(parts), tuple(entries), table.n - scored, table.container)
+    telltale = _telltale(table, codes) if entries[0].scores.accuracy.value == 1 else None
+    return Comparison(table.n, labels.tolist(), len(parts), tuple(entries), table.n - scored, table.container, telltale)
+
+
+def _telltale(table: Table, codes: Array) -> str | None:
+    """The first column that alone says the class of every row: each value goes with one class, and is there twice on
+    average at least, or each class is a range of numbers."""
+    if table.csr is not None:
+        return None
+    K = len(np.unique(codes))
+    for j, column in enumerate(raw_columns(table, range(table.d))):
+        values = column.values if column.storage == "numbers" else np.array(list(map(str, column.plain())))
+        _, level = np.unique(values, return_inverse=True)
+        pairs = len(np.unique(level.astype(np.int64) * K + codes))
+        n_levels = int(level.max()) + 1
+        runs = 1 + int((np.diff(codes[np.argsort(level, kind="stable")]) != 0).sum())
+        if pairs == n_levels and (2 * n_levels <= len(codes) or (column.storage == "numbers" and runs == K)):
+            return table.name(j)
+    return None
 
 
 def _own(models: object) -> list[Contestant]:
@@ -223,9 +242,15 @@ def _folds(codes: Array, folds: int, seed: int) -> list[tuple[Array, Array]]:
 
     if not isinstance(folds, int) or folds < 2:
         raise OptionError(f"folds must be a whole number of at least 2; got {brief(folds)}.")
-    folds = min(folds, int(np.bincount(codes).max()))
+    n = np.bincount(codes)
+    folds = min(folds, int(n.max()))
     if folds < 2:
         raise LabelError("Every class has one row only: nothing can be learned and then tested. More rows are needed.")
+    if (n > 1).sum() < 2:
+        raise LabelError(
+            f"Only one of the {len(n)} classes has more than one row: all that could be tested are rows of that class, "
+            "and any model looks good. More rows of the others are needed."
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a class rarer than the folds: see Comparison.unscored
         split = StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(codes)), codes)

@@ -62,10 +62,13 @@ def assign(schema: Schema, chosen: object, options: Mapping[str, object]) -> tup
             key = (key, j)
             made[key] = found
         if kind not in found.kinds:
+            to = found.kinds[0]
+            change = f"change the kind with schema={{{schema.name(j)!r}: {to!r}}}"
+            if kind in ("categorical", "text") and to in ("real", "count"):  # to call words numbers would not do
+                change = "give numbers there"
             raise OptionError(
                 f"Column {schema.name(j)!r} is {kind}; the distribution {found.name!r} takes "
-                f"{' or '.join(found.kinds)} columns. Choose another, or change the kind with "
-                f"schema={{{schema.name(j)!r}: {found.kinds[0]!r}}}."
+                f"{' or '.join(found.kinds)} columns. Choose another, such as {BY_KIND[kind]!r}, or {change}."
             )
         members.setdefault(key, []).append(j)
     return tuple(Term(made[key], tuple(columns)) for key, columns in members.items())

@@ -16,7 +16,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.errors import NestedValueError, TableError
+from tallybayes.errors import NestedValueError, TableError, brief
 from tallybayes.later import nw
 from tallybayes.moments import Moments, Sort, zone_name
 from tallybayes.raw import RawColumn, arrow_of, as_strings, gaps_as_none, is_missing, not_a_value, object_column
@@ -236,6 +236,15 @@ def _two_dimensional(a: Array, X: object) -> Array:
         raise TableError("The rows have different lengths; a table needs as many values in each row.")
     if a.dtype.kind == "c":
         raise TableError("Complex data not supported: got complex numbers. Give real and imaginary parts as columns.")
+    if isinstance(X, str):
+        raise TableError(
+            f"Expected 2D array, got scalar array instead: one text is not a table. Give a list of texts, [{brief(X)}]."
+        )
+    if a.ndim == 1 and a.dtype == object and len(a) and all(is_missing(v) for v in a):
+        raise TableError(
+            "Expected 2D array, got 1D array instead, of missing values alone. Texts are a list such as ['…'] with at "
+            "least one text; a row of which nothing is known is [{}]."
+        )
     if a.ndim == 0:
         raise TableError(
             f"Expected 2D array, got scalar array instead: {type(X).__name__} is not a table. Give a data frame, a "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tallybayes as tb
-from tallybayes.errors import LabelError, TableError, TallybayesError
+from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, TextColumnWarning
 from tallybayes.source import read_table
 
 Y = ["a", "b", "a"]
@@ -170,6 +171,35 @@ def test_advice_suits_the_moment() -> None:
     binned = tb.NaiveBayes("mdl").fit(frame, Y)
     with pytest.raises(TableError, match="The model learned numbers there"):
         binned.predict_proba(words)
+
+
+def test_advice_suits_rows_that_come_later_and_texts() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    model = tb.NaiveBayes().fit(frame, Y)
+    calls: list[Callable[[], object]] = [
+        lambda: model.learn_one({"a": "1.0", "b": "x"}, Y[0]),
+        lambda: model.partial_fit(frame.assign(a="1.0"), Y),
+        lambda: model.forget(frame.assign(a="1.0"), Y),
+    ]
+    for call in calls:
+        with pytest.raises(TableError, match="The model learned numbers there: give numbers") as caught:
+            call()
+        assert (caught.value.column, caught.value.row, caught.value.value) == ("a", 0, "1.0")
+    with pytest.raises(OptionError, match="such as 'categorical', or give numbers there"):
+        tb.NaiveBayes({"b": "gaussian"}).fit(frame, Y)
+    texts = ["a good day", "a bad day", "no day at all"]
+    for counting in (tb.MultinomialNB(), tb.BernoulliNB()):
+        with (
+            pytest.warns(TextColumnWarning),
+            pytest.raises(TableError, match=r"NaiveBayes\(\) reads their words, and CountVectorizer"),
+        ):
+            counting.fit(texts, Y)
+    reading = tb.NaiveBayes().fit(texts, Y)
+    with pytest.raises(TableError, match=r"Give a list of texts, \['one day'\]"):
+        reading.predict("one day")
+    with pytest.raises(TableError, match=r"missing values alone\. Texts are a list"):
+        reading.predict([None])
+    assert reading.predict([{}]).shape == reading.predict(["one day"]).shape == (1,)
 
 
 def test_categories_that_are_numbers_are_numbers_where_numbers_are_wanted() -> None:

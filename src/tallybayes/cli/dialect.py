@@ -26,6 +26,11 @@ LOOK = 200  # rows that separators and decimal signs are guessed from
 COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
+CURRENCY = r"(?:[$€£¥]|EUR|USD|GBP|CHF)"
+SIGNED = re.compile(  # numbers with signs that are not read: 1.200,50  1,200.50  $900.00  12 %
+    rf"\s*[+-]?{CURRENCY}?\s*[+-]?\d+(?:[.,'\u2019\u00a0\u202f]\d{{3}})*(?:[.,]\d+)?\s*(?:%|{CURRENCY})?\s*"
+)
+DAY = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1(?:\d{2}|\d{4})(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?\s*")  # 03.01.2025, 1/3/25
 SHOWN = {"\t": "tab", " ": "space"}
 
 

@@ -26,13 +26,14 @@ from pyarrow import csv
 
 from tallybayes.cli import dialect, formats
 from tallybayes.cli.complaints import Speaking, line_of_row
-from tallybayes.cli.dialect import BLOCK, Dialect, Said, numbers_in
+from tallybayes.cli.dialect import BLOCK, DAY, SIGNED, Dialect, Said, numbers_in
 from tallybayes.errors import OptionError, TableError, listing
 
 GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")  # what marks a missing value in text
 BATCH_ROWS = 65_536  # rows learned or answered at a time,
 BATCH_CELLS = 1 << 21  # and fewer where they are wide
 LOOK = 200  # values that show whether a column of words was meant for numbers
+LONGEST = 60  # characters of a cell that may be a number or a day
 AHEAD = 16  # blocks that are read while somebody works on a batch, which is of about 10
 NOTHING_SAID = Said()
 TEXT = {"csv": Dialect(), "tsv": Dialect(separator="\t")}  # what has a dialect, and the usual one
@@ -333,6 +334,7 @@ def _odd_words(first: pa.Table, file: File, text: Text) -> list[str]:
         cells = [cell for cell in column.to_pylist() if cell is not None]
         found = max((".", ","), key=lambda decimal: numbers_in(cells[:LOOK], decimal))
         if 2 * numbers_in(cells[:LOOK], found) <= len(cells[:LOOK]):
+            notes += _not_read(name, cells)
             continue
         odd = [cell for cell in cells if not numbers_in([cell], found)]
         if found != file.dialect.decimal:
@@ -340,6 +342,23 @@ def _odd_words(first: pa.Table, file: File, text: Text) -> list[str]:
         elif odd:
             notes.append(_words_among_numbers(name, odd, len(cells)))
     return notes
+
+
+def _not_read(name: str, cells: list[str]) -> list[str]:
+    """A note if most of the first cells are numbers or days, in a form that is not read as such."""
+    for form, what, plain in (
+        (SIGNED, "numbers with other signs", "plain, as 1200.50"),
+        (DAY, "days", "as 2025-01-31"),
+    ):
+        like = [cell for cell in cells[:LOOK] if len(cell) <= LONGEST and form.fullmatch(cell)]
+        if 2 * len(like) > len(cells[:LOOK]):
+            odd = [cell for cell in like if not numbers_in([cell], ".")]
+            return [
+                f"column {name!r} is taken for categories: {len(odd):,} of the first {len(cells[:LOOK]):,} values look "
+                f"like {what}, such as {odd[0]!r:.60}. To have them read so, write them {plain}; if it is meant so, "
+                f"--kind {name}=categorical."
+            ]
+    return []
 
 
 def _words_among_numbers(name: str, odd: list[str], n: int) -> str:

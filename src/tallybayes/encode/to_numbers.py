@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from tallybayes.arrays import Array
 from tallybayes.encode.data import Numbers
 from tallybayes.errors import TableError
+from tallybayes.looks import looks_like_text
 from tallybayes.raw import RawColumn, as_floats
 from tallybayes.schema import Schema
 from tallybayes.source import Table
+
+LEARNED = "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
+TEXTS = "They look like texts: NaiveBayes() reads their words, and CountVectorizer of scikit-learn counts them."
 
 
 def numbers(table: Table, schema: Schema, which: Sequence[int], learning: bool = False) -> Numbers:
@@ -34,17 +39,32 @@ def _as_number(column: RawColumn, name: str, learning: bool) -> Array:
     if not bad:  # categories that are numbers, or nothing but missing values
         return as_floats(values, name)
     row, value = bad[0], values[bad[0]]
-    advice = (
-        f"Declare it categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
-        if learning
-        else "The model learned numbers there: give numbers, or mark what is missing (None or NaN)."
-    )
+    advice = LEARNED
+    if learning:
+        advice = TEXTS if looks_like_text(column) else _declare(name)
     raise TableError(
         f"Column {name!r} has {len(bad)} value(s) that are not numbers (first: {value!r:.60}, row {row}). {advice}",
         column=name,
         row=row,
         value=value,
     )
+
+
+def _declare(name: str) -> str:
+    return f"Declare it categorical with NaiveBayes(schema={{{name!r}: 'categorical'}}), or mark them missing."
+
+
+@contextmanager
+def kinds_are_settled() -> Iterator[None]:
+    """For rows that come after the first: what columns are can no longer be said otherwise."""
+    try:
+        yield
+    except TableError as e:
+        advice = [] if e.column is None else [said for said in (TEXTS, _declare(e.column)) if str(e).endswith(said)]
+        if not advice:
+            raise
+        said = str(e).removesuffix(advice[0]) + LEARNED
+        raise TableError(said, column=e.column, row=e.row, value=e.value) from None
 
 
 def _truth(column: RawColumn) -> Array:

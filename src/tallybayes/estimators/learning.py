@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tallybayes.arrays import Array
+from tallybayes.encode.to_numbers import kinds_are_settled
 from tallybayes.errors import LabelError, OptionError, listing
 from tallybayes.estimators.adding import Adds
 from tallybayes.estimators.class_weights import WeighsClasses
@@ -127,7 +128,8 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
         stage("cutting and encoding")
         schema = cut_columns(table, schema, terms, target)
         stage("counting")
-        new = tally(table, schema, terms, before.sizes(), who, target, closed)
+        with kinds_are_settled():
+            new = tally(table, schema, terms, before.sizes(), who, target, closed)
         before = before if left == 1 else before.scale(left)
         return replace(before.add(new), closed=closed)
 
@@ -211,7 +213,8 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
     def _rows_met(self, X: object, y: object, sample_weight: object, refusal: str) -> tuple[Rows, Fitted]:
         """Rows of known classes, and their sums."""
         fitted = self.fitted_
-        rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__, grow=True)
+        with kinds_are_settled():
+            rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__, grow=True)
         target = self._weighed(read_target(y, rows.n, sample_weight))
         rows = rows.of_target(target.within(fitted.classes, refusal))
         return rows, count(rows, fitted.terms, fitted.classes)

@@ -103,7 +103,7 @@ class OneRow(Model):
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
             door = self._door_for(y, w)
             if door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
-                if hasattr(self, "loo_log_proba_"):  # it was of other rows
+                if "loo_log_proba_" in self.__dict__:  # it was of other rows
                     self._drop_left_out()
                 return self
             self.partial_fit([given], [y], sample_weight=[sample_weight])
@@ -155,7 +155,7 @@ class OneRow(Model):
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
             door = self._door_for(y, w)
             if door is not None and type(row) is dict and door.forget(row, y, w):
-                if hasattr(self, "loo_log_proba_"):
+                if "loo_log_proba_" in self.__dict__:
                     self._drop_left_out()
                 return self
             self.forget([given], [y], sample_weight=[sample_weight])
@@ -198,7 +198,7 @@ class OneRow(Model):
         door = self._held.door
         if door is None:
             door = self._open()
-        if type(door) is RowDoor and type(row) is dict and not hasattr(self, "temperature_"):
+        if type(door) is RowDoor and type(row) is dict and "temperature_" not in self.__dict__:
             found: Any = door.proba(row)
             if found is not None:
                 answer: dict[object, float] = found
@@ -242,7 +242,7 @@ class OneRow(Model):
         door = self._held.door or self._open()
         if isinstance(door, str):
             return door
-        if hasattr(self, "temperature_"):
+        if "temperature_" in self.__dict__:
             return "learn_one is compiled; the temperature of a tempered model needs predict_proba"
         return COMPILED
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,11 +22,36 @@ class Temperature(NamedTuple):
     score: float
 
 
+LEARNED = ", until other rows are learned"
+
+
+class Tempered:
+    """An attribute that only a model with a temperature has; where it is not, who asks is told what to turn on."""
+
+    def __init__(self, until: str = "") -> None:
+        self.until = until
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: object, owner: type) -> object:
+        if model is None:
+            raise AttributeError(self.name)  # of the class itself there is none
+        raise AttributeError(
+            f"This {owner.__name__} has no {self.name}: it is there after fit with tempered=True or temper(X, y)"
+            f"{self.until}."
+        )
+
+
 class Tempers(Model):
     """leave_one_out and temper."""
 
-    loo_log_proba_: Floats
-    loo_score_: float
+    if TYPE_CHECKING:
+        loo_log_proba_: Floats
+        loo_score_: float
+        temperature_: float
+    else:
+        loo_log_proba_, loo_score_, temperature_ = Tempered(LEARNED), Tempered(LEARNED), Tempered()
 
     def leave_one_out(self, X: object, y: object, sample_weight: object = None) -> Floats:
         """Tell log P(class | x) of rows that were learned, each by the model without the row itself.

@@ -15,6 +15,7 @@ from tallybayes.export.onnx_graph import IR, ML_OPSET, OPSET, Graph, take
 
 MISSING = ""  # what stands for a missing value in a column of strings, unless it is a label there
 INSTEAD = "\u2205"  # then this does
+INSTEAD_OF_IT = "Write it as .js (to_js) or .json (to_json), or fit a NaiveBayes, which has one."
 
 
 def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
@@ -128,7 +129,7 @@ def _joint(g: Graph, found: Json, read: list[str]) -> str:
                 raise ExportError(f"the form {term['form']!r} has none.")
             total = g.op("Add", total, FORMS[term["form"]](g, term, [read[j] for j in term["columns"]], K))
     except ExportError as e:
-        raise ExportError(f"This {found['estimator']} has no ONNX graph: {e}") from None
+        raise ExportError(f"This {found['estimator']} has no ONNX graph: {e} {INSTEAD_OF_IT}") from None
     if found["beta"] != 1:
         total = g.op("Mul", total, g.constant(np.full(1, found["beta"])))
     return str(g.op("Add", total, g.constant(logs(found["start"])[None])))
