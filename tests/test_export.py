@@ -83,8 +83,9 @@ def test_every_level_of_a_category_with_many_goes_along(effort: str, tmp_path: P
     rows = [{"town": f"t{z}", "size": float(rng.normal())} for z in towns]
     model = tb.BayesClassifier(effort, members=2).fit(rows, (rng.random(300) < towns % 7 / 7).astype(int))
     assert max(model.weights_["levels"].values()) > 0
-    found = asked(tb.to_js(model), rows[:40], "model.proba(row)", tmp_path)
-    np.testing.assert_allclose(found, model.predict_proba(rows[:40]), atol=1e-9, rtol=0)
+    some: list[dict[str, Any]] = [*rows[:40], {}, {"town": "t3"}, {"size": 0.5}]
+    found = asked(tb.to_js(model), some, "model.proba(row)", tmp_path)
+    np.testing.assert_allclose(found, model.predict_proba(some), atol=1e-9, rtol=0)
 
 
 ODD = [{"job": "king", "age": 30.0, "own": True}, {"age": 50.0}, {"job": "cook", "age": None, "own": None}]

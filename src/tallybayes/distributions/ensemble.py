@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions import ensemble_check, ensemble_fit, ensemble_network, kept_rows, normal_part
+from tallybayes.distributions import (
+    ensemble_check,
+    ensemble_fit,
+    ensemble_gaps,
+    ensemble_network,
+    kept_rows,
+    normal_part,
+)
 from tallybayes.distributions.base import Context, Weights, expect, spread, subtract
 from tallybayes.distributions.categorical import split
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
@@ -38,7 +45,7 @@ from tallybayes.distributions.joint import (
 from tallybayes.encode import Coded, Data
 
 WEIGHTING = ("features", "temperature", "none")
-EDITION = 1  # of new models
+EDITION = 2  # of new models
 
 
 class Part(NamedTuple):
@@ -67,6 +74,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     read; a file keeps the edition of its day, and so its answers.
         0   back-off alone, weights of any sign
         1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
+        2   a cell missing where no gap was met says nothing (ensemble_gaps.py)
     """
 
     smoothing: str = "backoff"
@@ -151,6 +159,10 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     @cached_property
     def line(self) -> normal_part.Scale:
         return normal_part.Scale(self.z_column, self.z_start, self.z_value)
+
+    @cached_property
+    def gaps(self) -> ensemble_gaps.Gaps | None:
+        return ensemble_gaps.gaps_of(self) if self.edition > 1 else None
 
     # --- adding ------------------------------------------------------------------------------------------------
 
@@ -246,10 +258,12 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             out += p.levels.scores(codes, self.of_part("levels", p.weights))
         if p.gaussian is not None:
             out += p.weights[-1] * p.gaussian.logs(self.line.read(codes))
+        if self.gaps is not None and (some := self.gaps.partial(codes)) is not None:
+            out[some.rows] = some.blend(out[some.rows], self.gaps.scores(self, p.logs, codes[:, some.rows]))
         return out
 
     def terms(self, data: Data, p: EnsembleParams, K: int) -> Array:
-        """What is the same for all rows is divided evenly among the columns."""
+        """What is the same for all rows is divided evenly among the columns; a gap that says nothing has no part."""
         assert isinstance(data, Coded)
         d = self.columns
         out = np.empty((data.n, d, K))
@@ -269,6 +283,10 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
                 own += p.weights[-1] * by_column
                 rest = rest + p.weights[-1] * constant
             out[span] = own + rest[:, None, :] / d
+            if self.gaps is not None and (some := self.gaps.partial(codes)) is not None:
+                weighted = some.without_gaps(own[some.rows], rest[some.rows])
+                alone = self.gaps.by_column(self, p.logs, codes[:, some.rows])
+                out[span.start + some.rows] = some.blend(weighted, alone)
         return out
 
     def outcomes(self, p: EnsembleParams, j: int) -> Array | None:
@@ -297,6 +315,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             "bias": plain(p.biases),
             "levels": self._export_levels(p),
             "gaussian": None if p.gaussian is None else self._export_gaussian(p, p.gaussian),
+            "gaps": None if self.gaps is None else self.gaps.export(),
         }
 
     def _export_levels(self, p: EnsembleParams) -> Json:

@@ -109,11 +109,13 @@ def left_out(
     ensemble: Ensemble, s: EnsembleSums, p: EnsembleParams, codes: Array, y: NDArray[np.int32], unit: Floats
 ) -> Floats:
     """(rows, classes): the score of rows that are in the tally, each without itself; what was chosen is kept."""
-    one = np.zeros(len(ensemble.plane), dtype=np.int32)
-    _, _, terms = ensemble.chains.learn(
-        s.chains, codes, y, unit, _smoothing(ensemble, 0, p.strengths), _core.ChainPlanes(1, one, p.scale)
-    )
-    out = terms[0].astype(np.float64) + p.biases
+
+    def chains(scale: Floats, codes: Array, y: NDArray[np.int32], unit: Floats) -> Floats:
+        planes = _core.ChainPlanes(1, np.zeros(len(scale), dtype=np.int32), scale)
+        _, _, terms = ensemble.chains.learn(s.chains, codes, y, unit, _smoothing(ensemble, 0, p.strengths), planes)
+        return np.asarray(terms[0], dtype=np.float64)
+
+    out = chains(p.scale, codes, y, unit) + p.biases
     if p.levels is not None:
         own = level_part.left_out(p.levels, s, codes, y, unit)
         out += np.tensordot(ensemble.of_part("levels", p.weights), np.stack(own), axes=1)
@@ -122,6 +124,10 @@ def left_out(
         left = normal_part.left_out(s.normal, ensemble.line.read(codes), y, unit, lam, gam, (nu,))
         assert left is not None
         out += p.weights[-1] * left[0]
+    gaps = ensemble.gaps
+    if gaps is not None and (some := gaps.partial(codes)) is not None:
+        at = some.rows
+        out[at] = some.blend(out[at], chains(gaps.alone, np.ascontiguousarray(codes[:, at]), y[at], unit[at]))
     return np.asarray(out)
 
 

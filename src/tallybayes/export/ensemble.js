@@ -2,7 +2,8 @@
 //
 // A view joins the levels of a column into bins; a chain has a child (or none: then it is the class itself) and parents,
 // each read through a view, and one table for no parent, one, two, ...: where a parent has no bin, the table before it
-// stands in.
+// stands in. A row with gaps in columns that had none is answered by its weighted score and by the plain mean of the
+// networks, the fewer cells are known the more by the latter.
 
 import { coder, logs } from "./forms.js";
 
@@ -11,6 +12,7 @@ const NO_BIN = 255;
 export function ensemble(term, K) {
   const d = term.columns.length;
   const { views, chains, bias, gaussian } = term;
+  const gaps = term.gaps ?? { whole: [], columns: d, alone: [] };
   const levels = (term.levels ?? []).map(({ column, log }) => ({ column, log: logs(log) }));
   const tables = chains.map((c) => c.log.map(logs));
   const codes = coder(term);
@@ -57,56 +59,103 @@ export function ensemble(term, K) {
     });
   }
 
+  const missing = (code) => gaps.whole.filter((j) => code[j] < 0);
+  const trust = (lost) => Math.max(gaps.columns - lost.length - 1, 0) / Math.max(gaps.columns - 1, 1);
+
+  // put(column, log, scale): what each chain adds to its child in the mean of the networks
+  function alone(code, put) {
+    chains.forEach((chain, c) => {
+      if (!gaps.alone[c]) return;
+      climb(c, code, (l, log) => {
+        if (l === chain.parents.length) put(views[chain.child].column, log, gaps.alone[c]);
+      });
+    });
+  }
+
+  // joint += the weighted score
+  function weighted(code, joint) {
+    chains.forEach((chain, c) => {
+      climb(c, code, (l, log) => {
+        if (l === chain.parents.length) for (let k = 0; k < K; k++) joint[k] += chain.scale * log[k];
+      });
+    });
+    for (let k = 0; k < K; k++) joint[k] += bias[k];
+    for (const { column, log } of levels) {
+      const own = log[code[column]];
+      if (own) for (let k = 0; k < K; k++) joint[k] += own[k];
+    }
+    if (gaussian) {
+      distances(code).forEach(({ tail }, k) => {
+        joint[k] += gaussian.weight * (gaussian.constant[k] - tail);
+      });
+    }
+  }
+
+  // the same column by column; what is the same for all rows is divided evenly among those that are known
+  function weightedTerms(code, lost) {
+    const out = code.map(() => new Array(K).fill(0));
+    const rest = bias.slice();
+    const put = (column, log, scale) => {
+      const to = column < 0 ? rest : out[column];
+      for (let k = 0; k < K; k++) to[k] += scale * log[k];
+    };
+    chains.forEach((chain, c) => {
+      const last = chain.parents.length;
+      climb(c, code, (l, log) => {
+        if (chain.child >= 0) {
+          if (l === last) put(views[chain.child].column, log, chain.scale);
+          return;
+        }
+        put(l === 0 ? -1 : views[chain.parents[l - 1]].column, log, chain.scale);
+        if (l < last) put(views[chain.parents[l]].column, log, -chain.scale);
+      });
+    });
+    for (const { column, log } of levels) if (log[code[column]]) put(column, log[code[column]], 1);
+    if (gaussian) {
+      distances(code).forEach(({ own, distance, tail }, k) => {
+        const share = distance > 0 ? tail / distance : 0;
+        gaussian.scale.forEach(({ column }, i) => {
+          out[column][k] -= gaussian.weight * own[i] * share;
+        });
+        rest[k] += gaussian.weight * gaussian.constant[k];
+      });
+    }
+    for (const j of lost) {
+      put(-1, out[j], 1);
+      out[j].fill(0);
+    }
+    const known = d - lost.length;
+    out.forEach((each, j) => {
+      if (!lost.includes(j)) for (let k = 0; k < K; k++) each[k] += rest[k] / known;
+    });
+    return out;
+  }
+
   return {
     add(x, joint) {
       const code = codes(x);
-      chains.forEach((chain, c) => {
-        climb(c, code, (l, log) => {
-          if (l === chain.parents.length) for (let k = 0; k < K; k++) joint[k] += chain.scale * log[k];
-        });
+      const lost = missing(code);
+      if (!lost.length) {
+        weighted(code, joint);
+        return;
+      }
+      const t = trust(lost);
+      const whole = new Array(K).fill(0);
+      if (t > 0) weighted(code, whole);
+      for (let k = 0; k < K; k++) joint[k] += t * whole[k];
+      alone(code, (column, log, scale) => {
+        for (let k = 0; k < K; k++) joint[k] += (1 - t) * scale * log[k];
       });
-      for (let k = 0; k < K; k++) joint[k] += bias[k];
-      for (const { column, log } of levels) {
-        const own = log[code[column]];
-        if (own) for (let k = 0; k < K; k++) joint[k] += own[k];
-      }
-      if (gaussian) {
-        distances(code).forEach(({ tail }, k) => {
-          joint[k] += gaussian.weight * (gaussian.constant[k] - tail);
-        });
-      }
     },
-    // what is the same for all rows is divided evenly among the columns
     terms(x) {
       const code = codes(x);
-      const out = x.map(() => new Array(K).fill(0));
-      const rest = bias.slice();
-      const put = (column, log, scale) => {
-        const to = column < 0 ? rest : out[column];
-        for (let k = 0; k < K; k++) to[k] += scale * log[k];
-      };
-      chains.forEach((chain, c) => {
-        const last = chain.parents.length;
-        climb(c, code, (l, log) => {
-          if (chain.child >= 0) {
-            if (l === last) put(views[chain.child].column, log, chain.scale);
-            return;
-          }
-          put(l === 0 ? -1 : views[chain.parents[l - 1]].column, log, chain.scale);
-          if (l < last) put(views[chain.parents[l]].column, log, -chain.scale);
-        });
+      const lost = missing(code);
+      if (!lost.length) return weightedTerms(code, lost);
+      const t = trust(lost);
+      const out = (t > 0 ? weightedTerms(code, lost) : x.map(() => new Array(K).fill(0))).map((a) => a.map((v) => t * v));
+      alone(code, (column, log, scale) => {
+        for (let k = 0; k < K; k++) out[column][k] += (1 - t) * scale * log[k];
       });
-      for (const { column, log } of levels) if (log[code[column]]) put(column, log[code[column]], 1);
-      if (gaussian) {
-        distances(code).forEach(({ own, distance, tail }, k) => {
-          const share = distance > 0 ? tail / distance : 0;
-          gaussian.scale.forEach(({ column }, i) => {
-            out[column][k] -= gaussian.weight * own[i] * share;
-          });
-          rest[k] += gaussian.weight * gaussian.constant[k];
-        });
-      }
-      for (const each of out) for (let k = 0; k < K; k++) each[k] += rest[k] / d;
       return out;
     },
   };
