@@ -58,10 +58,10 @@ class Gaps:
 
     def partial(self, codes: Array) -> PartialRows | None:
         """None where no row has such a gap."""
-        gaps = codes == np.iinfo(codes.dtype).max
-        if not gaps.any():
+        top = np.iinfo(codes.dtype).max
+        if codes.max(initial=0) < top:
             return None
-        gaps &= self.whole[:, None]
+        gaps = (codes == top) & self.whole[:, None]
         missing = gaps.sum(axis=0)
         rows = np.flatnonzero(missing)
         if not len(rows):
