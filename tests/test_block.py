@@ -166,6 +166,39 @@ def test_wide_and_dense_give_the_same_answers(alpha: float, gamma: float, monkey
     np.testing.assert_allclose(A[0], b[0], rtol=1e-6, atol=1e-6 * np.abs(b[0]).max())
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_wide_and_dense_explain_alike(alpha: float, monkeypatch: Any) -> None:
+    rng = np.random.default_rng(1)
+    X, y, new = rng.normal(size=(60, 270)), rng.integers(0, 3, 60), rng.normal(size=(5, 270))
+    X[:, 1] += 3 * X[:, 0]
+    new[1, ::5] = new[2] = np.nan
+    wide = tb.GaussianDiscriminant(alpha=alpha, shrinkage=0.3).fit(X, y)
+    assert isinstance(wide.fitted_.terms[0].sums, WideSums)
+    found = wide.explain(new)
+    np.testing.assert_allclose(found.log_joint, wide.predict_joint_log_proba(new), rtol=1e-8)
+    assert not found.log_likelihood[2].any()
+    monkeypatch.setattr(block_tally, "WIDE", 10**9)
+    full = tb.GaussianDiscriminant(alpha=alpha, shrinkage=0.3).fit(X, y).explain(new)
+    np.testing.assert_allclose(found.log_likelihood, full.log_likelihood, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("far", [1e150, 1e200, -1.7e308, [1e308, -1e308]])
+@pytest.mark.parametrize("gap", [False, True])
+def test_a_wide_model_answers_what_is_beyond_all_numbers(far: Any, gap: bool) -> None:
+    rng = np.random.default_rng(1)
+    model = tb.GaussianDiscriminant(alpha=0.5, shrinkage=0.3).fit(rng.normal(size=(60, 270)), [0, 1, 2] * 20)
+    new = rng.normal(size=(2, 270))
+    plain = model.predict_proba(new[1:])
+    new[0, :2] = far
+    new[0, 5] = np.nan if gap else 0.0
+    joint = model.predict_joint_log_proba(new)
+    assert (joint[0] < -1e250).all()  # not NaN
+    np.testing.assert_allclose(model.explain(new).log_joint, joint, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)
+    np.testing.assert_allclose(model.predict_proba(new)[1:], plain, rtol=1e-12)
+
+
 def test_samples_have_the_moments_of_the_model() -> None:
     X, y, _ = rows(7, 100)
     for model in (tb.QuadraticDiscriminantAnalysis(), tb.LinearDiscriminantAnalysis()):

@@ -6,6 +6,7 @@ import datetime as dt
 import io
 import warnings
 import zoneinfo
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,85 @@ def test_a_fixed_offset_and_mixed_zones() -> None:
     model = naive(schema={"t": "date"}).fit(mixed, Y)
     assert model.schema_.given[0].zone == "UTC"  # type: ignore[index]
     assert parts(mixed, model.schema_)["t: hour"] == [(v.hour - i % 3) % 24 for i, v in enumerate(MOMENTS)]
+
+
+class OfOnesOwn(dt.tzinfo):
+    """A zone that no database knows: minutes ahead of UTC, or, of a moment only, an hour more from June."""
+
+    def __init__(self, ahead: float | None) -> None:
+        self.ahead = ahead
+
+    def utcoffset(self, at: dt.datetime | None) -> dt.timedelta:
+        return dt.timedelta(minutes=60 * (at.month > 5) if self.ahead is None else self.ahead)  # type: ignore[union-attr]
+
+    def dst(self, _: dt.datetime | None) -> dt.timedelta:
+        return dt.timedelta(0)
+
+    def tzname(self, _: dt.datetime | None) -> str:
+        return "OO"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "name", "shift"),
+    [(-210, "-03:30", 0), (-0.25, "UTC", 0.25), (None, "UTC", 0), (0, "UTC", 0)],
+)
+def test_zones_of_ones_own(ahead: float | None, name: str, shift: float) -> None:
+    """They are offsets of whole minutes, or else read in UTC."""
+    moments = [dt.datetime(2021, 1, 1 + i % 28, i % 24, 30) for i in range(N)]
+    rows = [{"t": v.replace(tzinfo=OfOnesOwn(ahead))} for v in moments]
+    model = naive(schema={"t": "date"}).fit(rows, Y)
+    assert model.schema_.given[0].zone == name  # type: ignore[index]
+    expected = [(v - dt.datetime(1970, 1, 1) + dt.timedelta(minutes=shift)) / dt.timedelta(days=1) for v in moments]
+    assert parts(rows, model.schema_)["t: days since 1970"] == pytest.approx(expected, abs=1e-9)
+    if ahead is None:  # summer, by its own clock
+        summer = [{"t": v.replace(month=7, tzinfo=OfOnesOwn(None))} for v in moments]
+        assert parts(summer, model.schema_)["t: hour"] == [(v.hour - 1) % 24 for v in moments]
+
+
+@pytest.mark.parametrize("unit", ["Y", "2Y", "M", "W", "2W", "D", "h", "6h", "15m", "s", "ms", "ns", "ps", "as"])
+def test_every_unit_of_numpy(unit: str) -> None:
+    ticks = np.random.default_rng(0).integers(-40, 40, size=(N, 1))
+    whole = {"ps": 10**12, "as": 10**15}.get(unit, 1)  # else they are all the same day
+    X = (ticks * whole).astype(f"M8[{unit}]")
+    X[3] = "NaT"
+    found = parts(X, naive(schema={0: "date"}).fit(X, Y).schema_)["x0: days since 1970"]
+    known = X[:, 0].astype("M8[ns]").astype(np.int64) / (86_400 * 10**9)
+    assert found[3] is None
+    np.testing.assert_allclose(np.delete(found, 3).astype(float), np.delete(known, 3), rtol=1e-12, atol=1e-9)
+    spans = (ticks * whole).astype(f"m8[{unit}]")
+    if unit[-1] not in "YM":  # NumPy itself knows no length of these
+        found = parts(spans, naive().fit(spans, Y).schema_)["x0: days"]
+        np.testing.assert_allclose(
+            np.array(found, dtype=float), spans[:, 0].astype("m8[ns]").astype(float) / (86_400 * 10**9), atol=1e-9
+        )
+
+
+def test_a_zone_that_is_not_known_here() -> None:
+    """Such as that of a model from a machine with a newer database."""
+    X = pd.DataFrame({"t": pd.Series(MOMENTS).dt.tz_localize("Asia/Kathmandu")})
+    model = naive(schema={"t": "date"}).fit(X, Y)
+    assert model.schema_.given is not None
+    elsewhere = replace(model.schema_, given=(replace(model.schema_.given[0], zone="Mars/Olympus"),))
+    with pytest.raises(OptionError, match="'Mars/Olympus' is not known here"):
+        parts(X, elsewhere)
+
+
+def test_moments_as_categories_are_written_as_iso_does() -> None:
+    columns = {
+        "s": [dt.timedelta(hours=36), dt.timedelta(hours=-6)],
+        "c": [dt.time(7, 5), dt.time(23, 59, 1)],
+        "d": [dt.date(2024, 2, 29), dt.date(1, 1, 1)],
+        "t": [dt.datetime(2024, 2, 29, 7), dt.datetime(2024, 2, 29, 18, 30, 0, 250)],
+    }
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    model = tb.NaiveBayes(schema=dict.fromkeys(columns, "categorical")).fit(rows, ["a", "b"])
+    found = {model.schema_.name(j): set(levels.labels) for j, levels in model.schema_.levels.items()}
+    assert found == {
+        "s": {"1.5 days", "-0.25 days"},
+        "c": {"07:05:00", "23:59:01"},
+        "d": {"2024-02-29", "0001-01-01"},
+        "t": {"2024-02-29T07:00:00", "2024-02-29T18:30:00.000250"},
+    }
 
 
 SAME: dict[str, Any] = {

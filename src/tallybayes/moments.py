@@ -130,7 +130,10 @@ def zone_name(zone: object) -> str | None:
 
 def _fixed(zone: object) -> str:
     """A zone without a known name: the same all year, or UTC."""
-    found = zone.utcoffset(None) if isinstance(zone, dt.tzinfo) else None
+    try:
+        found = zone.utcoffset(None) if isinstance(zone, dt.tzinfo) else None
+    except Exception:  # a class of somebody's own, that wants a moment
+        found = None
     if not found or found % dt.timedelta(minutes=1):
         return "UTC"
     hours, minutes = divmod(abs(found) // dt.timedelta(minutes=1), 60)

@@ -140,6 +140,16 @@ def test_the_tool_of_these_tests() -> None:
         ("model/schema/levels", [[1, {"labels": [10**30], "declared": []}]], "a label that is none"),
         ("model/schema/levels/0/1/labels", ["a"], "number of levels"),
         ("model/schema/ambiguous", [-1], "ambiguous is -1"),
+        ("model/schema/levels", [[1, {"labels": [], "declared": []}]] * 2, "levels names a column twice"),
+        ("model/schema/cuts", [[0, {"points": {"array": 0}, "low": 0, "high": 1.0}]], "not two numbers"),
+        ("model/schema/chosen", [[0, {"name": "kernel", "losses": [["kernel", 1]], "rows": 3}]], "names and finite"),
+        ("model/schema/chosen", [[0, {"name": "kernel", "losses": [], "rows": True}]], "not names of distributions"),
+        ("model/parameters/priors", {"dict": [["a", 0.5], ["a", 0.5]]}, "has a key twice"),
+        ("model/parameters/priors", {"dict": [[{"bytes": "0g"}, 1.0]]}, "not hexadecimal"),
+        ("model/parameters/priors", {"dict": [[{"bytes": 3}, 1.0]]}, "not hexadecimal"),
+        ("model/parameters/priors", [{"float": "1e3"}, 0.5], "expected nan, inf or -inf"),
+        ("model/parameters/priors", [{"float": ["nan"]}, 0.5], "expected nan, inf or -inf"),
+        ("model/parameters/priors", {"tuple": [], "dict": []}, "is not a value"),
         ("model/groups", [], "each column once"),
         ("model/groups/0/columns", [1], "each column once"),
         ("model/groups/0/columns", [0, 0], "each column once"),
@@ -183,6 +193,45 @@ def test_the_tool_of_these_tests() -> None:
 )  # fmt: skip
 def test_headers_made_with_care(path: str, value: Any, message: str) -> None:
     assert re.search(message, refused(changed(path, value)))
+
+
+@pytest.mark.parametrize("names", [[], ["x"], ["x", "w", "v"], ["w", "x"], ["x", None]])
+def test_columns_that_do_not_follow_from_those_given(names: list[str | None]) -> None:
+    given: list[dict[str, Any]] = [{"name": name, "what": "column", "parts": [], "zone": None} for name in names]
+    assert "follow from what it is given" in refused(changed("model/schema/given", given, add=True))
+
+
+def test_values_nested_deep() -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    assert "deep" in refused(changed("model/parameters/priors", deep))
+
+
+CUT = tb.NaiveBayes("frequency").fit(np.arange(40.0)[:, None], [0, 1] * 20)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("low", {"float": "nan"}, "not two numbers"),
+        ("low", 99.0, "cuts do not rise"),
+        ("points", {"array": 99}, "not there"),
+    ],
+)
+def test_cuts_made_with_care(key: str, value: Any, message: str) -> None:
+    assert message in refused(changed(f"model/schema/cuts/0/1/{key}", value, CUT))
+
+
+@pytest.mark.parametrize(
+    ("point", "message"), [(np.nan, "not finite numbers"), (np.inf, "not finite"), (-1e9, "do not rise")]
+)
+def test_points_of_cuts_made_with_care(point: float, message: str) -> None:
+    header, arrays = parts(to_bytes(CUT))
+    points = CUT.schema_.cuts[0].points.tobytes()
+    assert arrays.count(points) == 1
+    other = points[:-8] + np.float64(point).tobytes()
+    assert message in refused(assemble(header, arrays.replace(points, other)))
 
 
 @pytest.mark.parametrize(

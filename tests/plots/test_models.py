@@ -150,6 +150,45 @@ def test_ten_classes_have_a_line_each() -> None:
     assert len(ax.lines) == 10
 
 
+def test_levels_of_many_classes_are_a_table_of_percentages() -> None:
+    rng = np.random.default_rng(0)
+    target = np.array(["one", "two", "three", "four", "five", "six"])[np.arange(120) % 6]
+    table = pd.DataFrame({"few": np.array(["a", "b"])[rng.integers(0, 2, 120)], "n": rng.normal(size=120)})
+    table["rare"] = [f"level {i % 40:02}, with a long name" for i in range(120)]
+    model = tb.NaiveBayes(schema={"rare": "categorical"}).fit(table, target)
+    ax = ClassDensityDisplay.from_estimator(model, features=["few"]).plot().ax_
+    said = [t.get_text() for t in ax.texts]
+    expected = [f"{100 * p:.0f}" for label in model.classes_ for p in model.describe("few")[label].values()]
+    assert said == expected
+    assert [t.get_text() for t in ax.get_yticklabels()] == sorted(target[:6])
+    assert [t.get_text() for t in ax.get_xticklabels()] == [*model.describe("few")["one"]]
+    assert ax.get_ylim() == (6, 0)  # the first class on top
+    ax = ClassDensityDisplay.from_estimator(model, features=["rare"]).plot().ax_
+    assert {t.get_rotation() for t in ax.get_xticklabels()} == {40.0}  # names too long to stand side by side
+    both = ClassDensityDisplay.from_estimator(model, table, target, features=["n", "few"]).plot().axes_
+    assert len(both[0].lines) == 6
+    assert [t.get_text() for t in both[1].get_yticklabels()] == [""] * 6  # the names stand beside the first
+
+
+def test_intervals_of_many_classes_are_steps() -> None:
+    target = np.arange(300) % 6
+    table = np.random.default_rng(0).normal(size=(300, 1)) + target[:, None]
+    made = ClassDensityDisplay.from_estimator(tb.NaiveBayes("frequency").fit(table, target))
+    (panel,) = made.panels
+    for k, line in enumerate(made.plot().ax_.lines):
+        p = panel.density[k]
+        np.testing.assert_array_equal(line.get_xdata(), np.repeat(panel.edges, 2)[1:-1])
+        np.testing.assert_allclose(line.get_ydata() - (5 - k), np.repeat(0.85 * p / p.max(), 2), atol=1e-12)
+
+
+def test_several_columns_need_axes_that_can_be_split() -> None:
+    model = tb.GaussianNB().fit(X, y)
+    free = Figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    with pytest.raises(OptionError, match=r"4 columns need axes from subplots\(\), or features= with one column"):
+        ClassDensityDisplay.from_estimator(model, ax=free)
+    assert ClassDensityDisplay.from_estimator(model, features=0, ax=free).axes_ == [free]
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

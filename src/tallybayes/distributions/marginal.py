@@ -30,16 +30,18 @@ def scores(data: Numbers, rows: Array, p: BlockParams) -> Array:
         columns = p.keep[pattern]
         seen = x[np.ix_(same, columns)]
         for k in range(p.K):
-            out[same, k] = _wide(seen - p.mean[k, columns] - p.low[k, columns], columns, p, k)
+            out[same, k] = _wide(seen, columns, p, k)
     return out
 
 
-def _wide(away: Array, columns: Array, p: WideParams, k: int) -> Array:
+@np.errstate(over="ignore", invalid="ignore")
+def _wide(x: Array, columns: Array, p: WideParams, k: int) -> Array:
     """With Σ = D (f I + U N Uᵀ) D: the thin directions of U over the coordinates that are there."""
     f, left, size = p.thin(columns, k)
-    z = away * p.scale[columns]
+    z = (x - p.mean[k, columns] - p.low[k, columns]) * p.scale[columns]
     t = z @ left
     rest = np.square(z - t @ left.T).sum(axis=1)
     log_det = np.log(f + size**2).sum() + (len(columns) - len(size)) * np.log(f) + 2 * np.log(p.unit[columns]).sum()
     distance = (np.square(t) / (f + size**2)).sum(axis=1) + rest / f
+    distance[np.isnan(distance)] = np.inf  # of what is larger than any number the sign is lost: impossible
     return np.asarray(-0.5 * (log_det + len(columns) * LOG_2PI + distance))

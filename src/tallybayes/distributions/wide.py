@@ -77,6 +77,7 @@ def _roots(s: WideSums, b: GaussianBlock, thin: Array, gamma: float, d: int) -> 
     return outside, np.tril(factor), constant
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def scores(x: Array, p: WideParams) -> Array:
     """log p(x | class); NaN for a row with a missing value."""
     z = (x - p.centre) * p.scale
@@ -86,4 +87,6 @@ def scores(x: Array, p: WideParams) -> Array:
     for k in range(p.K):
         away = (t - p.place[k]) @ p.factor_of(k).T
         out[:, k] = p.constant[k] - 0.5 * (np.square(away).sum(axis=1) + rest / p.outside[k])
+    lost = np.flatnonzero(np.isnan(out).any(axis=1))  # of what is larger than any number the sign is lost: impossible
+    out[lost] = np.where(np.isnan(x[lost]).any(axis=1), np.nan, -np.inf)[:, None]
     return out
