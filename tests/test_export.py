@@ -207,6 +207,18 @@ def test_the_description_is_json_of_a_version() -> None:
     assert [None, pytest.approx(-3.4, abs=1)] == job["log"][0][found["columns"][0]["levels"].index("pope")]  # log 0
 
 
+def test_the_scorer_reads_older_versions_and_no_newer(tmp_path: Path) -> None:
+    rows, y = census_like()
+    model = tb.NaiveBayes().fit(rows, y)
+    script = tb.to_js(model)
+    assert f'"version":{VERSION}' in script
+    older = script.replace(f'"version":{VERSION}', '"version":1')
+    np.testing.assert_allclose(asked(older, rows[:3], "model.proba(row)", tmp_path), model.predict_proba(rows[:3]))
+    newer = script.replace(f'"version":{VERSION}', f'"version":{VERSION + 1}')
+    with pytest.raises(Exception, match="version"):
+        asked(newer, rows[:3], "model.proba(row)", tmp_path)
+
+
 def test_the_text_may_stand_in_a_script(tmp_path: Path) -> None:
     nasty = ["</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "\ud800"]
     model = tb.NaiveBayes().fit([{"<b>": v} for v in nasty], ["</script>", "b", "b", "b", "b"])
