@@ -452,6 +452,53 @@ def test_bad_outputs_are_clear_errors() -> None:
         tb.BayesNetwork(schema="categorical").fit(X, [0, 1, 0, 1]).predict_proba(X, given={"a": 1})
 
 
+@pytest.mark.parametrize("classes", [5, [5, 6], "ab", ["ab", "cd"], {"a": [0, 1]}, [[0, 1]], [None, None], [[], []]])
+def test_declared_labels_that_are_none(classes: Any) -> None:
+    model = tb.BayesNetwork(targets=["a", "b"], schema="categorical")
+    with pytest.raises(LabelError, match="must list the labels of each of the 2 targets; got "):
+        model.partial_fit([[0], [1]], {"a": [0, 1], "b": [1, 0]}, classes=classes)
+
+
+def test_targets_that_changed_or_do_not_fit() -> None:
+    X, Y = [[0], [1], [0], [1]], {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]}
+    model = tb.BayesNetwork(targets=["a", "b"], schema="categorical").fit(X, Y)
+    single = tb.BayesNetwork(schema="categorical").fit(X, Y["a"])
+    for fitted, targets, y in ((model, None, Y["a"]), (model, ["a"], Y["a"]), (single, ["a", "b"], Y)):
+        changed = fitted.copy().set_params(targets=targets)
+        before = fitted.predict(X).tolist()
+        with pytest.raises(OptionError, match="targets was changed after the fit"):
+            changed.partial_fit(X, y)
+        assert changed.predict(X).tolist() == before
+    other = tb.BayesNetwork(targets=["a", "b"], schema="categorical").fit(X, {**Y, "a": [0, 2, 2, 0]})
+    for different in (other, single):
+        with pytest.raises(MergeError, match="different targets, or different labels"):
+            model.copy().merge(different)
+    with pytest.raises(OptionError, match="'a' is a target and a column"):
+        model.fit([{"a": 0}, {"a": 1}], {"a": [0, 1], "b": [1, 0]})
+    with pytest.raises(OptionError, match="is for several targets"):
+        single.predict_joint_proba(X)
+    with pytest.raises(LabelError, match="X has 4 rows and y has 1"):
+        model.score(X, {"a": [0], "b": [0]})
+    with pytest.raises(OptionError, match="nothing to score"):
+        model.score(X, Y, sample_weight=[0] * 4)
+    with pytest.raises(LabelError, match="got lists among them"):
+        model.fit(X, {"a": [[1], [1, 2], [3], [4]], "b": [0, 1, 0, 1]})
+    with pytest.raises(LabelError, match="9 is not a label of 'a'"):
+        model.predict_proba(X, given={"a": 9})
+    with pytest.raises(OptionError, match="1,600,000,000 combinations"):
+        tb.BayesNetwork(targets=list("abcd")).fit(np.zeros((200, 1)), dict.fromkeys("abcd", np.arange(200)))
+    for log, p in zip(model.predict_log_proba(X), model.predict_proba(X), strict=True):
+        np.testing.assert_allclose(np.exp(log), p)
+
+
+def test_what_is_given_never_happens() -> None:
+    X, Y = [["u"], ["v"]], {"a": [0, 1], "b": [0, 1]}
+    model = tb.BayesNetwork("a -> x0", ["a", "b"], "categorical", alpha=0.0, smoothing="laplace").fit(X, Y)
+    np.testing.assert_allclose(model.predict_joint_proba([["u"]], given={"a": 0}).sum(), 1.0)
+    with pytest.raises(OptionError, match="never happens together with row 1"):
+        model.predict_joint_proba([["u"], ["v"]], given={"a": 0})
+
+
 # --- what newcomers tried -------------------------------------------------------------------------------------------
 
 

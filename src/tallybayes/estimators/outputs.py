@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +127,10 @@ def _from_mapping(Y: Mapping[str, object], targets: Sequence[str]) -> tuple[list
     absent = [t for t in targets if t not in Y]
     if absent:
         raise LabelError(f"y has no column {absent[0]!r}. Targets: {listing(list(targets))}.")
-    columns = [np.atleast_1d(np.asarray(Y[t])) for t in targets]
+    try:
+        columns = [np.atleast_1d(np.asarray(Y[t])) for t in targets]
+    except ValueError:  # lists of different lengths
+        raise LabelError("y needs one label of each target for each row of X; got lists among them.") from None
     for name, column in zip(targets, columns, strict=True):
         if len(column) != len(columns[0]):
             raise LabelError(
@@ -149,16 +151,25 @@ def _from_rows(rows: Array, targets: Sequence[str]) -> tuple[list[Array], int]:
     return [rows[:, t] for t in range(len(targets))], len(rows)
 
 
-def find_outputs(targets: Sequence[str], columns: Sequence[Array], n: int, classes: Any = None) -> Outputs:
+def _declared(classes: object, n: int) -> list[list[object]]:
+    try:
+        found = [] if isinstance(classes, str | Mapping) else [[] if isinstance(v, str) else list(v) for v in classes]  # type: ignore[attr-defined]
+    except TypeError:
+        found = []
+    if len(found) != n or not all(found):
+        raise LabelError(f"classes must list the labels of each of the {n} targets; got {brief(classes)}.")
+    return found
+
+
+def find_outputs(targets: Sequence[str], columns: Sequence[Array], n: int, classes: object = None) -> Outputs:
     """The labels of each target: those met, or those declared."""
     if isinstance(classes, Mapping) and set(classes) == set(targets):
         classes = [classes[t] for t in targets]
-    if classes is not None and (isinstance(classes, str | Mapping) or len(classes) != len(targets)):
-        raise LabelError(f"classes must list the labels of each of the {len(targets)} targets; got {len(classes)}.")
+    declared = None if classes is None else _declared(classes, len(targets))
     labels = []
     for t, column in enumerate(columns):
-        source = column if classes is None else list(classes[t])
-        labels.append(read_labels(source, n if classes is None else len(source))[1])
+        source = column if declared is None else declared[t]
+        labels.append(read_labels(source, n if declared is None else len(source))[1])
     found = Outputs(tuple(targets), tuple(labels))
     if found.K > MOST:
         raise OptionError(
