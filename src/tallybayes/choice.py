@@ -216,8 +216,8 @@ def _decide(losses: Mapping[str, Floats], rows: _Judged, judged: NDArray[np.bool
 
 
 def differs(a: Schema, b: Schema) -> tuple[int, str, str] | None:
-    """The first column for which the two chose differently, and what; no choice is a Gaussian."""
-    for j in sorted(set(a.chosen) | set(b.chosen)):
+    """The first column of numbers for which the two chose differently, and what; no choice is a Gaussian."""
+    for j in sorted(j for j in {*a.chosen, *b.chosen} if a.kinds[j] != "categorical"):  # else: structures/apart.py
         one, two = (s.chosen[j].name if j in s.chosen else "gaussian" for s in (a, b))
         if one != two:
             return j, one, two

@@ -21,6 +21,8 @@ class AnDE(NetworkClassifier):
     In each network n columns are the parents of all other columns (Webb, Boughton and Wang 2005; Webb et al. 2012). One
     pass over the rows counts all sets of n + 1 columns; nothing is chosen, so every way of adding and taking away rows
     is exact. Memory grows with (levels · columns)ⁿ⁺¹ and is asked for first.
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
 
     Parameters
     ----------
@@ -115,9 +117,12 @@ class AnDE(NetworkClassifier):
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         n = int(self._n())
         columns, reals = self._columns(schema)
-        order = min(n + 1, most_together(schema.d, reals))
+        order = min(n + 1, most_together(len(columns), reals))
         network = AveragedNetwork(n=n, order=order, reals=reals, **self._options())
-        return (Term(network, columns),)
+        return self._with_apart(schema, network, columns)
+
+    def _together(self) -> int:
+        return int(self._n()) + 1
 
     @property
     def graph_(self) -> Any:
@@ -131,6 +136,8 @@ class AODE(AnDE):
 
     As accurate as a chosen structure, without choosing: one pass over the rows counts all pairs of columns, and adding,
     forgetting and merging are exact.
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
 
     Parameters
     ----------

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Floats
+from tallybayes.distributions.categorical import CategoricalSums
+from tallybayes.distributions.counted_sets import JointSums, information
+from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import Sets, family_real_sets
-from tallybayes.distributions.tables import family_sets
+from tallybayes.distributions.tables import family_sets, tables
 from tallybayes.errors import OptionError, brief
-from tallybayes.estimators.network import LearnedNetwork, codes_of, network_of
+from tallybayes.estimators.network import LearnedNetwork, codes_of, network_of, network_term
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term
@@ -28,6 +31,8 @@ class KDB(LearnedNetwork):
     number of columns and every number of parents up to k at once, by exact leave-one-out log-loss, and keeps the best
     (Martínez, Webb, Chen and Zaidi 2016). A column that is not selected says nothing about the class. Columns that stay
     real (cuts=None) are nobody's parents, and have the best k of all discrete columns as theirs.
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent, whatever is selected.
 
     Parameters
     ----------
@@ -100,10 +105,13 @@ class KDB(LearnedNetwork):
         if not isinstance(self.select, bool | np.bool_):
             raise OptionError(f"select must be True or False; got {brief(self.select)}.")
 
+    def _together(self) -> int:
+        return max(2, int(self.k) + 1)
+
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
         (term,) = fitted.terms
         stats, pairs = term.sums, network_of(term)
-        inner = fitted.schema.d - pairs.reals
+        inner = len(term.columns) - pairs.reals
         between, with_class = pairs.information(stats)
         order = by_information(with_class)
         parents = k_dependence(between, order, int(self.k), inner)
@@ -130,17 +138,23 @@ class KDB(LearnedNetwork):
     def k_(self) -> int:
         """int: the number of parents that was chosen."""
         self._require_attribute("k_")
-        network = network_of(self.fitted_.terms[0])
-        return max((len(own) for own in network.parents), default=0)
+        term = network_term(self.fitted_)
+        return 0 if term is None else max((len(own) for own in network_of(term).parents), default=0)
 
     @property
     def selected_(self) -> list[str]:
         """list of str: the columns that speak for or against a class, by falling information."""
         self._require_attribute("selected_")
-        (term,) = self.fitted_.terms
-        network = network_of(term)
-        _, with_class = network.information(term.sums)
-        return [self.schema_.name(term.columns[j]) for j in by_information(with_class) if j not in network.blind]
+        told: dict[int, float] = {}
+        for term in self.fitted_.terms:
+            network = term.distribution
+            if isinstance(network, FamilyNetwork):
+                _, with_class = network.information(term.sums)
+                blind = network.blind
+            else:
+                with_class, blind = _told_alone(term.sums), ()
+            told |= {term.columns[j]: float(with_class[j]) for j in range(len(with_class)) if j not in blind}
+        return [self.schema_.name(j) for j in sorted(told, key=lambda j: -told[j])]
 
 
 def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:
@@ -150,11 +164,17 @@ def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:
     losses = network.losses(p, order, codes_of(rows, term), y, rows.w)
     k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
     if losses[k, columns] >= _prior_loss(fitted.weight, y, rows.w):
-        blind, k = tuple(range(fitted.schema.d)), np.intp(0)
+        blind, k = tuple(range(len(term.columns))), np.intp(0)
     else:
         blind = tuple(sorted(order[int(columns) + 1 :]))
     parents = tuple(() if j in blind else own[: int(k)] for j, own in enumerate(network.parents))
     return replace(term, distribution=replace(network, parents=parents, blind=blind))
+
+
+def _told_alone(s: CategoricalSums) -> Floats:
+    """I(x_j; y) of columns that stand apart."""
+    none = np.zeros((len(s.count), 0), dtype=np.uint32)
+    return information(tables(len(s.sizes), 1), JointSums(s.count, s.sizes, none))[1]
 
 
 def _beyond_pairs(parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Floats
-from tallybayes.distributions.counted_sets import JointParams
+from tallybayes.distributions.categorical import Categorical
+from tallybayes.distributions.counted_sets import CountedSets, JointParams
 from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import CUT, Coded
-from tallybayes.errors import LabelError, OptionError, brief
+from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, named
 from tallybayes.rows import Rows, read_rows
 from tallybayes.schema import Schema
+from tallybayes.source import Table
+from tallybayes.structures.apart import apart, set_apart
 from tallybayes.structures.graph import Graph, shown
 from tallybayes.structures.learn import best_tree, by_information, one_parent
-from tallybayes.target import read_target
+from tallybayes.target import Target, read_target
 
 Labelled = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
 
@@ -31,7 +34,8 @@ CUTS = ("mdl", "frequency", "width")
 
 
 class NetworkClassifier(TallyClassifier):
-    """What the networks share: one group of all columns, as levels or intervals; structure chosen once and kept."""
+    """What the networks share: one group of columns, as levels or intervals; structure chosen once and kept. Beside it
+    stand those whose tables no rows can fill."""
 
     schema: Any
     smoothing: str
@@ -72,39 +76,104 @@ class NetworkClassifier(TallyClassifier):
     def _columns(self, schema: Schema) -> tuple[tuple[int, ...], int]:
         """The columns in the order of their group, and how many of them, the last ones, stay real."""
         real = [j for j, kind in enumerate(schema.kinds) if self.cuts is None and kind in CUT and j not in schema.cuts]
-        return (*(j for j in range(schema.d) if j not in real), *real), len(real)
+        elsewhere = {*real, *self._apart(schema)}
+        return (*(j for j in range(schema.d) if j not in elsewhere), *real), len(real)
+
+    # --- columns that stand apart ------------------------------------------------------------------------------
+
+    def _together(self) -> int | None:
+        """How many columns the largest tables have whose columns are not named one by one; None: all are named."""
+        return None
+
+    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:
+        together = self._together()
+        if together is None or isinstance(self.schema, Schema):  # what it says was settled before
+            return schema
+        return set_apart(table, schema, target, together)
+
+    def _apart(self, schema: Schema) -> tuple[int, ...]:
+        return () if self._together() is None else apart(schema)
+
+    def _with_apart(self, schema: Schema, network: CountedSets[Any], columns: tuple[int, ...]) -> tuple[Term, ...]:
+        """The network on its columns, and beside it those that stand apart; without it where all of them do."""
+        beside = self._apart(schema)
+        if not beside:
+            return (Term(network, columns),)
+        own = (Term(network, columns),) if columns else ()
+        return (*own, Term(Categorical(alpha=self.alpha), beside))
+
+    def _check_merge(self, other: TallyClassifier) -> None:
+        super()._check_merge(other)
+        mine, theirs = self.schema_, other.schema_
+        if (mine.names, mine.kinds) != (theirs.names, theirs.kinds):
+            return
+        one, two = set(self._apart(mine)), set(self._apart(theirs))
+        if one != two:
+            raise MergeError(
+                f"Column(s) {listing([mine.name(j) for j in sorted(one ^ two)])}: in one of the two models they have "
+                "so many levels that they stand apart, with the class as their only parent; in the other they do not. "
+                "Fit the second one with schema=first.schema_, so that both count the same tables."
+            )
 
     @property
     def graph_(self) -> Graph:
         """Graph: who depends on whom, and how much information each arrow carries (in nats, from the counts so far)."""
         self._require_attribute("graph_")
-        (term,) = self.fitted_.terms
-        network: Any = term.distribution
+        fitted, schema = self.fitted_, self.schema_
+        beside, term = self._apart(schema), network_term(fitted)
+        if term is None:
+            return shown(((),) * len(beside), [schema.name(j) for j in beside], None)
+        network = network_of(term)
         between, _ = network.information(term.sums)
-        return shown(network.parents, [self.schema_.name(j) for j in term.columns], between)
+        parents = network.parents or ((),) * len(term.columns)
+        return shown((*parents, *((),) * len(beside)), [schema.name(j) for j in (*term.columns, *beside)], between)
 
 
 class LearnedNetwork(NetworkClassifier):
     """Networks whose parents are chosen from a count of all pairs of columns."""
 
+    _role: ClassVar[str | None] = None  # the parameter that names a column to have children, if there is one
+
+    def _together(self) -> int:
+        return 2
+
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         columns, reals = self._columns(schema)
-        return (Term(FamilyNetwork(order=2, reals=reals, **self._options()), columns),)
+        return self._with_apart(schema, FamilyNetwork(order=2, reals=reals, **self._options()), columns)
 
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         """The structure as it was chosen, with the smoothing as it is asked for now."""
-        network = fitted.terms[0].distribution
-        if not isinstance(network, FamilyNetwork):
-            return self._choose(fitted.schema)
-        return (replace(fitted.terms[0], distribution=replace(network, **self._options())),)
+        asked, options = self._choose(fitted.schema), self._options()
+        if [type(t.distribution) for t in asked] != [type(t.distribution) for t in fitted.terms]:
+            return asked
+        return tuple(
+            replace(had, distribution=replace(had.distribution, **options))
+            if isinstance(had.distribution, FamilyNetwork)
+            else now
+            for had, now in zip(fitted.terms, asked, strict=True)
+        )
 
     def _structure(self, fitted: Fitted, rows: Rows | None) -> Fitted:
-        with named(fitted.schema, fitted.terms[0].columns, type(self).__name__):
-            return replace(fitted, terms=(self._learn_parents(fitted, rows),))
+        self._check_role(fitted.schema)
+        term = network_term(fitted)
+        if term is None:
+            return fitted
+        with named(fitted.schema, term.columns, type(self).__name__):
+            found = self._learn_parents(replace(fitted, terms=(term,)), rows)
+        return replace(fitted, terms=(found, *(t for t in fitted.terms if t is not term)))
+
+    def _check_role(self, schema: Schema) -> None:
+        """Raises OptionError if a column is to have children that stands apart."""
+        column = "auto" if self._role is None else getattr(self, self._role)
+        if not _auto(column) and schema.position(column) in self._apart(schema):
+            raise OptionError(
+                f"The {self._role} {column!r} has so many levels that no rows fill its tables, and such a column "
+                "cannot be a parent. Choose another column, or group its levels."
+            )
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
-        """The network with its parents, and the sums that it needs. fitted: with a count of all pairs. rows: those
-        learned (or some of them), None where only the sums are left."""
+        """The network with its parents, and the sums that it needs. fitted: with a count of all pairs, and nothing
+        beside them. rows: those learned (or some of them), None where only the sums are left."""
         raise NotImplementedError
 
     def relearn(self, X: object = None, y: object = None, sample_weight: object = None) -> Self:
@@ -153,6 +222,8 @@ class TAN(LearnedNetwork):
 
     The tree is the one with the largest sum of I(x_i; x_j | y) (Chow and Liu 1968; Friedman, Geiger and Goldszmidt
     1997). One pass over the rows counts all pairs; ``relearn()`` builds the tree again from the counts.
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
 
     Parameters
     ----------
@@ -172,7 +243,8 @@ class TAN(LearnedNetwork):
     graph_ : Graph
         Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     root_ : str
-        The column that depends on the class alone; None where all columns stay real, which leaves no tree.
+        The column that depends on the class alone; None where all columns stay real or stand apart, which leaves no
+        tree.
     {learned}
 
     Examples
@@ -212,6 +284,8 @@ class TAN(LearnedNetwork):
         self.class_weight = class_weight
         self.verbose = verbose
 
+    _role = "root"
+
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:  # noqa: ARG002
         (term,) = fitted.terms
         pairs = network_of(term)
@@ -233,6 +307,9 @@ class TAN(LearnedNetwork):
 class SPODE(LearnedNetwork):
     """Super-parent one-dependence estimator: each column depends on the class and on one column, the super-parent.
 
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
+
     Parameters
     ----------
     superparent : 'auto' or a column, default='auto'
@@ -253,7 +330,7 @@ class SPODE(LearnedNetwork):
     graph_ : Graph
         Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
     superparent_ : str
-        The column that all others depend on; None where all columns stay real, which leaves none.
+        The column that all others depend on; None where all columns stay real or stand apart, which leaves none.
     {learned}
 
     Examples
@@ -293,9 +370,11 @@ class SPODE(LearnedNetwork):
         self.class_weight = class_weight
         self.verbose = verbose
 
+    _role = "superparent"
+
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
-        (term,), d = fitted.terms, fitted.schema.d
-        pairs = network_of(term)
+        (term,) = fitted.terms
+        pairs, d = network_of(term), len(term.columns)
         inner = len(term.columns) - pairs.reals
         if not _auto(self.superparent):
             parent = _parent(term, fitted.schema, self.superparent, "superparent")
@@ -322,7 +401,8 @@ class SPODE(LearnedNetwork):
 
 def superparent_losses(fitted: Fitted, rows: Rows) -> Floats:
     """The leave-one-out log-loss of the SPODE of each discrete column."""
-    (term,), d = fitted.terms, fitted.schema.d
+    (term,) = fitted.terms
+    d = len(term.columns)
     pairs, data, y, w = network_of(term), codes_of(rows, term), rows.classes_of_rows, rows.w
     p = pairs.base(term.sums, fitted.context(term))
     if pairs.reals:
@@ -342,6 +422,11 @@ def _one_loss(pairs: FamilyNetwork, p: JointParams, parent: int, d: int, rows: L
     spode = replace(pairs, parents=one_parent(d, parent))
     losses = spode.losses(p, [parent, *(j for j in range(d) if j != parent)], *rows)
     return float(losses[-1, -1])
+
+
+def network_term(fitted: Fitted) -> Term | None:
+    """The term of the network; None where all columns stand apart."""
+    return next((t for t in fitted.terms if isinstance(t.distribution, CountedSets)), None)
 
 
 def network_of(term: Term) -> FamilyNetwork:
@@ -371,8 +456,8 @@ def _auto(column: object) -> bool:
 
 
 def _without_parents(model: NetworkClassifier) -> str | None:
-    (term,) = model.fitted_.terms
-    network = network_of(term)
-    if network.reals == len(term.columns):
+    term = network_term(model.fitted_)
+    if term is None or network_of(term).reals == len(term.columns):
         return None
+    network = network_of(term)
     return model.schema_.name(term.columns[next(j for j, own in enumerate(network.parents) if not own)])

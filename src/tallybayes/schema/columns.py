@@ -107,7 +107,8 @@ class Schema:
     ambiguous : tuple of int, default=()
         Columns of integers with few values, which might be categories and were taken as numbers.
     chosen : dict from position to Choice, default={}
-        The distributions that NaiveBayes chose for numbers, and by what.
+        The distributions that NaiveBayes chose for numbers, and by what; and the categories of so many levels that a
+        network takes each by itself.
     given : tuple of Given, default=None
         The columns of the table as it is given, where they are not those that are read: a date is read as several
         columns, and one that names rows is left out.
@@ -308,7 +309,9 @@ class Schema:
             note = f"{len(self.levels[j])} levels: {', '.join(shown)}{', …' if len(self.levels[j]) > 6 else ''}"
         if j in self.cuts:
             note = f"cut into {len(self.cuts[j].points) + 1}: {', '.join(self.cuts[j].labels()[:6])}"
-        if j in self.chosen and self.chosen[j].losses:
+        if j in self.chosen and self.kinds[j] == "categorical":
+            note += f"{'  ' * bool(note)}(in a network by itself: more levels than rows can fill tables of)"
+        elif j in self.chosen and self.chosen[j].losses:
             note = f"{self.chosen[j]}{', ' * bool(note)}{note}"
         if j in self.ambiguous:
             note += "  " * bool(note) + "(integers with few values: categories? declare with schema=)"
