@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import io
 import itertools
@@ -34,6 +36,7 @@ from tallybayes.datasets import load_census, load_watermelon
 from tallybayes.distributions import Binned, Kernel
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ForgetError, ModelFileError, OptionError
+from tallybayes.persist import lock
 from tallybayes.persist.container import VERSION
 from tests.estimators import ESTIMATORS, labels
 from tests.hostile.broken_files import from_bytes, parts, to_bytes
@@ -668,3 +671,52 @@ def test_a_tempered_model_under_another_prior_is_saved() -> None:
         tb.save(kept, file)
         file.seek(0)
         np.testing.assert_array_equal(tb.load(file).predict_proba(X), kept.predict_proba(X))
+
+
+# --- the lock of a file ----------------------------------------------------------------------------------------------
+
+
+def nobody_waits(holder: str) -> None:
+    raise AssertionError(holder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no locks there")
+@pytest.mark.parametrize(("number", "passes"), [(errno.ENOLCK, True), (errno.ENOTSUP, True), (errno.EIO, False)])
+def test_a_disk_without_locks(number: int, passes: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    entered = False
+    said = contextlib.nullcontext() if passes else pytest.raises(OSError, match="Cannot lock the model")
+    with said, lock.held(str(tmp_path / "m.tb"), "a test", nobody_waits):
+        entered = True
+    assert entered is passes
+
+
+def test_a_lock_that_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / ".m.tb.lock").mkdir()
+    refused = pytest.raises(IsADirectoryError, match="Cannot lock the model")
+    with refused, lock.held(str(tmp_path / "m.tb"), "a test", nobody_waits):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no locks there")
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_lock_that_its_holder_takes_away_meanwhile(replaced: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    """Who locks a file that has just been removed, or replaced by the next one's, holds nothing, and looks again."""
+    beside, real, calls = tmp_path / ".m.tb.lock", lock.fcntl.flock, []
+
+    def late(fd: int, how: int) -> None:
+        if not calls:
+            beside.unlink()
+            if replaced:
+                beside.touch()
+        calls.append(fd)
+        real(fd, how)
+
+    monkeypatch.setattr(lock.fcntl, "flock", late)
+    with lock.held(str(tmp_path / "m.tb"), "a test", nobody_waits):
+        assert len(calls) == 2
+        assert "a test" in beside.read_text()
+    assert list(tmp_path.iterdir()) == []
