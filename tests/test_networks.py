@@ -554,6 +554,23 @@ def test_targets_in_other_forms() -> None:
         by_rows.fit(X, Y, sample_weight=[0, 0])
 
 
+def test_relearn_refuses_a_network_that_was_not_counted() -> None:
+    def table(n: int, j: int) -> tuple[list[dict[str, str]], list[int]]:
+        x = rng.integers(0, 3, (n, 6))
+        y = x[:, 0] + x[:, j] + x[:, 3] > 3
+        x[:, 5], x[:, 4] = (x[:, j] + x[:, 0] + y) % 3, (x[:, 3 - j] + x[:, 3]) % 3
+        return [{f"c{k}": f"v{v}" for k, v in enumerate(row)} for row in x], y.astype(int).tolist()
+
+    rng = np.random.default_rng(0)
+    (first, a), (then, b) = table(400, 1), table(4000, 2)
+    model = tb.KDB(2, select=False).fit(first, a).partial_fit(then, b)
+    before = model.predict_proba(first)
+    for rows in ((), (first + then, a + b)):
+        with pytest.raises(OptionError, match="were not counted"):
+            model.relearn(*rows)
+    np.testing.assert_array_equal(model.predict_proba(first), before)
+
+
 def test_relearn_takes_rows_that_were_learned() -> None:
     rows, y = random_table(0)
     model = tb.SPODE().fit(array(rows), y)

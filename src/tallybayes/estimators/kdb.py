@@ -119,7 +119,7 @@ class KDB(LearnedNetwork):
         network = replace(network, real_extra=family_real_sets(parents[inner:], 2))
         counted, real_counted = set(pairs.tables(inner).index()), _each(pairs.real_sets(inner))
         if not (set(network.extra) <= counted and _each(network.real_extra) <= real_counted):
-            if rows is None or (self._fitted() and self.fitted_ is fitted):  # not all that was learned
+            if rows is None or pairs.parents:  # chosen before: rows, if any, are not all that was learned
                 raise OptionError(
                     f"The network that is best now needs combinations of {int(self.k) + 1} columns that were not "
                     "counted: only those of the network chosen before were. Fit again on the rows."
