@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from tallybayes import AODE, KDB, SPODE, TAN, AnDE, BayesNetwork, NaiveBayes, load, merge_all, save, to_json
 from tallybayes.errors import MergeError, OptionError
@@ -42,6 +43,14 @@ def by_counting(X: Any, y: Any, asked: Any) -> Any:
 
 def apart_of(model: Any) -> list[str]:
     return [model.schema_.name(j) for j in apart(model.schema_)]
+
+
+@pytest.mark.parametrize("make", NETWORKS)
+def test_one_that_is_not_fitted_cannot_be_merged(make: Any) -> None:
+    fitted = make().fit([{"a": "u"}, {"a": "v"}], [0, 1])
+    for one, two in ((fitted, make()), (make(), fitted)):
+        with pytest.raises(NotFittedError):
+            one.merge(two)
 
 
 def test_the_rule() -> None:

@@ -271,7 +271,7 @@ def test_what_cannot_be_exported_says_why() -> None:
     wide = np.random.default_rng(0).normal(size=(6, 700))
     with pytest.raises(ExportError, match="more than the rows"):
         tb.to_json(tb.LinearDiscriminantAnalysis().fit(wide, [0, 0, 0, 1, 1, 1]))
-    many = pd.DataFrame({f"c{j}": [f"{i}" for i in range(700)] for j in range(4)})
+    many = pd.DataFrame({f"c{j}": [f"{i % 250}" for i in range(700)] for j in range(10)})
     with pytest.raises(ExportError, match="at most 4,000,000"):
         tb.to_json(tb.AODE("categorical").fit(many, [0, 1] * 350))
     with pytest.raises(NotFittedError, match="not fitted"):

@@ -104,7 +104,7 @@ class NetworkClassifier(TallyClassifier):
 
     def _check_merge(self, other: TallyClassifier) -> None:
         super()._check_merge(other)
-        mine, theirs = self.schema_, other.schema_
+        mine, theirs = self.fitted_.schema, other.fitted_.schema
         if (mine.names, mine.kinds) != (theirs.names, theirs.kinds):
             return
         one, two = set(self._apart(mine)), set(self._apart(theirs))
