@@ -204,6 +204,19 @@ def test_a_column_that_is_not_there_is_no_text(db: Any, column: str, keep: list[
         db.execute(tb.to_sql(model, dialect(db), "rows", keep=keep))
 
 
+def test_a_column_that_stands_apart_counts(db: Any) -> None:
+    rng = np.random.default_rng(0)
+    wide = np.r_[np.arange(400), rng.integers(0, 400, 500)]
+    a = rng.integers(0, 3, 900)
+    columns = {"a": a, "wide": wide, "b": (a + rng.integers(0, 2, 900)) % 3}
+    t = pa.table({name: [f"{name}{v}" for v in values] for name, values in columns.items()})
+    model = tb.TAN().fit(t, (a + (wide % 3 == 0) > 1).astype(int))
+    gaps = t.set_column(0, "a", pa.array([None, *t["a"].to_pylist()[1:]]))
+    fill(db, "rows", gaps.append_column("i", pa.array(range(900))))
+    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(gaps), rtol=0, atol=1e-9)
+
+
 def test_models_without_sql_say_why() -> None:
     t = table(60)
     for make, why in ((tb.AODE, "average"), (lambda: tb.BayesClassifier("fast", members=2), "ensemble")):

@@ -179,18 +179,19 @@ class _Writer:
     def _joint(self, codes: str, held: list[str], names: list[str]) -> str:
         if self.network is not None:
             return self._summed_out(codes, held, names)
-        terms: list[list[str]] = [[] for _ in range(self.K)]
-        for term in self.told["terms"]:
-            for k in range(self.K):
-                terms[k] += list(getattr(self, f"_{term['form'].replace('-', '_')}")(term, k))
         beta = self.told["beta"]
         out = []
         for k, name in enumerate(names):
-            likelihood = _plus(terms[k]) or self.d.number(0.0)
+            likelihood = _plus(self._beside(k)) or self.d.number(0.0)
             scaled = likelihood if beta == 1 else f"{self.d.number(beta)} * ({likelihood})"
             start = self.d.number(self.told["start"][k])
             out.append(f"{self._refusing(f'{start} + {scaled}')} AS {name}")
         return f"SELECT {', '.join([*held, *out])} FROM ({codes}) AS t{self.d.fence}"
+
+    def _beside(self, k: int) -> list[str]:
+        """The logarithms of the terms of class k, but for a network."""
+        terms = [term for term in self.told["terms"] if term is not self.network]
+        return [log for term in terms for log in getattr(self, f"_{term['form'].replace('-', '_')}")(term, k)]
 
     def _refusing(self, expression: str) -> str:
         """With unseen='error' a row with a category never met has no answer."""
@@ -300,7 +301,8 @@ class _Writer:
             else:
                 chosen.append(f"{here} AS {full[i]}")
         spread_rows = f"SELECT {', '.join(chosen)} FROM {source}{fence}"
-        own = [f"{self._refusing(self._families(k, full))} AS {name}" for k, name in enumerate(names)]
+        logs_of = (_plus([self._families(k, full), *self._beside(k)]) for k in range(self.K))
+        own = [f"{self._refusing(log)} AS {name}" for log, name in zip(logs_of, names, strict=True)]
         scored = f"SELECT {', '.join([*held, q('tb row'), *own])} FROM ({spread_rows}) AS t{fence}"
         largest = f"MAX({self.d.greatest(names)}) OVER (PARTITION BY {q('tb row')}) AS {q('tb most')}"
         tops = f"SELECT *, {largest} FROM ({scored}) AS t{fence}"
