@@ -44,7 +44,7 @@ gallery: .venv/.package ## draw the pictures of docs/ anew: examples/gallery.py
 test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
 
 unit: .venv/.package .venv/.web ## the Python tests only, and which lines of Python no test runs
-	$(BIN)/python -m pytest -n 2 --cov=tallybayes --cov-report=term-missing:skip-covered
+	$(BIN)/python tools/lines.py -n 2
 
 test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chromium, if it may
 	$(BIN)/python -m pytest tests/web tests/test_reports.py
@@ -141,7 +141,7 @@ sanitize-python: .venv/.package ## the hostile tests with the module under Addre
 
 clean: ## remove all that these targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	rm -f src/tallybayes/_core.pyi bench/results*.json .coverage*
+	rm -f src/tallybayes/_core.pyi bench/results*.json
 	rm -rf bench/results*.rows docs/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
