@@ -12,9 +12,9 @@ from scipy.stats import multivariate_normal
 
 import tallybayes as tb
 from tallybayes.distributions import block_tally
-from tallybayes.distributions.base import Context
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_sums import CompactSums, PairedSums, WideSums
+from tallybayes.distributions.context import Context
 from tallybayes.distributions.records import arrays_of
 from tallybayes.encode import Numbers
 from tallybayes.errors import ForgetError, OptionError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -189,3 +190,33 @@ def test_a_number_too_large_to_square_is_refused_by_its_name() -> None:
     X[7, 1] = 1e300
     with pytest.raises(TableError, match=r"Column 'x1' has values of the size of 1e\+300"):
         tb.NaiveBayes().fit(X, y)
+
+
+def test_a_smoothing_that_is_chosen_is_the_same_for_every_kind_of_table() -> None:
+    import pandas as pd
+    from scipy import sparse
+
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(60, 3)).round(1), np.array(["a", "b"] * 30)
+    expected = tb.GaussianNB(var_smoothing="auto").fit(X, y).predict_proba(X)
+    frame = pd.DataFrame({"u": X[:, 0], "v": X[:, 1], "w": X[:, 2]})
+    for table in (sparse.csr_matrix(X), frame, frame.astype({"v": object})):
+        np.testing.assert_allclose(tb.GaussianNB(var_smoothing="auto").fit(table, y).predict_proba(table), expected)
+
+
+def test_where_there_is_nothing_to_smooth_or_to_tell_apart() -> None:
+    assert tb.GaussianNB(var_smoothing="auto").fit([[1.0], [2.0]], ["a", "a"]).predict([[9.0]]).tolist() == ["a"]
+    words = [{"w": "x"}, {"w": "y"}] * 3
+    plain = tb.NaiveBayes().fit(words, ["a", "b"] * 3).predict_proba(words)
+    np.testing.assert_array_equal(
+        tb.NaiveBayes(var_smoothing="auto").fit(words, ["a", "b"] * 3).predict_proba(words), plain
+    )
+
+
+def test_a_summary_of_many_columns_and_of_a_temperature() -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(40, 60)), np.array(["a", "b"] * 20)
+    told = tb.NaiveBayes("gaussian", tempered=True).fit(X, y).summary()
+    assert "40 rows, 60 columns, 2 classes." in told
+    assert re.search(r"… and \d+ more: print\(schema_\)", told)
+    assert re.search(r"The log-likelihood counts [\d.e-]+ times \(tempered=True\)", told)

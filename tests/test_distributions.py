@@ -346,3 +346,46 @@ def test_the_librarys_names_cannot_be_taken() -> None:
     with pytest.raises(OptionError, match="'gaussian' belongs to"):
         ds.register(dataclass(frozen=True)(type("Mine", (Exponential,), {"name": "gaussian"})))
     assert "exponential" in ds.registered()
+
+
+@pytest.mark.parametrize("binarize", [-1.0, -0.5, 0.0, 0.5])
+def test_a_threshold_below_zero_in_a_sparse_table(binarize: float) -> None:
+    """What is not stored is a zero, which lies above it: the same as the dense table."""
+    X = np.where(np.abs(REAL[:, :1]) < 1, 0.0, np.c_[REAL[:, 0], CODES[:, 1] - 1]).round(1)
+    S = sparse.csr_matrix(X)
+    one, two = tb.BernoulliNB(binarize=binarize).fit(X, Y), tb.BernoulliNB(binarize=binarize).fit(S, Y)
+    expected = one.predict_proba(X)
+    for model, asked in ((one, S), (two, X), (two, S)):
+        np.testing.assert_allclose(model.predict_proba(asked), expected, rtol=1e-12)
+    np.testing.assert_allclose(two.leave_one_out(S, Y), one.leave_one_out(X, Y))
+    np.testing.assert_allclose(two.partial_fit(S, Y).forget(S, Y).predict_proba(S), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_logarithms_in_a_sparse_table(alpha: float) -> None:
+    X = np.c_[COUNTS[:, 0], np.where(Y == 0, 0.0, COUNTS[:, 1] + 1)]  # zeros in one class alone: shares of 0
+    S = sparse.csr_matrix(X)
+    make = {"distributions": "log-gaussian", "alpha": alpha}
+    dense, thin = tb.NaiveBayes(**make).fit(X, Y), tb.NaiveBayes(**make).fit(S, Y)
+    expected = dense.predict_proba(X)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(thin.predict_proba(S), expected, rtol=1e-9)
+    np.testing.assert_allclose(thin.predict_proba(X), expected, rtol=1e-9)
+    if alpha == 0:
+        assert (expected[(Y == 0) & (X[:, 0] >= 0), 1:] == 0).all()
+
+
+def test_kernels_left_out_of_sparse_tables_and_of_columns_without_values() -> None:
+    X = np.c_[COUNTS[:40, :2], np.full(40, np.nan)]
+    expected = tb.KernelNB().fit(X[:, :2], Y[:40]).leave_one_out(X[:, :2], Y[:40])
+    S = sparse.csr_matrix(X[:, :2])
+    np.testing.assert_allclose(tb.KernelNB().fit(S, Y[:40]).leave_one_out(S, Y[:40]), expected)
+    np.testing.assert_allclose(tb.KernelNB().fit(X, Y[:40]).leave_one_out(X, Y[:40]), expected)
+
+
+def test_a_distribution_without_a_name_is_not_registered() -> None:
+    class Nameless(ds.SimpleDistribution):
+        pass
+
+    with pytest.raises(OptionError, match="Nameless must have a name: write name ="):
+        ds.register(Nameless)

@@ -8,10 +8,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import ERROR_MSGS, validate
@@ -44,6 +48,18 @@ NAMES = {f"{module}.{name}": getattr(import_module(module), name) for module, na
 CLASSES = {name: thing for name, thing in NAMES.items() if inspect.isclass(thing)}
 ESTIMATORS = {name: cls for name, cls in CLASSES.items() if hasattr(cls, "get_params")}
 ELSEWHERE = re.compile(r"\b[Aa]s (for|in) (``fit``|fit\b|scikit-learn|[A-Z]\w*[A-Z])|\bsee [A-Z]\w*[a-z][A-Z]")
+
+
+# Workings of ensembles, which a walk through a BayesClassifier meets below `params`, `sums` and `distribution`: they
+# have summaries, and are read through the methods of Distribution, which are whole. None joins.
+SUMMARIES_ONLY = {
+    "tallybayes.distributions.ensemble.Ensemble",
+    "tallybayes.distributions.ensemble_gaps.Gaps",
+    "tallybayes.distributions.ensemble_records.EnsembleParams",
+    "tallybayes.distributions.ensemble_records.EnsembleSums",
+    "tallybayes.distributions.normal_part.Normals",
+    "tallybayes.distributions.normal_part.Scale",
+}
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
@@ -97,6 +113,94 @@ def test_every_docstring_is_whole(name: str) -> None:
         if code in CHECKED and (place, code) not in EXCEPTIONS
     ]
     assert wrong == []
+
+
+def in_hand() -> dict[str, type]:
+    """Classes that no __all__ names, of what public calls give back and of what is found in there by public names."""
+    rng = np.random.default_rng(0)
+    words, numbers = rng.choice(["red apple", "green pear"], 60), {"a": rng.normal(size=60), "n": rng.poisson(3, 60)}
+    X = pd.DataFrame({**numbers, "b": rng.choice(["x", "y"], 60), "words": words})
+    y, codes, plain = np.where(X["a"] > 0, "p", "q"), X[["a", "n", "b"]], X[["a", "n"]]
+    model = tallybayes.NaiveBayes().fit(X, y)
+    kinds = {"a": "kernel", "n": "poisson"}
+    found: list[object] = [
+        model,
+        tallybayes.NaiveBayes(kinds).fit(X, y),
+        tallybayes.NaiveBayes({"n": "log-gaussian", "a": "gaussian"}).fit(plain, y),
+        tallybayes.BayesClassifier("fast").fit(X, y),
+        *(cls().fit(codes, y) for cls in (tallybayes.TAN, tallybayes.AODE)),
+        tallybayes.LinearDiscriminantAnalysis().fit(plain, y),
+        tallybayes.QuadraticDiscriminantAnalysis().fit(plain, y),
+        tallybayes.BernoulliNB().fit(plain, y),
+        model.explain(X[:2]),
+        model.explain(),
+        model.novelty(X[:3]),
+        model.adapt_prior(X),
+        model.predictor_.read(X),
+        tallybayes.check_assumptions(X, y),
+        tallybayes.compare_models(plain, y, folds=2),
+        tallybayes.report(model, X, y),
+        plots.ClassDensityDisplay.from_estimator(model),
+        plots.EvidenceDisplay.from_estimator(model, X[:1]),
+        plots.NomogramDisplay.from_estimator(model),
+        plots.NetworkDisplay.from_estimator(model),
+        plots.CalibrationDisplay.from_estimator(model, X, y),
+    ]
+    classes, met = dict[str, type](), list[object]()
+    while found:
+        x = found.pop()
+        cls, place = type(x), f"{type(x).__module__}.{type(x).__qualname__}"
+        if isinstance(x, list | tuple | dict):
+            found += list(x.values() if isinstance(x, dict) else x)[:40]
+        if not place.startswith("tallybayes.") or place.startswith("tallybayes._core") or any(x is m for m in met):
+            continue
+        met.append(x)
+        if not cls.__name__.startswith("_") and cls not in NAMES.values():
+            classes[place] = cls
+        for name in dir(x):
+            with suppress(Exception):  # an attribute that such a model has not says so
+                what = None if name.startswith("_") else getattr(x, name)
+                found += [] if callable(what) else [what]
+    return classes
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_whatever_a_user_gets_in_hand_is_whole() -> None:
+    classes = in_hand()
+    for noun in ("fitted.Fitted", "plan.Term", "rows.Rows", "predictor.Predictor", "schema.levels.Levels"):
+        assert f"tallybayes.{noun}" in classes
+    assert classes.keys() >= SUMMARIES_ONLY  # one that is gone, or has become whole, leaves the list
+    whole = {place: cls for place, cls in classes.items() if place not in SUMMARIES_ONLY}
+    own = [(teller(cls, member), member) for cls in whole.values() for member, _ in members(cls)]
+    places = {*whole, *(f"{cls.__module__}.{cls.__qualname__}.{member}" for cls, member in own)}
+    assert len(whole) > 35
+    assert [
+        f"{place}: {code} {message}"
+        for place in sorted(places)
+        for code, message in validate(place)["errors"]
+        if code in CHECKED
+    ] == []
+
+
+def test_no_public_method_is_without_a_word() -> None:
+    """Of any public class of the library, public name or not: its own docstring, or that of a base."""
+    silent, classes = [], 0
+    for _, module, _ in walk_packages(tallybayes.__path__, "tallybayes."):
+        if module.endswith("__main__"):
+            continue
+        try:
+            there = vars(import_module(module))
+        except ImportError:  # of an extra that is not installed
+            continue
+        own = [cls for cls in there.values() if inspect.isclass(cls) and cls.__module__ == module]
+        for cls in own:
+            if not cls.__name__.startswith("_"):
+                classes += 1
+                fields = getattr(cls, "__dataclass_fields__", {})  # one may have a function as its default
+                said = {m: inspect.getdoc(getattr(cls, m)) for m, _ in members(cls) if m not in fields}
+                silent += [f"{module}.{cls.__name__}.{m}" for m, doc in said.items() if not doc]
+    assert silent == []
+    assert classes > 250
 
 
 @pytest.mark.parametrize("name", CLASSES)

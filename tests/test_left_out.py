@@ -347,3 +347,11 @@ class Rate(SimpleDistribution):
 def test_a_distribution_of_ones_own() -> None:
     X, y, w = table(counts, 14, True, True)
     check(tb.NaiveBayes(Rate()), X, y, w)
+
+
+@pytest.mark.parametrize("make", [tb.AODE, lambda: tb.AnDE(2)])
+def test_one_column_has_no_parents_to_average_over(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"a": rng.choice(list("xyz"), 30)}), rng.choice(["u", "v"], 30)
+    found = make().fit(X, y).leave_one_out(X, y)
+    np.testing.assert_allclose(found, tb.NaiveBayes().fit(X, y).leave_one_out(X, y), rtol=1e-9)

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 import tallybayes as tb
@@ -269,3 +270,42 @@ def test_parameters_of_a_network_are_counted() -> None:
         tb.count_parameters(tb.AODE("categorical").fit(X, y))
     with pytest.raises(OptionError, match="no logistic twin"):
         tb.twin(tb.AODE("categorical")).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (tb.BernoulliNB(), 1 + 2 * 2),  # a prior, and a share for each class and column
+        (tb.PoissonNB(), 1 + 2 * 2),
+        (tb.MultinomialNB(), 1 + 2 * 1),  # shares of a class add to 1
+        (
+            tb.NaiveBayes("log-gaussian", schema={0: "real", 1: "real"}),
+            1 + 2 * 2 * 3,
+        ),  # a share of zeros, mean, variance
+    ],
+    ids=["bernoulli", "poisson", "multinomial", "log-gaussian"],
+)
+def test_parameters_of_counts(model: Any, expected: int) -> None:
+    X = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0], [1.0, 4.0], [3.0, 1.0], [0.0, 2.0]])
+    assert tb.count_parameters(model.fit(X, list("aabbab"))) == expected
+
+
+def test_features_are_learned_by_fit_as_by_fit_transform() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    features = tb.MatchingFeatures(tb.QuadraticDiscriminantAnalysis())
+    assert features.fit(X, y) is features
+    np.testing.assert_array_equal(features.transform(X), clone(features).fit_transform(X, y))
+
+
+def test_a_sparse_table_too_large_to_be_dense() -> None:
+    X, y = sparse.csr_matrix((200_000, 1000)), np.arange(200_000) % 2
+    with pytest.raises(TableError, match=r"200000 rows of 1000 columns take 1\.6 GB"):
+        tb.twin(tb.GaussianNB()).fit(X, y)
+
+
+def test_parameters_that_nobody_counts_are_not_told() -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    found = tb.learning_curves((tb.GaussianNB(), KNeighborsClassifier(3)), X, y, repeats=1, sizes=[20])
+    assert found.parameters == (tb.count_parameters(tb.GaussianNB().fit(X, y)), None)
+    assert "GaussianNB: 9" in repr(found)
+    assert "KNeighborsClassifier: " not in repr(found)

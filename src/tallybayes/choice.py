@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Binned, Gaussian, Kernel, LogGaussian, Poisson, distribution
-from tallybayes.distributions.base import Context
+from tallybayes.distributions.context import Context
 from tallybayes.encode import Numbers, cut_numbers, find_cuts, numbers
 from tallybayes.progress import stage, step
 from tallybayes.schema import Choice, Schema
@@ -83,9 +83,7 @@ def choose(
 
 
 def _whole_counts(csr: Any) -> bool:
-    values = csr.data
-    if values.dtype.kind in "ub":
-        return True
+    values = csr.data  # a sparse table holds floats or signed integers, whatever it was made of
     return bool(np.isfinite(values).all() and (values >= 0).all() and (values == np.floor(values)).all())
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.choice import differs
-from tallybayes.distributions.base import Context, spread, subtract
+from tallybayes.distributions.arithmetic import spread, subtract
+from tallybayes.distributions.context import Context
 from tallybayes.errors import MergeError, listing
 from tallybayes.labels import positions, union
 from tallybayes.plan import Term, named, same_shape

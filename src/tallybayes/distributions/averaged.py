@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.base import Context
-from tallybayes.distributions.categorical import split
+from tallybayes.distributions.arithmetic import split
+from tallybayes.distributions.context import Context
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals, information
 from tallybayes.distributions.exported import Exported, Json, plain, reads_of, too_large
 from tallybayes.distributions.family_left_out import without_lone_levels
@@ -50,9 +50,40 @@ class AveragedReals(Reals):
 
 @dataclass(frozen=True, eq=False)
 class AveragedParams(JointParams):
-    """n: how many parents there are, 0 where no column is left to be one. W: the weight of each set of them; rank: of
-    two parents the one with the smaller rank is backed off from last; strengths: of back-off, (n, columns), None with
-    Laplace. follows: [a, b], level a (of all columns' levels) is there in every row with level b; None if nobody asks.
+    """The parameters of averaged networks.
+
+    Parameters
+    ----------
+    single : ndarray of shape (K, levels)
+        How often each level was met, the levels of all columns side by side.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has.
+    class_weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    N : ndarray of shape (d,)
+        How many levels of each column share its probability.
+    exist : list of ndarray of bool
+        Of each column, which of its levels do.
+    log : ndarray of shape (levels, K)
+        log P(level | class) without parents.
+    joint : ndarray of shape (K, cells)
+        The counts of all tables.
+    reals : AveragedReals or None
+        Of the real columns; None where no column is real.
+    tables : Tables
+        What was counted.
+    alpha : float
+        What is added to every count.
+    n : int
+        How many parents there are, 0 where no column is left to be one.
+    W : ndarray
+        The weight of each set of parents.
+    rank : ndarray of int32
+        Of two parents the one with the smaller rank is backed off from last.
+    strengths : ndarray of shape (n, columns) or None
+        Of back-off; None with Laplace.
+    follows : ndarray of bool or None
+        [a, b]: level a (of all columns' levels) is there in every row with level b; None if nobody asks.
     """
 
     reals: AveragedReals | None
@@ -79,14 +110,40 @@ class AveragedParams(JointParams):
 
 @dataclass(frozen=True)
 class AveragedNetwork(CountedSets[AveragedParams]):
-    """P(x | c) = Σ_S W_S P(x_S | c) Π_{j ∉ S} P(x_j | c, x_S) / Σ_S W_S
+    """The mean of many networks, in each of which some columns are parents of all others.
 
-    over the sets S of n columns whose values together were met at least min_count times; naive Bayes where there is
-    none. With Laplace's correction P(c, x_S) = (n(c, x_S) + α) / (n + α K N_S). Missing values are left out.
-    weighting 'information': W_S = I(x_S; y), else 1. subsumption: a value that follows from another one of its row
-    (every row with that one has it, and there are at least SUBSUMED of them) is left out.
-    Real columns are in no S; their P(x_j | c, x_S) is a normal density, see FamilyNetwork; all S share the strengths of
-    back-off.
+    P(x | c) = Σ_S W_S P(x_S | c) Π_{j ∉ S} P(x_j | c, x_S) / Σ_S W_S over the sets S of n columns whose values together
+    were met at least min_count times; naive Bayes where there is none. With Laplace's correction P(c, x_S) =
+    (n(c, x_S) + α) / (n + α K N_S). Missing values are left out. Real columns are in no S; their P(x_j | c, x_S) is a
+    normal density, see FamilyNetwork; all S share the strengths of back-off.
+
+    Parameters
+    ----------
+    order : int, default=2
+        All sets of up to this many columns are counted.
+    extra : tuple of tuple of int, default=()
+        Further sets.
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        How P(x | class, parents) is read from counts.
+    alpha : float, default=1.0
+        What is added to every count.
+    method : {'mdl', 'width', 'frequency'} or None, default='mdl'
+        How numbers are cut into intervals, on the first rows.
+    bins : int, default=10
+        Into how many intervals 'width' and 'frequency' cut.
+    reals : int, default=0
+        How many of the columns, the last ones, stay real.
+    real_extra : tuple, default=()
+        Further sets beside which the moments of real columns are kept.
+    n : int, default=1
+        How many parents a network has.
+    min_count : float, default=1.0
+        How often the values of the parents must have been met together.
+    weighting : {'information'} or None, default=None
+        'information': W_S = I(x_S; y), else 1.
+    subsumption : bool, default=False
+        Whether a value is left out that follows from another one of its row: every row with that one has it, and there
+        are at least SUBSUMED of them.
     """
 
     n: int = 1
@@ -112,8 +169,25 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         return self._estimate(s, context, None)
 
     def estimate_again(self, s: JointSums, context: Context, p: AveragedParams) -> AveragedParams:
-        """The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
-        stay."""
+        """Make parameters of another tally, with what was chosen kept.
+
+        The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
+        stay.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+        p : params
+            Parameters.
+
+        Returns
+        -------
+        params
+            Of s.
+        """
         return self._estimate(s, context, p)
 
     def _estimate(self, s: JointSums, context: Context, kept: AveragedParams | None) -> AveragedParams:
@@ -194,13 +268,27 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         return p.networks.scores(codes, p.W, float(self.min_count))
 
     def terms(self, data: Data, p: AveragedParams, K: int) -> Floats:
-        """The log joint of an average is no sum over columns, but that of each network is. Each column has the mean of
-        its terms in all networks, weighted by their shares in the answer:
+        """Tell what each column adds to log P(x | class).
 
-            Σ_S r_S log P_S(x_j | …, c),   r_S = W_S P_S(x | c) / Σ W P(x | c)
+        The log joint of an average is no sum over columns, but that of each network is. Each column has the mean of its
+        terms in all networks, weighted by their shares in the answer: Σ_S r_S log P_S(x_j | …, c),
+        r_S = W_S P_S(x | c) / Σ W P(x | c). The parents of a network share log P(x_S | c) (see averaged_terms.hpp);
+        what the log of the mean has beyond the mean of the logs is divided evenly among the columns that are there. So
+        the order of columns does not matter.
 
-        The parents of a network share log P(x_S | c) (see averaged_terms.hpp); what the log of the mean has beyond the
-        mean of the logs is divided evenly among the columns that are there. So the order of columns does not matter.
+        Parameters
+        ----------
+        data : Coded
+            Its columns.
+        p : params
+            Parameters.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K)
+            The terms.
         """
         assert isinstance(data, Coded)
         d = len(p.sizes)
@@ -261,7 +349,30 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def left_out(
         self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointSums, p: AveragedParams, context: Context
     ) -> Array:
-        """A row takes itself out of the counts of its own class, and of n(s) over all classes; see averaged.hpp."""
+        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+
+        A row takes itself out of the counts of its own class, and of n(s) over all classes; see averaged.hpp.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            A tally.
+        p : params
+            Parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Up to a term that all classes share.
+        """
         if p.n == 0:
             return super().left_out(data, y, unit, s, p, context)
         assert isinstance(data, Coded)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.distributions import ledoit_wolf
-from tallybayes.distributions.base import Context, Distribution, Features, Weights
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, Features, Weights
 from tallybayes.distributions.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.gaussian import Gaussian, GaussianParams, GaussianSums
 from tallybayes.distributions.ledoit_wolf import MomentSums

@@ -11,17 +11,12 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import Context, Features, RowColumn, Weights, dense_scores, expect
+from tallybayes.distributions.alpha import check_alpha, check_per_column, per_column, repeated_alpha, weighted
+from tallybayes.distributions.arithmetic import expect
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.categorical import (
-    Categorical,
-    CategoricalSums,
-    check_alpha,
-    check_per_column,
-    per_column,
-    repeated_alpha,
-    weighted,
-)
+from tallybayes.distributions.categorical import Categorical, CategoricalSums
+from tallybayes.distributions.context import Context, Features, RowColumn, Weights
+from tallybayes.distributions.dense import dense_scores, dense_sum
 from tallybayes.distributions.exported import Exported, cut_at, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
@@ -64,7 +59,15 @@ class Bernoulli(Categorical):
 
 @dataclass(frozen=True)
 class ThresholdSums(Record):
-    """The weight of numbers up to the threshold and above it, by class and column (K, d)."""
+    """The weight of numbers on both sides of the threshold, by class and column.
+
+    Parameters
+    ----------
+    no : ndarray of shape (K, d)
+        Of those up to the threshold.
+    yes : ndarray of shape (K, d)
+        Of those above it.
+    """
 
     no: Array
     yes: Array
@@ -72,7 +75,15 @@ class ThresholdSums(Record):
 
 @dataclass(frozen=True)
 class ThresholdParams(Record):
-    """log P of a number up to the threshold and above it, by class and column (K, d)."""
+    """Log probabilities of both sides of the threshold, by class and column.
+
+    Parameters
+    ----------
+    no : ndarray of shape (K, d)
+        Of a number up to the threshold.
+    yes : ndarray of shape (K, d)
+        Of one above it.
+    """
 
     no: Array
     yes: Array
@@ -113,10 +124,10 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> ThresholdSums:
         assert isinstance(data, Numbers | Sparse)
+        if isinstance(data, Sparse) and self.threshold < 0:  # zeros, which are not stored, lie above it
+            return dense_sum(self, data, y, w, K)
         if isinstance(data, Numbers):
             n, yes = _core.binary_counts(data.columns, self.threshold, y, w, K)
-        elif self.threshold < 0:
-            raise OptionError(f"A sparse table needs a threshold of at least 0; got {self.threshold}.")
         else:
             yes = _core.csr_sums(data.distinct().view, y, w, K, self.threshold)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], yes.shape)
@@ -151,10 +162,10 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
 
     def score(self, scorer: _core.Scorer, data: Data, p: ThresholdParams) -> None:
         if isinstance(data, Sparse):
-            if np.isfinite(p.no).all() and np.isfinite(p.yes).all():
+            if self.threshold >= 0 and np.isfinite(p.no).all() and np.isfinite(p.yes).all():
                 weight = np.ascontiguousarray((p.yes - p.no).T)
                 scorer.csr(data.distinct().view, weight, p.no.sum(axis=1), self.threshold, False)
-            else:  # −inf cannot be added and taken away again
+            else:  # −inf cannot be added and taken away again, nor zeros that are not stored be counted
                 dense_scores(self, scorer, data, p, p.no.shape[0])
             return
         assert isinstance(data, Numbers)

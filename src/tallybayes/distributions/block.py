@@ -20,10 +20,12 @@ from tallybayes.distributions import (
     marginal,
     wide,
 )
-from tallybayes.distributions.base import Context, Distribution, Features, Weights, dense_left_out, dense_sum
+from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.block_params import BlockParams, SharedParams, SharedWideParams, WideParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSums, WideSums
 from tallybayes.distributions.block_tally import finite_rows
+from tallybayes.distributions.context import Context, Features, Weights
+from tallybayes.distributions.dense import dense_left_out, dense_sum
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.gaussian import quadratic_form
 from tallybayes.distributions.means import away
@@ -37,14 +39,30 @@ SHARED = (SharedParams, SharedWideParams)  # of one covariance for all classes
 
 @dataclass(frozen=True)
 class GaussianBlock(Distribution[BlockSums, BlockParams]):
-    """log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
+    """The normal distribution of several columns at once.
+
+    log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
 
     Tally: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
     Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
     where data leave Σ_c without full rank, block_sums.py for missing values.
 
-    alpha: 1 each class its own covariance, 0 one shared.  gamma: a number; or, towards the class's own variances,
-    'oas', 'ledoit-wolf' or one number per class.  ridge: (1 − ridge) Σ_c + ridge I, in the units of the data.
+    Parameters
+    ----------
+    alpha : float, default=0.0
+        1: each class has its own covariance; 0: one shared.
+    gamma : float, str or tuple of float, default=0.0
+        A number; or, towards the class's own variances, 'oas', 'ledoit-wolf' or one number per class.
+    ridge : float, default=0.0
+        (1 − ridge) Σ_c + ridge I, in the units of the data.
+    ddof : {0, 1}, default=0
+        Scatters are divided by n − ddof.
+    tol : float, default=1e-4
+        Directions in which data vary less than this are taken as not varying.
+    separate : bool, default=False
+        Whether a scatter is kept for each class even if the estimate needs none.
+    given : bool, default=False
+        Whether the scatter was made from covariances that do not add.
     """
 
     alpha: float = 0.0
@@ -142,9 +160,24 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
         return covariance.estimate(s, self)
 
     def start(self, scorer: _core.Scorer, data: Numbers, p: BlockParams, relative: bool) -> _core.RowFlags:
-        """Adds the scores of complete rows; gives back where the others will be noted.
+        """Add the scores of complete rows.
 
-        relative: only differences between the classes matter, so that a shared covariance is scored by its linear form.
+        Parameters
+        ----------
+        scorer : Scorer
+            The log joint of each row and class so far.
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        relative : bool
+            Whether only differences between the classes matter, so that a shared covariance is scored by its linear
+            form.
+
+        Returns
+        -------
+        RowFlags
+            Where the other rows will be noted.
         """
         missing = _core.RowFlags(data.n)
         if relative and isinstance(p, SHARED):
@@ -178,14 +211,41 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
         )
 
     def can_start(self, p: BlockParams, relative: bool) -> bool:
-        """Whether `start` can score with these parameters."""
+        """Tell whether `start` can score with these parameters.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        relative : bool
+            Whether only differences between the classes matter, so that a shared covariance is scored by its linear
+            form.
+
+        Returns
+        -------
+        bool
+            Whether it can.
+        """
         return not isinstance(p, WideParams) or (relative and isinstance(p, SharedWideParams))
 
     def score(self, scorer: _core.Scorer, data: Data, p: BlockParams) -> None:
         scorer.added(self.scores(data, p))
 
     def scores(self, data: Data, p: BlockParams) -> Array:
-        """(n, K): log p(x | class), the missing coordinates integrated out."""
+        """Give log p(x | class), the missing coordinates integrated out.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row.
+        """
         if isinstance(data, Sparse):
             return np.concatenate([self.scores(block, p) for _, block in data.dense_blocks()] or [np.empty((0, p.K))])
         assert isinstance(data, Numbers)
@@ -229,7 +289,22 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
         return {"mean": float(p.mean[k, j]), "variance": float(p.covariance(k, [j])[0, 0])}
 
     def terms(self, data: Data, p: BlockParams, K: int) -> Array:
-        """See block_terms.py for the split."""
+        """Tell what each column adds to log p(x | class); block_terms.py has the split.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K)
+            The terms.
+        """
         if isinstance(data, Sparse):
             return super().terms(data, p, K)
         assert isinstance(data, Numbers)

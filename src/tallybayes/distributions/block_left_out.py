@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays import Array
 from tallybayes.blas import one_thread
-from tallybayes.distributions.base import Context, Distribution
+from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.block_params import BlockParams
 from tallybayes.distributions.block_sums import BlockSums, CompactSums
 from tallybayes.distributions.block_tally import rows_of
+from tallybayes.distributions.context import Context
 from tallybayes.distributions.means import EPS, LOG_2PI
 from tallybayes.encode import Numbers
 from tallybayes.encode import rows_of as some_rows

@@ -18,49 +18,154 @@ from tallybayes.distributions.records import Record
 
 @dataclass(frozen=True)
 class BlockParams(Record, ABC):
-    """Means (mean + low), roots of the inverse covariances, and log p at the means."""
+    """Means (mean + low), roots of the inverse covariances, and log p at the means.
 
-    mean: Array  # (K, d)
+    Parameters
+    ----------
+    mean : ndarray of shape (K, d)
+        The means.
+    low : ndarray of shape (K, d)
+        What they lack as float64.
+    factor : ndarray
+        Lower triangular F with FᵀF = Σ⁻¹ for each class, or one for all of them.
+    constant : ndarray of shape (K,)
+        log p at the means.
+    keep : ndarray
+        The columns that vary.
+    """
+
+    mean: Array
     low: Array
-    factor: Array  # (K, …) or, shared, (1, …): lower triangular F with FᵀF = Σ⁻¹
-    constant: Array  # (K)
-    keep: Array  # the columns that vary
+    factor: Array
+    constant: Array
+    keep: Array
 
     @property
     def K(self) -> int:
+        """How many classes there are."""
         return len(self.constant)
 
     def factor_of(self, k: int) -> Array:
-        """The root of class k."""
+        """Give the root of one class.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (d, d)
+            F with FᵀF = Σ_k⁻¹.
+        """
         return np.asarray(self.factor[k if len(self.factor) > 1 else 0])
 
     @abstractmethod
     def precision(self, k: int) -> Array:
-        """Σ_k⁻¹ (0 for columns that never vary)."""
+        """Give the inverse covariance of one class.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (d, d)
+            Σ_k⁻¹; 0 for columns that never vary.
+        """
 
     @abstractmethod
     def whitener(self, k: int) -> Array:
-        """W with WᵀW = Σ_k⁻¹ (within the span of the rows, if there are more columns than rows)."""
+        """Give what makes the columns of one class independent.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+
+        Returns
+        -------
+        ndarray
+            W with WᵀW = Σ_k⁻¹ (within the span of the rows, if there are more columns than rows).
+        """
 
     @abstractmethod
     def covariance(self, k: int, columns: Sequence[int]) -> Array:
-        """Σ_k[columns, columns]; 0 for a column that never varies."""
+        """Give the covariance of some columns in one class.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+        columns : sequence of int
+            The columns.
+
+        Returns
+        -------
+        ndarray
+            Σ_k[columns, columns]; 0 for a column that never varies.
+        """
 
     @abstractmethod
     def variances(self) -> Array:
-        """(K, d): Σ_k[j, j]; 0 for columns that never vary."""
+        """Give the variance of each column in each class.
+
+        Returns
+        -------
+        ndarray of shape (K, d)
+            Σ_k[j, j]; 0 for columns that never vary.
+        """
 
     @abstractmethod
     def coloured(self, noise: Array, k: int) -> Array:
-        """Independent normal numbers → with the covariance of class k."""
+        """Give normal numbers the covariance of one class.
+
+        Parameters
+        ----------
+        noise : ndarray of shape (n, d)
+            Independent normal numbers.
+        k : int
+            The class.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            With mean 0.
+        """
 
 
 @dataclass(frozen=True)
 class FullParams(BlockParams):
-    """factor (K or 1, d, d): over all columns, 0 for those that never vary."""
+    """Roots over all columns, 0 for those that never vary.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (K, d)
+        The means.
+    low : ndarray of shape (K, d)
+        What they lack as float64.
+    factor : ndarray
+        Lower triangular F with FᵀF = Σ⁻¹ for each class, or one for all of them.
+    constant : ndarray of shape (K,)
+        log p at the means.
+    keep : ndarray
+        The columns that vary.
+    """
 
     def root(self, k: int) -> Array:
-        """L with L Lᵀ = Σ_k over the columns that vary."""
+        """Give a root of the covariance of one class.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+
+        Returns
+        -------
+        ndarray
+            L with L Lᵀ = Σ_k over the columns that vary.
+        """
         factor = self.factor_of(k)[np.ix_(self.keep, self.keep)]
         lower, _ = scipy.linalg.lapack.dtrtri(factor, lower=1) if len(factor) else (factor, 0)
         return np.tril(lower)
@@ -90,11 +195,31 @@ class FullParams(BlockParams):
 
 @dataclass(frozen=True)
 class SharedParams(FullParams):
-    """One covariance for all classes."""
+    """One covariance for all classes.
 
-    weight: Array  # (K, d)
-    bias: Array  # (K)
-    centre: Array  # (d)
+    Parameters
+    ----------
+    mean : ndarray of shape (K, d)
+        The means.
+    low : ndarray of shape (K, d)
+        What they lack as float64.
+    factor : ndarray
+        Lower triangular F with FᵀF = Σ⁻¹ for each class, or one for all of them.
+    constant : ndarray of shape (K,)
+        log p at the means.
+    keep : ndarray
+        The columns that vary.
+    weight : ndarray of shape (K, d)
+        What makes log p linear: bias + weight (x − centre), up to a term that all classes share.
+    bias : ndarray of shape (K,)
+        The same.
+    centre : ndarray of shape (d,)
+        The same.
+    """
+
+    weight: Array
+    bias: Array
+    centre: Array
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import expect, spread
+from tallybayes.distributions.arithmetic import expect, spread
 from tallybayes.distributions.means import CentredSums, check_low, check_squares, with_low
 from tallybayes.distributions.records import arrays_of, kind_of, record_of
 
@@ -34,36 +34,123 @@ class BlockSums(CentredSums, ABC):
 
     @abstractmethod
     def written(self, pooled: bool) -> ScatterSums:
-        """With the scatter as matrices."""
+        """Give the sums with the scatter as matrices.
+
+        Parameters
+        ----------
+        pooled : bool
+            Whether one scatter is kept for all classes.
+
+        Returns
+        -------
+        sums
+            As files hold them.
+        """
 
     def scaled(self, factor: float) -> Self:
-        """Every row counts `factor` times as much."""
+        """Let every row count `factor` times as much.
+
+        Parameters
+        ----------
+        factor : float
+            Above 0.
+
+        Returns
+        -------
+        sums
+            Others.
+        """
         return replace(self, n=self.n * factor)
 
     def reclassed(self, to: Sequence[int], K: int, pooled: bool) -> Self:  # noqa: ARG002
-        """Class c becomes class to[c] of K; to[c] < 0 drops it."""
+        """Renumber the classes: class c becomes class to[c] of K.
+
+        Parameters
+        ----------
+        to : sequence of int
+            The new number of each class; below 0 drops it.
+        K : int
+            How many classes there are.
+        pooled : bool
+            Whether one scatter is kept for all classes.
+
+        Returns
+        -------
+        sums
+            Others.
+        """
         n, mean, low = (spread(a, to, K) for a in (self.n, self.mean, self.low))
         return replace(self, n=n, mean=mean, low=low)
 
     def by_column(self) -> tuple[Array, Array, Array]:
-        """n, mean and low (K, d): of each column by itself."""
+        """Give the sums of each column by itself.
+
+        Returns
+        -------
+        tuple of three ndarrays of shape (K, d)
+            Weight, mean, and what the mean lacks as a float64.
+        """
         return np.broadcast_to(self.n[:, None], self.mean.shape).copy(), self.mean, self.low
 
     def met(self) -> NDArray[np.bool_]:
-        """Which columns had a value in some row."""
+        """Tell which columns had a value in some row.
+
+        Returns
+        -------
+        ndarray of bool, of shape (d,)
+            True for those.
+        """
         return np.ones(self.mean.shape[1], dtype=bool)
 
     def limits(self) -> Iterator[tuple[Array, float | Array]]:
-        """Sums, and how large a number in them may be."""
+        """Tell how large numbers in the sums may be.
+
+        Yields
+        ------
+        sums : ndarray
+            Some of them.
+        most : float or ndarray
+            What they may be at most.
+        """
         yield from ((a, MOST) for a in (self.n, self.mean, self.low))
 
     def check(self, K: int, d: int, pooled: bool) -> None:
-        """ValueError if no rows can have these sums: they come from a file."""
+        """Refuse sums that no rows can have: they come from a file.
+
+        Parameters
+        ----------
+        K : int
+            How many classes there are.
+        d : int
+            How many columns there are.
+        pooled : bool
+            Whether one scatter is kept for all classes.
+
+        Raises
+        ------
+        ValueError
+            If no rows can have these sums.
+        """
         expect(self, self.shapes(K, d, pooled), at_least_0=("n", "fourth"))
         check_low(self)
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:  # noqa: ARG002
-        """What each array must be."""
+        """Tell of what shape each array must be.
+
+        Parameters
+        ----------
+        K : int
+            How many classes there are.
+        d : int
+            How many columns there are.
+        pooled : bool
+            Whether one scatter is kept for all classes.
+
+        Returns
+        -------
+        dict from str to tuple of int
+            By the names of the arrays.
+        """
         return {"n": (K,), "mean": (K, d), "low": (K, d)}
 
 
@@ -117,7 +204,19 @@ class ScatterSums(BlockSums, ABC):
 
 @dataclass(frozen=True)
 class CompactSums(ScatterSums):
-    """n (K), mean and low (K, d), scatter (K or 1, d, d)."""
+    """Sums of rows that miss nothing.
+
+    Parameters
+    ----------
+    n : ndarray of shape (K,)
+        The weight of each class.
+    mean : ndarray of shape (K, d)
+        Its mean.
+    low : ndarray of shape (K, d)
+        What the mean lacks as a float64.
+    scatter : ndarray of shape (K, d, d) or (1, d, d)
+        Products about the mean, of each class or pooled.
+    """
 
     def paired(self) -> PairedSums:
         K, d = self.mean.shape

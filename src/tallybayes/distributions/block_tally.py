@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import Weights
 from tallybayes.distributions.block_sums import (
     BlockSums,
     CompactSums,
@@ -23,6 +22,7 @@ from tallybayes.distributions.block_sums import (
     WeighedSums,
     WideSums,
 )
+from tallybayes.distributions.context import Weights
 from tallybayes.distributions.means import EPS, combine_means, exact_sum
 from tallybayes.encode import Data, Numbers, Sparse
 

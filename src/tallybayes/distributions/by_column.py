@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import Context, Distribution, P, S, dense_left_out
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, P, S
+from tallybayes.distributions.dense import dense_left_out
 from tallybayes.distributions.records import map_arrays
 from tallybayes.encode import Data, Numbers, Sparse
 

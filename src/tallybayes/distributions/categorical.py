@@ -11,18 +11,10 @@ from numpy.typing import NDArray
 
 from tallybayes import _core, encode
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import (
-    Context,
-    Distribution,
-    Features,
-    Needs,
-    RowColumn,
-    Weights,
-    expect,
-    met_codes,
-    spread,
-    subtract,
-)
+from tallybayes.distributions.alpha import check_alpha
+from tallybayes.distributions.arithmetic import expect, met_codes, minus, split, spread, subtract
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, Features, Needs, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Codes, Data
@@ -35,21 +27,43 @@ CELLS = 1 << 22  # codes that are left out at a time
 
 @dataclass(frozen=True)
 class CategoricalSums(Record):
-    """How often each class has each level."""
+    """How often each class has each level.
 
-    count: Array  # (K, levels of all columns side by side)
-    sizes: NDArray[np.int64]  # how many levels each column has a place for
+    Parameters
+    ----------
+    count : ndarray of shape (K, levels)
+        The weight of the rows, the levels of all columns side by side.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has a place for.
+    """
+
+    count: Array
+    sizes: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class CategoricalParams(Record):
-    """Log probabilities of the levels."""
+    """Log probabilities of the levels.
 
-    log: Array  # (levels of all columns one after the other, K)
-    other: Array  # (d, K): of a level that has no place
+    Parameters
+    ----------
+    log : ndarray of shape (levels, K)
+        Of the levels of all columns, one column after the other.
+    other : ndarray of shape (d, K)
+        Of a level that has no place.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has a place for.
+    N : ndarray of shape (d,)
+        How many levels share the probability.
+    exist : list of ndarray of bool
+        Of each column, which of its levels exist.
+    """
+
+    log: Array
+    other: Array
     sizes: NDArray[np.int64]
-    N: Array  # (d,): how many levels share the probability
-    exist: list[Array]  # of each column, which of its levels exist
+    N: Array
+    exist: list[Array]
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     name: ClassVar[str] = "categorical"
     kinds: ClassVar[tuple[str, ...]] = ("categorical", "binary", "count", "real")
     needs: ClassVar[Needs] = "levels"
+    waits: ClassVar[bool] = True
     sums = CategoricalSums
 
     def __post_init__(self) -> None:
@@ -184,10 +199,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
                 here[[c for c in known.declared if c < len(here)]] = True
             N = max(int(here.sum()), len(known.declared) if known is not None else 0, floor)
             if self.contiguous:
-                labels = list(range(len(here)) if known is None else known.labels[: len(here)])
-                met = [v for v, is_here in zip(labels, here, strict=True) if is_here]
-                if all(isinstance(v, int) and v >= 0 for v in met):
-                    N = max(floor, max(met, default=-1) + 1)
+                labels = range(len(here)) if known is None else known.labels[: len(here)]
+                if all(isinstance(labels[c], int) and labels[c] >= 0 for c in np.flatnonzero(here)):
+                    N = max(floor, max((labels[c] for c in np.flatnonzero(here)), default=-1) + 1)
                     here = np.array([isinstance(v, int) and v < N for v in labels], dtype=bool)
             exist.append(here)
             number.append(N + (1 if self.other else 0))
@@ -554,44 +568,6 @@ class Binned(Categorical):
 def free_levels(exist: Sequence[Array]) -> int:
     """How many probabilities of levels are free: those of the levels of a column sum to 1."""
     return sum(max(int(np.sum(e)) - 1, 0) for e in exist)
-
-
-def minus(a: Array, b: Array) -> Array:
-    """a − b of counts, and 0 where it is less than nothing, or dust."""
-    left = a - b
-    return np.where(left <= 1e-9 * a, 0.0, left)
-
-
-def check_alpha(alpha: object, least: float = 0.0) -> None:
-    a = np.asarray(alpha)
-    if a.dtype.kind not in "fiu" or not np.isfinite(a).all() or (a < least).any():
-        raise OptionError(f"alpha must be a number of at least {least:g}; got {brief(alpha)}.")
-
-
-def check_per_column(alpha: float | Sequence[float], d: int) -> None:
-    if np.shape(alpha) not in ((), (d,)):
-        raise ValueError(f"alpha has the shape {np.shape(alpha)} for {d} columns")
-
-
-def repeated_alpha(alpha: float | Sequence[float], rows: int) -> Any:
-    """For columns that stand there so many times each; a number for all stays one."""
-    return np.repeat(np.asarray(alpha), rows) if np.ndim(alpha) else alpha
-
-
-def per_column(alpha: float | Sequence[float], d: int) -> NDArray[np.float64]:
-    """alpha as one number per column."""
-    return np.broadcast_to(np.asarray(alpha, dtype=np.float64), (d,)).copy()
-
-
-def weighted(alpha: float | Sequence[float], log: Array) -> float:
-    """Σ a_j log_cj, with 0 · −∞ = 0."""
-    a = np.broadcast_to(np.asarray(alpha, dtype=np.float64), log.shape)
-    return float((a[a > 0] * log[a > 0]).sum())
-
-
-def split(a: Array, sizes: Array) -> list[Array]:
-    """The columns' parts of an array whose last axis runs over all levels."""
-    return np.split(a, np.cumsum(sizes)[:-1], axis=-1) if len(sizes) else []
 
 
 def resize(s: CategoricalSums, sizes: Array) -> Array:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.base import Context, Weights, expect, met_codes, spread, subtract
+from tallybayes.distributions.arithmetic import expect, met_codes, spread, subtract
+from tallybayes.distributions.context import Context, Weights
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.joint import (
     Joint,
@@ -56,7 +57,17 @@ Sizes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class JointSums(LevelSums):
-    """joint: (classes, cells of all tables), whole numbers (uint32) as long as rows have no weights."""
+    """How often each level, and each combination of levels in the sets that are counted, was met in each class.
+
+    Parameters
+    ----------
+    single : ndarray of shape (K, levels)
+        The weight of the rows, the levels of all columns side by side.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has.
+    joint : ndarray of shape (K, cells)
+        The cells of all tables; whole numbers (uint32) as long as rows have no weights.
+    """
 
     joint: Array
 
@@ -71,6 +82,7 @@ class MixedSums(JointSums):
 
     @property
     def moments(self) -> Moments:
+        """Weights, means and squares of the real columns."""
         return Moments(self.n, self.mean, self.m2)
 
 
@@ -85,13 +97,46 @@ class Reals:
 
 @dataclass(frozen=True, eq=False)
 class JointParams(LevelParams):
-    """joint: the counts themselves; reals: None where no column is real."""
+    """What every network reads first.
+
+    Parameters
+    ----------
+    single : ndarray of shape (K, levels)
+        How often each level was met, the levels of all columns side by side.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has.
+    class_weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    N : ndarray of shape (d,)
+        How many levels of each column share its probability.
+    exist : list of ndarray of bool
+        Of each column, which of its levels do.
+    log : ndarray of shape (levels, K)
+        log P(level | class) without parents.
+    joint : ndarray of shape (K, cells)
+        The counts of all tables.
+    reals : Reals or None
+        Of the real columns; None where no column is real.
+    """
 
     joint: Array
     reals: Reals | None
 
     def counts(self, t: Tables, alpha: float) -> _core.JointCounts:
-        """As the kernels read them. t: what was counted."""
+        """Give the counts as the kernels read them.
+
+        Parameters
+        ----------
+        t : Tables
+            What was counted.
+        alpha : float
+            What is added to every count.
+
+        Returns
+        -------
+        JointCounts
+            Checked once.
+        """
         counts = (self.single, self.joint, self.class_weight, self.sizes)
         return _core.JointCounts(*counts, t.columns, t.starts, self.N, float(alpha))
 
@@ -126,10 +171,33 @@ class CountedSets(Joint[JointSums, J]):
         return (type(self), self.order, self.extra, self.reals, self.real_extra)
 
     def tables(self, d: int) -> Tables:
-        """The tables of d discrete columns."""
+        """Give the tables of d discrete columns.
+
+        Parameters
+        ----------
+        d : int
+            How many discrete columns there are.
+
+        Returns
+        -------
+        Tables
+            What is counted.
+        """
         return tables(d, self.order, self.extra)
 
     def real_sets(self, d: int) -> Sets:
+        """Give the sets of columns beside which real columns are summed.
+
+        Parameters
+        ----------
+        d : int
+            How many discrete columns there are.
+
+        Returns
+        -------
+        Sets
+            The sets.
+        """
         return real_sets(d, self.reals, self.order, self.real_extra)
 
     # --- adding ------------------------------------------------------------------------------------------------
@@ -148,7 +216,26 @@ class CountedSets(Joint[JointSums, J]):
         return MixedSums(single, sizes, joint, *moments)
 
     def count_joint(self, data: Coded, sizes: Sizes, y: NDArray[np.int32], w: Weights, K: int) -> Array:
-        """The counts of all tables."""
+        """Count the combinations of all tables.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        sizes : ndarray of int64
+            How many levels each discrete column has.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        ndarray of shape (K, cells)
+            The counts.
+        """
         t = self.tables(len(sizes))
         check_cells(t.cells(sizes), K, 4 if w is None else 8)
         out = np.zeros((K, t.cells(sizes)), dtype=np.uint32 if w is None else np.float64)
@@ -159,7 +246,28 @@ class CountedSets(Joint[JointSums, J]):
         return out
 
     def count_reals(self, sets: Sets, data: Coded, sizes: Sizes, y: NDArray[np.int32], w: Weights, K: int) -> Moments:
-        """The moments of the real columns beside these sets."""
+        """Sum the moments of the real columns beside some sets.
+
+        Parameters
+        ----------
+        sets : Sets
+            The sets of columns.
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        sizes : ndarray of int64
+            How many levels each discrete column has.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        Moments
+            Of all sets.
+        """
         assert data.reals is not None
         check_cells(sum(moment_cells(sets, sizes)), K, 24)
         codes = np.concatenate([codes for _, codes, _ in packed(data, sizes)], axis=1)
@@ -170,7 +278,26 @@ class CountedSets(Joint[JointSums, J]):
             raise _core.BadValue(kind, row, col + len(sizes), value) from None
 
     def count_more(self, s: JointSums, data: Coded, y: NDArray[np.int32], w: Weights, K: int) -> JointSums:
-        """The sums of the same rows, which have no extra sets yet, with those of the extra sets."""
+        """Count the extra sets of rows that were counted without them.
+
+        Parameters
+        ----------
+        s : sums
+            Those of the same rows without the extra sets.
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        sums
+            With those of the extra sets.
+        """
         joint = np.concatenate([s.joint, replace(self, order=1).count_joint(data, s.sizes, y, w, K)], axis=1)
         if isinstance(s, MixedSums) and self.real_extra:
             more = self.count_reals(self.real_extra, data, s.sizes, y, w, K)
@@ -210,15 +337,26 @@ class CountedSets(Joint[JointSums, J]):
         return JointSums(single, sizes, joint)
 
     def met(self, s: JointSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        """Of real columns the moments without a parent come first."""
+        """Tell which columns had a value; of real columns the moments without a parent come first.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        d : int
+            How many columns it has.
+
+        Returns
+        -------
+        ndarray of bool, of shape (d,)
+            True for those.
+        """
         discrete = met_codes(s.single, s.sizes)
         return np.append(discrete, s.n[:, : self.reals].any(axis=0)) if isinstance(s, MixedSums) else discrete
 
     def check(self, s: JointSums, context: Context) -> None:
         if not isinstance(self.reals, int) or not 0 <= self.reals <= context.d:
             raise ValueError(f"{self.reals!r:.40} of its {context.d} columns are real")
-        if isinstance(s, MixedSums) != bool(self.reals):
-            raise ValueError("it has moments of real columns and no such column, or the columns without moments")
         d, K = context.d - self.reals, context.K
         check_sizes(s.sizes, context, d)
         expect({"single": s.single}, {"single": (K, int(s.sizes.sum()))}, at_least_0=("single",))
@@ -245,12 +383,39 @@ class CountedSets(Joint[JointSums, J]):
     # --- reading -----------------------------------------------------------------------------------------------
 
     def base(self, s: JointSums, context: Context) -> JointParams:
-        """What every network reads first: how many levels exist, and which; P(x | class) without parents."""
+        """Give what every network reads first.
+
+        How many levels exist, and which; P(x | class) without parents.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        JointParams
+            Read from the sums.
+        """
         s = self.room_for(s, context)
         reals = self._plain_reals(s) if isinstance(s, MixedSums) else None
         return JointParams(**fields_of(self.levels_of(s, context)), joint=s.joint, reals=reals)
 
     def real_tables(self, s: MixedSums) -> RealTables:
+        """Give the moments of real columns, by the tables that they are in.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+
+        Returns
+        -------
+        RealTables
+            Of these sums.
+        """
         return RealTables(self.real_sets(len(s.sizes)), s.moments, s.sizes)
 
     def _plain_reals(self, s: MixedSums) -> Reals:
@@ -264,8 +429,18 @@ class CountedSets(Joint[JointSums, J]):
         return Reals(moments, mean, var)
 
     def information(self, s: JointSums) -> tuple[Floats, Floats]:
-        """I(x_i; x_j | y) of all columns of the group as a symmetric matrix (NaN for pairs that are not counted, 0 for
-        two real ones), and I(x_j; y), in nats."""
+        """Give the information of columns about each other and about the class, in nats.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+
+        Returns
+        -------
+        tuple of (ndarray of shape (columns, columns), ndarray of shape (columns,))
+            I(x_i; x_j | y), NaN for pairs that are not counted and 0 for two real columns; and I(x_j; y).
+        """
         q = len(s.sizes)
         between, with_class = information(self.tables(q), s)
         if not isinstance(s, MixedSums):
@@ -275,8 +450,24 @@ class CountedSets(Joint[JointSums, J]):
         return every, np.append(with_class, alone)
 
     def chain_terms(self, data: Coded, p: J, order: Sequence[int]) -> Floats:
-        """(rows, columns, classes): log P(x_j | the columns before it, class) in this order; what is impossible is
-        charged to the first to say so."""
+        """Give log P(x_j | the columns before it, class), in this order.
+
+        What is impossible is charged to the first to say so.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        order : sequence of int
+            The columns, in this order.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K)
+            The terms.
+        """
         d = len(p.sizes)
         out = np.empty((data.n, d + self.reals, p.K))
         for span, codes, _ in p.packed(data):
@@ -295,7 +486,22 @@ class CountedSets(Joint[JointSums, J]):
         return out
 
     def alone(self, p: J, j: int, x: Array) -> Floats:
-        """(rows, classes): log p(x_j | class) of a real column, whatever the other columns are."""
+        """Give log p(x_j | class) of a real column, whatever the other columns are.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+        x : ndarray of shape (n,)
+            Its values.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each value.
+        """
         d = len(p.sizes)
         values = np.full((self.reals, len(x)), np.nan)
         values[j - d] = x

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import DUST, Context, Distribution, Features, RowColumn, Weights, expect
+from tallybayes.distributions.alpha import check_alpha, check_per_column, per_column, repeated_alpha, weighted
+from tallybayes.distributions.arithmetic import DUST, expect
+from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.categorical import check_alpha, check_per_column, per_column, repeated_alpha, weighted
+from tallybayes.distributions.context import Context, Features, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
@@ -26,7 +28,13 @@ LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 @dataclass(frozen=True)
 class MultinomialSums(Record):
-    """The summed counts, by class and column (K, d)."""
+    """The summed counts, by class and column.
+
+    Parameters
+    ----------
+    sum : ndarray of shape (K, d)
+        The sum of the counts.
+    """
 
     sum: Array
 
@@ -64,7 +72,15 @@ class ComplementParams(MultinomialParams):
 
 @dataclass(frozen=True)
 class PoissonSums(Record):
-    """The weight of the rows and the summed counts, by class and column (K, d)."""
+    """The weight of the rows and the summed counts, by class and column.
+
+    Parameters
+    ----------
+    n : ndarray of shape (K, d)
+        The weight of the rows that have a value.
+    sum : ndarray of shape (K, d)
+        The sum of their counts.
+    """
 
     n: Array
     sum: Array
@@ -72,7 +88,17 @@ class PoissonSums(Record):
 
 @dataclass(frozen=True)
 class PoissonParams(CountParams):
-    """weight: log λ; bias: −λ; both 0 for a column of zeros."""
+    """Rates λ by class and column, and what they are in log P(x | class) = weight x + bias − log x!.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (K, d)
+        log λ; 0 for a column of zeros.
+    bias : ndarray of shape (K, d)
+        −λ; 0 for a column of zeros.
+    rate : ndarray of shape (K, d)
+        λ.
+    """
 
     bias: Array
     rate: Array

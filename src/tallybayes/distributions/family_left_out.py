@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.base import Context, Distribution
-from tallybayes.distributions.categorical import minus, split
+from tallybayes.distributions.arithmetic import minus, split
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context
 from tallybayes.distributions.counted_sets import JointParams, JointSums
 from tallybayes.distributions.reals import left_out_logs
 from tallybayes.distributions.tables import family_sets

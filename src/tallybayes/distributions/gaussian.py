@@ -10,19 +10,10 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import (
-    DUST,
-    NEVER_LEARNED,
-    Context,
-    Features,
-    RowColumn,
-    Weights,
-    dense_scores,
-    dense_sum,
-    expect,
-    spread,
-)
+from tallybayes.distributions.arithmetic import DUST, NEVER_LEARNED, expect, spread
 from tallybayes.distributions.by_column import ByColumn
+from tallybayes.distributions.context import Context, Features, RowColumn, Weights
+from tallybayes.distributions.dense import dense_scores, dense_sum
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, check_squares, combine_means, with_low
 from tallybayes.distributions.records import Record, arrays_of, map_arrays, record_of
@@ -32,20 +23,46 @@ from tallybayes.errors import ForgetError, OptionError, brief, is_number
 
 @dataclass(frozen=True)
 class GaussianSums(CentredSums):
-    """By class and column: n, mean, low (K, d), and the sum of squares about the mean."""
+    """Weights, means and squares about the mean, by class and column.
+
+    Parameters
+    ----------
+    n : ndarray of shape (K, d)
+        The weight of the rows that have a value.
+    mean : ndarray of shape (K, d)
+        Their mean.
+    low : ndarray of shape (K, d)
+        What the mean lacks as a float64.
+    m2 : ndarray of shape (K, d)
+        The sum of squares about the mean.
+    """
 
     m2: Array
 
 
 @dataclass(frozen=True)
 class GaussianParams(Record):
-    """Means (mean + low) and variances by class and column (K, d)."""
+    """Means (mean + low) and variances, by class and column.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (K, d)
+        The means.
+    low : ndarray of shape (K, d)
+        What they lack as float64.
+    var : ndarray of shape (K, d)
+        The variances, smoothing included.
+    epsilon : ndarray of shape (d,)
+        What smoothing added.
+    terms : ndarray of shape (4, K, d)
+        What `_core.Scorer.gaussian` works with.
+    """
 
     mean: Array
     low: Array
     var: Array
-    epsilon: Array  # (d,): what smoothing added
-    terms: Array  # what _core.Scorer.gaussian works with
+    epsilon: Array
+    terms: Array
 
 
 @dataclass(frozen=True)
@@ -145,6 +162,9 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
             return
         assert isinstance(data, Numbers)
         scorer.gaussian(data.columns, p.terms)
+
+    def matrix_door(self, p: GaussianParams, start: Array) -> _core.MatrixDoor | None:
+        return _core.MatrixDoor.gaussian(start, p.terms)
 
     def sums_of_one(self, x: Array, weight: Array) -> GaussianSums:
         nothing = np.zeros_like(weight)

@@ -15,7 +15,8 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import terms
-from tallybayes.distributions.base import Distribution, P, S
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import P, S
 from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.distributions.means import LOG_2PI
 from tallybayes.encode import Codes, Data, Numbers

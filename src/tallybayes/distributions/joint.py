@@ -18,17 +18,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _core, encode
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.base import (
-    NEVER_LEARNED,
-    Context,
-    Distribution,
-    Needs,
-    Weights,
-    check_binary,
-    met_codes,
-    subtract,
-)
-from tallybayes.distributions.categorical import Categorical, check_alpha, resize, split
+from tallybayes.distributions.alpha import check_alpha
+from tallybayes.distributions.arithmetic import NEVER_LEARNED, check_binary, met_codes, split, subtract
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.categorical import Categorical, resize
+from tallybayes.distributions.context import Context, Needs, Weights
 from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Coded, Data
 from tallybayes.errors import ForgetError, OptionError, brief
@@ -46,7 +40,15 @@ Maps = Sequence[NDArray[np.int64] | None]  # of each column: old level → new; 
 
 @dataclass(frozen=True, eq=False)
 class LevelSums(Record):
-    """single: (classes, levels of all columns), how often each was met; sizes: how many levels each column has."""
+    """How often each level was met, in each class.
+
+    Parameters
+    ----------
+    single : ndarray of shape (K, levels)
+        The weight of the rows, the levels of all columns side by side.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has.
+    """
 
     single: Floats
     sizes: Sizes
@@ -54,10 +56,22 @@ class LevelSums(Record):
 
 @dataclass(frozen=True, eq=False)
 class LevelParams(Record):
-    """What every such distribution reads first.
+    """What every distribution of combinations reads first.
 
-    N: how many levels of each column share its probability; exist: which ones do; log: (levels of all columns,
-    classes), log P(level | class) without parents.
+    Parameters
+    ----------
+    single : ndarray of shape (K, levels)
+        How often each level was met, the levels of all columns side by side.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has.
+    class_weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    N : ndarray of shape (d,)
+        How many levels of each column share its probability.
+    exist : list of ndarray of bool
+        Of each column, which of its levels do.
+    log : ndarray of shape (levels, K)
+        log P(level | class) without parents.
     """
 
     single: Floats
@@ -73,6 +87,7 @@ class LevelParams(Record):
 
     @property
     def K(self) -> int:
+        """How many classes there are."""
         return len(self.class_weight)
 
     @cached_property
@@ -81,6 +96,18 @@ class LevelParams(Record):
         return [(j, v) for j, here in enumerate(self.exist) for v in np.flatnonzero(~here).tolist()]
 
     def packed(self, data: Coded) -> Iterator[tuple[slice, Array, Array]]:
+        """Read rows a span at a time.
+
+        Parameters
+        ----------
+        data : Coded
+            The rows.
+
+        Returns
+        -------
+        iterator of (slice, ndarray, ndarray)
+            Spans of rows with their codes in the smallest type, and which columns held an unseen level.
+        """
         return packed(data, self.sizes, self.gone)
 
 
@@ -135,10 +162,38 @@ class Joint(Distribution[L, Q]):
 
     @abstractmethod
     def moved(self, s: L, sizes: Sizes, maps: Maps) -> L:
-        """The same sums where columns have other levels."""
+        """Give the same sums where columns have other levels.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        sizes : ndarray of int64
+            How many levels each discrete column has.
+        maps : sequence of (sequence of int) or None
+            The new code of each level, column by column; None leaves a column as it is.
+
+        Returns
+        -------
+        sums
+            Others.
+        """
 
     def sized(self, s: L, sizes: Sizes) -> L:
-        """The same sums with room for more levels."""
+        """Give the same sums with room for more levels.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        sizes : ndarray of int64
+            How many levels each discrete column has.
+
+        Returns
+        -------
+        sums
+            Others.
+        """
         return s if np.array_equal(s.sizes, sizes) else self.moved(s, sizes, [None] * len(sizes))
 
     def relevel(self, s: L, maps: Sequence[Sequence[int] | None]) -> L:
@@ -163,7 +218,20 @@ class Joint(Distribution[L, Q]):
     # --- reading -----------------------------------------------------------------------------------------------
 
     def levels_of(self, s: L, context: Context) -> LevelParams:
-        """s: with room for all levels that are declared, see room_for."""
+        """Give what every distribution of combinations reads first.
+
+        Parameters
+        ----------
+        s : sums
+            A tally with room for all levels that are declared, as `room_for` gives it.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        LevelParams
+            Read from the sums.
+        """
         K, levels = len(context.class_weight), context.levels[: len(s.sizes)]
         N, exist, log = np.empty(0), list[NDArray[np.bool_]](), np.empty((0, K))
         if len(s.sizes):
@@ -174,13 +242,41 @@ class Joint(Distribution[L, Q]):
         return LevelParams(s.single, s.sizes, context.class_weight, np.maximum(N, 1.0), exist, log)
 
     def room_for(self, s: L, context: Context) -> L:
-        """The sums with room for every level that is declared."""
+        """Give the sums with room for every level that is declared.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        sums
+            Others, or the same.
+        """
         levels = context.levels[: len(s.sizes)]
         least = np.array([0 if k is None else 1 + max(k.declared, default=-1) for k in levels], dtype=np.int64)
         return self.sized(s, np.maximum(s.sizes, least))
 
     def real_values(self, data: Coded, span: slice, discrete: int) -> Floats | None:
-        """(real columns, rows) of some rows, None where no column is real; an infinite value is refused."""
+        """Give the real columns of some rows; an infinite value is refused.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        span : slice
+            The rows.
+        discrete : int
+            How many of the columns are discrete: the others come last.
+
+        Returns
+        -------
+        ndarray of shape (real columns, rows) or None
+            None where no column is real.
+        """
         if data.reals is None:
             return None
         found = data.reals.block(span)
@@ -191,8 +287,22 @@ class Joint(Distribution[L, Q]):
 
     @abstractmethod
     def scores(self, codes: Array, p: Q, values: Floats | None = None) -> Floats:
-        """(rows, classes): log P(x | class) of packed codes; what is missing is summed out or left out. values: of the
-        real columns, (real columns, rows), if there are any."""
+        """Give log P(x | class) of packed codes; what is missing is summed out or left out.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (columns, n)
+            Packed codes.
+        p : params
+            Parameters.
+        values : ndarray of shape (real columns, n), default=None
+            Of the real columns, if there are any.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row.
+        """
 
     def score(self, scorer: _core.Scorer, data: Data, p: Q) -> None:
         assert isinstance(data, Coded)
@@ -254,9 +364,9 @@ def packed(
         else:
             codes, unseen = np.empty((len(sizes), rows), dtype=kind), np.zeros(len(sizes), dtype=bool)
             for at, some, met in parts:
-                codes[at] = some
-                if some.dtype != kind:
-                    codes[at] = np.where(some == np.iinfo(some.dtype).max, np.iinfo(kind).max, some)
+                # of the wider type: a mere number takes on that of some, and what is missing would be its level 255
+                none = kind(np.iinfo(kind).max)
+                codes[at] = some if some.dtype == kind else np.where(some == np.iinfo(some.dtype).max, none, some)
                 unseen[at] = met
         for j, v in gone:
             codes[j][codes[j] == v] = np.iinfo(kind).max

@@ -11,16 +11,10 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import (
-    Context,
-    Distribution,
-    Weights,
-    dense_left_out,
-    dense_scores,
-    dense_sum,
-    expect,
-)
-from tallybayes.distributions.categorical import minus
+from tallybayes.distributions.arithmetic import expect, minus
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, Weights
+from tallybayes.distributions.dense import dense_left_out, dense_scores, dense_sum
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
@@ -34,21 +28,45 @@ RULES = ("silverman", "scott", "john-langley")
 
 @dataclass(frozen=True)
 class KernelSums(Record):
-    """The distinct values of each column and class, rising, with their weights; entry: column · K + class."""
+    """The distinct values of each column and class, rising, with their weights; an entry is column · K + class.
 
-    start: NDArray[np.int64]  # where the values of each entry begin, and the end of the last
+    Parameters
+    ----------
+    start : ndarray of int64, of shape (entries + 1,)
+        Where the values of each entry begin, and the end of the last.
+    value : ndarray
+        The values.
+    weight : ndarray
+        The weight of the rows that have each.
+    K : ndarray of int64, of shape ()
+        The number of classes.
+    """
+
+    start: NDArray[np.int64]
     value: Array
     weight: Array
-    K: NDArray[np.int64]  # (): the number of classes
+    K: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class KernelParams(Record):
-    """Bandwidths and means (K, d), and what is scored with."""
+    """Bandwidths, and what is scored with.
+
+    Parameters
+    ----------
+    bandwidth : ndarray of shape (K, d)
+        The bandwidths.
+    values : tuple of three ndarrays
+        Starts, values and weights, as in the sums.
+    tables : tuple of four ndarrays
+        What `_core.kernel_tables` made of them.
+    mean : ndarray of shape (K, d)
+        The means.
+    """
 
     bandwidth: Array
-    values: tuple[Array, Array, Array]  # start, value and weight, as in the sums
-    tables: tuple[Array, Array, Array, Array]  # of _core.kernel_tables
+    values: tuple[Array, Array, Array]
+    tables: tuple[Array, Array, Array, Array]
     mean: Array
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import Weights
 from tallybayes.distributions.block_sums import (
     BlockSums,
     FourthSums,
@@ -29,6 +28,7 @@ from tallybayes.distributions.block_sums import (
     WeighedSums,
 )
 from tallybayes.distributions.block_tally import blocks
+from tallybayes.distributions.context import Weights
 from tallybayes.distributions.gaussian import GaussianSums
 from tallybayes.distributions.means import away
 from tallybayes.encode import Numbers

@@ -10,18 +10,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import (
-    Context,
-    Weights,
-    dense_scores,
-    dense_sum,
-    expect,
-    rows_from,
-    spread,
-    subtract,
-)
+from tallybayes.distributions.alpha import check_alpha
+from tallybayes.distributions.arithmetic import expect, spread, subtract
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.categorical import check_alpha
+from tallybayes.distributions.context import Context, Weights
+from tallybayes.distributions.dense import dense_scores, dense_sum, rows_from
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.gaussian import Gaussian, GaussianParams, GaussianSums
 from tallybayes.distributions.means import check_low, check_squares
@@ -33,14 +26,38 @@ CELLS = 1 << 18  # numbers whose logarithms are there at a time
 
 @dataclass(frozen=True)
 class LogGaussianSums(GaussianSums):
-    """Those of the logarithms, and the weight of the values that are not positive, by class and column (K, d)."""
+    """Sums of the logarithms, and the weight of the values that have none, by class and column.
+
+    Parameters
+    ----------
+    n : ndarray of shape (K, d)
+        The weight of the rows whose value is above 0.
+    mean : ndarray of shape (K, d)
+        The mean of the logarithms.
+    low : ndarray of shape (K, d)
+        What the mean lacks as a float64.
+    m2 : ndarray of shape (K, d)
+        The sum of squares about the mean.
+    zero : ndarray of shape (K, d)
+        The weight of the values of 0 or less.
+    """
 
     zero: Array
 
 
 @dataclass(frozen=True)
 class LogGaussianParams(Record):
-    """Those of the logarithms; log P(x ≤ 0 | c) and log P(x > 0 | c), by class and column (K, d)."""
+    """Parameters of the logarithms, and of having one, by class and column.
+
+    Parameters
+    ----------
+    normal : GaussianParams
+        Of the logarithms.
+    zero : ndarray of shape (K, d)
+        log P(x ≤ 0 | class).
+    above : ndarray of shape (K, d)
+        log P(x > 0 | class).
+    """
 
     normal: GaussianParams
     zero: Array

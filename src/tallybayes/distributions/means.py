@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import subtract
+from tallybayes.distributions.arithmetic import subtract
 from tallybayes.distributions.records import Record
 
 EPS = float(np.finfo(np.float64).eps)
@@ -25,15 +25,27 @@ class Means(Protocol):
     """Sums or parameters with means in two parts."""
 
     @property
-    def mean(self) -> Array: ...
+    def mean(self) -> Array:
+        """The means, as far as a float64 holds them."""
 
     @property
-    def low(self) -> Array: ...
+    def low(self) -> Array:
+        """What these lack of the means."""
 
 
 @dataclass(frozen=True)
 class CentredSums(Record):
-    """What all sums about a mean have: the weight of each class, its mean, and what that lacks as a float64."""
+    """What all sums about a mean have, by class and column.
+
+    Parameters
+    ----------
+    n : ndarray of shape (K, d)
+        The weight of the rows that have a value.
+    mean : ndarray of shape (K, d)
+        Their mean.
+    low : ndarray of shape (K, d)
+        What the mean lacks as a float64.
+    """
 
     n: Array
     mean: Array

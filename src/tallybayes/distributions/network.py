@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import family_left_out
-from tallybayes.distributions.base import Context
+from tallybayes.distributions.context import Context
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals
 from tallybayes.distributions.exported import Exported, plain, reads_of, too_large
 from tallybayes.distributions.joint import GRID, fields_of, places
@@ -40,9 +40,38 @@ class FamilyReals(Reals):
 
 @dataclass(frozen=True, eq=False)
 class FamilyParams(JointParams):
-    """child, parent, parent_start: the families, parents before children; strengths: of back-off, None with Laplace.
+    """The parameters of a network: a table for each family, parents before children.
 
-    logs: (cells, classes), log P(child | class, parents) of one family after another, from offsets on.
+    Parameters
+    ----------
+    single : ndarray of shape (K, levels)
+        How often each level was met, the levels of all columns side by side.
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has.
+    class_weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    N : ndarray of shape (d,)
+        How many levels of each column share its probability.
+    exist : list of ndarray of bool
+        Of each column, which of its levels do.
+    log : ndarray of shape (levels, K)
+        log P(level | class) without parents.
+    joint : ndarray of shape (K, cells)
+        The counts of all tables.
+    reals : FamilyReals or None
+        Of the real columns; None where no column is real.
+    child : ndarray of int32
+        The child of each family.
+    parent : ndarray of int32
+        The parents of all families, one family after another.
+    parent_start : ndarray of int64
+        Where those of each family begin, and the end of the last.
+    strengths : ndarray or None
+        Of back-off, one for each parent; None with Laplace.
+    logs : ndarray of shape (cells, K)
+        log P(child | class, parents) of one family after another.
+    offsets : ndarray of int64
+        Where those of each family begin.
     """
 
     reals: FamilyReals | None
@@ -62,14 +91,37 @@ class FamilyParams(JointParams):
 
 @dataclass(frozen=True)
 class FamilyNetwork(CountedSets[FamilyParams]):
-    """log P(x | c) = Σ_j log P(x_j | c, parents of j); missing values are summed out exactly.
+    """A network: log P(x | c) = Σ_j log P(x_j | c, parents of j); missing values are summed out exactly.
 
     P(x_j | c, parents) of a real column is a normal density, whose mean and variance are those of the cell with
     smoothing 'laplace' (where it has enough rows, see reals.own_or_below), and shrunk towards the estimate with one
     parent less with 'backoff' (reals.back_off), as strongly as the marginal likelihood of the cells wants it.
-    parents: of each column, in the order in which they are believed in: back-off drops the last one first.
-    groups: (columns, classes), where a column depends on a part of the class only (several outputs): classes with the
-    same number share their counts. blind: columns that do not depend on the class at all.
+
+    Parameters
+    ----------
+    order : int, default=2
+        All sets of up to this many columns are counted.
+    extra : tuple of tuple of int, default=()
+        Further sets.
+    smoothing : {'backoff', 'laplace'}, default='backoff'
+        How P(x | class, parents) is read from counts.
+    alpha : float, default=1.0
+        What is added to every count.
+    method : {'mdl', 'width', 'frequency'} or None, default='mdl'
+        How numbers are cut into intervals, on the first rows.
+    bins : int, default=10
+        Into how many intervals 'width' and 'frequency' cut.
+    reals : int, default=0
+        How many of the columns, the last ones, stay real.
+    real_extra : tuple, default=()
+        Further sets beside which the moments of real columns are kept.
+    parents : tuple of tuple of int, default=()
+        Of each column, in the order in which they are believed in: back-off drops the last one first.
+    groups : tuple of tuple of int, default=None
+        (columns, classes), where a column depends on a part of the class only (several outputs): classes with the same
+        number share their counts.
+    blind : tuple of int, default=()
+        Columns that do not depend on the class at all.
     """
 
     parents: tuple[tuple[int, ...], ...] = ()
@@ -108,7 +160,22 @@ class FamilyNetwork(CountedSets[FamilyParams]):
             raise ValueError("the parents of a real column are not among the sets that are counted")
 
     def penalty(self, s: JointSums, p: FamilyParams) -> float:  # noqa: ARG002
-        """Dirichlet: α Σ log P over the cells of every family; back-off has no such form."""
+        """Tell the log prior density that the smoothing stands for, up to a constant.
+
+        Dirichlet: α Σ log P over the cells of every family; back-off has no such form.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        p : params
+            Parameters.
+
+        Returns
+        -------
+        float
+            Over all families.
+        """
         if self.alpha == 0 or self.smoothing != "laplace":
             return 0.0
         total = 0.0
@@ -118,17 +185,57 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return self.alpha * total
 
     def families(self, d: int, order: Sequence[int] | None = None) -> Families:
-        """Of the d discrete columns."""
+        """Give the families of the discrete columns.
+
+        Parameters
+        ----------
+        d : int
+            How many discrete columns there are.
+        order : sequence of int, default=None
+            Children in this order; None takes them parents before children.
+
+        Returns
+        -------
+        Families
+            A child each, with its parents.
+        """
         return families((self.parents or ((),) * d)[:d], order)
 
     def real_parents(self, d: int) -> tuple[tuple[int, ...], ...]:
+        """Give the parents of each real column.
+
+        Parameters
+        ----------
+        d : int
+            How many discrete columns there are.
+
+        Returns
+        -------
+        tuple of tuple of int
+            One for each.
+        """
         return self.parents[d:] or ((),) * self.reals
 
     def estimate(self, s: JointSums, context: Context) -> FamilyParams:
         return self._estimate(s, context, None)
 
     def estimate_again(self, s: JointSums, context: Context, p: FamilyParams) -> FamilyParams:
-        """The strengths of back-off stay."""
+        """Make parameters of another tally; the strengths of back-off stay.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+        p : params
+            Parameters.
+
+        Returns
+        -------
+        params
+            Of s.
+        """
         return self._estimate(s, context, p)
 
     def _estimate(self, s: JointSums, context: Context, kept: FamilyParams | None) -> FamilyParams:
@@ -174,7 +281,20 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return FamilyReals(plain.tables, mean, var, parent, start, each, strengths, found)
 
     def class_groups(self, j: int, K: int) -> Sequence[int] | None:
-        """Classes with one number share the counts of column j of the group; None: each has its own."""
+        """Tell which classes share the counts of a column.
+
+        Parameters
+        ----------
+        j : int
+            The column.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        sequence of int or None
+            Classes with one number share them; None: each has its own.
+        """
         return [0] * K if j in self.blind else None if self.groups is None else self.groups[j]
 
     def _counted(self, p: JointParams, f: Families) -> _core.Families:
@@ -193,8 +313,26 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     def losses(
         self, p: JointParams, order: Sequence[int], data: Coded, y: NDArray[np.int32], w: Floats | None
     ) -> Floats:
-        """(most parents + 1, columns): the leave-one-out log-loss of the first columns in the given order (parents
-        before children) with at most so many parents each."""
+        """Give the leave-one-out log-loss of columns with at most so many parents each.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        order : sequence of int
+            The first columns, parents before children.
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+
+        Returns
+        -------
+        ndarray of shape (most parents + 1, columns)
+            The losses.
+        """
         d = len(p.sizes)
         f = self.families(d, [j for j in order if j < d])
         counted = self._counted(p, f)
@@ -265,8 +403,24 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return p.network.scores(codes, values)
 
     def terms(self, data: Data, p: FamilyParams, K: int) -> Floats:  # noqa: ARG002
-        """log P(x_j | the columns before it, class), parents before children: where no value is missing this is
-        log P(x_j | parents, class) of each family."""
+        """Give log P(x_j | the columns before it, class), parents before children.
+
+        Where no value is missing this is log P(x_j | parents, class) of each family.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K)
+            The terms.
+        """
         assert isinstance(data, Coded)
         d = len(p.sizes)
         return self.chain_terms(data, p, [*p.child.tolist(), *range(d, d + self.reals)])
@@ -279,7 +433,22 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         return {str(labels[v]): float(x) for v, x in zip(here, marginal, strict=True)}
 
     def n_parameters(self, p: FamilyParams, context: Context) -> int:
-        """Those of a column for each combination of its parents, and each group of classes that it tells apart."""
+        """Tell how many free numbers it has.
+
+        Those of a column for each combination of its parents, and each group of classes that it tells apart.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        int
+            In all classes together.
+        """
         K, d = context.K, context.d
         groups = [K] * d if self.groups is None else [len(set(g)) for g in self.groups]
         groups = [1 if j in self.blind else n for j, n in enumerate(groups)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.base import Weights
+from tallybayes.distributions.context import Weights
 from tallybayes.encode import Numbers
 
 Sets = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # (parents, ascending; the real columns beside them)
@@ -61,6 +61,7 @@ class Moments:
         return Moments(n, np.where(left, self.mean - gap * part, 0.0), np.where(left, np.maximum(m2, 0.0), 0.0))
 
     def variance(self) -> Floats:
+        """The variance in each cell."""
         with np.errstate(over="ignore"):  # squares that are no numbers are refused with the column's name
             return np.divide(self.m2, self.n, out=np.zeros_like(self.m2), where=self.n > 0)
 
@@ -187,6 +188,7 @@ class RealTables:
         return self._read(self._at[tuple(sorted(parents)), 0][0], parents)
 
     def all_chain(self, parents: Sequence[int]) -> list[Moments]:
+        """The moments beside no parent, the first, the first two, and so on."""
         return [self.all(parents[:m]) for m in range(len(parents) + 1)]
 
     def _read(self, t: int, parents: Sequence[int]) -> Moments:

@@ -11,17 +11,10 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import (
-    Context,
-    Distribution,
-    Params,
-    Stats,
-    Weights,
-    dense_scores,
-    dense_sum,
-    expect,
-    subtract,
-)
+from tallybayes.distributions.arithmetic import expect, subtract
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, Params, Stats, Weights
+from tallybayes.distributions.dense import dense_scores, dense_sum
 from tallybayes.encode import Data, Numbers, Sparse
 
 

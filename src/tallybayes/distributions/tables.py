@@ -20,7 +20,12 @@ MEMORY = 2 << 30  # bytes of counts that are taken without being asked for
 class Tables:
     """Sets of two or more columns, each with a table of one count per class and combination of levels.
 
-    columns: those of all tables one after another, ascending in each; table t has [starts[t], starts[t + 1]).
+    Parameters
+    ----------
+    columns : ndarray of int32
+        Those of all tables one after another, ascending in each.
+    starts : ndarray of int64
+        Where those of each table begin, and the end of the last.
     """
 
     columns: NDArray[np.int32]
@@ -30,13 +35,30 @@ class Tables:
         return len(self.starts) - 1
 
     def cells(self, sizes: NDArray[np.int64]) -> int:
-        """How many counts there are per class."""
+        """Tell how many counts there are per class.
+
+        Parameters
+        ----------
+        sizes : ndarray of int64, of shape (d,)
+            How many levels each column has.
+
+        Returns
+        -------
+        int
+            Of all tables.
+        """
         if not len(self):
             return 0
         return int(np.multiply.reduceat(sizes[self.columns].astype(np.float64), self.starts[:-1]).sum())
 
     def index(self) -> dict[tuple[int, ...], int]:
-        """The number of each set's table."""
+        """Tell which table each set of columns has.
+
+        Returns
+        -------
+        dict from tuple of int to int
+            The number of the table of each set.
+        """
         flat, ends = self.columns.tolist(), self.starts.tolist()
         return {tuple(flat[a:b]): t for t, (a, b) in enumerate(pairwise(ends))}
 

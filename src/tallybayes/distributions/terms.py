@@ -12,11 +12,12 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.encode import Coded, Codes, Data, Numbers, Sparse
+from tallybayes.encode import Coded, Codes, Data, Numbers, Sparse, Texts
 from tallybayes.errors import OptionError
 
 if TYPE_CHECKING:
-    from tallybayes.distributions.base import Distribution, P, S
+    from tallybayes.distributions.base import Distribution
+    from tallybayes.distributions.context import P, S
 
 
 def split(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:
@@ -24,7 +25,7 @@ def split(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:
     if isinstance(data, Sparse):
         parts = [d.terms(block, p, K) for _, block in data.dense_blocks()]
         return np.concatenate(parts) if parts else np.empty((0, data.csr.shape[1], K))
-    assert not isinstance(data, Coded)  # distributions of combinations split by themselves
+    assert not isinstance(data, Coded | Texts)  # distributions of combinations, and of words, split by themselves
     out = np.empty((data.n, data.columns.d, K))
     if d.column(p, 0) is None:
         return _by_chain(d, data, p, out)

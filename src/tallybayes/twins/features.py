@@ -22,8 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes import encode
 from tallybayes.arrays import Floats
-from tallybayes.distributions.base import Distribution, Features
+from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.categorical import CategoricalParams, free_levels
+from tallybayes.distributions.context import Features
 from tallybayes.errors import OptionError, TableError
 from tallybayes.plan import Term
 from tallybayes.schema import Schema, align

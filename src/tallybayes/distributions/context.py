@@ -1,0 +1,93 @@
+"""What a distribution is told besides its tally, and the names of the types that its methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays import Array
+from tallybayes.schema import Levels
+
+if TYPE_CHECKING:  # defaults of type variables are newer than the oldest Python here
+    from typing_extensions import TypeVar
+
+    S = TypeVar("S", default=Any)
+    P = TypeVar("P", default=Any)
+else:
+    from typing import TypeVar
+
+    S, P = TypeVar("S"), TypeVar("P")
+
+Stats = dict[str, Array]  # of a distribution that has no record for its sums
+Params = dict[str, Any]
+Needs = Literal["numbers", "levels", "cuts", "codes", "texts"]
+Features = Literal["numbers", "squares", "products", "sphere", "levels", "threshold", "counts"]
+Weights = NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a tally cannot know by itself: the weight of each class, and the labels behind the codes.
+
+    Parameters
+    ----------
+    class_weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    levels : sequence of Levels or None, default=()
+        One for each column: its labels, if it has labels.
+    """
+
+    class_weight: NDArray[np.float64]
+    levels: Sequence[Levels | None] = ()  # one for each column
+
+    @property
+    def K(self) -> int:
+        """int: how many classes there are."""
+        return len(self.class_weight)
+
+    def without(self, k: int, unit: float) -> Context:
+        """Take weight away from a class.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+        unit : float
+            How much weight it loses.
+
+        Returns
+        -------
+        Context
+            The same otherwise.
+        """
+        weight = self.class_weight.copy()
+        weight[k] = max(weight[k] - unit, 0.0)
+        return Context(weight, self.levels)
+
+    @property
+    def d(self) -> int:
+        """int: how many columns there are."""
+        return len(self.levels)
+
+
+@dataclass(frozen=True)
+class RowColumn:
+    """A column of rows that come one at a time.
+
+    Parameters
+    ----------
+    place : int
+        Its place in the schema.
+    kind : str
+        Its kind.
+    points : ndarray, default=None
+        Where it is cut, if it is.
+    """
+
+    place: int
+    kind: str
+    points: NDArray[np.float64] | None = None
