@@ -183,20 +183,21 @@ def multinomial_many_classes(shrink: int) -> Case:
 # Texts and dates
 
 
-@workload("words fit", ratio=8, leaner=4)
+@workload("words fit", ratio=8, megabytes=16, leaner=4)
 def words_fit(shrink: int) -> Case:
     texts, y = data.messages(200_000 // shrink, 4)
+    ours = tb.NaiveBayes("words")
+    peer = make_pipeline(CountVectorizer(), sk.MultinomialNB())
+    for model in (ours, peer):  # the code that a first call reads from the disk is no memory of a fit
+        model.fit(texts[:100], y[:100])
     return Case(
         shape(200_000 // shrink, "text", "4 classes"),
-        ours=lambda: tb.NaiveBayes("words").fit(texts, y),
-        peer=Side(
-            "CountVectorizer + MultinomialNB",
-            lambda: make_pipeline(CountVectorizer(), sk.MultinomialNB()).fit(texts, y),
-        ),
+        ours=lambda: ours.fit(texts, y),
+        peer=Side("CountVectorizer + MultinomialNB", lambda: peer.fit(texts, y)),
     )
 
 
-@workload("words predict", ratio=8, megabytes=32, leaner=4)
+@workload("words predict", ratio=8, megabytes=16, leaner=4)
 def words_predict(shrink: int) -> Case:
     texts, y = data.messages(200_000 // shrink, 4)
     ours = tb.NaiveBayes("words").fit(texts, y)

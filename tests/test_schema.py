@@ -85,6 +85,7 @@ def test_few_values_of_integers_are_ambiguous(values: Any, is_ambiguous: bool) -
     ("given", "why"),
     [
         ({"zipp": "real"}, "There is no column 'zipp'. Columns: 'age', 'zip'"),
+        ({"zipp": "id"}, "There is no column 'zipp'. Columns: 'age', 'zip'"),
         ({9: "real"}, "There is no column 9"),
         ({-1: "real"}, "There is no column -1"),
         ({"zip": "nominal"}, "Column 'zip' was given the kind 'nominal'. Allowed: real, categorical, binary, count"),

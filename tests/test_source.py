@@ -416,3 +416,18 @@ def test_the_short_way_of_pandas_frames_refuses_as_the_long_way(frame: pd.DataFr
             read(frame)
         said.append(str(e.value))
     assert said[0] == said[1]
+
+
+def test_sparse_tables_of_small_integers_and_with_a_cell_twice() -> None:
+    from scipy import sparse
+
+    X, y = np.array([[2, 0], [0, 1], [0, 3], [1, 0], [0, 1], [1, 2]]), list("aabbab")
+    expected = tb.NaiveBayes("auto").fit(sparse.csr_matrix(X.astype(float)), y).predict_proba(X)
+    for kind in (np.uint8, np.uint16, np.int8):
+        model = tb.NaiveBayes("auto").fit(sparse.csr_matrix(X.astype(kind)), y)
+        np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-12)
+    twice = sparse.csr_matrix((np.ones(3), [0, 0, 1], [0, 2, 3, 3, 3, 3, 3]), shape=(6, 2))  # 1 + 1 in the first cell
+    assert not twice.has_canonical_format
+    for make in (tb.GaussianNB, tb.BernoulliNB, tb.MultinomialNB):
+        same = make().fit(twice.toarray(), y).predict_proba(twice.toarray())
+        np.testing.assert_allclose(make().fit(twice, y).predict_proba(twice), same, rtol=1e-12)

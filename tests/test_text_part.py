@@ -12,6 +12,7 @@ import pytest
 from tallybayes import BayesClassifier, NaiveBayes, compare_models, load, save
 from tallybayes.distributions import Words
 from tallybayes.errors import OptionError
+from tallybayes.estimators import text_part
 
 FOR = ["free", "money", "win", "prize", "cash", "offer", "click"]
 AGAINST = ["lunch", "noon", "meeting", "minutes", "see", "tomorrow", "report"]
@@ -56,6 +57,48 @@ def test_both_together_are_better_than_either(fitted: BayesClassifier) -> None:
         learned, labels = table(400)
         alone = BayesClassifier("fast").fit([{k: r[k] for k in keys} for r in learned], labels)
         assert together < loss(alone, [{k: r[k] for k in keys} for r in rows], y)
+
+
+def test_numbers_of_noise_do_not_count_beside_a_text() -> None:
+    rng = np.random.default_rng(2)
+    learned, y = table(1500)
+    rows = [{"body": r["body"], **{f"x{j}": float(rng.normal()) for j in range(6)}} for r in learned]
+    model = BayesClassifier("fast").fit(rows, y)
+    alone = BayesClassifier("fast").fit([{"body": r["body"]} for r in rows], y)
+    assert all(w == 0 for w in model.weights_["networks"].values())
+    asked, _ = table(50, seed=3)
+    far = [{"body": r["body"], "x0": 9.0} for r in asked]  # with gaps too
+    expected = alone.predict_proba([{"body": r["body"]} for r in asked])
+    np.testing.assert_allclose(model.predict_proba(far), expected, atol=1e-3)  # the text was weighed twice
+
+
+def test_a_text_of_noise_does_not_count_beside_numbers() -> None:
+    rng = np.random.default_rng(4)
+    learned, y = table(300)
+    bodies = [" ".join(f"w{k}" for k in rng.integers(0, 500, 8)) for _ in learned]
+    rows = [{"body": b, "size": r["size"], "day": r["day"]} for b, r in zip(bodies, learned, strict=True)]
+    model = BayesClassifier("fast").fit(rows, y)
+    assert model.weights_["text"] == {"body": 0.0}
+    alone = BayesClassifier("fast").fit([{"size": r["size"], "day": r["day"]} for r in rows], y)
+    asked = [{"size": r["size"], "day": r["day"]} for r in rows]
+    np.testing.assert_allclose(model.predict_proba(rows), alone.predict_proba(asked))
+
+
+def test_the_balance_is_the_best_by_leave_one_out() -> None:
+    rng = np.random.default_rng(5)
+    y, w = rng.integers(0, 2, 400), rng.choice([0.5, 1.0, 2.0], 400)
+    prior = np.log(np.full((400, 2), 0.5))
+    known, says = (rng.normal(size=(400, 2)) + size * (y[:, None] == [0, 1]) for size in (1.0, 1.5))
+    trust, belief = text_part._balance(prior, 3 * known, says / 2, y, w)
+
+    def left(a: float, b: float) -> float:
+        joint = prior + a * 3 * known + b * says / 2
+        log = joint - np.logaddexp(joint[:, :1], joint[:, 1:])
+        return float(-(w * log[np.arange(400), y]).sum() + np.log(a) ** 2 / 2 + np.log(b) ** 2 / 2)
+
+    best = left(trust, belief)
+    for a, b in ((1.05, 1.0), (0.95, 1.0), (1.0, 1.05), (1.0, 0.95), (1.05, 0.95), (0.95, 1.05)):
+        assert best < left(a * trust, b * belief)
 
 
 def test_weight_is_the_best_by_leave_one_out() -> None:

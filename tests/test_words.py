@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 import unicodedata
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,13 @@ import pytest
 import sklearn.naive_bayes as sk
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 from threadpoolctl import threadpool_limits
 
 from tallybayes import TAN, NaiveBayes, _core, load, save
-from tallybayes.distributions import Words, words
-from tallybayes.distributions.base import Context
+from tallybayes.distributions import Words
+from tallybayes.distributions.context import Context
 from tallybayes.distributions.words import WordSums
 from tallybayes.errors import (
     ForgetError,
@@ -31,6 +34,7 @@ from tallybayes.errors import (
     OptionError,
     SharedWordsWarning,
     TableError,
+    TallybayesError,
     TextColumnWarning,
 )
 from tallybayes.schema import Levels
@@ -474,6 +478,15 @@ def test_explain_names_the_words(model: str, labels: list[str]) -> None:
     assert set(words.frame("dict")["feature"]) == {"(prior)", *words.names}
 
 
+@pytest.mark.parametrize("name", ["v1-naive-text", "v1-bayes-text"])
+def test_explain_says_what_it_said(name: str) -> None:
+    golden = Path(__file__).parent / "golden" / name
+    expected = json.loads(golden.with_suffix(".json").read_text(encoding="utf-8"))
+    found = load(golden.with_suffix(".tb")).explain(expected["rows"])
+    assert [found.text(i) for i in range(len(expected["rows"]))] == expected["explained"]
+    assert "'free' ×2" in expected["explained"][0]
+
+
 def test_explain_of_a_sparse_matrix_takes_names() -> None:
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(MAIL)
@@ -536,42 +549,97 @@ def _containers(texts: list[str | None]) -> dict[str, object]:
     }
 
 
+def _many(n: int = 1500) -> list[str | None]:
+    """Texts of several blocks and rounds, with new words to the end."""
+    rng = np.random.default_rng(3)
+    texts: list[str | None] = [
+        " ".join(f"word{k}" for k in rng.zipf(1.4, rng.integers(0, 40)) % 9999) for _ in range(n)
+    ]
+    texts[4] = texts[n - 9] = None
+    return texts
+
+
 @pytest.mark.parametrize("model", PEERS)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["list", "objects", "pandas", "category", "polars", "arrow"])
-def test_spans_add_up_to_the_table(model: str, weighted: bool, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    names = [f"word{i}" for i in range(60)]
-    texts: list[str | None] = [" ".join(rng.choice(names, rng.integers(0, 9))) for _ in range(50)]
-    texts[4] = texts[30] = None
-    y, w = rng.integers(0, 3, 50), rng.integers(0, 4, 50).astype(float) if weighted else None
+def test_sums_while_reading_are_those_of_the_counts(model: str, weighted: bool, kind: str) -> None:
+    texts, rng = _many(), np.random.default_rng(5)
+    y, w = rng.integers(0, 3, len(texts)), rng.integers(0, 4, len(texts)).astype(float) if weighted else None
     X = _containers(texts)[kind]
     settled: dict[str, Any] = {} if kind == "list" else {"schema": {"body": "text"}}
-    whole = NaiveBayes(Words(model), **settled).fit(X, y, w)
-    monkeypatch.setattr(words, "SPAN", 7)
-    spans = NaiveBayes(Words(model), **settled).fit(X, y, w)
-    (one,), (two,) = whole.fitted_.terms, spans.fitted_.terms
-    assert np.array_equal(one.sums.count, two.sums.count)
-    assert np.array_equal(one.sums.rows, two.sums.rows)
-    assert whole.fitted_.schema.levels[0].labels == spans.fitted_.schema.levels[0].labels
-    assert np.array_equal(whole.predict_proba(X), spans.predict_proba(X))
+    fitted = NaiveBayes(Words(model), **settled).fit(X, y, w).fitted_
+    (term,), schema = fitted.terms, fitted.schema
+    values, index, start, levels, _ = _core.word_counts(
+        texts, _core.LevelList(), True, "auto", (1, 1), True, (1 << 20, 1)
+    )
+    assert schema.levels[0].labels == levels.labels()
+    counts = csr_matrix((values, index, start), shape=(len(texts), 1 + len(levels))).toarray().astype(float)
+    counts = np.minimum(counts, 1.0) if model == "bernoulli" else counts
+    expected = np.stack([(counts * (1.0 if w is None else w[:, None]))[y == k].sum(axis=0) for k in range(3)])
+    assert np.array_equal(term.sums.count, expected[:, 1:])
+    assert np.array_equal(term.sums.rows, expected[:, 0])
 
 
-def test_too_many_words_for_spans_are_shared_as_all_rows_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"one two rare{i} seldom{i % 17}" for i in range(40)]
-    y = np.arange(40) % 2
+def test_sums_while_reading_are_the_same_bits_for_any_number_of_threads() -> None:
+    texts, rng = _many(), np.random.default_rng(6)
+    y, w = rng.integers(0, 3, len(texts)), rng.random(len(texts))
+    sums = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            sums.append(NaiveBayes("words").fit(texts, y, w).fitted_)
+    for other in sums[1:]:
+        assert np.array_equal(other.terms[0].sums.count, sums[0].terms[0].sums.count)
+        assert other.schema.levels[0].labels == sums[0].schema.levels[0].labels
+
+
+@pytest.mark.parametrize("model", PEERS)
+@pytest.mark.parametrize("most", [1 << 19, 40])
+@pytest.mark.parametrize("kind", ["objects", "pandas", "category", "polars", "arrow"])
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.SharedWordsWarning")
+def test_scores_while_reading_are_those_of_the_counts(model: str, most: int, kind: str) -> None:
+    texts = _many()
+    y = np.random.default_rng(5).integers(0, 3, len(texts))
+    X = _containers([*texts, "never met words", "", "word1 " * 300])[kind]
+    learned = _containers(texts)[kind]
+    fitted = NaiveBayes(Words(model, max_words=most), schema={"body": "text"}).fit(learned, y)
+    predictor = fitted.predictor_
+    rows = predictor.read(X)
+    (term,) = predictor.fitted.terms
+    found = predictor.likelihood(rows)
+    counted = replace(rows, data={term.columns: rows.of(term).counted})
+    assert np.array_equal(found, predictor.likelihood(counted))
+    with threadpool_limits(1):
+        assert np.array_equal(found, predictor.likelihood(predictor.read(X)))
+
+
+def test_weights_beyond_all_numbers_still_choose_a_class() -> None:
+    model = NaiveBayes(Words(weight=1e306)).fit(["aa bb", "aa cc"], [0, 1])
+    assert model.predict(["bb " * 999, "cc " * 999]).tolist() == [0, 1]
+
+
+def test_too_many_words_are_shared_as_all_rows_tell() -> None:
+    texts = [f"one two rare{i} seldom{i % 17}" for i in range(400)]
+    y = np.arange(400) % 2
     with pytest.warns(SharedWordsWarning):
-        whole = NaiveBayes(Words(max_words=10)).fit(texts, y)
-    monkeypatch.setattr(words, "SPAN", 3)
-    with pytest.warns(SharedWordsWarning):
-        spans = NaiveBayes(Words(max_words=10)).fit(texts, y)
-    assert whole.fitted_.schema.levels[0].labels == spans.fitted_.schema.levels[0].labels
-    assert np.array_equal(whole.fitted_.terms[0].sums.count, spans.fitted_.terms[0].sums.count)
+        model = NaiveBayes(Words(max_words=19)).fit(texts, y)
+    own = {w for w in model.schema_.levels[0].labels if isinstance(w, str)}
+    assert own == {"one", "two", *(f"seldom{i}" for i in range(17))}
 
 
-def test_a_text_that_is_none_in_a_later_span_is_named_by_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "SPAN", 7)
-    bytes_ = pa.array([b"some words"] * 20 + [b"\xff\xfe"] + [b"more words"] * 9, pa.binary())
-    texts = pa.Array.from_buffers(pa.string(), 30, bytes_.buffers())
-    with pytest.raises(TableError, match=r"row 20"):
-        NaiveBayes(schema={"body": "text"}).fit(pa.table({"body": texts}), np.arange(30) % 2)
+@pytest.mark.parametrize("rows", [30, 3000])
+def test_a_text_that_is_none_is_named_by_its_row(rows: int) -> None:
+    raw = [b"some words"] * rows
+    fine = pa.table({"body": pa.array([v.decode() for v in raw])})
+    raw[rows - 10] = raw[rows - 4] = b"\xff\xfe"
+    bad = pa.table({"body": pa.Array.from_buffers(pa.string(), rows, pa.array(raw, pa.binary()).buffers())})
+    model = NaiveBayes(schema={"body": "text"}).fit(fine, np.arange(rows) % 2)
+    before = model.predict_proba(fine)
+    for ask in (model.predict_proba, model.explain, lambda X: model.partial_fit(X, np.arange(rows) % 2)):
+        with pytest.raises(TableError, match=rf"'body'.*not valid UTF-8 \(row {rows - 10}\)"):
+            ask(bad)
+    assert np.array_equal(model.predict_proba(fine), before)
+
+
+def test_sums_of_words_that_overflow_are_refused() -> None:
+    with pytest.raises(TallybayesError):
+        NaiveBayes("words").fit(["aa bb", "aa cc", "aa aa"], [0, 1, 1], sample_weight=[1e308, 1e308, 1e308])

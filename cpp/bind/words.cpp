@@ -1,18 +1,24 @@
 // Texts to words: the columns are read with the GIL, the texts without.
 #include "core/word_counts.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
 
+#include "bind/checked.hpp"
 #include "bind/levels.hpp"
 #include "bind/objects.hpp"
+#include "bind/scorer.hpp"
 #include "core/arrow_texts.hpp"
-#include "core/lookup.hpp"
+#include "core/check_rows.hpp"
+#include "core/text_part.hpp"
+#include "core/word_sums.hpp"
 
 namespace tb::bind {
 namespace {
@@ -55,10 +61,11 @@ class TextColumn {
 
   std::size_t rows() const { return rows_ ? rows_->rows() : texts_.size(); }
 
-  // At most so many from a row on; with the GIL. Good until the next are asked for. Arrow's columns give all at once.
-  const std::vector<TextRef>& next(std::size_t first, std::size_t most) {
-    if (!rows_) return texts_;
+  // At most so many from a row on; with the GIL. Good until the next are asked for.
+  std::span<const TextRef> next(std::size_t first, std::size_t most) {
+    if (!rows_) return std::span(texts_).subspan(first, std::min(most, texts_.size() - first));
     objects_.clear(), texts_.clear();
+    objects_.reserve(std::min(most, rows() - first)), texts_.reserve(std::min(most, rows() - first));
     for (std::size_t i = first; i < rows() && i < first + most; ++i) {
       objects_.push_back((*rows_)[i]);
       texts_.push_back(text_of(objects_.back(), i));
@@ -90,9 +97,32 @@ nb::object array_from(Growing<T>& from) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
 }
 
-constexpr std::size_t kChunk = 1 << 15;  // rows held at a time where no word is new: which ones stay all rows tell
+constexpr std::size_t kChunk = 1 << 15;  // rows whose texts are held at a time
 
 using Pair = std::pair<std::size_t, std::size_t>;
+using How = std::tuple<std::string, Pair, bool>;  // analyzer, n-grams, lower case
+
+Analysis analysis_of(const How& how) {
+  const auto& [analyzer, ngrams, lowercase] = how;
+  return analysis_of(analyzer, ngrams.first, ngrams.second, lowercase);
+}
+
+// f(texts, first row) for some rows at a time, without the GIL and with the levels as they are. Ends where f says so.
+template <class F>
+void each_chunk(TextColumn& read, const LevelList& levels, std::size_t most, F&& f) {
+  std::size_t first = 0;
+  do {
+    const std::span<const TextRef> texts = read.next(first, most);
+    const nb::gil_scoped_release free;
+    const Reading lock({&levels});
+    try {
+      if (!f(texts, first)) return;
+    } catch (const BadRow& e) {
+      throw BadRow{e.why, first + e.row};
+    }
+    first += std::max(texts.size(), std::size_t{1});
+  } while (first < read.rows());
+}
 
 nb::tuple word_counts(nb::handle column, nb::handle list, bool grow, const std::string& analyzer, Pair ngrams,
                       bool lowercase, Pair bound) {
@@ -102,21 +132,63 @@ nb::tuple word_counts(nb::handle column, nb::handle list, bool grow, const std::
   const auto& levels = level_list(list);
   Known known = levels.known();
   WordCounts counts;
-  std::size_t first = 0;
-  do {
-    const std::vector<TextRef>& texts = read.next(first, grow ? read.rows() : kChunk);
-    const nb::gil_scoped_release free;
-    const Reading lock({&levels});
-    try {
-      count_words(texts, known, grow, options, counts);
-    } catch (const BadRow& e) {
-      throw BadRow{e.why, first + e.row};
-    }
-    first += std::max(texts.size(), std::size_t{1});
-  } while (first < read.rows());
+  const std::size_t most = grow ? std::max(read.rows(), std::size_t{1}) : kChunk;  // which words stay all rows tell
+  each_chunk(read, levels, most, [&](std::span<const TextRef> texts, std::size_t) {
+    count_words(texts, known, grow, options, counts);
+    return true;
+  });
   const nb::object value = counts.wide ? array_from(counts.large) : array_from(counts.small);
   const nb::object index = array_from(counts.index), start = array_from(counts.start);
   return nb::make_tuple(value, index, start, grown(list, known, NumberKind::integer), counts.shared);
+}
+
+nb::object word_sums(nb::handle column, nb::handle list, const How& how, std::size_t most, const Labels& y,
+                     const std::optional<Doubles>& w, std::size_t K, bool once) {
+  TextColumn read(column);
+  if (y.shape(0) != read.rows()) throw nb::value_error("labels have another length than the column");
+  expect(K > 0, "at least one class is needed");
+  const double* weights = weights_or_null(w, read.rows());
+  check_rows(y.data(), weights, read.rows(), K);
+  const auto& levels = level_list(list);
+  Known known = levels.known();
+  bool beyond = false;
+  Array<double, 2> count;
+  auto rows = make_array<double, 1>({K});
+  {
+    WordSums sums(known, {analysis_of(how), most, 1}, K, once);
+    each_chunk(read, levels, kChunk / 4, [&](std::span<const TextRef> texts, std::size_t first) {
+      sums.add(texts, y.data() + first, weights != nullptr ? weights + first : nullptr);
+      beyond = known.size() > most;
+      return !beyond;
+    });
+    if (beyond) return nb::none();
+    count = make_array<double, 2>({K, known.size()});
+    sums.write(count.data(), rows.data());
+  }
+  return nb::make_tuple(count, rows, grown(list, known, NumberKind::integer));
+}
+
+// The Python class _core.Texts: a column that can be asked again and again, without the GIL.
+struct PyTexts {
+  PyTexts(nb::handle column, const How& how)
+      : analysis(analysis_of(how)), held(column), texts(held.next(0, SIZE_MAX)) {}
+  Analysis analysis;
+  TextColumn held;
+  std::span<const TextRef> texts;
+};
+
+void add_text_part(PyScorer& self, nb::handle texts, nb::handle list, std::size_t cells, const Matrix& weight,
+                   bool once) {
+  const auto& read = nb::cast<const PyTexts&>(texts);
+  const LevelList& levels = level_list(list);
+  expect(read.texts.size() == self.core.rows(), "the texts have another number of rows than the scorer");
+  expect(weight.shape(0) == 1 + levels.size && weight.shape(1) == self.classes(),
+         "weight must be (1 + words, classes)");
+  expect(cells > 0, "at least one cell is needed");
+  self.tables.push_back(nb::borrow(texts));
+  self.tables.push_back(nb::borrow(list));
+  self.core.add(text_part(read.texts, levels.known(), levels.store->mutex, {read.analysis, SIZE_MAX, cells},
+                          self.hold(weight), self.classes(), once));
 }
 
 nb::list words_of(nb::handle text, const std::string& analyzer, std::size_t low, std::size_t high, bool lowercase) {
@@ -144,6 +216,27 @@ void bind_words(nb::module_& m) {
       "tuple of str and None. Column 0 of the sparse matrix says that there is a text, 1 + c is the word of code c. "
       "bound: how many words have a code of their own when the levels may grow; and how many cells the others share, "
       "which are whole numbers among the levels.");
+  m.def(
+      "word_sums", &word_sums, nb::arg("column"), nb::arg("levels"), nb::arg("how"), nb::arg("most"),
+      nb::arg("y").noconvert(), nb::arg("w").noconvert().none(), nb::arg("K"), nb::arg("once"),
+      nb::sig("def word_sums(column: object, levels: LevelList, how: tuple[str, tuple[int, int], bool], most: int, y: "
+              "NDArray[numpy.int32], w: NDArray[numpy.float64] | None, K: int, once: bool) -> "
+              "tuple[NDArray[numpy.float64], NDArray[numpy.float64], LevelList] | None"),
+      "(count, rows, levels): how often each class has each word (once: in how many rows), (K, words); the weight of\n"
+      "its rows that have a text; and the levels with the words that were new. None if these were more than `most`.");
+  nb::class_<PyTexts>(m, "Texts", "A column of texts, as Scorer.texts reads it.")
+      .def(nb::init<nb::handle, const How&>(), nb::arg("column"), nb::arg("how"),
+           nb::sig("def __init__(self, column: object, how: tuple[str, tuple[int, int], bool]) -> None"),
+           "An Arrow column, or an object array, list or tuple of str and None; how: analyzer, n-grams, lower case.")
+      .def("__len__", [](const PyTexts& x) { return x.texts.size(); });
+  scorer_class().def(
+      "texts", &add_text_part, nb::arg("texts"), nb::arg("levels"), nb::arg("cells"), nb::arg("weight").noconvert(),
+      nb::arg("once"),
+      nb::sig(
+          "def texts(self, texts: Texts, levels: LevelList, cells: int, weight: NDArray[numpy.float64], once: bool) "
+          "-> None"),
+      "The weights of the words of texts, (1 + words, K): first what any text adds. once: however often a word is "
+      "there.");
   m.def("words_of", &words_of, nb::arg("text"), nb::arg("analyzer"), nb::arg("low"), nb::arg("high"),
         nb::arg("lowercase"),
         nb::sig("def words_of(text: str, analyzer: str, low: int, high: int, lowercase: bool) -> list[str]"),

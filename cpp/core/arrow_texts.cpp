@@ -42,11 +42,14 @@ std::vector<TextRef> texts_of(const Column& column) {
   const Type& type = column.type;
   if (!type.is_text() && type.layout != Layout::null) throw Unsupported{describe(type) + ", where texts are wanted"};
   std::vector<TextRef> out;
-  out.reserve(column.rows);
   for (const Owned<Array>& chunk : column.chunks) {
     try {
-      const std::vector<TextRef> found = type.dictionary ? by_index(*chunk, type) : plain(*chunk, type.layout);
-      out.insert(out.end(), found.begin(), found.end());
+      std::vector<TextRef> found = type.dictionary ? by_index(*chunk, type) : plain(*chunk, type.layout);
+      if (out.empty()) {
+        out = std::move(found);  // most columns are one piece: nothing lies here twice
+      } else {
+        out.insert(out.end(), found.begin(), found.end());
+      }
     } catch (const BadRow& e) {
       throw BadRow{e.why, out.size() + e.row};
     }

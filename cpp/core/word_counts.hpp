@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <string_view>
+#include <span>
 #include <utility>
-#include <vector>
 
-#include "core/analyzer.hpp"
-#include "core/known.hpp"
+#include "core/row_words.hpp"
 
 namespace tb {
 
@@ -51,12 +49,6 @@ class Growing {
   std::size_t size_ = 0, room_ = 0;
 };
 
-struct WordOptions {
-  Analysis analysis;
-  std::size_t most = SIZE_MAX;  // words with a cell of their own
-  std::size_t cells = 1;        // shared by all others
-};
-
 struct WordCounts {
   Growing<std::int32_t> index, start;  // start: rows + 1
   Growing<std::uint8_t> small;         // how often
@@ -65,13 +57,9 @@ struct WordCounts {
   bool shared = false;                 // new words were put into shared cells
 };
 
-// The cell that a word shares: the same on every machine, for ever.
-std::size_t cell_of(std::string_view word, std::size_t cells);
-
 // grow: words not known are added to `known` (the most frequent ones if there are too many; then shared cells, which
 // are numbers among the words); else they are left out, or counted in their shared cells where those are known, and the
 // rows are appended to those that `out` holds already. Throws BadRow.
-void count_words(const std::vector<TextRef>& texts, Known& known, bool grow, const WordOptions& options,
-                 WordCounts& out);
+void count_words(std::span<const TextRef> texts, Known& known, bool grow, const WordOptions& options, WordCounts& out);
 
 }  // namespace tb

@@ -11,6 +11,7 @@
 #include "core/analyzer.hpp"
 #include "core/lookup.hpp"
 #include "core/word_counts.hpp"
+#include "core/word_sums.hpp"
 #include "test/check.hpp"
 
 namespace {
@@ -121,11 +122,49 @@ TEST(rare_words_share_cells) {
   const Held<char> first("aa bb cc aa bb aa"), second("dd ee aa");
   Known known;
   WordCounts found;
-  count_words({first.ref(TextRef::utf8), second.ref(TextRef::utf8)}, known, true, {{}, 2, 1}, found);
+  count_words(std::vector{first.ref(TextRef::utf8), second.ref(TextRef::utf8)}, known, true, {{}, 2, 1}, found);
   CHECK(found.shared && known.size() == 3);
   CHECK(known.find_text("aa", 2) == 0 && known.find_text("bb", 2) == 1 && known.find(word_of(std::int64_t{0})) == 2);
   CHECK(found.start[1] == 4 && found.start[2] == 7);  // dd and ee are one entry
   CHECK(found.wide && found.large[5] + found.large[6] == 3);
+}
+
+TEST(sums_while_reading) {
+  std::mt19937 rng(8);
+  std::vector<Held<char>> held;
+  Strings texts;
+  std::vector<std::int32_t> y;
+  std::vector<double> w;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text;
+    for (unsigned k = rng() % 60; k > 0; --k) text += "word" + std::to_string(rng() % (1 + rng() % 9000)) + " ";
+    texts.push_back(text);
+    held.emplace_back(text);
+    y.push_back(static_cast<std::int32_t>(rng() % 4) - 1);
+    w.push_back(static_cast<double>(rng() % 3));
+  }
+  std::vector<TextRef> refs;
+  for (const auto& h : held) refs.push_back(h.ref(TextRef::utf8));
+  for (const bool once : {false, true}) {
+    Known known;
+    WordSums sums(known, {}, 3, once);
+    sums.add(std::span(refs).first(2500), y.data(), w.data());
+    sums.add(std::span(refs).subspan(2500), y.data() + 2500, w.data() + 2500);
+    std::vector<double> count(3 * known.size()), rows(3), expected(count.size()), expected_rows(3);
+    sums.write(count.data(), rows.data());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (y[i] < 0) continue;
+      const auto c = static_cast<std::size_t>(y[i]);
+      expected_rows[c] += w[i];
+      std::map<std::string, double> row;
+      for (const std::string& word : pieces(texts[i])) row[word] = once ? 1 : row[word] + 1;
+      for (const auto& [word, times] : row) {
+        const auto code = static_cast<std::size_t>(known.find_text(word.data(), word.size()));
+        expected[c * known.size() + code] += w[i] * times;
+      }
+    }
+    CHECK(count == expected && rows == expected_rows);
+  }
 }
 
 }  // namespace

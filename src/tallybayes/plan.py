@@ -156,6 +156,11 @@ def _refusal(kind: str, name: str, row: int, value: float, who: str) -> str:
             f"Negative values in data passed to {who} (input X): column {name!r} has {value:g} (row {row}). "
             "Counts and shares must be at least 0."
         )
+    if kind == "utf8":
+        return (
+            f"Column {name!r} cannot be read as text: the text is not valid UTF-8 (row {row}). Correct it, or mark it "
+            "missing."
+        )
     if kind == "overflow":
         return (
             f"Column {name!r} has values of the size of {value:g}, whose squares do not fit into a float64. Rescale "

@@ -25,19 +25,40 @@ Storage = Literal["numbers", "objects", "arrow", "coded", "moments"]
 
 @dataclass(frozen=True, slots=True)
 class RawColumn:
-    """One column as it came: where its values are, and what its type says about them."""
+    """One column as it came: where its values are, and what its type says about them.
+
+    Parameters
+    ----------
+    values : object
+        The values, by storage.
+    storage : {'numbers', 'objects', 'arrow', 'coded', 'moments'}
+        A numeric array; an object array in which None is missing; something with ``__arrow_c_stream__``; codes;
+        Moments.
+    kind : {'real', 'categorical', 'binary', 'text', 'date'}
+        What the type says.
+    integer : bool, default=False
+        Whether the numbers are whole.
+    declared : tuple, default=None
+        Of codes: what they stand for; the type lists its categories.
+    scale : tuple of float, default=None
+        Of codes: what each category is where a number is wanted.
+    """
 
     values: Any
-    # numbers: numeric array; objects: object array, None is missing; arrow: has __arrow_c_stream__; coded: codes;
-    # moments: Moments
     storage: Storage
     kind: Literal["real", "categorical", "binary", "text", "date"]
     integer: bool = False
-    declared: tuple[Any, ...] | None = None  # coded: values are codes into this; the type lists its categories
-    scale: tuple[float, ...] | None = None  # coded: what each category is where a number is wanted
+    declared: tuple[Any, ...] | None = None
+    scale: tuple[float, ...] | None = None
 
     def plain(self) -> list[Any]:
-        """The values as Python objects; None is missing."""
+        """Give the values as Python objects.
+
+        Returns
+        -------
+        list
+            One for each row; None is missing.
+        """
         if self.storage == "coded":
             assert self.declared is not None
             return [None if code < 0 else self.declared[code] for code in self.values.tolist()]

@@ -15,7 +15,7 @@ import pandas as pd
 
 import tallybayes as tb
 from tallybayes.datasets import load_watermelon
-from tallybayes.distributions import Kernel
+from tallybayes.distributions import Kernel, Words
 
 HERE = Path(__file__).parent
 
@@ -46,8 +46,25 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
         {"when": hours, "wait": pd.to_timedelta(counts[:, 0], unit="h"), "id": [f"n{i}" for i in range(30)]}
     )
     moments = [{"when": "1970-02-03T04:05"}, {"when": "2070-01-01T00:00+00:00", "id": "n3"}, {"when": None}]
+    phrases = np.array(
+        [["free money", "win a prize"], ["lunch at noon", "see you"], ["grüne Äpfel", "今天 天气"]], dtype=object
+    )
+    mails = [{"body": f"{phrases[k, i % 2]} {i % 7}x", "size": float(X[i, 0])} for i, k in enumerate(y.tolist())]
+    letters = [
+        {"body": "Free lunch, free money!", "size": 0.5},
+        {"body": "今天 ÄPFEL"},
+        {"body": None, "size": 2.0},
+        {"body": ""},
+    ]
     chosen = {"sugar": Kernel("scott"), "density": "frequency"}
+    v = np.random.default_rng(5).integers(0, 4, (600, 8))
+    rule = np.where(v[:, 0] == 0, 0, np.where(v[:, 1] == 3, (v[:, 2] > 1) + (v[:, 3] == 0), v[:, 4] + v[:, 5] > 3))
+    cells = [{f"x{j}": int(x) for j, x in enumerate(row)} for row in v[:5]] + [{"x1": 2}]
     return {
+        "v1-bayes-corrections": (
+            tb.BayesClassifier(members=1, parents=1, parts=("networks", "corrections")).fit(v, rule),
+            cells,
+        ),
         "v1-naive-mixed": (tb.NaiveBayes(schema={"visits": "count"}, unseen="other").fit(mixed, y), asked),
         "v1-naive-melons": (tb.NaiveBayes(chosen, priors={"yes": 0.4, "no": 0.6}).fit(melons, ripe), melons[:6]),
         "v1-gaussian": (tb.GaussianNB(variance="shared", ddof=1).fit(gaps, y.astype(str)), numbers),
@@ -104,6 +121,8 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             ).fit(mixed, mixed["color"].astype(str).tolist()),
             asked,
         ),
+        "v1-naive-text": (tb.NaiveBayes({"body": Words(ngrams=(1, 2), max_words=40)}).fit(mails, y), letters),
+        "v1-bayes-text": (tb.BayesClassifier("fast", members=3).fit(mails, y), letters),
         "v1-diagonal-auto": (tb.GaussianDiscriminant("diagonal", alpha="auto", shrinkage="auto").fit(X, y), numbers),
     }
 
@@ -111,7 +130,9 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
 def answers(model: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """What a model says of rows."""
     if not isinstance(model, tb.BayesDecision):
-        return {"joint": model.predict_joint_log_proba(rows).tolist()}
+        said = model.explain(rows)
+        explained = {"explained": [said.text(i) for i in range(len(rows))]} if "text" in model.schema_.kinds else {}
+        return {"joint": model.predict_joint_log_proba(rows).tolist(), **explained}
     amounts = None if model.amount_loss_ is None else [10.0**i for i in range(len(rows))]
     return {
         "amounts": amounts,

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from tallybayes import _core, encode
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.base import Context, Distribution, Needs, Weights, expect, subtract
-from tallybayes.distributions.categorical import check_alpha
+from tallybayes.distributions.alpha import check_alpha
+from tallybayes.distributions.arithmetic import expect, subtract
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, Needs, Weights
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.words_left_out import left_out
-from tallybayes.encode import Data, Sparse, Splitting
+from tallybayes.encode import Data, Sparse, Splitting, Texts
 from tallybayes.errors import OptionError, SharedWordsWarning, brief, is_number, warn
 from tallybayes.schema import Levels, Schema
 from tallybayes.source import Table
@@ -24,33 +26,57 @@ from tallybayes.source import Table
 MODELS = ("multinomial", "complement", "bernoulli")
 ANALYZERS = ("auto", "word", "char")
 MOST_WORDS = 1 << 19
-SPAN = 1 << 13  # rows that are read at a time
+CELLS = 1 << 15  # of which logarithms are taken at a time
 TOLD = 20  # words that `describe` tells of each class
 
 
 @dataclass(frozen=True)
 class WordSums(Record):
-    """How often each class has each word (Bernoulli: in how many rows), and the weight of its rows that have a text."""
+    """How often each class has each word (Bernoulli: in how many rows).
 
-    count: Array  # (K, words)
-    rows: Array  # (K,)
+    Parameters
+    ----------
+    count : ndarray of shape (K, words)
+        The weight of the words.
+    rows : ndarray of shape (K,)
+        The weight of the rows that have a text.
+    """
+
+    count: Array
+    rows: Array
 
 
 @dataclass(frozen=True)
 class WordParams(Record):
-    """What a text and its words add to log P(x | class)."""
+    """What a text and its words add to log P(x | class).
 
-    weight: Array  # (1 + words, K): first what any text adds
-    count: Array  # (K, words): as summed
+    Parameters
+    ----------
+    weight : ndarray of shape (1 + words, K)
+        First what any text adds, then what each word does.
+    count : ndarray of shape (K, words)
+        The words as summed.
+    alpha : float
+        What is added to each count.
+    exist : ndarray of bool, of shape (words,)
+        Which of the words there are.
+    length : ndarray of shape (K,)
+        How many words a text has, on average.
+    words : Levels
+        The words.
+    """
+
+    weight: Array
+    count: Array
     alpha: float
-    exist: NDArray[np.bool_]  # (words,)
-    length: Array  # (K,): words of a text, on average
+    exist: NDArray[np.bool_]
+    length: Array
     words: Levels
 
     @cached_property
     def share(self) -> Array:
         """(words, K): log P(one word of a text is this one | class); −inf where there is no such word."""
-        log = _log_shares(self.count, self.exist, self.alpha).T
+        log = _log_shares(self.count, self.exist, self.alpha)
         return np.where(self.exist[:, None], log, -np.inf)
 
 
@@ -109,6 +135,7 @@ class Words(Distribution[WordSums, WordParams]):
     kinds: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[Needs] = "texts"
     one_column: ClassVar[bool] = True
+    waits: ClassVar[bool] = True
     cells: ClassVar[tuple[str, ...]] = ("count", "rows")
     sums = WordSums
 
@@ -181,6 +208,8 @@ class Words(Distribution[WordSums, WordParams]):
         sizes: Mapping[int, int],  # noqa: ARG002
     ) -> tuple[Data, Schema]:
         (j,) = columns
+        if not grow:
+            return encode.texts(table, schema, j, self.splitting()), schema
         data, longer, shared = encode.words(table, schema, j, grow, self.splitting())
         if shared and not _has_cells(schema.levels.get(j, Levels())):
             warn(
@@ -191,12 +220,8 @@ class Words(Distribution[WordSums, WordParams]):
         return data, longer
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> WordSums:
-        return _split(self._summed(data, y, w, K))
-
-    def _summed(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> Array:
-        """(K, 1 + words): first the texts, then the words."""
-        assert isinstance(data, Sparse)
-        return _core.csr_sums(data.view, y, w, K, 0.0 if self.model == "bernoulli" else None)
+        sums = _core.csr_sums(_counts(data).view, y, w, K, 0.0 if self.model == "bernoulli" else None)
+        return WordSums(np.ascontiguousarray(sums[:, 1:]), sums[:, 0].copy())
 
     def tally(
         self,
@@ -208,7 +233,7 @@ class Words(Distribution[WordSums, WordParams]):
         w: Weights,
         K: int,
     ) -> tuple[WordSums, Schema]:
-        """Count the texts of a table some rows at a time: the words of each row are nowhere kept.
+        """Count the texts of a table while they are read: the words of each row are nowhere kept.
 
         Parameters
         ----------
@@ -235,18 +260,11 @@ class Words(Distribution[WordSums, WordParams]):
             With the words that were new.
         """
         (j,) = columns
-        how = replace(self.splitting(), most=np.iinfo(np.int64).max)
-        known, sums, start = schema, np.zeros((K, 0)), 0
-        while start < table.n:
-            words = len(known.levels.get(j, ()))
-            span = slice(start, min(table.n, start + max(SPAN, K * words // 8)))  # a sum of tallies costs K × words
-            data, known, _ = encode.words(table, known, j, True, how, span)
-            if len(known.levels[j]) > self.max_words:  # which of them have a count of their own all rows tell
-                return super().tally(table, schema, columns, sizes, y, w, K)
-            found = self._summed(data, y[span], None if w is None else w[span], K)
-            found[:, : sums.shape[1]] += sums
-            sums, start = found, span.stop
-        return _split(sums), known
+        found = encode.word_sums(table, schema, j, self.splitting(), (y, w, K), self.model == "bernoulli")
+        if found is None:  # which of them have a count of their own all rows tell
+            return super().tally(table, schema, columns, sizes, y, w, K)
+        count, rows, longer = found
+        return WordSums(count, rows), longer
 
     def combine(self, a: WordSums, b: WordSums, sign: int = 1) -> WordSums:
         size = max(a.count.shape[1], b.count.shape[1])
@@ -313,18 +331,21 @@ class Words(Distribution[WordSums, WordParams]):
             weight = _presence(count, s.rows, exist, self.alpha)
         elif self.model == "complement":
             others = np.maximum(count.sum(axis=0) - count, 0.0)  # rounding may leave less than nothing
-            weight = _weights(-np.maximum(_log_shares(others, exist, self.alpha), LEAST), exist)
+            weight = _weights(others, exist, self.alpha)
+            weight[1:][exist] = -np.maximum(weight[1:][exist], LEAST)
         else:
-            weight = _weights(_log_shares(count, exist, self.alpha), exist)
+            weight = _weights(count, exist, self.alpha)
         length = count.sum(axis=1) / np.where(s.rows > 0, s.rows, 1.0)
         if self.weight != 1:
             weight = np.multiply(weight, self.weight, out=weight, where=weight != 0)
         return WordParams(weight, count, self.alpha, exist, length, words)
 
     def score(self, scorer: _core.Scorer, data: Data, p: WordParams) -> None:
-        assert isinstance(data, Sparse)
-        K = p.weight.shape[1]
-        scorer.csr(data.view, p.weight, np.zeros(K), 0.0 if self.model == "bernoulli" else None, False)
+        once = self.model == "bernoulli"
+        if isinstance(data, Texts):
+            scorer.texts(data.held, data.words.known, data.cells, p.weight, once)
+        else:
+            scorer.csr(_counts(data).view, p.weight, np.zeros(p.weight.shape[1]), 0.0 if once else None, False)
 
     def export(self, p: WordParams, context: Context) -> str:  # noqa: ARG002
         return (
@@ -366,8 +387,9 @@ class Words(Distribution[WordSums, WordParams]):
         ndarray of shape (n, K)
             Up to a term that all classes share.
         """
-        assert isinstance(data, Sparse)
-        found = left_out(self.model, self.alpha, data, y, unit, _padded(s.count, len(p.exist)), s.rows, context.K)
+        found = left_out(
+            self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K
+        )
         return found if self.weight == 1 else np.multiply(found, self.weight, out=found, where=found != 0)
 
     def terms(self, data: Data, p: WordParams, K: int) -> Array:
@@ -376,9 +398,9 @@ class Words(Distribution[WordSums, WordParams]):
         return np.asarray(scorer.joint())[:, None]
 
     def pieces(self, data: Data, p: WordParams, i: int) -> list[tuple[str, Floats]]:
-        assert isinstance(data, Sparse)
-        begin, end = data.csr.indptr[i : i + 2].tolist()
-        index, times = data.csr.indices[begin:end], data.csr.data[begin:end]
+        csr = _counts(data).csr
+        begin, end = csr.indptr[i : i + 2].tolist()
+        index, times = csr.indices[begin:end], csr.data[begin:end]
         found = []
         for at, n in sorted(zip(index.tolist(), times.tolist(), strict=True)):
             n = min(n, 1) if self.model == "bernoulli" else n
@@ -482,8 +504,10 @@ def _has_cells(words: Levels) -> bool:
     return any(not isinstance(v, str) for v in words.labels)
 
 
-def _split(sums: Array) -> WordSums:
-    return WordSums(np.ascontiguousarray(sums[:, 1:]), sums[:, 0].copy())
+def _counts(data: Data) -> Sparse:
+    counts = data.counted if isinstance(data, Texts) else data
+    assert isinstance(counts, Sparse)
+    return counts
 
 
 def _padded(count: Array, size: int) -> Array:
@@ -492,21 +516,26 @@ def _padded(count: Array, size: int) -> Array:
 
 
 def _log_shares(count: Array, exist: NDArray[np.bool_], alpha: float) -> Array:
-    """(K, words): log (S + a) / (Σ S + a V); evenly shared where there is nothing."""
-    V = int(exist.sum())
+    """(words, K): log (S + a) / (Σ S + a V); evenly shared where there is nothing."""
+    return _weights(count, np.ones_like(exist), alpha, int(exist.sum()))[1:]
+
+
+def _weights(count: Array, exist: NDArray[np.bool_], alpha: float, V: int | None = None) -> Array:
+    """(1 + words, K): a text by itself says nothing, nor do words that are gone; V: how many there are.
+
+    Some words at a time: besides the answer there is nothing of its size.
+    """
+    V = int(exist.sum()) if V is None else V
     total = _core.level_totals(count, np.array([count.shape[1]], dtype=np.int64)) + alpha * V  # (K, 1)
     there = total > 0
-    log = np.asarray(_core.logs(count + alpha))
-    log -= _core.logs(np.where(there, total, 1.0))
-    log[~there[:, 0]] = -np.log(max(V, 1))
-    return log
-
-
-def _weights(log: Array, exist: NDArray[np.bool_]) -> Array:
-    """(1 + words, K): a text by itself says nothing, nor do words that are gone."""
-    weight = np.zeros((1 + log.shape[1], len(log)))
-    weight[1:] = log.T
-    weight[1:][~exist] = 0.0
+    below = _core.logs(np.where(there, total, 1.0))
+    weight = np.zeros((1 + count.shape[1], len(count)))
+    for first in range(0, count.shape[1], step := max(1, CELLS // len(count))):
+        log = np.asarray(_core.logs(count[:, first : first + step] + alpha))
+        log -= below
+        log[~there[:, 0]] = -np.log(max(V, 1))
+        log[:, ~exist[first : first + step]] = 0.0
+        weight[1 + first : 1 + first + step] = log.T
     return weight
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import DUST
+from tallybayes.distributions.arithmetic import DUST
 from tallybayes.encode import Sparse
 
 ENTRIES = 1 << 20  # words of rows at a time, times the classes

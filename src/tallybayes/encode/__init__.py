@@ -3,12 +3,12 @@
 data.py has the forms; each of the others makes one of them.
 """
 
-from tallybayes.encode.data import MISSING, UNSEEN, Coded, Codes, Data, Numbers, Sparse, rows_of
+from tallybayes.encode.data import MISSING, UNSEEN, Coded, Codes, Data, Numbers, Sparse, Texts, rows_of
 from tallybayes.encode.to_codes import coded
 from tallybayes.encode.to_cuts import CUT, cut_codes, cut_numbers, find_cuts, learn_cuts
 from tallybayes.encode.to_levels import RAW_LIMIT, level_codes, levels
 from tallybayes.encode.to_numbers import numbers
-from tallybayes.encode.to_words import Splitting, words
+from tallybayes.encode.to_words import Splitting, texts, word_sums, words
 
 __all__ = [
     "CUT",
@@ -21,6 +21,7 @@ __all__ = [
     "Numbers",
     "Sparse",
     "Splitting",
+    "Texts",
     "coded",
     "cut_codes",
     "cut_numbers",
@@ -30,5 +31,7 @@ __all__ = [
     "levels",
     "numbers",
     "rows_of",
+    "texts",
+    "word_sums",
     "words",
 ]

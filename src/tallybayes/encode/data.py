@@ -1,7 +1,8 @@
-"""What distributions read: numbers, codes, sparse counts, or codes of several sources."""
+"""What distributions read: numbers, codes, sparse counts, codes of several sources, or texts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -191,12 +192,46 @@ class Coded:
     known: tuple[Levels | None, ...] = ()
 
 
-Data = Numbers | Codes | Sparse | Coded
+@dataclass(frozen=True)
+class Texts:
+    """A column of texts as it lies there, for whoever reads its words block by block and keeps none.
+
+    Parameters
+    ----------
+    held : Texts of the core
+        The texts.
+    words : Levels
+        The words that are known.
+    cells : int
+        How many cells the others share.
+    count : callable
+        Gives the counts of the words, which are made only if somebody looks at them.
+    """
+
+    held: _core.Texts
+    words: Levels
+    cells: int
+    count: Callable[[], Sparse]
+
+    @cached_property
+    def counted(self) -> Sparse:
+        """Sparse: the same as counts of words."""
+        return self.count()
+
+    @property
+    def n(self) -> int:
+        """int: how many rows there are."""
+        return len(self.held)
+
+
+Data = Numbers | Codes | Sparse | Coded | Texts
 LARGEST = 2**31 - 1
 
 
 def rows_of(data: Data, span: slice) -> Data:
     """Some rows of the same data, span.start ≤ span.stop ≤ n. Unseen codes come out as missing ones."""
+    if isinstance(data, Texts):
+        return Sparse(data.counted.csr[span])
     if isinstance(data, Sparse):
         return Sparse(data.csr[span])
     if isinstance(data, Codes):

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from tallybayes import tempering
-from tallybayes.arrays import Floats
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Words
+from tallybayes.distributions.ensemble import Ensemble
 from tallybayes.encode import rows_of
 from tallybayes.fitted import Fitted, Starts
 from tallybayes.plan import Term
@@ -17,6 +18,8 @@ from tallybayes.rows import Rows
 ALPHAS = (1.0, 0.3, 0.1, 0.03)
 JUDGES = 4000  # rows that are left out, in spans that lie apart
 SPANS = 20
+TURNS = 4  # of the two weights
+WORTH = 5e-4  # of log-loss
 PULL = 1.0  # towards a weight of 1: a few rows without a mistake would want it to be infinite
 
 
@@ -26,7 +29,7 @@ def weighed(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fitte
     A text is judged beside the other columns and the texts before it, so that what they say already counts once.
     """
     texts = [(t, d) for t in fitted.terms if isinstance(d := t.distribution, Words)]
-    others = tuple(t for t in fitted.terms if not isinstance(t.distribution, Words))
+    others = tuple(_trusted(t, 1.0) for t in fitted.terms if not isinstance(t.distribution, Words))
     parts = _parts(rows)
     prior, known = _left_out(replace(fitted, terms=others).estimate(priors), parts, priors, starts)
     joint = prior + known
@@ -47,8 +50,45 @@ def weighed(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fitte
                 joined = joint + beta * says
         chosen.append(best)
         joint = joined
+    if others:
+        trust, belief = _balance(prior, known, joint - prior - known, y, w)
+        others = tuple(_trusted(t, trust) for t in others)
+        chosen = [_believed(t, belief) for t in chosen]
     by_columns = {t.columns: t for t in (*others, *chosen)}
     return replace(fitted, terms=tuple(by_columns[t.columns] for t in fitted.terms))
+
+
+def _balance(prior: Floats, known: Floats, says: Floats, y: Array, w: Floats) -> tuple[float, float]:
+    """How many times the other columns count, and the texts: both together tell the rows best, each without itself.
+
+    The weights of the other columns were chosen without the texts. Where these tell the class, the others have less to
+    add, and their noise harms more; there is no reason to believe them more than that. Who adds less than WORTH to the
+    other does not count at all.
+    """
+
+    def loss(trust: float, belief: float) -> float:
+        return -tempering.score(tempering.posterior(prior + trust * known, says, belief), y, w)
+
+    trust, belief = 1.0, 1.0
+    for _ in range(TURNS):
+        trust = min(1.0, tempering.best_temperature(prior + belief * says, known, y, w, PULL))
+        belief = tempering.best_temperature(prior + trust * known, says, y, w, PULL)
+    both = loss(trust, belief)
+    alone = tempering.best_temperature(prior, says, y, w, PULL)
+    if loss(0.0, alone) < min(both + WORTH, loss(1.0, 0.0)):
+        return 0.0, alone
+    return (1.0, 0.0) if loss(1.0, 0.0) < both + WORTH else (trust, belief)
+
+
+def _trusted(term: Term, trust: float) -> Term:
+    assert isinstance(term.distribution, Ensemble)
+    return replace(term, distribution=replace(term.distribution, trust=trust))
+
+
+def _believed(term: Term, belief: float) -> Term:
+    words = term.distribution
+    assert isinstance(words, Words)
+    return replace(term, distribution=replace(words, weight=belief * words.weight))
 
 
 def _parts(rows: Rows) -> list[Rows]:

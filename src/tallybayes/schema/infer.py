@@ -148,10 +148,11 @@ def _kind(column: RawColumn, default: Kind) -> Kind:
 
 def _said(schema: Schema, given: Mapping[object, object]) -> dict[int, Kind]:
     """What the user says, by position."""
+    found = {schema.position(column): cast(Kind, kind) for column, kind in given.items()}
     for column, kind in given.items():
-        if kind not in KINDS:
+        if kind not in KINDS:  # a part of a date is no date, and no id
             raise OptionError(f"Column {brief(column)} was given the kind {brief(kind)}. Allowed: {', '.join(KINDS)}.")
-    return {schema.position(column): cast(Kind, kind) for column, kind in given.items()}
+    return found
 
 
 def _texts(table: Table, schema: Schema, said: Mapping[int, Kind], reads_text: bool, who: str) -> Mapping[int, Kind]:
