@@ -1,5 +1,5 @@
-// A Gaussian discriminant opened for few rows of a matrix: one call for what a Scorer takes several for, the parameters
-// checked once. The same parts as those of discriminant_parts.cpp, so the same bits.
+// A Gaussian model opened for few rows of a matrix: one call for what a Scorer takes several for, the parameters
+// checked once. The same parts as those of discriminant_parts.cpp and scores.cpp, so the same bits.
 #include <nanobind/stl/string_view.h>
 
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include "bind/bind.hpp"
 #include "bind/checked.hpp"
+#include "core/parts.hpp"
 #include "core/quadratic.hpp"
 #include "core/scorer.hpp"
 
@@ -19,7 +20,8 @@ using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cp
 struct MatrixDoor {
   std::size_t classes = 0, columns = 0;
   Doubles prior;
-  std::optional<Affine> affine;  // else:
+  const double* terms = nullptr;  // of independent columns; else:
+  std::optional<Affine> affine;   // else:
   Quadratic quadratic{};
   nb::object keep;
 };
@@ -28,6 +30,14 @@ MatrixDoor begin(const Doubles& prior, std::size_t columns) {
   expect(prior.shape(0) > 0 && columns > 0, "at least one class and one column are needed");
   MatrixDoor door;
   door.classes = prior.shape(0), door.columns = columns, door.prior = prior;
+  return door;
+}
+
+MatrixDoor gaussian_door(const Doubles& prior, const Factors& terms) {
+  MatrixDoor door = begin(prior, terms.shape(2));
+  expect(terms.shape(0) == 4 && terms.shape(1) == door.classes, "terms must be (4, classes, columns)");
+  door.terms = terms.data();
+  door.keep = nb::cast(terms);
   return door;
 }
 
@@ -54,7 +64,7 @@ MatrixDoor quadratic_door(const Doubles& prior, const Matrix& mean, const Matrix
   return door;
 }
 
-// False if rows have gaps: then nothing is to be read from out.
+// False if rows have gaps that the part does not read: then nothing is to be read from out.
 template <class Out>
 bool answer(const MatrixDoor& door, const Rows& x, void (Scorer::*how)(Out*) const, Out* out) {
   const auto stride = static_cast<std::ptrdiff_t>(door.columns * sizeof(double));
@@ -65,7 +75,9 @@ bool answer(const MatrixDoor& door, const Rows& x, void (Scorer::*how)(Out*) con
   rows.n = x.shape(0), rows.d = col.size(), rows.col = col.data(), rows.row_major = true;
   RowFlags missing(rows.n);
   Scorer scorer(rows.n, door.classes, door.prior.data(), false);
-  scorer.add(door.affine ? affine_part(rows, *door.affine, missing) : quadratic_part(rows, door.quadratic, missing));
+  scorer.add(door.terms    ? gaussian_part(rows, door.terms, door.classes)
+             : door.affine ? affine_part(rows, *door.affine, missing)
+                           : quadratic_part(rows, door.quadratic, missing));
   const nb::gil_scoped_release release;
   (scorer.*how)(out);
   return missing.rows().empty();
@@ -95,7 +107,9 @@ nb::object ask(const MatrixDoor& door, nb::handle matrix, std::string_view how, 
 
 void bind_matrix_door(nb::module_& m) {
   const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
-  nb::class_<MatrixDoor>(m, "MatrixDoor", "A Gaussian discriminant that answers for few rows of a matrix in one call.")
+  nb::class_<MatrixDoor>(m, "MatrixDoor", "A Gaussian model that answers for few rows of a matrix in one call.")
+      .def_static("gaussian", &gaussian_door, array("prior"), array("terms"),
+                  "Scores sum_j log N(x_j; mean, var), from gaussian_terms; nothing for NaN.")
       .def_static("affine", &affine_door, array("prior"), array("weight"), array("bias"), array("centre"),
                   "Scores bias + weight (x - centre).")
       .def_static("quadratic", &quadratic_door, array("prior"), array("mean"), array("low"), array("factor"),

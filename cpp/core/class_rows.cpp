@@ -14,13 +14,6 @@ constexpr std::size_t kMostRows = 1 << 14;  // of a chunk: a plain sum over them
 constexpr std::size_t kBlockBytes = 1 << 17;
 constexpr std::size_t kManyClasses = 512;
 
-bool readable_in_place(const Columns& x) {
-  if (x.d == 0 || !x.row_major || (x.col[0].dtype != Dtype::f64 && x.col[0].dtype != Dtype::f32)) return false;
-  const auto size = static_cast<std::ptrdiff_t>(item_size(x.col[0].dtype));
-  return reinterpret_cast<std::uintptr_t>(x.col[0].data) % static_cast<std::uintptr_t>(size) == 0 &&
-         x.col[0].stride % size == 0;
-}
-
 }  // namespace
 
 // A chunk has about kChunkCells cells, but in the order of the table enough rows that merging its classes
@@ -93,34 +86,40 @@ bool ClassRows::next(RowList& block) {
   return true;
 }
 
-// The slot of class c, opened if the class is new in this chunk; row: where it is first met.
-std::uint32_t ClassRows::slot(std::int32_t c, std::size_t row) {
-  std::int32_t& s = slot_of_[static_cast<std::size_t>(c)];
-  if (s < 0) {
-    s = static_cast<std::int32_t>(slots());
-    class_of_.push_back(static_cast<std::uint32_t>(c));
-    first_row_.push_back(static_cast<std::uint32_t>(row));
-    weight_.push_back(0.0);
-    count_.push_back(0);
-  }
-  return static_cast<std::uint32_t>(s);
+// Opens a slot for class c, which is new in this chunk; row: where it is first met.
+std::uint32_t ClassRows::open(std::int32_t c, std::size_t row) {
+  const auto s = static_cast<std::uint32_t>(slots());
+  slot_of_[static_cast<std::size_t>(c)] = static_cast<std::int32_t>(s);
+  class_of_.push_back(static_cast<std::uint32_t>(c));
+  first_row_.push_back(static_cast<std::uint32_t>(row));
+  weight_.push_back(0.0);
+  count_.push_back(0);
+  return s;
 }
 
 // Lists the rows that count among [begin, end) of the table.
 void ClassRows::list(std::size_t begin, std::size_t end) {
   const std::int32_t* y = t_.y + begin;
   const double* w = t_.w ? t_.w + begin : nullptr;
-  m_ = 0;
+  const std::size_t classes = t_.classes;
+  const std::int32_t* slot_of = slot_of_.data();
+  std::uint32_t *row = row_.data(), *slot = slot_.data(), *count = count_.data();
+  std::size_t m = 0;
   for (std::size_t i = 0; i < end - begin; ++i) {
     if (w) check_weight(w[i]);
     if (y[i] < 0 || (w && w[i] == 0.0)) continue;
-    check_class(y[i], t_.classes);
-    const std::uint32_t s = slot(y[i], i);
-    ++count_[s];
-    row_[m_] = static_cast<std::uint32_t>(i);
-    if (w) w_[m_] = w[i];
-    slot_[m_++] = s;
+    check_class(y[i], classes);
+    std::int32_t s = slot_of[y[i]];
+    if (s < 0) {
+      s = static_cast<std::int32_t>(open(y[i], i));
+      count = count_.data();
+    }
+    ++count[s];
+    if (w) w_[m] = w[i];
+    row[m] = static_cast<std::uint32_t>(i);
+    slot[m++] = static_cast<std::uint32_t>(s);
   }
+  m_ = m;
 }
 
 // Lists entries [begin, end) of the order by class.
@@ -130,7 +129,9 @@ void ClassRows::take(std::size_t begin, std::size_t end) {
   for (std::size_t k = begin; k < end; ++c) {
     const std::size_t last = std::min(end, start[c + 1]);
     if (k == last) continue;
-    const std::uint32_t s = slot(static_cast<std::int32_t>(c), plan_.order.row[k]);
+    const std::int32_t known = slot_of_[c];
+    const std::uint32_t s =
+        known < 0 ? open(static_cast<std::int32_t>(c), plan_.order.row[k]) : static_cast<std::uint32_t>(known);
     count_[s] = static_cast<std::uint32_t>(last - k);
     for (; k < last; ++k) {
       row_[k - begin] = plan_.order.row[k];
@@ -150,12 +151,16 @@ void ClassRows::sort() {
     next_[s] = start;
     start += count_[s];
   }
+  const std::uint32_t *row = row_.data(), *slot = slot_.data();
+  std::uint32_t *to_row = sorted_row_.data(), *next = next_.data();
   for (std::size_t k = 0; k < m_; ++k) {
-    const std::uint32_t to = next_[slot_[k]]++;
-    sorted_row_[to] = row_[k];
-    sorted_slot_[to] = slot_[k];
+    const std::uint32_t to = next[slot[k]]++;
+    to_row[to] = row[k];
     if (t_.w) sorted_w_[to] = w_[k];
   }
+  start = 0;
+  for (std::size_t s = 0; s < slots(); start += count_[s++])
+    std::fill_n(sorted_slot_.data() + start, count_[s], static_cast<std::uint32_t>(s));
   row_.swap(sorted_row_);
   slot_.swap(sorted_slot_);
   w_.swap(sorted_w_);

@@ -54,7 +54,7 @@ class ClassRows {
   double weight(std::size_t slot) const { return weight_[slot]; }
 
  private:
-  std::uint32_t slot(std::int32_t c, std::size_t row);
+  std::uint32_t open(std::int32_t c, std::size_t row);
   void list(std::size_t begin, std::size_t end);
   void sort();
   void take(std::size_t begin, std::size_t end);

@@ -41,6 +41,14 @@ struct Columns {
   bool row_major = false;
 };
 
+// Rows of doubles or floats that a kernel can read where they are.
+inline bool readable_in_place(const Columns& x) {
+  if (x.d == 0 || !x.row_major || (x.col[0].dtype != Dtype::f64 && x.col[0].dtype != Dtype::f32)) return false;
+  const auto size = static_cast<std::ptrdiff_t>(item_size(x.col[0].dtype));
+  return reinterpret_cast<std::uintptr_t>(x.col[0].data) % static_cast<std::uintptr_t>(size) == 0 &&
+         x.col[0].stride % size == 0;
+}
+
 // Rows of a compressed sparse matrix. Index: i32 or i64; value: f64, f32, i64, i32 or u8.
 struct Csr {
   std::size_t n = 0;
@@ -55,7 +63,7 @@ struct Csr {
 // A value that the model cannot take, with its place. The binding turns it into a Python exception,
 // the caller in Python into a sentence with the column's name.
 struct BadValue {
-  enum Kind : int { infinite = 0, negative = 1, code = 2, overflow = 3 };
+  enum Kind : int { infinite = 0, negative = 1, code = 2, overflow = 3, utf8 = 4 };
   Kind kind;
   std::size_t row;
   std::size_t col;

@@ -14,14 +14,15 @@ constexpr std::size_t kBlock = 1 << 15;
 constexpr std::uint64_t kRange = 1 << 16;  // a table of all values between the smallest and the largest
 constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
 
-template <class T>
+template <class T, bool side_by_side>
 struct Values {
   const char* data;
   std::ptrdiff_t stride;
   std::size_t n;
   T at(std::size_t i) const {
     T v;
-    __builtin_memcpy(&v, data + static_cast<std::ptrdiff_t>(i) * stride, sizeof v);
+    const auto step = side_by_side ? static_cast<std::ptrdiff_t>(sizeof v) : stride;
+    __builtin_memcpy(&v, data + static_cast<std::ptrdiff_t>(i) * step, sizeof v);
     return v;
   }
   std::int64_t operator[](std::size_t i) const { return static_cast<std::int64_t>(at(i)); }
@@ -80,16 +81,19 @@ class Table {
   std::size_t used_ = 0;
 };
 
-template <class T>
-std::vector<std::int64_t> by_range(const Values<T>& y, std::int64_t low, std::uint64_t range, std::int32_t* codes) {
+template <class T, bool side_by_side>
+std::vector<std::int64_t> by_range(const Values<T, side_by_side>& y, std::int64_t low, std::uint64_t range,
+                                   std::int32_t* codes) {
   std::vector<std::int32_t> code(range, -1);
   std::mutex mutex;
-  const auto place = [low](std::int64_t v) { return static_cast<std::uint64_t>(v) - static_cast<std::uint64_t>(low); };
   y.blocks([&](std::size_t begin, std::size_t end) {
     std::vector<unsigned char> seen(range, 0);
     unsigned char* const mark = seen.data();
-    const Values<T> own = y;  // a byte may alias anything but local variables
-    for (std::size_t i = begin; i < end; ++i) mark[place(own[i])] = 1;
+    const auto own = y;  // a byte may alias anything but local variables
+    const std::int64_t from = low;
+    std::int32_t* const to = codes;
+    for (std::size_t i = begin; i < end; ++i) to[i] = static_cast<std::int32_t>(own[i] - from);
+    for (std::size_t i = begin; i < end; ++i) mark[to[i]] = 1;
     const std::lock_guard lock(mutex);
     for (std::uint64_t v = 0; v < range; ++v)
       if (seen[v]) code[v] = 0;
@@ -100,14 +104,15 @@ std::vector<std::int64_t> by_range(const Values<T>& y, std::int64_t low, std::ui
     code[v] = static_cast<std::int32_t>(levels.size());
     levels.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + v));
   }
+  if (levels.size() == range) return levels;  // without holes: places are codes
   y.blocks([&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) codes[i] = code[place(y[i])];
+    for (std::size_t i = begin; i < end; ++i) codes[i] = code[static_cast<std::size_t>(codes[i])];
   });
   return levels;
 }
 
-template <class T>
-std::vector<std::int64_t> by_hash(const Values<T>& y, std::int32_t* codes) {
+template <class T, bool side_by_side>
+std::vector<std::int64_t> by_hash(const Values<T, side_by_side>& y, std::int32_t* codes) {
   std::vector<Table> own(static_cast<std::size_t>(threads()), Table(1024));
   parallel_for((y.n + kBlock - 1) / kBlock, [&](std::size_t b, int thread) {
     Table& t = own[static_cast<std::size_t>(thread)];
@@ -128,10 +133,10 @@ std::vector<std::int64_t> by_hash(const Values<T>& y, std::int32_t* codes) {
   return levels;
 }
 
-template <class T>
-std::vector<std::int64_t> levels_of(const Column& c, std::size_t n, std::int32_t* codes) {
+template <class T, bool side_by_side>
+std::vector<std::int64_t> levels_in(const Column& c, std::size_t n, std::int32_t* codes) {
   if (n == 0) return {};
-  const Values<T> y{c.data, c.stride, n};
+  const Values<T, side_by_side> y{c.data, c.stride, n};
   std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = kSmallest;
   std::mutex mutex;
   y.blocks([&](std::size_t begin, std::size_t end) {
@@ -150,6 +155,12 @@ std::vector<std::int64_t> levels_of(const Column& c, std::size_t n, std::int32_t
     throw std::invalid_argument("labels beyond 2^63 - 1 are not supported; give them as strings");
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   return range < kRange ? by_range(y, low, range + 1, codes) : by_hash(y, codes);
+}
+
+template <class T>
+std::vector<std::int64_t> levels_of(const Column& c, std::size_t n, std::int32_t* codes) {
+  return c.stride == static_cast<std::ptrdiff_t>(sizeof(T)) ? levels_in<T, true>(c, n, codes)
+                                                            : levels_in<T, false>(c, n, codes);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "core/probe.hpp"
 #include "core/probe_sparse.hpp"
 #include "kernels/finish.hpp"
+#include "kernels/gaussian_rows.hpp"
 #include "kernels/network.hpp"
 #include "kernels/scores.hpp"
 #include "kernels/sum_product.hpp"
@@ -56,6 +57,28 @@ void dense(Probe& p, std::size_t classes) {
     const BinaryTerms binary{one.data(), three.data(), 1.0, classes};
     TB_CALL_AT(p.isa, add_binary, tile.data(), kSome, j0, width, holes, binary, acc.data());
     block(p, "add_binary", acc, kSome);
+  }
+}
+
+// How the terms are laid out, and from how many columns on, is each set's own affair.
+template <class T>
+void wide_rows(Probe& p, Numbers& some, std::size_t classes) {
+  constexpr std::size_t d = 43, j0 = 8, width = d - j0;
+  const auto mean = some.between(-1.0, 1.0, d * classes), scale = some.between(0.1, 1.0, d * classes),
+             log_norm = some.between(-1.0, 1.0, d * classes), centre = some.between(0.0, 1.0, d);
+  const GaussianTerms terms{mean.data(), scale.data(), log_norm.data(), centre.data(), mean.data(), classes, d};
+  List<double> laid(TB_CALL_AT(p.isa, gaussian_laid, classes, width));
+  TB_CALL_AT(p.isa, lay_gaussian, terms, j0, width, laid.data());
+  p.got("gaussian_by_rows", TB_CALL_AT(p.isa, gaussian_by_rows, classes, d));
+  for (const T odd : {T{1}, static_cast<T>(kNan), static_cast<T>(kInfinity)}) {
+    auto x = some.between<T>(0.0, 2.0, kSome * d);
+    for (std::size_t i = 100; i < x.size(); i += 311) x[i] = odd;
+    x[x.size() - 1] = odd;
+    const Stretch from{bytes_of(x) + j0 * sizeof(T), d * sizeof(T), kDtype<T>, kSome, width, true};
+    auto acc = some.between(-1.0, 1.0, classes * kRows);
+    const bool finite = TB_CALL_AT(p.isa, add_gaussian_rows, from, laid.data(), classes, acc.data());
+    p.got("add_gaussian_rows", finite);
+    if (finite) block(p, "add_gaussian_rows", acc, kSome);
   }
 }
 
@@ -192,6 +215,8 @@ void probe_scores(Probe& p) {
     dense(p, classes);
     finish(p, classes);
     numbers(p, classes);
+    wide_rows<double>(p, some, classes);
+    wide_rows<float>(p, some, classes);
   }
   for (const std::size_t classes : {3, 13, 16}) {  // 16: vectors without a rest
     families(p, classes);

@@ -8,16 +8,6 @@
 #include "kernels/gather.hpp"
 
 namespace tb {
-namespace {
-
-bool readable_in_place(const Columns& x) {
-  if (x.d == 0 || !x.row_major || (x.col[0].dtype != Dtype::f64 && x.col[0].dtype != Dtype::f32)) return false;
-  const auto size = static_cast<std::ptrdiff_t>(item_size(x.col[0].dtype));
-  const auto address = reinterpret_cast<std::uintptr_t>(x.col[0].data);
-  return x.col[0].stride % size == 0 && address % static_cast<std::uintptr_t>(size) == 0;
-}
-
-}  // namespace
 
 RowSpans::RowSpans(const ClassTable& t, bool by_class) : t_(t), by_class_(by_class), direct_(readable_in_place(t.x)) {}
 

@@ -99,8 +99,9 @@ void check_gaussian(std::size_t n, std::size_t d, std::size_t classes, Dtype t, 
 
 TEST(gaussian_scores) {
   for (const std::size_t n : kManyRows) {
-    for (const std::size_t d : {1, 4, 7, 56, 57, 120}) {
+    for (const std::size_t d : {1, 4, 7, 17, 56, 57, 65, 120}) {
       for (const bool row_major : {true, false}) {
+        check_gaussian<double>(n, d, 11, Dtype::f64, row_major, true);
         check_gaussian<double>(n, d, 3, Dtype::f64, row_major, false);
         check_gaussian<double>(n, d, 2, Dtype::f64, row_major, true);
         check_gaussian<float>(n, d, 5, Dtype::f32, row_major, true);
@@ -254,6 +255,25 @@ TEST(scores_of_overflowing_rows) {
   scorer.proba(out.data());
   CHECK(out[0] == 1.0 && out[1] == 0.0 && out[4] == 1.0 && out[5] == 0.0);
   CHECK_NEAR(out[2] + out[3], 1.0, 1e-15);
+}
+
+// The same in rows that are read where they lie: a class that is out of reach says nothing of the others.
+TEST(scores_of_overflowing_wide_rows) {
+  const std::size_t d = 70, K = 6;
+  for (const std::size_t near : {0, 5}) {
+    std::vector<double> x(2 * d, 0.5), mean(K * d, 0.0), var(K * d, 1.0), prior(K, -1.0), terms(4 * K * d), out(2 * K);
+    x[d + 66] = 1e200;
+    mean[near * d + 66] = 1e200;
+    const Table<double> table(x, 2, d, Dtype::f64, true);
+    tb::gaussian_terms(mean.data(), nullptr, var.data(), K, d, terms.data());
+    Scorer scorer(2, K, prior.data(), false);
+    scorer.add(tb::gaussian_part(table.view, terms.data(), K));
+    scorer.proba(out.data());
+    for (std::size_t c = 0; c < K; ++c) {
+      CHECK(out[K + c] == (c == near ? 1.0 : 0.0));
+      CHECK_NEAR(out[c], c == near ? 0.0 : 0.2, 1e-15);
+    }
+  }
 }
 
 // The exponential of vectors, through the probabilities of two classes that are x apart: 1 and e^x, shared out.
