@@ -391,6 +391,16 @@ def test_evidence_of_an_average_does_not_depend_on_the_order_of_columns(make: An
         np.testing.assert_allclose(turned, found[:, order], atol=1e-9)
 
 
+def test_a_network_of_no_weight_has_no_say_in_an_average() -> None:
+    X, y = echoes()
+    X, y = X[["signal", "weak"]].assign(same="k"), y
+    model = tb.AODE(weighting="information").fit(X, y)
+    assert model.predictor_.fitted.terms[0].params.W[2] == 0
+    found = model.explain(X[:40]).log_likelihood
+    total = found.sum(axis=1) + model.predictor_.fitted.prior
+    np.testing.assert_allclose(total, model.predict_joint_log_proba(X[:40]), rtol=1e-12)
+
+
 def test_noise_is_no_evidence_in_an_average() -> None:
     """Wherever it stands. By the chain rule a first column has what all networks say of it, and later ones the rest."""
     X, y = echoes(4000, gaps=0.0)
@@ -409,3 +419,15 @@ def test_an_average_of_one_column_is_the_column() -> None:
         alone = make().fit(X[["weak"]], y)
         want = alone.predict_joint_log_proba(X[["weak"]][:9]) - alone.predictor_.fitted.prior
         np.testing.assert_allclose(alone.explain(X[["weak"]][:9]).log_likelihood[:, 0], want, rtol=1e-12)
+
+
+def test_values_that_json_does_not_know_are_told_in_words() -> None:
+    import datetime as dt
+    import json
+
+    days = [{"day": dt.date(2024, 1 + i % 6, 1 + i), "n": np.float32(i / 8)} for i in range(12)]
+    said = tb.NaiveBayes().fit(days, list("ab") * 6).explain(days[:1]).to_dict()
+    assert json.loads(json.dumps(said, allow_nan=False)) == said
+    wide = np.array([[1.5], [2.0], [4.0], [3.0]], dtype=np.longdouble)
+    (row,) = tb.GaussianNB().fit(wide, list("aabb")).explain(wide[:1]).to_dict()["rows"]
+    assert row["evidence"][0]["value"] == 1.5

@@ -129,3 +129,35 @@ def test_a_model_without_a_graph_is_told_what_else_there_is() -> None:
         ExportError, match=r"'ensemble' has none\. Write it as \.js \(to_js\) or \.json \(to_json\), or fit"
     ):
         tb.to_onnx(model)
+
+
+GAP = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("model", "X"),
+    [
+        (tb.LinearDiscriminantAnalysis(), [[3.0, 3.0]] * 4),  # no column varies
+        (tb.KernelNB(), [[GAP, GAP]] * 4),  # no column has a value
+        (tb.KernelNB(), [[1.0, GAP], [2.0, GAP], [4.0, GAP], [4.5, GAP]]),
+        (tb.NaiveBayes("mdl"), [[1.0, 2.0], [2.0, 1.0], [1.5, 1.0], [1.0, 1.0]]),  # one interval each
+        (tb.MultinomialNB(alpha=0.0), [[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [1.0, 4.0]]),  # shares of 0
+    ],
+    ids=["constant", "empty", "half empty", "one interval", "impossible"],
+)
+def test_columns_that_say_nothing_or_rule_out(model: Any, X: Any) -> None:
+    """There is an answer for each row, whatever its columns have to say."""
+    model.fit(X, [True, True, False, False])
+    asked = [[0.0, 0.0], [3.0, 1.0], [1.0, 0.0]]
+    label, share = answered(tb.to_onnx(model), asked)
+    np.testing.assert_allclose(share, model.predict_proba(asked), atol=1e-12)
+    assert label.tolist() == model.predict(asked).astype(int).tolist()  # graphs have no booleans as labels
+
+
+def test_columns_that_a_graph_cannot_have() -> None:
+    frame = pd.DataFrame({"": [1.0, 2.0, 4.0], "b": [1.0, 0.0, 2.0]})
+    with pytest.raises(ExportError, match="A column has no name"):
+        tb.to_onnx(tb.GaussianNB().fit(frame, ["a", "b", "b"]))
+    wide = np.random.default_rng(0).normal(size=(6, 1001))
+    with pytest.raises(ExportError, match="its 2,002 kernel densities are more than the 2,000 that a graph holds"):
+        tb.to_onnx(tb.KernelNB().fit(wide, ["a", "b"] * 3))

@@ -143,11 +143,15 @@ def test_labels_of_every_kind(y: Any) -> None:
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2")
-def test_labels_of_numpys_string_type() -> None:
+def test_labels_of_numpys_string_type(monkeypatch: Any) -> None:
     y = np.array(["a", "bcd"], dtype=np.dtypes.StringDType())
     model = tb.GaussianNB().fit([[1.0], [2.0]], y)
     assert again(model).classes_.dtype == model.classes_.dtype
     assert again(model).predict([[2.0]]).tolist() == ["bcd"]
+    data = to_bytes(model)
+    monkeypatch.delattr(np.dtypes, "StringDType")  # NumPy 1 has none
+    with pytest.raises(ModelFileError, match="NumPy's StringDType, which needs NumPy 2"):
+        from_bytes(data)
 
 
 @pytest.mark.parametrize("label", [Decimal("1.5"), (1, 2), 2**70])
@@ -385,6 +389,24 @@ def test_a_distribution_of_ones_own(monkeypatch: Any) -> None:
         from_bytes(data)
 
 
+def test_a_distribution_whose_types_are_for_a_type_checker(monkeypatch: Any) -> None:
+    """Their names do not exist when the file is read: such options are not compared with them."""
+    monkeypatch.setattr(distributions, "_REGISTRY", dict(distributions._REGISTRY))
+
+    @tb.register
+    @dataclass(frozen=True)
+    class Typed(Flat):
+        weight: NameOfAChecker = 1  # type: ignore[name-defined]  # noqa: F821
+
+        name = "typed"
+
+    X, y = [[1.0], [2.0], [3.0]], [0, 1, 1]
+    model = tb.NaiveBayes(Typed(width=2.0, weight=3)).fit(X, y)
+    found = again(model)
+    assert found.fitted_.terms[0].distribution == Typed(width=2.0, weight=3)
+    assert_twins(found, model, X)
+
+
 # --- on disk -------------------------------------------------------------------------------------------------------
 
 
@@ -494,6 +516,23 @@ def test_what_fails_leaves_the_old_file_and_no_litter(small: Any, tmp_path: Path
             tb.save(small.copy().decay(0.5), path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["m.tb"]
+
+
+@pytest.mark.parametrize(("number", "passes"), [(errno.EINVAL, True), (errno.ENOTSUP, True), (errno.EIO, False)])
+def test_a_disk_that_does_not_sync_folders(
+    number: int, passes: bool, small: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    sync = os.fsync
+
+    def fail(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(number, os.strerror(number))
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with contextlib.nullcontext() if passes else pytest.raises(OSError, match="Cannot save the model: Input/output"):
+        tb.save(small, tmp_path / "m.tb")
+    assert tb.load(tmp_path / "m.tb").predict([[7.5]]).tolist() == ["high"]  # what is not certain is to stay
 
 
 def in_a_child(work: Any) -> int:
@@ -720,3 +759,8 @@ def test_a_lock_that_its_holder_takes_away_meanwhile(replaced: bool, tmp_path: P
         assert len(calls) == 2
         assert "a test" in beside.read_text()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pickle_of_the_first_version_says_what_to_do() -> None:
+    with pytest.raises(ModelFileError, match=r"made by tallybayes 0\.1, .* tallybayes\.save\(model, path\)"):
+        tb.GaussianNB().__setstate__({"_tally": object()})

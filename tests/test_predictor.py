@@ -93,6 +93,7 @@ DISCRIMINANTS = {
     "linear": lambda: tb.LinearDiscriminantAnalysis(),
     "quadratic": lambda: tb.QuadraticDiscriminantAnalysis(reg_param=0.1),
     "regularized": lambda: tb.RegularizedDiscriminantAnalysis(),
+    "independent columns": lambda: tb.GaussianNB(),
     "shared, with a prior": lambda: tb.LinearDiscriminantAnalysis(priors=[0.2, 0.5, 0.3]),
 }
 
@@ -159,6 +160,8 @@ def test_a_matrix_is_read_as_a_table_where_columns_have_names_or_a_temperature_i
 @pytest.mark.parametrize(
     "call",
     [
+        lambda p, m: _core.MatrixDoor.gaussian(p, np.zeros((3, *m.shape))),
+        lambda p, m: _core.MatrixDoor.gaussian(p, np.zeros((4, *m[:2].shape))),
         lambda p, m: _core.MatrixDoor.affine(p, m[:2], p, p[:2]),
         lambda p, m: _core.MatrixDoor.affine(p, m, p[:2], m[0]),
         lambda p, m: _core.MatrixDoor.affine(p, m, p, p[:1]),
@@ -172,3 +175,59 @@ def test_a_matrix_is_read_as_a_table_where_columns_have_names_or_a_temperature_i
 def test_a_door_of_a_matrix_checks_its_parameters(call: Any) -> None:
     with pytest.raises(ValueError, match=r"must be|needed"):
         call(np.zeros(3), np.zeros((3, 4)))
+
+
+WAITING = {
+    "words": lambda: tb.NaiveBayes(schema={"a": "text"}),
+    "categories": lambda: tb.CategoricalNB(),
+    "both": lambda: tb.NaiveBayes({"a": "categorical"}, unseen="other"),
+}
+
+
+def counting(estimate: Any, asked: list[object]) -> Any:
+    def wrapped(*given: Any) -> Any:
+        asked.append(given[0])
+        return estimate(*given)
+
+    return wrapped
+
+
+@pytest.mark.parametrize("name", list(WAITING))
+def test_more_rows_are_counted_and_no_parameter_is_estimated_before_it_is_asked_for(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = [{"a": v} for v in ("red", "blue", "green", "red")], [0, 1, 1, 0]
+    model, whole = WAITING[name]().fit(X, y), WAITING[name]().fit(X + X[1:], y + y[1:])
+    asked: list[object] = []
+    for kind in {type(t.distribution) for t in model.fitted_.terms}:
+        monkeypatch.setattr(kind, "estimate", counting(kind.estimate, asked))
+    model.partial_fit(X[1:], y[1:])
+    assert asked == []
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
+    assert len(asked) > 0
+
+
+@pytest.mark.parametrize("name", list(WAITING))
+def test_a_class_that_a_given_prior_does_not_name_is_refused_with_the_rows(name: str) -> None:
+    X, y = [{"a": v} for v in ("red", "blue", "green", "red")], [0, 1, 1, 0]
+    given: dict[str, Any] = {"class_prior": [0.4, 0.6]} if name == "categories" else {"priors": [0.4, 0.6]}
+    model = WAITING[name]().set_params(**given).fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(OptionError, match="prior"):
+        model.partial_fit(X, [0, 1, 2, 2])
+    assert model.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("name", list(EVERY))
+def test_asking_makes_no_dictionary_whatever_the_model(name: str) -> None:
+    model, X, y = some(name)
+    model.fit(X, y)
+    row = X[:1]
+    for asked in (X, row):
+        model.predict_proba(asked)
+    made = _core.dictionaries_made()
+    for asked in (X, row):
+        for ask in (model.predict_proba, model.predict, model.predict_joint_log_proba):
+            ask(asked)
+    assert _core.dictionaries_made() == made

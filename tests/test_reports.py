@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -140,6 +141,28 @@ def test_a_sample_of_many_rows(monkeypatch: Any) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 2)), rng.integers(0, 2, 90)
     assert "50 of 90 rows, drawn at random" in text_of(report(tb.GaussianNB().fit(X, y), X, y).html)
+
+
+def test_the_twin_is_left_out_where_a_part_has_one_class() -> None:
+    """Chance may put all five rows of a class into one part of the five."""
+    part = np.random.default_rng(0).permutation(np.arange(25) % 5)
+    X, y = np.random.default_rng(1).normal(size=(25, 2)), np.where(part == 3, "rare", "common")
+    assert "left out: a part of the rows has one class only" in text_of(report(tb.GaussianNB().fit(X, y), X, y).html)
+
+
+def test_a_model_too_large_for_a_page_says_so() -> None:
+    X = pd.DataFrame({"a": [f"a level with a long name, the {i}th" for i in range(30_000)] * 2})
+    model = tb.NaiveBayes(schema={"a": "categorical"}).fit(X, np.arange(60_000) % 2)
+    for html in (page(model), report(model).html):
+        assert re.search(r"The tables of this model take \d+\.\d MB, and a page holds 1\.4 MB of them", html)
+        assert 'id="play"' not in html
+
+
+def test_a_number_that_no_row_had_has_a_slider_from_0_to_1() -> None:
+    html = page(tb.KernelNB().fit([[1.0, np.nan], [2.0, np.nan], [4.0, np.nan]], ["a", "b", "a"]))
+    found = re.search(r'"controls":\s*\{"columns":\s*(\[.*?\])', html)
+    assert found is not None
+    assert json.loads(found[1])[1] == {"start": 0.0, "low": 0.0, "high": 1.0, "step": 0.01}
 
 
 def test_it_is_saved_and_shown(tmp_path: Any) -> None:

@@ -67,7 +67,8 @@ def problem(n, C, D, seed=0, shift=-40.0):
 
 
 def weights(terms, y, w, start, centre, ridge, bias_ridge, steps=8, bounded=None):
-    return _core.weights(terms, y, w, start, centre, np.append(ridge, bias_ridge), bounded, (steps, None))
+    search = _core.WeightSearch(terms, y, w, start, np.zeros(len(y), dtype=bool))
+    return search.fit(None, centre, np.append(ridge, bias_ridge), bounded, (steps, None))
 
 
 def fit(*p):
@@ -143,23 +144,31 @@ def test_where_they_begin_does_not_matter_for_where_they_end(bounds):
     p = problem(300, 3, 12, seed=1)
     bounded = np.arange(12) % 2 == 0 if bounds else None
     ridge = np.append(p[5], p[6])
-    v, b, loss, taken = _core.weights(*p[:5], ridge, bounded, (30, None))
+    v, b, loss, taken = _core.WeightSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+        None, p[4], ridge, bounded, (30, None)
+    )
     rng = np.random.default_rng(0)
     for scale in (0.0, 0.1, 3.0):
         away = np.concatenate([np.abs(v + scale * rng.normal(size=12)), b + scale * rng.normal(size=3)])
-        again = _core.weights(*p[:5], ridge, bounded, (30, away))
+        again = _core.WeightSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(None, p[4], ridge, bounded, (30, away))
         assert np.allclose(again[0], v, atol=5e-3)
         assert np.allclose(again[1], b, atol=5e-3)
         assert again[2] == pytest.approx(loss, rel=1e-4)
-    close = _core.weights(*p[:5], ridge, bounded, (30, np.concatenate([v, b])))
+    close = _core.WeightSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+        None, p[4], ridge, bounded, (30, np.concatenate([v, b]))
+    )
     assert close[3] <= 1 < taken
     with pytest.raises(ValueError, match="first must be"):
-        _core.weights(*p[:5], ridge, bounded, (30, v))
+        _core.WeightSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(None, p[4], ridge, bounded, (30, v))
     with pytest.raises(ValueError, match="first must be finite"):
-        _core.weights(*p[:5], ridge, bounded, (30, np.full(15, np.nan)))
+        _core.WeightSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+            None, p[4], ridge, bounded, (30, np.full(15, np.nan))
+        )
     if bounds:
         with pytest.raises(ValueError, match="begins there"):
-            _core.weights(*p[:5], ridge, bounded, (30, np.full(15, -1.0)))
+            _core.WeightSearch(*p[:4], np.zeros(len(p[1]), dtype=bool)).fit(
+                None, p[4], ridge, bounded, (30, np.full(15, -1.0))
+            )
 
 
 def test_a_weight_of_two_is_the_row_twice():
@@ -307,3 +316,26 @@ def test_wrong_steps_and_types():
         weights(p[0].astype(float), *p[1:])
     with pytest.raises(TypeError):
         weights(p[0].transpose(0, 2, 1), *p[1:])
+
+
+@pytest.mark.parametrize(("n", "C", "D"), [(0, 2, 3), (1, 2, 1), (700, 3, 5)])
+def test_a_half_is_the_others_left_out(n: int, C: int, D: int) -> None:
+    terms, y, w, start, centre, ridge, bias = problem(n, C, D, 7)
+    second = np.random.default_rng(3).random(n) < 0.4
+    search, pull = _core.WeightSearch(terms, y, w, start, second), np.append(ridge, bias)
+    for half in (False, True):
+        inside = second == half
+        alone = _core.WeightSearch(terms, np.where(inside, y, -1).astype(np.int32), w, start, np.zeros(n, dtype=bool))
+        v, b, loss, _ = search.fit(half, centre, pull, None, (30, None))
+        for got, want in zip((v, b, loss), alone.fit(None, centre, pull, None, (30, None)), strict=False):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+        joint = start + b + np.tensordot(v, terms, axes=1)
+        each = w * (np.log(np.exp(joint - joint.max(axis=1, initial=0, keepdims=True)).sum(axis=1))
+                    + joint.max(axis=1, initial=0) - joint[np.arange(n), y])  # fmt: skip
+        np.testing.assert_allclose(search.loss(half, v, b), each[inside].sum(), rtol=1e-6)
+        np.testing.assert_allclose(search.loss(not half, v, b), each[~inside].sum(), rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(search.loss(None, v, b), each.sum(), rtol=1e-6)
+    with pytest.raises(ValueError, match="finite"):
+        search.loss(None, np.full(D, np.nan), np.zeros(C))
+    with pytest.raises(ValueError, match="second"):
+        _core.WeightSearch(terms, y, w, start, np.zeros(n + 1, dtype=bool))

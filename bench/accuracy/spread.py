@@ -38,5 +38,5 @@ def spread(model: Model, table: Table, seeds: int) -> dict[str, float]:
 
 
 def _top_reason(fit: Any, X: Any, answers: NDArray[np.intp]) -> NDArray[np.intp]:
-    values = fit.explain(X).values
+    values = fit.explain(X).values[:, : X.shape[1]]  # what belongs to no column is no reason
     return np.asarray(values[np.arange(len(answers)), :, answers].argmax(axis=1))

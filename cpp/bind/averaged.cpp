@@ -102,7 +102,7 @@ Array<double, 2> strengths(const PyAveraged& self, const Doubles& grid) {
     throw nb::value_error("grid must hold finite numbers >= 0, at least one");
   Array<double, 2> out = make_array<double, 2>({m.order, m.d()});
   const nb::gil_scoped_release release;
-  averaged_strengths(m, grid.data(), grid.shape(0), out.data());
+  averaged_strengths(m, {grid.data(), grid.shape(0)}, out.data());
   return out;
 }
 

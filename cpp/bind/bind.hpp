@@ -86,5 +86,6 @@ void bind_averaged(nb::module_& m);
 void bind_left_out(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_ensemble_choices(nb::module_& m);
+void bind_corrections(nb::module_& m);
 
 }  // namespace tb::bind

@@ -115,7 +115,7 @@ class PySmoothing {
     strengths_ = copy_of(*strengths);
   }
 
-  Smooth get() const { return {grid_.data(), grid_.size(), rows_, alpha_, worth_, strengths_.has_value()}; }
+  Smooth get() const { return {{grid_.data(), grid_.size()}, rows_, alpha_, worth_, strengths_.has_value()}; }
   // The known strengths, if there are any: one for each rung.
   void write_known(Array<double, 1>& out) const {
     if (!strengths_) return;

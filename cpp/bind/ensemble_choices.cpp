@@ -19,6 +19,7 @@ namespace {
 
 using Terms = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Turns = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 Array<double, 1> array_of(const std::vector<double>& v) {
   auto out = make_array<double, 1>({v.size()});
@@ -26,44 +27,73 @@ Array<double, 1> array_of(const std::vector<double>& v) {
   return out;
 }
 
-std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> py_weights(
-    const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start, const Doubles& centre,
-    const Doubles& ridge, const std::optional<Flags>& bounded,
-    const std::pair<std::int64_t, std::optional<Doubles>>& search) {
-  const auto& [steps, first] = search;
-  const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
-  constexpr double most = 1e100;  // beyond it products overflow
-  expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
-  expect(n < std::size_t{1} << 32, "terms has 2**32 rows or more");
-  expect(y.shape(0) == n, "y must be (rows,)");
-  expect(start.shape(0) == n && start.shape(1) == K, "start must be (rows, classes)");
-  expect(centre.shape(0) == D && ridge.shape(0) == D + 1, "centre must be (terms,) and ridge (terms + 1,)");
-  for (std::size_t d = 0; d < D; ++d) expect(std::abs(centre(d)) <= most, "centre must be finite");
-  for (std::size_t d = 0; d <= D; ++d)
-    expect(ridge(d) >= 0 && ridge(d) <= most, "ridge must be finite and not negative");
-  expect(!bounded || bounded->shape(0) == D, "bounded must be (terms,)");
-  for (std::size_t d = 0; d < D && bounded; ++d)
-    expect(!(*bounded)(d) || centre(d) >= 0, "the centre of a weight that is not to fall below 0 must not be either");
-  expect(!first || first->shape(0) == D + K, "first must be (terms + classes,)");
-  for (std::size_t i = 0; i < D + K && first; ++i) {
-    expect(std::abs((*first)(i)) <= most, "first must be finite");
-    expect(!(bounded && i < D && (*bounded)(i)) || (*first)(i) >= 0,
-           "a weight that is not to fall below 0 begins there");
+// The Python class _core.WeightSearch.
+class PyWeightSearch {
+ public:
+  PyWeightSearch(const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start,
+                 const Flags& second)
+      : search_(checked(terms, y, w, start, second)) {}
+
+  std::tuple<Array<double, 1>, Array<double, 1>, double, std::size_t> fit(
+      std::optional<bool> second, const Doubles& centre, const Doubles& ridge, const std::optional<Flags>& bounded,
+      const std::pair<std::int64_t, std::optional<Doubles>>& search) const {
+    const auto& [steps, first] = search;
+    const std::size_t D = search_.terms(), K = search_.classes();
+    expect(centre.shape(0) == D && ridge.shape(0) == D + 1, "centre must be (terms,) and ridge (terms + 1,)");
+    for (std::size_t d = 0; d < D; ++d) expect(std::abs(centre(d)) <= kMost, "centre must be finite");
+    for (std::size_t d = 0; d <= D; ++d)
+      expect(ridge(d) >= 0 && ridge(d) <= kMost, "ridge must be finite and not negative");
+    expect(!bounded || bounded->shape(0) == D, "bounded must be (terms,)");
+    for (std::size_t d = 0; d < D && bounded; ++d)
+      expect(!(*bounded)(d) || centre(d) >= 0, "the centre of a weight that is not to fall below 0 must not be either");
+    expect(!first || first->shape(0) == D + K, "first must be (terms + classes,)");
+    for (std::size_t i = 0; i < D + K && first; ++i) {
+      expect(std::abs((*first)(i)) <= kMost, "first must be finite");
+      expect(!(bounded && i < D && (*bounded)(i)) || (*first)(i) >= 0,
+             "a weight that is not to fall below 0 begins there");
+    }
+    expect(steps >= 0, "steps must not be negative");
+    Weights found;
+    {
+      const nb::gil_scoped_release release;
+      found = search_.fit(
+          half(second),
+          {centre.data(), ridge.data(), ridge(D), bounded ? bounded->data() : nullptr, first ? first->data() : nullptr},
+          static_cast<std::size_t>(steps));
+    }
+    return {array_of(found.v), array_of(found.b), found.loss, found.taken};
   }
-  expect(steps >= 0, "steps must not be negative");
-  const double* weight = weights_or_null(w, n);
-  Weights found;
-  {
+
+  double loss(std::optional<bool> second, const Doubles& v, const Doubles& b) const {
+    expect(v.shape(0) == search_.terms() && b.shape(0) == search_.classes(), "v must be (terms,) and b (classes,)");
+    for (std::size_t d = 0; d < v.shape(0); ++d) expect(std::abs(v(d)) <= kMost, "v must be finite");
+    for (std::size_t c = 0; c < b.shape(0); ++c) expect(std::abs(b(c)) <= kMost, "b must be finite");
     const nb::gil_scoped_release release;
-    found = fit_weights({D, n, K, terms.data(), y.data(), weight, start.data(), centre.data(), ridge.data(), ridge(D),
-                         bounded ? bounded->data() : nullptr, first ? first->data() : nullptr},
-                        static_cast<std::size_t>(steps));
+    return search_.loss(half(second), v.data(), b.data());
   }
-  return {array_of(found.v), array_of(found.b), found.loss, found.taken};
-}
+
+ private:
+  static constexpr double kMost = 1e100;  // beyond it products overflow
+  static Half half(std::optional<bool> second) { return !second ? Half::both : *second ? Half::second : Half::first; }
+
+  [[gnu::noinline]]  // else GCC 12 takes w for uninitialised
+  static WeightSearch checked(const Terms& terms, const Labels& y, const std::optional<Doubles>& w, const Matrix& start,
+                              const Flags& second) {
+    const std::size_t D = terms.shape(0), n = terms.shape(1), K = terms.shape(2);
+    expect(K > 0, "terms must be (terms, rows, classes) with at least one class");
+    expect(n < (std::size_t{1} << 32) - 1, "terms has 2**32 rows or more");
+    expect(y.shape(0) == n, "y must be (rows,)");
+    expect(start.shape(0) == n && start.shape(1) == K, "start must be (rows, classes)");
+    expect(second.shape(0) == n, "second must be (rows,)");
+    const double* weight = weights_or_null(w, n);
+    const nb::gil_scoped_release release;
+    return WeightSearch({D, n, K, terms.data(), y.data(), weight, start.data(), second.data()});
+  }
+  WeightSearch search_;
+};
 
 std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Matrix& count, const Sizes& sizes,
-                                                                        const Flags& ordered, std::int64_t members,
+                                                                        const Flags& ordered, const Turns& turn,
                                                                         std::int64_t low, std::int64_t high,
                                                                         double mdl_share, std::uint64_t seed) {
   const std::size_t d = sizes.shape(0);
@@ -74,10 +104,12 @@ std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Ma
   }
   expect(count.shape(1) == all, "count must be (classes, sum of sizes)");
   expect(ordered.shape(0) == d, "ordered: one for each column");
-  expect(members >= 0 && members < std::int64_t{1} << 31, "members must lie between 0 and 2**31");
+  expect(turn.shape(1) == d, "turn must be (members, columns)");
+  expect(std::all_of(turn.data(), turn.data() + turn.size(), [](std::int32_t k) { return k >= 0; }),
+         "a turn is not negative");
   expect(1 <= low && low <= high && high <= static_cast<std::int64_t>(kMostBins), "1 <= low <= high <= 64 is wanted");
   expect(mdl_share >= 0 && mdl_share <= 1, "mdl_share must lie between 0 and 1");
-  const auto E = static_cast<std::size_t>(members);
+  const std::size_t E = turn.shape(0);
   auto map = make_array<std::uint8_t, 2>({E, all});
   auto bins = make_array<std::int32_t, 2>({E, d});
   {
@@ -85,7 +117,7 @@ std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Ma
     check_weights(count.data(), count.size());
     const std::vector<std::uint8_t> flag(ordered.data(), ordered.data() + d);
     draw_bins({count.shape(0), d, count.data(), sizes.data(), flag.data(), E, static_cast<std::size_t>(low),
-               static_cast<std::size_t>(high), mdl_share, seed},
+               static_cast<std::size_t>(high), mdl_share, turn.data(), seed},
               map.data(), bins.data());
   }
   return {map, bins};
@@ -176,8 +208,7 @@ Array<std::int32_t, 2> py_grow_contexts(const AnyCodes& codes, const Labels& y, 
   g.depth = candidates.shape(1);
   g.tries = candidates.shape(2);
   g.candidate = candidates.data();
-  g.grid = grid.data();
-  g.grid_size = grid.shape(0);
+  g.grid = {grid.data(), grid.shape(0)};
   g.most_cells = most_cells;
   with_codes(codes, [&](const auto* p) {
     const nb::gil_scoped_release release;
@@ -199,6 +230,16 @@ class PyTempered {
     const TemperSums s = found_.at(beta);
     return {s.loss, s.mean, s.variance};
   }
+  std::tuple<double, double> best(std::pair<double, double> bounds, std::pair<double, double> pull, double enough,
+                                  std::size_t steps) const {
+    expect(bounds.first > 0 && bounds.first <= bounds.second && std::isfinite(bounds.second),
+           "the bounds of beta must be above 0, the lower first");
+    expect(pull.first >= 0 && std::isfinite(pull.first) && pull.second > 0 && std::isfinite(pull.second),
+           "the pull must not be negative, and to something above 0");
+    const nb::gil_scoped_release release;
+    const Tempered::Best found = found_.best({bounds.first, bounds.second, pull.first, pull.second, enough, steps});
+    return {found.beta, found.loss};
+  }
 
  private:
   static Tempered checked(const Matrix& prior, const Matrix& likelihood, const Labels& y, const Doubles& w) {
@@ -215,9 +256,10 @@ class PyTempered {
 
 void bind_ensemble_choices(nb::module_& m) {
   m.def("draw_bins", &py_draw_bins, nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
-        nb::arg("ordered").noconvert(), nb::arg("members"), nb::arg("low"), nb::arg("high"), nb::arg("mdl_share"),
-        nb::arg("seed"),
-        "(map (members, sum of sizes), bins (members, columns)): random coarse bins of fine levels for each member. "
+        nb::arg("ordered").noconvert(), nb::arg("turn").noconvert(), nb::arg("low"), nb::arg("high"),
+        nb::arg("mdl_share"), nb::arg("seed"),
+        "(map (members, sum of sizes), bins (members, columns)): coarse bins of fine levels for each member, by its "
+        "turn. "
         "count\n"
         "(classes, sum of sizes) is their weight. About low to high bins; a share of the ordered columns is cut by "
         "class\n"
@@ -250,20 +292,31 @@ void bind_ensemble_choices(nb::module_& m) {
       .def("at", &PyTempered::at, nb::arg("beta"),
            "(loss, mean, variance), sums over the rows: their log-loss, and the mean and variance over P(class | x) of "
            "the\n"
-           "log-likelihood less that of the row's own class.");
-  m.def("weights", &py_weights, nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
-        nb::arg("start").noconvert(), nb::arg("centre").noconvert(), nb::arg("ridge").noconvert(),
-        nb::arg("bounded").noconvert().none(), nb::arg("search").noconvert(),
-        "(v, b, loss, steps taken): the weights v of the terms (terms, rows, classes) and the biases b of the classes "
-        "with\n"
-        "the least log-loss of softmax(start + b + sum of v times term), plus ridges of v towards centre and of b "
-        "towards "
-        "0,\n"
-        "whose ridge is the last. loss is that of the rows alone. Rows whose y is below 0, or has start -inf, take no "
-        "part. bounded: weights that do not fall "
-        "below 0. search: at most so many steps, and first (terms + classes) or None: where v and b begin, for "
-        "instance those of another ridge; else at the centre "
-        "and at 0.");
+           "log-likelihood less that of the row's own class.")
+      .def("best", &PyTempered::best, nb::arg("bounds"), nb::arg("pull"), nb::arg("enough"), nb::arg("steps"),
+           "(beta, loss): the beta within bounds with the least loss plus pull / 2 log(beta / to)^2, pull and to being "
+           "the\n"
+           "pair `pull`, to within `enough` of its logarithm; loss is that of the rows alone.");
+  nb::class_<PyWeightSearch>(m, "WeightSearch",
+                             "Searches weights v of terms (terms, rows, classes) and biases b of the classes with the "
+                             "least log-loss of\n"
+                             "softmax(start + b + sum of v times term), plus ridges of v towards a centre and of b "
+                             "towards 0.")
+      .def(nb::init<const Terms&, const Labels&, const std::optional<Doubles>&, const Matrix&, const Flags&>(),
+           nb::arg("terms").noconvert(), nb::arg("y").noconvert(), nb::arg("w").noconvert().none(),
+           nb::arg("start").noconvert(), nb::arg("second").noconvert(),
+           "Rows whose y is below 0, or has start -inf, take no part. second (rows): which are of the second half.")
+      .def(
+          "fit", &PyWeightSearch::fit, nb::arg("second").none(), nb::arg("centre").noconvert(),
+          nb::arg("ridge").noconvert(), nb::arg("bounded").noconvert().none(), nb::arg("search").noconvert(),
+          "(v, b, loss, steps taken), by one half of the rows, or by all if second is None. ridge: the last is that of "
+          "the biases.\n"
+          "loss is that of the rows alone. bounded: weights that do not fall below 0. search: at most so many steps, "
+          "and first\n"
+          "(terms + classes) or None: where v and b begin, for instance those of another ridge; else at the centre "
+          "and at 0.")
+      .def("loss", &PyWeightSearch::loss, nb::arg("second").none(), nb::arg("v").noconvert(), nb::arg("b").noconvert(),
+           "The log-loss, summed over the rows of a half, or over all.");
 }
 
 }  // namespace tb::bind

@@ -114,8 +114,8 @@ Array<double, 1> py_strengths(const PyFamilies& self, const Doubles& grid) {
   const Families families = self.view();
   auto out = make_array<double, 1>({static_cast<std::size_t>(families.parent_start[families.count])});
   const nb::gil_scoped_release release;
-  family_strengths(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(), grid.data(),
-                   grid.shape(0), out.data());
+  family_strengths(self.counts().counts(), self.counts().tables(), families, self.counts().smoothing(),
+                   {grid.data(), grid.shape(0)}, out.data());
   return out;
 }
 

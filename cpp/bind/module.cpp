@@ -58,7 +58,7 @@ NB_MODULE(_core, m) {
         try {
           std::rethrow_exception(p);
         } catch (const tb::BadValue& e) {
-          static const char* kinds[] = {"infinite", "negative", "code", "overflow"};
+          static const char* kinds[] = {"infinite", "negative", "code", "overflow", "utf8"};
           const nb::tuple args = nb::make_tuple(kinds[e.kind], e.row, e.col, e.value);
           PyErr_SetObject(bad_value, args.ptr());
         }
@@ -85,4 +85,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_left_out(m);
   tb::bind::bind_chains(m);
   tb::bind::bind_ensemble_choices(m);
+  tb::bind::bind_corrections(m);
 }

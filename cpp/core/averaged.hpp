@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "core/back_off.hpp"
 #include "core/tables.hpp"
 #include "kernels/averaged.hpp"
 
@@ -110,7 +111,7 @@ void averaged_scores(const AveragedCounts& m, const PackedCodes& codes, const do
                      Removed removed, double* out);
 
 // out (order, d): for each level and child the strength out of grid with the greatest leave-one-out log-likelihood.
-void averaged_strengths(AveragedCounts m, const double* grid, std::size_t grid_size, double* out);
+void averaged_strengths(AveragedCounts m, Grid grid, double* out);
 
 // out (d): for each super-parent the leave-one-out log-loss of the rows. y: the class, negative: left out; w: null
 // for 1.

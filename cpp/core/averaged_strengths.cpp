@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "core/averaged_cell.hpp"
+#include "core/strengths.hpp"
 #include "core/threads.hpp"
 
 namespace tb {
 namespace {
 
 constexpr std::size_t kMostSets = 500;  // of parents that one child is asked about
-constexpr std::size_t kTogether = 512;  // cells handed to the kernel at once
 
 // The set of number `at` in lexicographic order out of those of l columns without column k.
 void find_set(std::size_t at, std::size_t d, std::size_t k, std::size_t l, std::int32_t* set) {
@@ -24,8 +24,7 @@ void find_set(std::size_t at, std::size_t d, std::size_t k, std::size_t l, std::
 
 class Likelihood {
  public:
-  Likelihood(const AveragedCounts& m, std::size_t k, const double* grid, std::size_t size)
-      : m_(m), k_(k), grid_(grid), sum_(size, 0.0) {}
+  Likelihood(const AveragedCounts& m, std::size_t k, Grid grid) : m_(m), k_(k), grid_(grid), search_(grid) {}
 
   // All cells of column k beside these parents.
   void add(std::int32_t* parent, std::size_t l) {
@@ -48,10 +47,7 @@ class Likelihood {
     }
   }
 
-  double best() {
-    flush();
-    return grid_[std::max_element(sum_.begin(), sum_.end()) - sum_.begin()];
-  }
+  double best() { return search_.best(grid_.strengths[0]).strength; }
 
  private:
   void add_cell(std::size_t c, const std::size_t* value, std::size_t l) {
@@ -77,42 +73,26 @@ class Likelihood {
         p = backed_off(here, less(total[i], 1.0), p, m_.strength[i * m_.d() + k_]);
       }
       const double above = less(n, 1.0);
-      if (above + p > 0.0) push(n, above, less(total[l - 1], 1.0), p);  // otherwise no strength can help
+      if (above + p > 0.0) search_.add(n, above, less(total[l - 1], 1.0), p);  // otherwise no strength can help
     }
-  }
-
-  void push(double n, double above, double below, double prior) {
-    weight_[some_] = n;
-    above_[some_] = above;
-    below_[some_] = below;
-    prior_[some_] = prior;
-    if (++some_ == kTogether) flush();
-  }
-
-  void flush() {
-    for (; some_ % 8 != 0; ++some_) weight_[some_] = 0.0, above_[some_] = below_[some_] = prior_[some_] = 1.0;
-    TB_CALL(add_log_likelihoods, weight_, above_, below_, prior_, some_, grid_, sum_.size(), sum_.data());
-    some_ = 0;
   }
 
   const AveragedCounts& m_;
   std::size_t k_;
-  const double* grid_;
-  std::vector<double> sum_;
+  Grid grid_;
+  StrengthSearch search_;
   Family family_[kMostParents];  // beside the first, the first two, ... parents
-  std::size_t some_ = 0;
-  double weight_[kTogether], above_[kTogether], below_[kTogether], prior_[kTogether];
 };
 
 }  // namespace
 
-void averaged_strengths(AveragedCounts m, const double* grid, std::size_t grid_size, double* out) {
+void averaged_strengths(AveragedCounts m, Grid grid, double* out) {
   const std::size_t d = m.d();
   m.strength = out;  // of the levels below the one in hand
   for (std::size_t l = 1; l <= m.order; ++l) {
     const std::size_t all = d > 0 ? choose(d - 1, l) : 0, some = std::min(all, kMostSets);
     parallel_for(d, [&](std::size_t k, int) {
-      Likelihood likelihood(m, k, grid, grid_size);
+      Likelihood likelihood(m, k, grid);
       std::int32_t set[kMostParents];
       for (std::size_t i = 0; i < some; ++i) {
         find_set(i * all / some, d, k, l, set);

@@ -4,11 +4,18 @@
 //
 // Laplace's correction is the same with an even P₋ = 1 / v and a = alpha v. A row is left out by taking what it has in
 // the counts from n and from total. The loops of kernels/averaged.cpp (fill_cell) and kernels/chains.cpp (fold_rung,
-// fold_lifts) are the same formula for many cells at once; kernels/averaged.cpp (add_log_likelihoods) sums its
-// logarithms over cells that are left out, by which strengths are chosen.
+// fold_lifts) are the same formula for many cells at once; core/strengths.hpp sums its logarithms over cells that are
+// left out, by which strengths are chosen.
 #pragma once
+#include <cstddef>
 
 namespace tb {
+
+// Strengths to choose from.
+struct Grid {
+  const double* strengths;
+  std::size_t size;
+};
 
 // A count without `removed` of it.
 inline double less(double n, double removed) { return n > removed ? n - removed : 0.0; }

@@ -3,21 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <type_traits>
 
 #include "core/back_off.hpp"
+#include "core/chain_contexts.hpp"
 #include "core/chain_readers.hpp"
+#include "core/strengths.hpp"
 #include "core/threads.hpp"
 #include "kernels/averaged.hpp"
 #include "kernels/chains.hpp"
-#include "kernels/contexts.hpp"
 
 namespace tb {
 namespace {
 
-constexpr double kMost = 1e30;    // weight of all rows, and strength, in floats
-constexpr float kLeast = 1e-30f;  // strength: a context that was never met keeps the estimate above
+constexpr double kMost = 1e30;          // weight of all rows, and strength, in floats
+constexpr float kLeast = 1e-30f;        // strength: a context that was never met keeps the estimate above
+constexpr std::size_t kCellsOfRow = 4;  // cells of a chain for each row and rung, up to which its tables pay
+constexpr std::size_t kContextBytes = std::size_t{1} << 20;      // contexts of the rows at a time, for each thread
+constexpr std::size_t kNodesOfCount = 16, kChainsOfCount = 128;  // whose contexts are read together, to be counted
+constexpr std::size_t kRowsOfCount = 16384;  // at a time: the counts of a chain are fetched anew for each time
 
 // One rung: the counts of a chain with some of its parents.
 struct Rung {
@@ -27,62 +33,54 @@ struct Rung {
   std::vector<float> share;  // 1 / (total + strength)
 };
 
-// Rows that choose a strength: weight * log((above + a prior) / (below + a)).
-struct Judges {
-  std::vector<double> weight, above, below, prior;
-  std::size_t count = 0;
-
-  void room(std::size_t most) {
-    for (std::vector<double>* each : {&weight, &above, &below, &prior}) each->resize(most);
-    count = 0;
-  }
-  void add(double w, double a, double b, double p) {
-    weight[count] = w, above[count] = a, below[count] = b, prior[count] = p;
-    ++count;
-  }
-  void fill(std::size_t lanes) {  // with rows that say nothing
-    while (count % lanes) add(0.0, 1.0, 1.0, 1.0);
-  }
+// Rows whose estimates of all classes are climbed to rung by rung, and what is known of them.
+struct Careful {
+  std::vector<std::uint32_t> row, context, child;  // context: (rungs, rows)
+  std::vector<std::int32_t> y;
+  std::vector<float> unit, p;  // p: (rows, classes)
 };
 
 // What one thread needs for a chain.
+//
+// A row leaves its own class, and P_{-1}. So its estimates of the other classes are those of a table in which each
+// bin's P_{-1} is short of one row: that is filled once for all rows, and only the row's own class is climbed to. Rows
+// that weigh less than one, or that the counts do not have, and chains with far more cells than rows take the long way.
 class Learner {
  public:
   Learner(const Chains& chains, std::size_t classes, const Smooth& smooth)
-      : chains_(chains), K_(classes), smooth_(smooth) {}
+      : chains_(chains), K_(classes), smooth_(smooth), search_(smooth.grid) {}
 
-  template <class T, class Count>
-  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, double scale, double* strengths, float* logs,
-             float* terms) {
+  // context(l): that of each row with the first l parents.
+  template <class T, class Count, class Context>
+  void learn(std::size_t i, const Count* counts, const Rows<T>& rows, Context&& context, double scale,
+             double* strengths, float* logs, float* terms) {
     begin(i, counts + chains_.counts[i] * K_);
-    read_rows(i, rows);
+    read_rows(i, rows, context);
     start_rows(rows);
-    std::vector<float> above = base_, here;
+    std::vector<float> above = base_, here, other = whole_, next;
     float* out = logs + chains_.rungs[i] * K_;
     for (std::size_t l = 0; l <= parents_; ++l) {
       Rung& rung = rungs_[l];
-      const std::uint32_t* context = context_.data() + l * rows.n;
-      const bool laplace = smooth_.grid_size == 0;
+      const bool laplace = smooth_.grid.size == 0;
       if (l == 0 && !of_child_ && !laplace) {
         strengths[0] = 0;
         TB_CALL(logs_of, above.data(), out, K_);
         out += K_;
         continue;
       }
-      if (laplace)
+      if (laplace) {
         strengths[l] = smooth_.alpha * static_cast<double>(of_child_ ? bins_ : K_);
-      else if (!smooth_.given)
-        strengths[l] = choose(rung, context, rows);
+      } else if (tables_ || !smooth_.given) {
+        const std::size_t some = tables_ ? rows.n : std::min(rows.n, smooth_.rows);
+        TB_CALL(own_counts, OwnCounts{some, K_, bins_, context(l), child_.data(), rows.y, unit_.data(), rung.n.data(),
+                                      rung.total.data(), !of_child_, n_.data(), total_.data()});
+        if (!smooth_.given) strengths[l] = choose(rows);
+      }
       const float a = std::max(static_cast<float>(std::min(strengths[l], kMost)), kLeast);
-      if (laplace) start_again(context, rows, above);
+      if (laplace) start_again(l, above);
       share(rung, a);
-      const LeaveOut out_of{rows.n, K_,           bins_,         context,           child_.data(),
-                            rows.y, unit_.data(), rung.n.data(), rung.total.data(), rung.share.data(),
-                            a,      worth_,       p_.data()};
-      if (of_child_)
-        TB_CALL(leave_out_child, out_of);
-      else
-        TB_CALL(leave_out_class, out_of);
+      if (tables_) TB_CALL(lift_own, own_.data(), n_.data(), total_.data(), rows.n, a, worth_);
+      leave_out(l, rung, a);
       const std::size_t inner = l == 0 || laplace ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
       here.resize(rung.n.size());
       if (worth_ > 0)
@@ -94,8 +92,25 @@ class Learner {
       TB_CALL(logs_of, here.data(), out, here.size());
       out += here.size();
       if (!laplace) above.swap(here);
+      if (!tables_) continue;
+      next.resize(rung.n.size());
+      TB_CALL(fold_lifts, rung.n.data(), other.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+              next.data());
+      other.swap(next);
     }
-    if (terms) TB_CALL(add_logs, p_.data(), static_cast<float>(scale), terms, p_.size());
+    if (!terms) return;
+    if (tables_) {
+      TB_CALL(logs_of, other.data(), other.data(), other.size());
+      TB_CALL(add_left_out,
+              LeftOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other.data(),
+                           own_.data()},
+              static_cast<float>(scale), terms);
+    }
+    TB_CALL(logs_of, careful_.p.data(), careful_.p.data(), careful_.p.size());
+    for (std::size_t k = 0; k < careful_.row.size(); ++k) {
+      float* to = terms + careful_.row[k] * K_;
+      for (std::size_t c = 0; c < K_; ++c) to[c] += static_cast<float>(scale) * careful_.p[k * K_ + c];
+    }
   }
 
  private:
@@ -104,7 +119,7 @@ class Learner {
     parents_ = chains_.parents(i);
     bins_ = chains_.bins(i);
     of_child_ = chains_.child[i] >= 0;
-    worth_ = of_child_ && smooth_.grid_size ? static_cast<float>(smooth_.worth / static_cast<double>(K_)) : 0.0f;
+    worth_ = of_child_ && smooth_.grid.size ? static_cast<float>(smooth_.worth / static_cast<double>(K_)) : 0.0f;
     rungs_.resize(std::max(rungs_.size(), parents_ + 1));
     std::size_t contexts = 1;
     for (std::size_t l = 0; l <= parents_; ++l) {
@@ -155,7 +170,7 @@ class Learner {
       for (std::size_t c = 0; c < K_; ++c) sum += rungs_[0].n[x * K_ + c];
       for (std::size_t c = 0; c < K_; ++c) {
         const double n = of_child_ ? sum : rungs_[0].n[c], even = 1.0 / static_cast<double>(of_child_ ? bins_ : K_);
-        base_[x * K_ + c] = smooth_.grid_size ? static_cast<float>((n + even) / (all_ + 1)) : static_cast<float>(even);
+        base_[x * K_ + c] = smooth_.grid.size ? static_cast<float>((n + even) / (all_ + 1)) : static_cast<float>(even);
       }
     }
   }
@@ -172,47 +187,56 @@ class Learner {
     }
   }
 
-  // The contexts of every row on every rung, its child, and what it has in the counts: nothing, if a parent is missing.
-  template <class T>
-  void read_rows(std::size_t i, const Rows<T>& rows) {
-    const ChainViews read(chains_, i);
+  // The child of every row, and what it has in the counts: nothing, if a parent is missing. Which rows are careful.
+  template <class T, class Context>
+  void read_rows(std::size_t i, const Rows<T>& rows, Context&& context) {
     child_.assign(rows.n, 0);
-    if (of_child_) read.step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
-    context_.assign((parents_ + 1) * rows.n, 0);
-    for (std::size_t r = 0; r < rows.n; ++r)
-      if (rows.y[r] < 0) context_[r] = kNoCell;
-    for (std::size_t l = 1; l <= parents_; ++l) {
-      std::uint32_t* here = context_.data() + l * rows.n;
-      std::copy(here - rows.n, here, here);
-      read.step(l - 1, rows.codes, rows.n, 0, here, rows.n);
-    }
-    const std::uint32_t* last = context_.data() + parents_ * rows.n;
+    if (of_child_) ChainViews(chains_, i).step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
+    const std::uint32_t* last = context(parents_);
     unit_.resize(rows.n);
-    for (std::size_t r = 0; r < rows.n; ++r) {
+    for (std::size_t r = 0; r < rows.n; ++r)
       unit_[r] = last[r] == kNoCell ? 0.0f : rows.w ? static_cast<float>(std::min(rows.w[r], 1.0)) : 1.0f;
+    std::size_t cells = 0;
+    for (std::size_t l = 0; l <= parents_; ++l) cells += rungs_[l].n.size();
+    tables_ = worth_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
+    for (std::vector<float>* each : {&own_, &n_, &total_}) each->assign(rows.n, 1.0f);
+    Careful& to = careful_;
+    to.row.clear(), to.y.clear(), to.unit.clear(), to.child.clear();
+    for (std::size_t r = 0; r < rows.n; ++r) {
+      if (child_[r] == kNoCell || rows.y[r] < 0 || (tables_ && unit_[r] == 1.0f)) continue;
+      to.row.push_back(static_cast<std::uint32_t>(r));
+      to.y.push_back(rows.y[r]), to.unit.push_back(unit_[r]), to.child.push_back(child_[r]);
+    }
+    to.context.resize((parents_ + 1) * to.row.size());
+    for (std::size_t l = 0; l <= parents_ && !to.row.empty(); ++l) {
+      const std::uint32_t* from = context(l);
+      for (std::size_t k = 0; k < to.row.size(); ++k) to.context[l * to.row.size() + k] = from[to.row[k]];
     }
   }
 
   // The estimates that do not look at the class, without the row.
   template <class T>
   void start_rows(const Rows<T>& rows) {
-    p_.assign(rows.n * K_, 1.0f);
-    const bool grid = smooth_.grid_size > 0, alike = of_child_ && grid;  // the same for all classes
-    whole_.clear();                                                      // of each bin, for a row that is one
-    for (std::size_t x = 0; x < bins_ && alike; ++x) whole_.push_back(base_without(base_[x * K_], 1.0, 1.0));
-    for (std::size_t r = 0; r < rows.n; ++r) {
-      if (child_[r] == kNoCell || rows.y[r] < 0) continue;
-      float* p = p_.data() + r * K_;
-      if (alike && unit_[r] == 1.0f) {
-        std::fill_n(p, K_, whole_[child_[r]]);
-        continue;
+    const bool grid = smooth_.grid.size > 0, alike = of_child_ && grid;  // the same for all classes
+    whole_.assign(alike ? bins_ * K_ : 0, 0.0f);                         // of each bin, for a row that is one
+    for (std::size_t x = 0; x < bins_ && alike; ++x)
+      std::fill_n(&whole_[x * K_], K_, base_without(base_[x * K_], 1.0, 1.0));
+    for (std::size_t r = 0; r < rows.n && tables_; ++r) own_[r] = whole_[child_[r] == kNoCell ? 0 : child_[r] * K_];
+    Careful& to = careful_;
+    to.p.assign(to.row.size() * K_, 1.0f);
+    for (std::size_t k = 0; k < to.row.size(); ++k) {
+      float* p = &to.p[k * K_];
+      const auto y = static_cast<std::size_t>(to.y[k]);
+      if (alike && to.unit[k] == 1.0f) {
+        std::copy_n(&whole_[to.child[k] * K_], K_, p);
+      } else {
+        const double u = static_cast<double>(to.unit[k]);
+        for (std::size_t c = 0; c < K_; ++c) {
+          const float q = base_[to.child[k] * K_ + c];
+          p[c] = grid ? base_without(q, of_child_ || c == y ? u : 0.0, u) : q;
+        }
       }
-      const auto y = static_cast<std::size_t>(rows.y[r]);
-      const double u = static_cast<double>(unit_[r]);
-      for (std::size_t c = 0; c < K_; ++c) {
-        const float q = base_[child_[r] * K_ + c];
-        p[c] = grid ? base_without(q, of_child_ || c == y ? u : 0.0, u) : q;
-      }
+      own_[to.row[k]] = p[y];
     }
   }
   // An estimate less so much of its own, and less u rows in all.
@@ -220,43 +244,53 @@ class Learner {
     const double grown = static_cast<double>(p) * (all_ + 1);
     return static_cast<float>(std::max(grown - own, 0.0) + 1e-9) / static_cast<float>(std::max(all_ - u, 0.0) + 1);
   }
-  template <class T>
-  void start_again(const std::uint32_t* context, const Rows<T>& rows,
-                   std::vector<float>& above) {  // Laplace: towards all bins alike
+  void start_again(std::size_t l, std::vector<float>& above) {  // Laplace: towards all bins alike
     above = base_;
-    for (std::size_t r = 0; r < rows.n; ++r) {
-      if (child_[r] == kNoCell || context[r] == kNoCell) continue;
-      for (std::size_t c = 0; c < K_; ++c) p_[r * K_ + c] = base_[child_[r] * K_ + c];
+    Careful& to = careful_;
+    for (std::size_t k = 0; k < to.row.size(); ++k) {
+      if (to.context[l * to.row.size() + k] != kNoCell) std::copy_n(&base_[to.child[k] * K_], K_, &to.p[k * K_]);
     }
+  }
+
+  // The careful rows climb to rung l.
+  void leave_out(std::size_t l, const Rung& rung, float a) {
+    Careful& to = careful_;
+    const std::size_t count = to.row.size();
+    if (count == 0) return;
+    const LeaveOut task{count,
+                        K_,
+                        bins_,
+                        &to.context[l * count],
+                        to.child.data(),
+                        to.y.data(),
+                        to.unit.data(),
+                        rung.n.data(),
+                        rung.total.data(),
+                        rung.share.data(),
+                        a,
+                        worth_,
+                        to.p.data()};
+    if (of_child_)
+      TB_CALL(leave_out_child, task);
+    else
+      TB_CALL(leave_out_class, task);
+    for (std::size_t k = 0; k < count; ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
   // The strength of the grid with the largest leave-one-out log-likelihood.
   template <class T>
-  double choose(const Rung& rung, const std::uint32_t* context, const Rows<T>& rows) {
+  double choose(const Rows<T>& rows) {
     const std::size_t some = std::min(rows.n, smooth_.rows);
-    for (Judges* judges : {&one_, &other_}) judges->room(some + kContextLanes);
+    search_.begin();
+    const double worth = static_cast<double>(worth_);
     for (std::size_t r = 0; r < some; ++r) {
-      if (context[r] == kNoCell || child_[r] == kNoCell) continue;
-      const auto y = static_cast<std::size_t>(rows.y[r]);
-      const std::size_t u = context[r];
-      const double total = static_cast<double>(rung.total[of_child_ ? u * K_ + y : u]) - static_cast<double>(unit_[r]);
-      if (!(total > 1e-6)) continue;
-      const double n = static_cast<double>(rung.n[(u * bins_ + child_[r]) * K_ + y] - unit_[r]);
-      const double p = std::max(static_cast<double>(p_[r * K_ + y]), 1e-37), worth = static_cast<double>(worth_);
-      Judges& to = !rows.w || rows.w[r] == 1.0 ? one_ : other_;
-      to.add(rows.w ? rows.w[r] : 1.0, std::max(0.0, n) + worth, worth > 0 ? total + worth / p : total, p);
+      if (!(total_[r] > 1e-6f)) continue;
+      const double p = std::max(static_cast<double>(own_[r]), 1e-37), n = static_cast<double>(n_[r]),
+                   total = static_cast<double>(total_[r]);
+      search_.add(rows.w ? rows.w[r] : 1.0, n + worth, worth > 0 ? total + worth / p : total, p);
     }
-    const bool none = one_.count + other_.count == 0;
-    sum_.assign(smooth_.grid_size, 0.0);
-    one_.fill(kContextLanes), other_.fill(8);
-    TB_CALL(add_log_shares, one_.above.data(), one_.below.data(), one_.prior.data(), one_.count, smooth_.grid,
-            smooth_.grid_size, sum_.data());
-    TB_CALL(add_log_likelihoods, other_.weight.data(), other_.above.data(), other_.below.data(), other_.prior.data(),
-            other_.count, smooth_.grid, smooth_.grid_size, sum_.data());
-    std::size_t best = smooth_.grid_size - 1;  // nothing to say: the estimate above
-    for (std::size_t g = 0; g < smooth_.grid_size && !none; ++g)
-      if (g == 0 || sum_[g] > sum_[best]) best = g;
-    return smooth_.grid[best];
+    const Grid& grid = smooth_.grid;
+    return search_.best(grid.strengths[grid.size - 1]).strength;  // nothing to say: the estimate above
   }
 
   void share(Rung& rung, float a) const {
@@ -274,10 +308,12 @@ class Learner {
   float worth_ = 0;
   double all_ = 0;  // the weight of all rows
   std::vector<Rung> rungs_;
-  std::vector<float> base_, whole_, unit_, p_;
-  std::vector<std::uint32_t> context_, child_;  // context_: (rungs, rows)
-  Judges one_, other_;  // rows of weight 1, whose logarithms can be taken together, and the others
-  std::vector<double> sum_;
+  bool tables_ = true;  // are the other classes read from tables?
+  std::vector<float> base_, whole_, unit_;
+  std::vector<float> own_, n_, total_;  // of the row's own class: P, and the counts without the row
+  std::vector<std::uint32_t> child_;
+  Careful careful_;
+  StrengthSearch search_;
 };
 
 }  // namespace
@@ -300,19 +336,28 @@ Chains::Chains(const Views& v, std::size_t n, const std::int32_t* of, const std:
 
 template <class T, class Count>
 void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes, Count* counts) {
-  parallel_for(chains.count, [&](std::size_t i, int) {
-    const ChainViews read(chains, i);
-    Count* to = counts + chains.counts[i] * classes;
-    std::vector<std::uint32_t> cell(kSpan);
-    for (std::size_t first = 0; first < rows.n; first += kSpan) {
-      const std::size_t some = std::min(kSpan, rows.n - first);
-      std::fill_n(cell.begin(), some, 0u);
-      for (std::size_t l = 0; l < read.count(); ++l) read.step(l, rows.codes, rows.n, first, cell.data(), some);
+  const std::vector<ContextTree> groups = context_groups(chains, kNodesOfCount, kChainsOfCount);
+  parallel_for(groups.size(), [&](std::size_t g, int) {
+    const ContextTree& tree = groups[g];
+    const std::size_t span = std::min(kRowsOfCount, rows.n);
+    std::vector<std::uint32_t> context(tree.nodes() * span), cell(span);
+    for (std::size_t first = 0; first < rows.n; first += span) {
+      const std::size_t some = std::min(span, rows.n - first);
+      tree.read(rows, first, some, context.data());
       const std::int32_t* y = rows.y + first;
-      for (std::size_t r = 0; r < some; ++r) {
-        if (cell[r] == kNoCell || y[r] < 0) continue;
-        to[cell[r] * classes + static_cast<std::size_t>(y[r])] +=
-            rows.w ? static_cast<Count>(rows.w[first + r]) : Count{1};
+      for (std::size_t i = tree.first(); i < tree.end(); ++i) {
+        const std::uint32_t* at = context.data() + tree.last(i) * some;
+        if (chains.child[i] >= 0) {
+          std::copy_n(at, some, cell.data());
+          ChainViews(chains, i).step(chains.parents(i), rows.codes, rows.n, first, cell.data(), some);
+          at = cell.data();
+        }
+        Count* to = counts + chains.counts[i] * classes;
+        for (std::size_t r = 0; r < some; ++r) {
+          if (at[r] == kNoCell) continue;
+          to[at[r] * classes + static_cast<std::size_t>(y[r])] +=
+              rows.w ? static_cast<Count>(rows.w[first + r]) : Count{1};
+        }
       }
     }
   });
@@ -321,15 +366,33 @@ void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes
 template <class T, class Count>
 void learn_chains(const Chains& chains, const Count* counts, std::size_t classes, const Rows<T>& rows,
                   const Smooth& smooth, const Planes& planes, double* strengths, float* logs, float* terms) {
-  std::vector<std::vector<std::size_t>> of(planes.count);  // a plane belongs to one thread, its chains come in order
-  for (std::size_t i = 0; i < chains.count; ++i) of[static_cast<std::size_t>(planes.of[i])].push_back(i);
-  parallel_for(planes.count, [&](std::size_t plane, int) {
-    Learner learner(chains, classes, smooth);
-    for (const std::size_t i : of[plane]) {
-      learner.learn(i, counts, rows, planes.scale[i], strengths + chains.parent_start[i] + static_cast<std::int64_t>(i),
-                    logs, terms ? terms + plane * rows.n * classes : nullptr);
+  const auto all = static_cast<std::size_t>(threads());
+  const std::size_t most = all * kContextBytes / (4 * std::max<std::size_t>(rows.n, 1));
+  std::vector<std::unique_ptr<Learner>> learner(all);
+  std::vector<std::uint32_t> context;
+  std::vector<std::vector<std::size_t>> of(planes.count);
+  for (const ContextTree& tree : context_groups(chains, most, chains.count)) {
+    context.resize(tree.nodes() * rows.n);
+    tree.read(rows, 0, rows.n, context.data());
+    std::vector<std::size_t> here;  // a plane belongs to one thread, its chains come in order
+    for (std::size_t i = tree.first(); i < tree.end(); ++i) {
+      auto& own = of[static_cast<std::size_t>(planes.of[i])];
+      if (own.empty()) here.push_back(static_cast<std::size_t>(planes.of[i]));
+      own.push_back(i);
     }
-  });
+    parallel_for(here.size(), [&](std::size_t block, int thread) {
+      const std::size_t plane = here[block];
+      auto& mine = learner[static_cast<std::size_t>(thread)];
+      if (!mine) mine = std::make_unique<Learner>(chains, classes, smooth);
+      for (const std::size_t i : of[plane]) {
+        const auto read = [&](std::size_t l) { return context.data() + tree.node(i, l) * rows.n; };
+        mine->learn(i, counts, rows, read, planes.scale[i],
+                    strengths + chains.parent_start[i] + static_cast<std::int64_t>(i), logs,
+                    terms ? terms + plane * rows.n * classes : nullptr);
+      }
+    });
+    for (const std::size_t plane : here) of[plane].clear();
+  }
 }
 
 template <class Count>

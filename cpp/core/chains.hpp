@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/back_off.hpp"
+
 namespace tb {
 
 constexpr std::uint8_t kNoBin = 255;  // such a row takes no part beyond the parents before it
@@ -62,8 +64,7 @@ template <class T, class Count>
 void count_chains(const Chains& chains, const Rows<T>& rows, std::size_t classes, Count* counts);
 
 struct Smooth {
-  const double* grid;  // of strengths; empty: none is chosen, and alpha is added to every count (Laplace)
-  std::size_t grid_size;
+  Grid grid;         // empty: none is chosen, and alpha is added to every count (Laplace)
   std::size_t rows;  // at most so many of the rows choose
   double alpha;
   double worth;  // rows that each value has besides, spread over the classes

@@ -239,23 +239,20 @@ struct Turn {
   bool by_class;
 };
 
-// The members share a column evenly, in an order of its own: the k-th has the k-th number of bins, as often as the
-// others, and the k-th of phases that lie as far from each other as can be.
-Turn turn_of(const BinDraw& d, std::size_t member, std::size_t j, std::uint64_t own) {
-  constexpr double kGolden = 0.6180339887498949;
-  SplitMix all(d.seed, d.members, j);
-  const double u = all.uniform(), up = all.uniform();
-  const std::size_t choices = d.high - d.low + 1, first = static_cast<std::size_t>(all.next() % choices);
-  std::size_t k = 0;
-  for (std::size_t e = 0; e < d.members; ++e) k += e != member && SplitMix(d.seed, e, j).next() < own;
-  const auto by_class = static_cast<std::size_t>(static_cast<double>(d.members) * d.mdl_share + up);
-  const std::size_t plain = d.members - std::min(by_class, d.members), turns = std::max<std::size_t>(plain, 1);
-  const std::size_t step = plain >= choices
-                               ? k * choices / turns
-                               : static_cast<std::size_t>((static_cast<double>(k) + u) * static_cast<double>(choices) /
-                                                          static_cast<double>(turns));
-  const double phase = u + static_cast<double>(k) * kGolden;
-  return {d.low + (step + first) % choices, phase - std::floor(phase), k >= plain};
+// Turn k of a column: classes cut every so many turns; the other turns have numbers of bins and phases that fill their
+// square evenly however many there are, from a place of the column's own.
+Turn turn_of(const BinDraw& d, std::size_t j, std::size_t k) {
+  constexpr double kOne = 0.6180339887498949, kTwo = 0.41421356237309503;  // (√5 − 1) / 2, √2 − 1
+  SplitMix own(d.seed, d.members, j);
+  const double u = own.uniform(), v = own.uniform(), up = own.uniform();
+  const auto cut = [&](std::size_t turns) {
+    return static_cast<std::size_t>(static_cast<double>(turns) * d.mdl_share + up);
+  };
+  const auto plain = static_cast<double>(k - std::min(cut(k), k));
+  const double place = u + plain * kOne, phase = v + plain * kTwo;
+  const std::size_t choices = d.high - d.low + 1;
+  const auto step = static_cast<std::size_t>((place - std::floor(place)) * static_cast<double>(choices));
+  return {d.low + std::min(step, choices - 1), phase - std::floor(phase), cut(k + 1) > cut(k)};
 }
 
 // count: of this column, classes `stride` apart
@@ -263,7 +260,7 @@ std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, st
                         std::size_t stride, const std::vector<Level>& level, std::uint8_t* map) {
   const auto levels = static_cast<std::size_t>(d.size[j]);
   SplitMix random(d.seed, member, j);
-  const Turn turn = turn_of(d, member, j, random.next());
+  const Turn turn = turn_of(d, j, static_cast<std::size_t>(d.turn[member * d.columns + j]));
   if (!d.ordered[j]) return frequent(level, std::clamp<std::size_t>(2 * turn.bins, 8, 24), levels, map);
   if (turn.by_class) {
     const auto half = [&](std::size_t c, std::size_t v) {

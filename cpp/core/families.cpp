@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/back_off.hpp"
+#include "core/strengths.hpp"
 #include "core/threads.hpp"
 
 namespace tb {
@@ -112,10 +113,11 @@ std::vector<Level> family_levels(const Counts& counts, const Tables& tables, con
 }
 
 void family_strengths(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
-                      const double* grid, std::size_t grid_size, double* out) {
+                      Grid grid, double* out) {
   const std::size_t K = counts.classes;
   parallel_for(families.count, [&](std::size_t f, int) {
     const std::size_t size = size_of(tables, families.child[f]), row = size * K;
+    StrengthSearch search(grid);
     // out.p here: the estimate without one unit of the cell's own row
     Level below = read_level(counts, tables, families, f, 0);
     const double levels = smoothing.levels[families.child[f]];
@@ -128,27 +130,22 @@ void family_strengths(const Counts& counts, const Tables& tables, const Families
     for (std::size_t l = 1; l <= families.parents(f); ++l) {
       Level level = read_level(counts, tables, families, f, l);
       const std::size_t inner = below.cells ? level.cells / below.cells : 0;
-      std::vector<std::size_t> met;
-      for (std::size_t i = 0; i < level.n.size(); ++i)
-        if (level.n[i] > 0) met.push_back(i);
-      const auto without = [&](std::size_t i, double a) {
-        const std::size_t cell = i / row;
-        const double unit = std::min(1.0, level.n[i]);
-        return backed_off(level.n[i] - unit, level.total[cell * K + i % K] - unit,
-                          below.p[cell / inner * row + i % row], a);
-      };
-      double best = -std::numeric_limits<double>::infinity(), chosen = grid[grid_size - 1];
-      for (std::size_t g = 0; g < grid_size; ++g) {
-        double sum = 0;
-        for (const std::size_t i : met) sum += level.n[i] * std::log(without(i, grid[g]));
-        if (sum > best) {
-          best = sum;
-          chosen = grid[g];
-        }
-      }
-      out[families.parent_start[f] + static_cast<std::int64_t>(l) - 1] = chosen;
       level.p.resize(level.n.size());
-      for (std::size_t i = 0; i < level.n.size(); ++i) level.p[i] = without(i, chosen);
+      const auto each = [&](auto&& take) {  // the cells without one unit of their own row
+        for (std::size_t i = 0; i < level.n.size(); ++i) {
+          const std::size_t cell = i / row;
+          const double unit = std::min(1.0, level.n[i]);
+          take(i, level.n[i] - unit, level.total[cell * K + i % K] - unit, below.p[cell / inner * row + i % row]);
+        }
+      };
+      search.begin();
+      each([&](std::size_t i, double n, double total, double base) {
+        if (level.n[i] > 0) search.add(level.n[i], n, total, base);
+      });
+      const double chosen = search.best(grid.strengths[grid.size - 1]).strength;
+      out[families.parent_start[f] + static_cast<std::int64_t>(l) - 1] = chosen;
+      each(
+          [&](std::size_t i, double n, double total, double base) { level.p[i] = backed_off(n, total, base, chosen); });
       below = std::move(level);
     }
   });

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/back_off.hpp"
 #include "core/tables.hpp"
 
 namespace tb {
@@ -65,7 +66,7 @@ std::vector<Level> family_levels(const Counts& counts, const Tables& tables, con
 // The strength out of the grid for each family and parent, with the largest leave-one-out log-likelihood of the
 // counted cells: a unit is taken out of each cell of a row, at every level at once. out: as long as `parent`.
 void family_strengths(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,
-                      const double* grid, std::size_t grid_size, double* out);
+                      Grid grid, double* out);
 
 // log P of the full families, one after another: (cells, classes). offset: where each begins, in cells.
 void family_logs(const Counts& counts, const Tables& tables, const Families& families, const Smoothing& smoothing,

@@ -8,16 +8,15 @@
 #include <vector>
 
 #include "core/labels.hpp"
+#include "core/strengths.hpp"
 #include "core/tables.hpp"
 #include "core/threads.hpp"
-#include "kernels/averaged.hpp"
-#include "kernels/contexts.hpp"
 
 namespace tb {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // rows: what is read again for each strength lies in the first cache
 constexpr double kGain = 0.5;
+constexpr double kAny = 1.0;  // a strength, where contexts hold nothing and none matters
 
 // The rows that take part, in order.
 struct Taking {
@@ -76,7 +75,13 @@ template <class T>
 class Member {
  public:
   Member(const ContextGrowth& g, const T* codes)
-      : g_(g), codes_(codes), stride_(g.classes + 1), numbering_(g.rows), id_(g.rows) {}
+      : g_(g),
+        codes_(codes),
+        stride_(g.classes + 1),
+        numbering_(g.rows),
+        id_(g.rows),
+        search_(g.grid),
+        now_({&kAny, 1}) {}
 
   void grow(const Taking& all, const std::int32_t* candidate, std::int32_t* chosen) {
     row_ = all.row, y_ = all.y, w_ = all.w, share_ = all.share;
@@ -100,19 +105,6 @@ class Member {
   }
 
  private:
-  // Rows of a block: weight * log((above + a prior) / (below + a)).
-  struct Some {
-    double weight[kBlock], above[kBlock], below[kBlock], prior[kBlock];
-    std::size_t count = 0;
-
-    void add(double w, double a, double b, double p) {
-      weight[count] = w, above[count] = a, below[count] = b, prior[count] = p;
-      ++count;
-    }
-    void fill() {  // with rows that say nothing
-      while (count % kContextLanes) add(0.0, 0.0, 0.0, 1.0);
-    }
-  };
   struct Choice {
     std::int32_t split;
     double strength, sum;
@@ -153,37 +145,23 @@ class Member {
     below = std::max(rest, 0.0);
   }
 
-  // sum[g] += w log p with strength grid[g], p being what it would become.
-  template <class Others>
-  void add(const double* grid, std::size_t size, double* sum, Others&& others) const {
-    Some one, other;  // rows of weight 1, whose logarithms are taken together, and the others
-    for (std::size_t first = 0; first < row_.size(); first += kBlock) {
-      one.count = other.count = 0;
-      for (std::size_t i = first; i < std::min(first + kBlock, row_.size()); ++i) {
-        double above, below;
-        others(i, above, below);
-        (w_[i] == 1.0 ? one : other).add(w_[i], above, below, share_[i]);
-      }
-      one.fill(), other.fill();
-      TB_CALL(add_log_shares, one.above, one.below, one.prior, one.count, grid, size, sum);
-      TB_CALL(add_log_likelihoods, other.weight, other.above, other.below, other.prior, other.count, grid, size, sum);
-    }
-  }
-
-  double present() const {
-    const double any = 1.0;
-    double sum = 0;
-    add(&any, 1, &sum, [](std::size_t, double& above, double& below) { above = below = 0.0; });
-    return sum;
+  // What the rows are worth as they are.
+  double present() {
+    now_.begin();
+    for (std::size_t i = 0; i < row_.size(); ++i) now_.add(w_[i], 0.0, 0.0, share_[i]);
+    return now_.best(kAny).sum;
   }
 
   Choice judge(std::int32_t s) {
     cut(s);
-    std::vector<double> sum(g_.grid_size, 0.0);
-    add(g_.grid, g_.grid_size, sum.data(),
-        [this](std::size_t i, double& above, double& below) { others(i, above, below); });
-    const auto best = std::max_element(sum.begin(), sum.end());
-    return {s, g_.grid[best - sum.begin()], *best};
+    search_.begin();
+    for (std::size_t i = 0; i < row_.size(); ++i) {
+      double above, below;
+      others(i, above, below);
+      search_.add(w_[i], above, below, share_[i]);
+    }
+    const StrengthSearch::Best best = search_.best(g_.grid.strengths[0]);
+    return {s, best.strength, best.sum};
   }
 
   // Rows that are alone or have no bin leave: no later split can change their p.
@@ -218,6 +196,7 @@ class Member {
   std::vector<std::uint32_t> id_;
   std::size_t cut_ = 0;  // contexts after the split at hand
   std::vector<double> count_;
+  StrengthSearch search_, now_;
 };
 
 }  // namespace

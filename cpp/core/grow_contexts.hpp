@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/back_off.hpp"
+
 namespace tb {
 
 constexpr std::uint8_t kNoBin = 255;
@@ -17,8 +19,7 @@ struct ContextGrowth {
   const std::int32_t* bins;    // of each split
   std::size_t members, depth, tries;
   const std::int32_t* candidate;  // (members, depth, tries): splits, or -1
-  const double* grid;             // strengths, in [1e-6, 1e6]
-  std::size_t grid_size;
+  Grid grid;
   double most_cells;
   const bool* part = nullptr;  // (members, rows): the rows that each member looks at; null: all
 };

@@ -4,7 +4,7 @@
 
 #include "core/probe.hpp"
 #include "kernels/averaged.hpp"
-#include "kernels/contexts.hpp"
+#include "kernels/strengths.hpp"
 
 namespace tb {
 namespace {
@@ -77,7 +77,7 @@ void products(Probe& p, Numbers& some, std::size_t lanes, double least) {
 }
 
 void likelihoods(Probe& p) {
-  constexpr std::size_t count = 2 * kContextLanes;
+  constexpr std::size_t count = 2 * kShareLanes;
   Numbers some(81);
   const List<double> grid{1e-6, 0.1, 1.0, 30.0};
   auto above = some.below<double>(9, count), below = above;

@@ -24,6 +24,32 @@ void leave_out(Probe& p, Numbers& some, std::size_t classes, bool of_child, floa
   p.got(of_child ? "leave_out_child" : "leave_out_class", out, kSingle);
 }
 
+void own_class(Probe& p, Numbers& some, std::size_t classes) {
+  auto context = some.below<std::uint32_t>(contexts, rows), child = some.below<std::uint32_t>(bins, rows);
+  context[3] = child[8] = kNoCell;
+  const auto y = some.below<std::int32_t>(classes, rows);
+  List<float> unit(rows, 1.0f), n(rows), total(rows);
+  unit[3] = unit[5] = 0.0f;
+  const auto count = some.between<float>(0.0, 5.0, contexts * bins * classes),
+             whole = some.between<float>(5.0, 20.0, contexts * classes),
+             log = some.between<float>(-5.0, 0.0, count.size());
+  for (const bool alone : {false, true}) {
+    const OwnCounts task{rows,        classes,      bins,         context.data(), child.data(), y.data(),
+                         unit.data(), count.data(), whole.data(), alone,          n.data(),     total.data()};
+    TB_CALL_AT(p.isa, own_counts, task);
+    p.got("own_counts", n, kSingle);
+    p.got("own_counts", total, kSingle);
+  }
+  auto own = some.between<float>(0.01, 1.0, rows);
+  TB_CALL_AT(p.isa, lift_own, own.data(), n.data(), total.data(), rows, 2.0f, 0.5f);
+  p.got("lift_own", own, kSingle);
+  auto out = some.between<float>(-1.0, 1.0, rows * classes);
+  const LeftOutTerms terms{rows,     classes,     bins,       context.data(), child.data(),
+                           y.data(), unit.data(), log.data(), own.data()};
+  TB_CALL_AT(p.isa, add_left_out, terms, 0.5f, out.data());
+  p.got("add_left_out", out, kSingle);
+}
+
 void rungs(Probe& p, Numbers& some, std::size_t classes) {
   constexpr std::size_t inner = 3;
   const auto n = some.between<float>(0.0, 5.0, contexts * bins * classes),
@@ -82,6 +108,7 @@ void probe_chains(Probe& p) {
     leave_out(p, some, classes, true, 0.0f);
     leave_out(p, some, classes, true, 0.5f);
     leave_out(p, some, classes, false, 0.0f);
+    own_class(p, some, classes);
     rungs(p, some, classes);
     whole_chains<std::uint8_t>(p, some, classes, "add_chain8");
     whole_chains<std::uint16_t>(p, some, classes, "add_chain16");

@@ -1,5 +1,6 @@
 // The self-check of the kernels that weigh the parts of an ensemble.
 #include "core/probe.hpp"
+#include "kernels/corrections.hpp"
 #include "kernels/temper.hpp"
 #include "kernels/weights.hpp"
 
@@ -29,6 +30,15 @@ void temper(Probe& p, Numbers& some) {
   for (const double got : {sums.loss, sums.mean, sums.variance}) p.got("temper_sums", got, kSums);
 }
 
+void correct(Probe& p, Numbers& some) {
+  const auto joint = some.between(-3.0, 0.0, all), up = some.between(0.5, 9.0, all), down = some.between(0.5, 9.0, all);
+  List<double> to(all), share(all), whole(rows);
+  TB_CALL_AT(
+      p.isa, correct_rows,
+      CorrectionRows{rows, classes, joint.data(), up.data(), down.data(), 0.3, to.data(), share.data(), whole.data()});
+  for (const List<double>* got : {&to, &share, &whole}) p.got("correct_rows", *got, kSums);
+}
+
 }  // namespace
 
 void probe_weights(Probe& p) {
@@ -56,6 +66,7 @@ void probe_weights(Probe& p) {
   p.got("weight_loss", TB_CALL_AT(p.isa, weight_loss, block, move.data(), 0.3), kSums);
   sums(p, block);
   temper(p, some);
+  correct(p, some);
 }
 
 }  // namespace tb

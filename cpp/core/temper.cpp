@@ -72,4 +72,34 @@ TemperSums Tempered::at(double beta) const {
   return out;
 }
 
+Tempered::Best Tempered::best(const Search& s) const {
+  const auto whole = [&](double beta) {
+    const double far = std::log(beta / s.to);
+    return at(beta).loss + s.pull / 2 * far * far;
+  };
+  const auto or_one = [&](double beta) {
+    const double found = whole(beta) < whole(1.0) ? beta : 1.0;
+    return Best{found, at(found).loss};
+  };
+  const auto slope = [&](double beta, double& second) {
+    const TemperSums sums = at(beta);
+    const double first = beta * sums.mean;
+    second = first + beta * beta * sums.variance + s.pull;
+    return first + s.pull * std::log(beta / s.to);
+  };
+  if (flat_) return {s.to, at(s.to).loss};
+  double second = 0, low = std::log(s.least), high = std::log(s.most), here = 0.0;
+  if (slope(s.most, second) <= 0) return or_one(s.most);
+  if (slope(s.least, second) >= 0) return or_one(s.least);
+  for (std::size_t step = 0; step < s.steps; ++step) {
+    const double first = slope(std::exp(here), second);
+    (first < 0 ? low : high) = here;
+    double next = second > 0 ? here - first / second : low;
+    if (!(low < next && next < high)) next = 0.5 * (low + high);
+    if (first == 0 || std::abs(next - here) <= s.enough) break;
+    here = next;
+  }
+  return or_one(std::exp(here));
+}
+
 }  // namespace tb

@@ -21,6 +21,20 @@ class Tempered {
   // Summed over the rows.
   TemperSums at(double beta) const;
 
+  struct Search {
+    double least, most;  // of beta
+    double pull, to;     // the loss has pull / 2 log^2(beta / to) besides
+    double enough;       // change of log beta
+    std::size_t steps;
+  };
+  struct Best {
+    double beta, loss;  // loss: of the rows alone
+  };
+  // The beta with the least loss; `to` if no row says anything of it. The loss is convex in beta, and its slope
+  //   sum w (E[L] - L_y),   L the log-likelihoods, the mean over P(class | x),
+  // never falls: Newton's steps in log beta, kept between the last two points where the slope had different signs.
+  Best best(const Search& search) const;
+
  private:
   std::size_t classes_, blocks_ = 0;
   bool flat_ = true;

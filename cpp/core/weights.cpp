@@ -6,8 +6,6 @@
 #include <memory>
 #include <stdexcept>
 
-#include "core/aligned.hpp"
-#include "core/buffer.hpp"
 #include "core/labels.hpp"
 #include "core/threads.hpp"
 #include "kernels/weights.hpp"
@@ -20,13 +18,13 @@ constexpr std::size_t kMostRows = 512;
 constexpr int kHalvings = 12;
 constexpr double kEnough = 1e-6;
 
-std::size_t rows_of_block(const WeightProblem& p) {
+std::size_t rows_of_block(const WeightRows& p) {
   const std::size_t fit = kCache / std::max<std::size_t>(p.terms * p.classes, 1) / kWeightLanes * kWeightLanes;
   return std::clamp(fit, kWeightLanes, kMostRows);
 }
 
 // Does the row take part? Throws for what nobody can answer.
-bool takes_part(const WeightProblem& p, std::size_t t) {
+bool takes_part(const WeightRows& p, std::size_t t) {
   constexpr double most = 1e300;  // differences must stay finite
   for (std::size_t c = 0; c < p.classes; ++c) {
     const double s = p.start[t * p.classes + c];
@@ -41,22 +39,22 @@ bool takes_part(const WeightProblem& p, std::size_t t) {
 
 // What a thread finds about a block, until its turn comes to be added.
 struct Workspace {
-  Workspace(const WeightProblem& p, std::size_t rows, std::size_t padded)
-      : sums((p.terms + p.classes) + padded * padded + p.terms * p.classes + p.classes * p.classes),
-        doubles(2 * p.classes * rows),
-        floats(2 * p.classes * rows + rows + padded * p.classes * rows) {
-    const std::size_t all = p.classes * rows;
+  Workspace(std::size_t terms, std::size_t classes, std::size_t rows, std::size_t padded)
+      : sums((terms + classes) + padded * padded + terms * classes + classes * classes),
+        doubles(2 * classes * rows),
+        floats(2 * classes * rows + rows + padded * classes * rows) {
+    const std::size_t all = classes * rows;
     to.gradient = sums.data();
-    to.between = to.gradient + p.terms + p.classes;
+    to.between = to.gradient + terms + classes;
     to.across = to.between + padded * padded;
-    to.classes = to.across + p.terms * p.classes;
+    to.classes = to.across + terms * classes;
     to.share = doubles.data();
     to.surplus = to.share + all;
     to.share32 = floats.data();
     to.root = to.share32 + all;
     to.mean = to.root + all;
     to.x = to.mean + rows;
-    std::fill(to.x + p.terms * all, to.x + padded * all, 0.0f);
+    std::fill(to.x + terms * all, to.x + padded * all, 0.0f);
     std::fill(sums.data(), sums.data() + sums.size(), 0.0);
   }
   AlignedArray sums, doubles;
@@ -101,41 +99,37 @@ void solve(std::vector<double>& H, std::vector<double>& g) {
   }
 }
 
+}  // namespace
+
 class Newton {
  public:
-  explicit Newton(const WeightProblem& p)
-      : p_(p), rows_(rows_of_block(p)), padded_((p.terms + kWeightTile - 1) / kWeightTile * kWeightTile) {
-    for (std::size_t t = 0; t < p.rows; ++t) {
-      if (takes_part(p, t)) row_.push_back(static_cast<std::uint32_t>(t));
-    }
-    blocks_ = (row_.size() + rows_ - 1) / rows_;
-    const std::size_t all = blocks_ * rows_ * p.classes;
-    term_ = std::make_unique<Buffer<float>>(all * p.terms);
-    joint_ = AlignedArray(all);
-    move_ = AlignedArray(all);
-    y_.assign(blocks_ * rows_, 0);
-    w_.assign(blocks_ * rows_, 0.0);
-    for (const std::uint32_t t : row_) {
-      const double w = p.w ? p.w[t] : 1.0;
-      scale_ = std::max(scale_, w);
-      total_ += w;
-    }
-    for (std::size_t k = 0; k < row_.size(); ++k) {
-      y_[k] = p.y[row_[k]];
-      w_[k] = p.w ? p.w[row_[k]] / scale_ : 1.0;
-    }
-    const double* v = p.first ? p.first : p.centre;
-    out_.v.assign(v, v + p.terms);
-    out_.b.assign(p.classes, 0.0);
-    if (p.first) std::copy_n(p.first + p.terms, p.classes, out_.b.begin());
-    parallel_for(blocks_, [this](std::size_t b, int) { pack(b); });
+  Newton(const WeightSearch& data, Half half, const WeightPull& pull)
+      : data_(data),
+        p_(pull),
+        D_(data.terms_),
+        K_(data.classes_),
+        rows_(data.rows_),
+        padded_((D_ + kWeightTile - 1) / kWeightTile * kWeightTile),
+        from_(half == Half::second ? data.split_ : 0),
+        to_(half == Half::first ? data.split_ : data.blocks_) {
+    joint_ = AlignedArray((to_ - from_) * rows_ * K_);
+    move_ = AlignedArray((to_ - from_) * rows_ * K_);
+    for (std::size_t b = from_; b < to_; ++b) total_ += data.each_[b];
+    const double* v = p_.first ? p_.first : p_.centre;
+    out_.v.assign(v, v + D_);
+    out_.b.assign(K_, 0.0);
+    if (p_.first) std::copy_n(p_.first + D_, K_, out_.b.begin());
+    parallel_for(to_ - from_, [this](std::size_t b, int) {
+      data_.at(from_ + b, out_.v.data(), out_.b.data(), joint(b));
+      std::fill(move(b), move(b) + rows_ * K_, 0.0);
+    });
     space_.resize(static_cast<std::size_t>(threads()));
   }
 
   Weights run(std::size_t steps) {
     out_.loss = loss(0.0);
     double whole = out_.loss + penalty(out_.v, out_.b);
-    while (out_.taken < steps && blocks_ > 0) {
+    while (out_.taken < steps && to_ > from_) {
       const double fall = step(whole);
       if (fall > 0) ++out_.taken, whole -= fall;
       if (!(fall > kEnough * total_)) break;
@@ -144,49 +138,21 @@ class Newton {
   }
 
  private:
-  WeightBlock block(std::size_t b) {
-    const std::size_t all = rows_ * p_.classes;
-    return {p_.terms,       p_.classes,    rows_, term_->data() + b * all * p_.terms, joint_.data() + b * all,
-            &y_[b * rows_], &w_[b * rows_]};
-  }
-
-  // Copies a block's terms and sets J to where v and b begin.
-  void pack(std::size_t b) {
-    const std::size_t K = p_.classes, first = b * rows_, count = std::min(rows_, row_.size() - first);
-    std::vector<std::uint8_t> open(count * K);
-    bool all = true;
-    for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t c = 0; c < K; ++c) {
-        open[k * K + c] = std::isfinite(p_.start[row_[first + k] * K + c]);
-        all = all && open[k * K + c];
-      }
-    }
-    const WeightBlock at = block(b);
-    if (!TB_CALL(weight_pack, p_.term, p_.rows * K, &row_[first], count, all ? nullptr : open.data(), p_.terms, K,
-                 rows_, const_cast<float*>(at.term))) {
-      throw std::invalid_argument("terms must be finite");
-    }
-    double* joint = joint_.data() + first * K;
-    TB_CALL(weight_move, at, out_.v.data(), out_.b.data(), joint);
-    for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t c = 0; c < K; ++c) joint[c * rows_ + k] += p_.start[row_[first + k] * K + c];
-    }
-    std::fill(move_.data() + first * K, move_.data() + (first + rows_) * K, 0.0);
-  }
+  double* joint(std::size_t b) { return joint_.data() + b * rows_ * K_; }
+  double* move(std::size_t b) { return move_.data() + b * rows_ * K_; }
+  WeightBlock block(std::size_t b) { return data_.block(from_ + b, joint(b)); }
 
   double loss(double step) {
-    std::vector<double> part(blocks_);
-    parallel_for(blocks_, [&](std::size_t b, int) {
-      part[b] = TB_CALL(weight_loss, block(b), move_.data() + b * rows_ * p_.classes, step);
-    });
+    std::vector<double> part(to_ - from_);
+    parallel_for(part.size(), [&](std::size_t b, int) { part[b] = TB_CALL(weight_loss, block(b), move(b), step); });
     double sum = 0;
     for (const double s : part) sum += s;
-    return sum * scale_;
+    return sum * data_.scale_;
   }
 
   double penalty(const std::vector<double>& v, const std::vector<double>& b) const {
     double terms = 0, classes = 0;
-    for (std::size_t d = 0; d < p_.terms; ++d) terms += p_.ridge[d] * (v[d] - p_.centre[d]) * (v[d] - p_.centre[d]);
+    for (std::size_t d = 0; d < D_; ++d) terms += p_.ridge[d] * (v[d] - p_.centre[d]) * (v[d] - p_.centre[d]);
     for (const double x : b) classes += x * x;
     return 0.5 * (terms + p_.bias_ridge * classes);
   }
@@ -196,23 +162,21 @@ class Newton {
     const std::vector<double> s = direction();
     for (const double x : s)
       if (!std::isfinite(x)) return 0.0;
-    parallel_for(blocks_, [&](std::size_t b, int) {
-      TB_CALL(weight_move, block(b), s.data(), s.data() + p_.terms, move_.data() + b * rows_ * p_.classes);
-    });
+    parallel_for(to_ - from_,
+                 [&](std::size_t b, int) { TB_CALL(weight_move, block(b), s.data(), s.data() + D_, move(b)); });
     double size = 1.0;
     for (int halving = 0; halving <= kHalvings; ++halving, size /= 2) {
       std::vector<double> v = out_.v, b = out_.b;
-      for (std::size_t d = 0; d < p_.terms; ++d) {
+      for (std::size_t d = 0; d < D_; ++d) {
         v[d] += size * s[d];
         if (p_.bounded && p_.bounded[d]) v[d] = std::max(v[d], 0.0);  // to within rounding it is
       }
-      for (std::size_t c = 0; c < p_.classes; ++c) b[c] += size * s[p_.terms + c];
+      for (std::size_t c = 0; c < K_; ++c) b[c] += size * s[D_ + c];
       const double rows = loss(size), next = rows + penalty(v, b);
       if (!(next < whole)) continue;
       out_.v = std::move(v), out_.b = std::move(b), out_.loss = rows;
-      const std::size_t all = rows_ * p_.classes;
-      parallel_for(blocks_, [&](std::size_t block, int) {
-        for (std::size_t i = block * all; i < (block + 1) * all; ++i) joint_.data()[i] += size * move_.data()[i];
+      parallel_for(to_ - from_, [&](std::size_t at, int) {
+        for (std::size_t i = 0; i < rows_ * K_; ++i) joint(at)[i] += size * move(at)[i];
       });
       return whole - next;
     }
@@ -223,21 +187,21 @@ class Newton {
   // below 0 go to 0, and the others as far as is best with that.
   std::vector<double> direction() {
     AlignedArray sums(gather());
-    const std::size_t D = p_.terms, K = p_.classes, n = D + K;
+    const std::size_t D = D_, K = K_, n = D + K;
     const double* between = sums.data() + n;
     const double* across = between + padded_ * padded_;
     const double* classes = across + D * K;
     std::vector<double> g(n), H(n * n, 0.0);
-    for (std::size_t i = 0; i < n; ++i) g[i] = -scale_ * sums.data()[i];
+    for (std::size_t i = 0; i < n; ++i) g[i] = -data_.scale_ * sums.data()[i];
     for (std::size_t d = 0; d < D; ++d) {
       g[d] -= p_.ridge[d] * (out_.v[d] - p_.centre[d]);
-      for (std::size_t e = 0; e <= d; ++e) H[d * n + e] = scale_ * between[d * padded_ + e];
+      for (std::size_t e = 0; e <= d; ++e) H[d * n + e] = data_.scale_ * between[d * padded_ + e];
       H[d * n + d] += p_.ridge[d];
     }
     for (std::size_t c = 0; c < K; ++c) {
       g[D + c] -= p_.bias_ridge * out_.b[c];
-      for (std::size_t d = 0; d < D; ++d) H[(D + c) * n + d] = scale_ * across[d * K + c];
-      for (std::size_t e = 0; e <= c; ++e) H[(D + c) * n + D + e] = scale_ * classes[c * K + e];
+      for (std::size_t d = 0; d < D; ++d) H[(D + c) * n + d] = data_.scale_ * across[d * K + c];
+      for (std::size_t e = 0; e <= c; ++e) H[(D + c) * n + D + e] = data_.scale_ * classes[c * K + e];
       H[(D + c) * n + D + c] += p_.bias_ridge;
     }
     return p_.bounded ? bounded(H, g) : solved(H, g);
@@ -267,14 +231,14 @@ class Newton {
       }
       solve(some, to);
       bool more = false;
-      for (std::size_t d = 0; d < p_.terms; ++d) {
+      for (std::size_t d = 0; d < D_; ++d) {
         if (!p_.bounded[d] || held[d] || !(out_.v[d] + to[d] < 0)) continue;
         held[d] = more = true;
       }
       if (more) continue;
       std::size_t free = n;  // the one held at 0 that would rise most gladly, now that others are held
       double most = -1e-9;
-      for (std::size_t i = 0; i < p_.terms; ++i) {
+      for (std::size_t i = 0; i < D_; ++i) {
         if (!held[i]) continue;
         double slope = -g[i];
         for (std::size_t j = 0; j < n; ++j) slope += H[std::max(i, j) * n + std::min(i, j)] * to[j];
@@ -286,13 +250,13 @@ class Newton {
   }
 
   AlignedArray gather() {
-    AlignedArray out((p_.terms + p_.classes) * (1 + p_.classes) + padded_ * padded_);
+    AlignedArray out((D_ + K_) * (1 + K_) + padded_ * padded_);
     std::fill(out.data(), out.data() + out.size(), 0.0);
     parallel_ordered(
-        blocks_,
+        to_ - from_,
         [&](std::size_t b, int thread) {
           auto& mine = space_[static_cast<std::size_t>(thread)];
-          if (!mine) mine = std::make_unique<Workspace>(p_, rows_, padded_);
+          if (!mine) mine = std::make_unique<Workspace>(D_, K_, rows_, padded_);
           TB_CALL(weight_sums, block(b), mine->to);
         },
         [&](std::size_t, int thread) {
@@ -302,20 +266,96 @@ class Newton {
     return out;
   }
 
-  const WeightProblem& p_;
-  std::size_t rows_, padded_, blocks_ = 0;  // rows of a block
-  std::vector<std::uint32_t> row_;          // those that take part
-  std::unique_ptr<Buffer<float>> term_;     // [block][term][class][row]
-  AlignedArray joint_, move_;               // [block][class][row]
-  std::vector<std::int32_t> y_;
-  std::vector<double> w_;             // over scale_
-  double scale_ = 0.0, total_ = 0.0;  // the largest weight, and their sum
+  const WeightSearch& data_;
+  const WeightPull& p_;
+  std::size_t D_, K_, rows_, padded_, from_, to_;  // rows_: of a block; blocks [from_, to_)
+  AlignedArray joint_, move_;                      // [block][class][row]
+  double total_ = 0.0;                             // weight of the rows
   std::vector<std::unique_ptr<Workspace>> space_;
   Weights out_;
 };
 
-}  // namespace
+WeightSearch::WeightSearch(const WeightRows& p) : terms_(p.terms), classes_(p.classes), rows_(rows_of_block(p)) {
+  std::vector<std::uint32_t> row[2];
+  for (std::size_t t = 0; t < p.rows; ++t) {
+    if (!takes_part(p, t)) continue;
+    row[p.second && p.second[t]].push_back(static_cast<std::uint32_t>(t));
+    scale_ = std::max(scale_, p.w ? p.w[t] : 1.0);
+  }
+  constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::vector<std::uint32_t> all;  // rows of the blocks, `none` at the end of a half
+  for (const std::vector<std::uint32_t>& half : row) {
+    all.insert(all.end(), half.begin(), half.end());
+    all.resize((all.size() + rows_ - 1) / rows_ * rows_, none);
+    if (&half == row) split_ = all.size() / rows_;
+  }
+  blocks_ = all.size() / rows_;
+  term_ = std::make_unique<Buffer<float>>(all.size() * p.classes * p.terms);
+  start_ = AlignedArray(all.size() * p.classes);
+  y_.assign(all.size(), 0);
+  w_.assign(all.size(), 0.0);
+  each_.assign(blocks_, 0.0);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k] == none) continue;
+    const double w = p.w ? p.w[all[k]] : 1.0;
+    y_[k] = p.y[all[k]];
+    w_[k] = w / scale_;
+    each_[k / rows_] += w;
+  }
+  parallel_for(blocks_, [&](std::size_t b, int) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(b * rows_);
+    pack(b, p, {first, std::find(first, first + static_cast<std::ptrdiff_t>(rows_), none)});
+  });
+}
 
-Weights fit_weights(const WeightProblem& problem, std::size_t steps) { return Newton(problem).run(steps); }
+WeightBlock WeightSearch::block(std::size_t b, const double* joint) const {
+  return {terms_, classes_,       rows_,         term_->data() + b * rows_ * classes_ * terms_,
+          joint,  &y_[b * rows_], &w_[b * rows_]};
+}
+
+void WeightSearch::pack(std::size_t b, const WeightRows& p, const std::vector<std::uint32_t>& row) {
+  const std::size_t K = classes_, count = row.size();
+  std::vector<std::uint8_t> open(count * K);
+  bool all = true;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t c = 0; c < K; ++c) {
+      open[k * K + c] = std::isfinite(p.start[row[k] * K + c]);
+      all = all && open[k * K + c];
+    }
+  }
+  double* start = start_.data() + b * rows_ * K;
+  if (!TB_CALL(weight_pack, p.term, p.rows * K, row.data(), count, all ? nullptr : open.data(), terms_, K, rows_,
+               term_->data() + b * rows_ * K * terms_)) {
+    throw std::invalid_argument("terms must be finite");
+  }
+  std::fill_n(start, rows_ * K, 0.0);
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t c = 0; c < K; ++c) start[c * rows_ + k] = p.start[row[k] * K + c];
+  }
+}
+
+void WeightSearch::at(std::size_t b, const double* v, const double* bias, double* joint) const {
+  TB_CALL(weight_move, block(b, joint), v, bias, joint);
+  const double* start = start_.data() + b * rows_ * classes_;
+  for (std::size_t i = 0; i < rows_ * classes_; ++i) joint[i] += start[i];
+}
+
+Weights WeightSearch::fit(Half half, const WeightPull& pull, std::size_t steps) const {
+  return Newton(*this, half, pull).run(steps);
+}
+
+double WeightSearch::loss(Half half, const double* v, const double* b) const {
+  const std::size_t from = half == Half::second ? split_ : 0, to = half == Half::first ? split_ : blocks_;
+  std::vector<double> part(to - from);
+  parallel_for(part.size(), [&](std::size_t at_block, int) {
+    AlignedArray joint(rows_ * classes_), still(rows_ * classes_);
+    std::fill_n(still.data(), rows_ * classes_, 0.0);
+    at(from + at_block, v, b, joint.data());
+    part[at_block] = TB_CALL(weight_loss, block(from + at_block, joint.data()), still.data(), 0.0);
+  });
+  double sum = 0;
+  for (const double s : part) sum += s;
+  return sum * scale_;
+}
 
 }  // namespace tb

@@ -340,18 +340,4 @@ void add_single_products(const Products& t, const Bundle* bundle, std::size_t bu
   });
 }
 
-void add_log_likelihoods(const double* weight, const double* above, const double* below, const double* prior,
-                         std::size_t count, const double* grid, std::size_t grid_size, double* sum) {
-  for (std::size_t g = 0; g < grid_size; ++g) {
-    const Vec a = set(grid[g]);
-    Vec total{};
-    for (std::size_t i = 0; i < count; i += W) {
-      const Vec p = load(prior + i), under = load(below + i) + a;
-      const Vec q = pick(under > 0.0, (load(above + i) + a * p) / under, p);
-      total += load(weight + i) * log_nonnegative(q);
-    }
-    for (int i = 0; i < W; ++i) sum[g] += total[i];
-  }
-}
-
 }  // namespace tb::TB_ISA

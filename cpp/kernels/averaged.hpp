@@ -88,8 +88,3 @@ TB_DECLARE(void, add_products, (const Products& t, const std::uint32_t* row, std
 TB_DECLARE(void, add_single_products,
            (const Products& t, const Bundle* bundle, std::size_t bundles, const std::uint32_t* row, std::size_t rows,
             double* sum))
-// sum[g] += weight * log((above + a prior) / (below + a)) over all, a = grid[g]; prior where below + a is 0.
-// count is a multiple of 8.
-TB_DECLARE(void, add_log_likelihoods,
-           (const double* weight, const double* above, const double* below, const double* prior, std::size_t count,
-            const double* grid, std::size_t grid_size, double* sum))

@@ -5,6 +5,8 @@
 namespace tb::TB_ISA {
 namespace {
 
+constexpr std::size_t kFewLifts = 512;  // cells of a context
+
 template <class Bin>
 TB_INLINE bool step(std::uint32_t bins, std::uint32_t* cell, std::size_t n, Bin&& bin_of) {
   bool none = false;
@@ -97,6 +99,59 @@ TB_INLINE void class_out(const LeaveOut& t) {
     const float share = 1.0f / below, own = (less(n[y], t.unit[r]) + a * p[y]) * share;
     for (std::size_t c = 0; c < K; ++c) p[c] = (n[c] + a * p[c]) * share;
     p[y] = own;
+  }
+}
+
+template <bool alone>
+TB_INLINE void own_counts_of(const OwnCounts& t) {
+  for (std::size_t r = 0; r < t.rows; ++r) {
+    const bool none = t.context[r] == kNoCell || t.child[r] == kNoCell;
+    const std::size_t u = none ? 0 : t.context[r], x = none ? 0 : t.child[r];
+    const std::size_t y = none ? 0 : static_cast<std::size_t>(t.y[r]);
+    const float n = t.n[(u * t.bins + x) * t.classes + y], total = t.total[alone ? u : u * t.classes + y];
+    t.own_n[r] = none ? 0.0f : less(n, t.unit[r]);
+    t.own_total[r] = none ? 0.0f : less(total, t.unit[r]);
+  }
+}
+
+template <std::size_t fixed>
+TB_INLINE void left_out_terms(const LeftOutTerms& t, float scale, float* out) {
+  constexpr std::size_t some = 256;  // rows at a time
+  const std::size_t K = fixed ? fixed : t.classes;
+  float own[some];
+  for (std::size_t first = 0; first < t.rows; first += some) {
+    const std::size_t count = t.rows - first < some ? t.rows - first : some;
+    for (std::size_t r = 0; r < count; ++r) own[r] = log_of(t.own[first + r]);
+    for (std::size_t r = first; r < first + count; ++r) {
+      if (t.unit[r] != 1.0f || t.child[r] == kNoCell) continue;
+      const float* from = t.log + (t.context[r] * t.bins + t.child[r]) * K;
+      float* to = out + r * K;
+      const std::size_t y = static_cast<std::size_t>(t.y[r]);
+      const float mine = to[y] + scale * own[r - first];
+      for (std::size_t c = 0; c < K; ++c) to[c] += scale * from[c];
+      to[y] = mine;
+    }
+  }
+}
+
+// fold_lifts for few classes: their totals stand beside the bins, so that a row is one loop.
+TB_INLINE void fold_few(const float* n, const float* above, const float* total, float strength, float worth,
+                        std::size_t contexts, std::size_t inner, std::size_t row, std::size_t classes, float* p) {
+  float each[kFewLifts];
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
+    if (classes == 2) {
+      for (std::size_t e = 0; e < row; e += 2) each[e] = total[0], each[e + 1] = total[1];
+    } else {
+      for (std::size_t e = 0; e < row; e += classes) {
+        for (std::size_t c = 0; c < classes; ++c) each[e + c] = total[c];
+      }
+    }
+    for (std::size_t e = 0; e < row; ++e) p[e] = lifted(above[e], n[e], each[e], strength, worth);
+    if (++next == inner) {
+      next = 0;
+      above += row;
+    }
   }
 }
 
@@ -218,6 +273,18 @@ void leave_out_class(const LeaveOut& t) {
   class_out<0>(t);
 }
 
+void own_counts(const OwnCounts& t) { t.alone ? own_counts_of<true>(t) : own_counts_of<false>(t); }
+
+void lift_own(float* p, const float* n, const float* total, std::size_t rows, float strength, float worth) {
+  for (std::size_t r = 0; r < rows; ++r) p[r] = lifted(p[r], n[r], total[r], strength, worth);
+}
+
+void add_left_out(const LeftOutTerms& t, float scale, float* out) {
+  if (t.classes == 2) return left_out_terms<2>(t, scale, out);
+  if (t.classes == 3) return left_out_terms<3>(t, scale, out);
+  left_out_terms<0>(t, scale, out);
+}
+
 void fold_rung(const float* n, const float* above, const float* share, float strength, std::size_t contexts,
                std::size_t inner, std::size_t bins, std::size_t classes, bool alone, float* p) {
   const std::size_t row = bins * classes;
@@ -242,6 +309,8 @@ void fold_rung(const float* n, const float* above, const float* share, float str
 void fold_lifts(const float* n, const float* above, const float* total, float strength, float worth,
                 std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
   const std::size_t row = bins * classes;
+  if (classes < 8 && row <= kFewLifts)
+    return fold_few(n, above, total, strength, worth, contexts, inner, row, classes, p);
   std::size_t next = 0;
   for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
     for (std::size_t x = 0; x < row; x += classes) {

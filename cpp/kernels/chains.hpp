@@ -26,6 +26,31 @@ struct LeaveOut {
   float* p;            // (rows, classes): the estimate above, becomes this one
 };
 
+// The counts of a rung that rows meet in their own class, each without itself; none for a row that takes no part.
+struct OwnCounts {
+  std::size_t rows, classes, bins;
+  const std::uint32_t* context;
+  const std::uint32_t* child;
+  const std::int32_t* y;
+  const float* unit;
+  const float* n;
+  const float* total;
+  bool alone;        // one total for a context: the child is the class
+  float* own_n;      // (rows)
+  float* own_total;  // (rows)
+};
+
+// Terms of rows that are one: log P of the other classes from a table, that of their own by itself.
+struct LeftOutTerms {
+  std::size_t rows, classes, bins;
+  const std::uint32_t* context;
+  const std::uint32_t* child;
+  const std::int32_t* y;
+  const float* unit;  // rows that are not one are left alone
+  const float* log;   // (contexts, bins, classes)
+  const float* own;   // (rows): P, not its logarithm
+};
+
 // A view as one chain reads it: what its bin counts in the cell of a row.
 struct ViewRead {
   const void* code;         // of each row
@@ -52,6 +77,13 @@ TB_DECLARE(bool, step_cells32,
 // P(child | class, context) and P(class | context) without the row.
 TB_DECLARE(void, leave_out_child, (const LeaveOut& t))
 TB_DECLARE(void, leave_out_class, (const LeaveOut& t))
+
+TB_DECLARE(void, own_counts, (const OwnCounts& t))
+// p = what fold_lifts makes of it, n and total being the row's own
+TB_DECLARE(void, lift_own,
+           (float* p, const float* n, const float* total, std::size_t rows, float strength, float worth))
+// out (rows, classes) += scale * log P
+TB_DECLARE(void, add_left_out, (const LeftOutTerms& t, float scale, float* out))
 
 // p (contexts, row) = (n + strength * above[context / inner]) * share of the context; row = bins * classes. alone: one
 // share for a context, not for each class of it. worth: as in LeaveOut, with a total for each class and context.

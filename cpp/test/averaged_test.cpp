@@ -287,7 +287,7 @@ TEST(averaged_strengths_are_of_the_grid) {
   const Sample s(150, 5, 2, 3);
   const std::vector<double> grid = {0.5, 2, 8, 32};
   std::vector<double> out(3 * s.d, -1.0);
-  averaged_strengths(s.counts(true), grid.data(), grid.size(), out.data());
+  averaged_strengths(s.counts(true), {grid.data(), grid.size()}, out.data());
   for (const double a : out) CHECK(a == 0.5 || a == 2 || a == 8 || a == 32);
 }
 

@@ -22,8 +22,10 @@ TEST(bins_of_any_counts) {
       for (const double share : {0.0, 1.0}) {
         std::vector<std::uint8_t> map(4 * 691, 99);
         std::vector<std::int32_t> bins(4 * size.size());
-        draw_bins({K, size.size(), count.data(), size.data(), ordered.data(), 4, 1, 64, share, random()}, map.data(),
-                  bins.data());
+        std::vector<std::int32_t> turn(bins.size());
+        for (std::int32_t& k : turn) k = static_cast<std::int32_t>(random() % 4);
+        draw_bins({K, size.size(), count.data(), size.data(), ordered.data(), 4, 1, 64, share, turn.data(), random()},
+                  map.data(), bins.data());
         const std::uint8_t* m = map.data();
         for (std::size_t i = 0; i < bins.size(); m += size[i++ % size.size()]) {
           CHECK(bins[i] >= 1 && bins[i] <= static_cast<std::int32_t>(kMostBins));
@@ -63,8 +65,20 @@ void grow_some(std::size_t n, std::size_t classes, bool weighted) {
   }
   for (std::int32_t& s : candidate) s = static_cast<std::int32_t>(random() % (splits + 1)) - 1;
   const std::vector<double> grid{1e-6, 1.0, 10.0, 1e6};
-  grow_contexts(ContextGrowth{n, classes, y.data(), weighted ? w.data() : nullptr, levels, column.data(), map.data(),
-                              bins.data(), members, depth, tries, candidate.data(), grid.data(), grid.size(), 1e15},
+  grow_contexts(ContextGrowth{n,
+                              classes,
+                              y.data(),
+                              weighted ? w.data() : nullptr,
+                              levels,
+                              column.data(),
+                              map.data(),
+                              bins.data(),
+                              members,
+                              depth,
+                              tries,
+                              candidate.data(),
+                              {grid.data(), grid.size()},
+                              1e15},
                 code.data(), chosen.data());
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const auto first = candidate.begin() + static_cast<std::ptrdiff_t>(i * tries);

@@ -15,9 +15,11 @@ import scipy
 
 from tallybayes import _core
 from tallybayes.arrays import Floats
+from tallybayes.distributions.ensemble import Ensemble
 from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term, named, refused
+from tallybayes.row_door import RowCodes
 from tallybayes.rows import Rows, read_rows
 
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
@@ -66,6 +68,7 @@ class Predictor:
         )
         self._sizes: Mapping[int, int] = fitted.sizes()
         self._door = self._matrix_door()
+        self._row_codes: RowCodes | None = None
 
     def _matrix_door(self) -> _core.MatrixDoor | None:
         """For a model of one term that reads a matrix as it is."""
@@ -157,6 +160,32 @@ class Predictor:
         log = scipy.special.log_softmax(beta * self._scored(rows, "log_proba", start / beta), axis=1)
         return np.exp(log) if how == "proba" else log
 
+    def row_proba(self, row: dict[str, object]) -> Floats | None:
+        """Answer for one dict, where an ensemble is all of the model.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            A key left out is a missing value.
+
+        Returns
+        -------
+        ndarray of shape (K,) or None
+            P(class | x), the same bits as ``answer(read([row]), 'proba')``; None for the careful way, which that is.
+        """
+        term = self._terms[0]
+        if not isinstance(term.distribution, Ensemble) or len(self._terms) > 1 or self.manner.beta != 1:
+            return None
+        if self._row_codes is None:
+            self._row_codes = RowCodes(self.fitted, term.params.sizes, term.params.gone)
+        codes = self._row_codes.read(row)
+        if codes is None:
+            return None
+        scorer = _core.Scorer(1, self.start)
+        scorer.added(term.distribution.scores(codes, term.params), [])
+        found: Floats = scorer.proba()[0]
+        return found
+
     def likelihood(self, rows: Rows) -> Floats:
         """Tell log P(x | class), without prior or temperature.
 
@@ -188,7 +217,7 @@ class Predictor:
         self._answered(scorer, rows, "joint")
 
     def terms(self, rows: Rows) -> Floats:
-        """Tell what each column adds to the log joint, the temperature included.
+        """Tell what each column adds to the log joint, the temperature included, and what belongs to none.
 
         Parameters
         ----------
@@ -197,14 +226,19 @@ class Predictor:
 
         Returns
         -------
-        ndarray of shape (n, columns, K)
-            Of each row, column and class.
+        ndarray of shape (n, columns, K) or (n, columns + 1, K)
+            Of each row, column and class; the one more, of models that have such, belongs to no column.
         """
         K, schema = self.fitted.K, self.fitted.schema
-        out = np.empty((rows.n, schema.d, K))
+        out, rest = np.empty((rows.n, schema.d, K)), list[Floats]()
         for term in self._terms:
             with named(schema, term.columns, rows.who):
-                out[:, list(term.columns)] = term.distribution.terms(rows.of(term), term.params, K)
+                found, own = term.distribution.terms(rows.of(term), term.params, K), len(term.columns)
+            out[:, list(term.columns)] = found[:, :own]
+            if found.shape[1] > own:
+                rest.append(found[:, own:])
+        if rest:
+            out = np.concatenate([out, sum(rest[1:], rest[0])], axis=1)
         if self.manner.beta != 1:
             out *= self.manner.beta
         return out

@@ -8,12 +8,17 @@ multiplying all sums at each.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tallybayes import _core
-from tallybayes.distributions.base import Context, Distribution, RowColumn
+from tallybayes.arrays import Array
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, RowColumn
 from tallybayes.distributions.records import changed
 from tallybayes.fitted import Fitted
 from tallybayes.schema import Levels, Schema
@@ -64,6 +69,58 @@ class RowDoor:
                     old = self.schema.levels.get(j, Levels(tuple(range(size))))
                     levels[j] = old.extend(new) if new else old
         return self.schema.with_levels(levels)
+
+
+class RowCodes:
+    """Reads one dict as packed codes (columns, 1), for a term that is a whole model and has no door: what a table of
+    this row would be packed into. Whatever is unusual it does not take."""
+
+    __slots__ = ("_gone", "_kind", "_readers")
+
+    def __init__(self, fitted: Fitted, sizes: Array, gone: Sequence[tuple[int, int]]) -> None:
+        schema, (term,) = fitted.schema, fitted.terms
+        top = int(sizes.max(initial=0))
+        self._kind = np.uint8 if top <= 255 else np.uint16 if top <= 65535 else np.uint32
+        self._gone = frozenset(gone)
+        self._readers = [
+            (
+                schema.name(j),
+                schema.cuts[j].points.tolist() if j in schema.cuts else None,
+                _plain_labels(schema, j, size),
+            )
+            for j, size in zip(term.columns, sizes.tolist(), strict=True)
+        ]
+
+    def read(self, row: dict[str, object]) -> Array | None:
+        """The codes; None for the careful way."""
+        none = int(np.iinfo(self._kind).max)
+        codes, met = [none] * len(self._readers), 0
+        for i, (name, points, labels) in enumerate(self._readers):
+            value = row.get(name, self)
+            if value is self:
+                continue
+            met += 1
+            if value is None:
+                continue
+            if isinstance(value, float) or (points is not None and type(value) is int):
+                if value != value:
+                    continue
+                if points is None or not -1e300 < value < 1e300:
+                    return None
+                codes[i] = bisect_right(points, float(value))
+                continue
+            code = labels.get(value) if type(value) is str or type(value) is int else None
+            if code is None:
+                return None
+            codes[i] = none if (i, code) in self._gone else code
+        return None if met < len(row) else np.array(codes, dtype=self._kind)[:, None]
+
+
+def _plain_labels(schema: Schema, j: int, size: int) -> dict[object, int]:
+    """The codes below size of labels that are texts or whole numbers; none where others could be equal to them."""
+    known = {} if j in schema.cuts or j not in schema.levels else schema.levels[j].index()
+    plain = all(type(label) in (str, int) for label in known)
+    return {label: code for label, code in known.items() if code < size} if plain else {}
 
 
 def open_door(fitted: Fitted, priors: object) -> RowDoor | str:

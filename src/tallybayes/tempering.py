@@ -6,8 +6,6 @@ alike; the prior, which nobody counted twice, stays as it is. The log-loss is co
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import scipy
 
@@ -50,34 +48,15 @@ def best_temperature(
     steps in log β, kept between the last two points where the slope had different signs. Rows whose own class is
     impossible have no finite loss whatever β is, and take no part.
     """
+    return tempered(log_prior, log_likelihood, y, w, pull, to, enough)[0]
+
+
+def tempered(
+    log_prior: Floats, log_likelihood: Floats, y: Array, w: Floats, pull: float, to: float, enough: float
+) -> tuple[float, float]:
+    """The same β, and the log-loss of the rows with it: its sum."""
     rows = _core.Tempered(
         np.ascontiguousarray(log_prior, dtype=np.float64), np.ascontiguousarray(log_likelihood, dtype=np.float64),
         np.ascontiguousarray(y, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float64),
     )  # fmt: skip
-
-    def slope(beta: float) -> tuple[float, float]:
-        """First and second derivative of the loss in log β. Without a second one steps are halved."""
-        _, mean, variance = rows.at(beta)
-        first = beta * mean
-        return first + pull * math.log(beta / to), first + beta**2 * variance + pull
-
-    def loss(beta: float) -> float:
-        return rows.at(beta)[0] + pull / 2 * math.log(beta / to) ** 2
-
-    if rows.flat:
-        return to
-    low, high, at = math.log(LEAST), math.log(MOST), 0.0
-    if slope(MOST)[0] <= 0:
-        return MOST if loss(MOST) < loss(1.0) else 1.0
-    if slope(LEAST)[0] >= 0:
-        return LEAST if loss(LEAST) < loss(1.0) else 1.0
-    for _ in range(STEPS):
-        first, second = slope(math.exp(at))
-        low, high = (at, high) if first < 0 else (low, at)
-        step = at - first / second if second > 0 else math.nan
-        new = step if low < step < high else 0.5 * (low + high)
-        if first == 0 or abs(new - at) <= enough:
-            break
-        at = new
-    found = math.exp(at)
-    return found if loss(found) < loss(1.0) else 1.0
+    return rows.best((LEAST, MOST), (pull, to), enough, STEPS)

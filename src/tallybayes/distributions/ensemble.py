@@ -27,8 +27,8 @@ from tallybayes.distributions import (
     kept_rows,
     normal_part,
 )
-from tallybayes.distributions.base import Context, Weights, expect, spread, subtract
-from tallybayes.distributions.categorical import split
+from tallybayes.distributions.arithmetic import expect, split, spread, subtract
+from tallybayes.distributions.context import Context, Weights
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.exported import Exported, Json, plain, too_large
 from tallybayes.distributions.joint import (
@@ -43,14 +43,28 @@ from tallybayes.distributions.joint import (
     plus_counts,
 )
 from tallybayes.encode import Coded, Data
+from tallybayes.errors import is_number
 
 WEIGHTING = ("features", "temperature", "none")
-EDITION = 2  # of new models
+EDITION = 3  # of new models
+MOST_CORRECTIONS = 4  # a file that asked for more would be searched for hours when it is loaded
 
 
 class Part(NamedTuple):
-    """Planes of terms that share a name. centre: what share of the answer it has before weights are learned, 0 for a
-    part whose weights start from nothing."""
+    """Planes of terms that share a name.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    first : int
+        The first plane.
+    planes : int
+        How many they are.
+    centre : float
+        What share of the answer it has before weights are learned; 0 for a part whose weights start from
+        nothing.
+    """
 
     name: str
     first: int
@@ -70,11 +84,15 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each,
     which become one. level_column: the columns of the part 'levels' (level_part.py). z_…: a normal_part.Scale, empty
     for none. plane_of: which plane of a part a column's term goes to.
-    weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'. edition: how the sums are
+    weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'. trust: what all weights are
+    multiplied by, beside texts that have told some of it already. edition: how the sums are
     read; a file keeps the edition of its day, and so its answers.
         0   back-off alone, weights of any sign
         1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
         2   a cell missing where no gap was met says nothing (ensemble_gaps.py)
+        3   there may be corrections
+    corrections: how many times as many searches for them as usual (corrections.py), 0 for none. number: the columns
+    that are numbers, which they need to know.
     """
 
     smoothing: str = "backoff"
@@ -97,8 +115,11 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     z_column: Array = field(default_factory=_INTS)
     z_start: Array = field(default_factory=_START)
     z_value: Array = field(default_factory=_FLOATS)
+    number: Array = field(default_factory=_INTS)
     weighting: str = "features"
+    corrections: int = 0
     edition: int = 0
+    trust: float = 1.0
 
     name = "ensemble"
     sums = EnsembleSums
@@ -122,6 +143,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     @cached_property
     def chains(self) -> _core.Chains:
+        """The chains as the core reads them, checked once."""
         return _core.Chains(
             self.columns, self.view_column, self.view_start, self.view_map, self.view_bins, self.child, self.parent,
             self.parent_start,
@@ -149,19 +171,22 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     @property
     def named_parts(self) -> list[Part]:
+        """The parts as records."""
         return [Part(*each) for each in self.parts]
 
-    def of_part(self, name: str, weights: Floats) -> Floats:
-        """The weights of a part that there is."""
+    def of_part(self, name: str, weights: Array) -> Array:
+        """The weights of a part that there is, or whatever is known of its planes."""
         (part,) = (part for part in self.named_parts if part.name == name)
         return weights[part.first : part.first + part.planes]
 
     @cached_property
     def line(self) -> normal_part.Scale:
+        """How numbers are scaled for the Gaussian part."""
         return normal_part.Scale(self.z_column, self.z_start, self.z_value)
 
     @cached_property
     def gaps(self) -> ensemble_gaps.Gaps | None:
+        """What a missing cell takes away; None where nothing was said of it."""
         return ensemble_gaps.gaps_of(self) if self.edition > 1 else None
 
     # --- adding ------------------------------------------------------------------------------------------------
@@ -224,8 +249,12 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         check_sizes(s.sizes, context, context.d)
         if self.weighting not in WEIGHTING:
             raise ValueError(f"'weighting' is {self.weighting!r:.60}")
+        if type(self.corrections) is not int or not 0 <= self.corrections <= MOST_CORRECTIONS:
+            raise ValueError(f"'corrections' is {self.corrections!r:.60}")
         if not 0 <= self.edition <= EDITION:
             raise ValueError(f"'edition' is {self.edition!r:.60}; known are 0 to {EDITION}")
+        if not is_number(self.trust) or self.trust < 0:
+            raise ValueError(f"'trust' is {self.trust!r:.60}")
         ensemble_check.choices(self, context.d)
         K, p = context.K, len(self.z_column)
         shapes = {"single": (K, int(s.sizes.sum())), "z_n": (K,), "z_mean": (K, p), "z_scatter": (K, p, p)}
@@ -258,21 +287,26 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             out += p.levels.scores(codes, self.of_part("levels", p.weights))
         if p.gaussian is not None:
             out += p.weights[-1] * p.gaussian.logs(self.line.read(codes))
+        if p.corrections is not None:
+            out += p.corrections.scores(codes)
         if self.gaps is not None and (some := self.gaps.partial(codes)) is not None:
             out[some.rows] = some.blend(out[some.rows], self.gaps.scores(self, p.logs, codes[:, some.rows]))
         return out
 
     def terms(self, data: Data, p: EnsembleParams, K: int) -> Array:
-        """What is the same for all rows is divided evenly among the columns; a gap that says nothing has no part."""
+        """Last what belongs to no column: biases, the class shares of contexts, the constants of the Gaussian part. A
+        gap that says nothing has no part."""
         assert isinstance(data, Coded)
         d = self.columns
-        out = np.empty((data.n, d, K))
+        out = np.empty((data.n, d + 1, K))
         where = np.where(self.child < 0, -1, self.view_column[self.child]).astype(np.int32)
         planes = _core.ChainPlanes(d + 1, where, p.scale)
         for span, codes, _ in p.packed(data):
             found = np.asarray(self.chains.terms(p.logs, codes, planes))
-            rest = found[d] + p.biases
-            own = np.ascontiguousarray(found[:d].transpose(1, 0, 2))
+            if p.corrections is not None:
+                found = found + p.corrections.by_column(codes)
+            own = np.ascontiguousarray(found.transpose(1, 0, 2))
+            own[:, d] += p.biases
             if p.levels is not None:
                 for j, w, each in zip(
                     self.level_column, self.of_part("levels", p.weights), p.levels.each(codes), strict=True
@@ -280,11 +314,11 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
                     own[:, j] += w * each
             if p.gaussian is not None:
                 by_column, constant = p.gaussian.by_column(self.line, codes, d)
-                own += p.weights[-1] * by_column
-                rest = rest + p.weights[-1] * constant
-            out[span] = own + rest[:, None, :] / d
+                own[:, :d] += p.weights[-1] * by_column
+                own[:, d] += p.weights[-1] * constant
+            out[span] = own
             if self.gaps is not None and (some := self.gaps.partial(codes)) is not None:
-                weighted = some.without_gaps(own[some.rows], rest[some.rows])
+                weighted = some.without_gaps(own[some.rows])
                 alone = self.gaps.by_column(self, p.logs, codes[:, some.rows])
                 out[span.start + some.rows] = some.blend(weighted, alone)
         return out
@@ -310,12 +344,16 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
                     "map": self.view_map[starts[v] : starts[v + 1]].tolist(),
                 }
                 for v, j in enumerate(self.view_column)
-            ],
-            "chains": self._export_chains(p),
+            ]
+            + ([] if p.corrections is None else p.corrections.export_views()),
+            "chains": self._export_chains(p)
+            + ([] if p.corrections is None else p.corrections.export_chains(len(self.view_column))),
             "bias": plain(p.biases),
             "levels": self._export_levels(p),
             "gaussian": None if p.gaussian is None else self._export_gaussian(p, p.gaussian),
-            "gaps": None if self.gaps is None else self.gaps.export(),
+            "gaps": None
+            if self.gaps is None
+            else self.gaps.export(0 if p.corrections is None else p.corrections.count),
         }
 
     def _export_levels(self, p: EnsembleParams) -> Json:
@@ -324,7 +362,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         each = zip(self.level_column.tolist(), self.of_part("levels", p.weights), p.levels.tables, strict=True)
         return [{"column": j, "log": plain(w * table[:-1])} for j, w, table in each]
 
-    def _export_chains(self, p: EnsembleParams) -> Json:
+    def _export_chains(self, p: EnsembleParams) -> list[Json]:
         n = len(self.child)
         firsts, parents = self.log_starts(n).tolist(), self.parent_start.tolist()
         return [
@@ -372,4 +410,5 @@ def only(ensemble: Ensemble, chains: slice) -> Ensemble:
         z_start=np.zeros(1, dtype=np.int64),
         z_value=np.empty(0),
         weighting="temperature",
+        corrections=0,
     )

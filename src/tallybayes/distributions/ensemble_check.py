@@ -15,6 +15,7 @@ ARRAYS = {
     "view_column": np.int32, "view_start": np.int64, "view_map": np.uint8, "view_bins": np.int32, "child": np.int32,
     "parent": np.int32, "parent_start": np.int64, "plane": np.int32, "share": np.float64, "plane_of": np.int32,
     "level_column": np.int32, "z_column": np.int32, "z_start": np.int64, "z_value": np.float64,
+    "number": np.int32,
 }  # fmt: skip
 NAMES = (
     "networks",
@@ -42,6 +43,8 @@ def choices(e: Ensemble, d: int) -> None:
     _planes(e, d)
     _parents(e, e.networks * d)
     e.line.check(d)
+    if len(e.number) and (e.number[0] < 0 or e.number[-1] >= d or (np.diff(e.number) <= 0).any()):
+        raise ValueError("'number' names other columns")
     if np.abs(e.z_value).max(initial=0.0) > FAR:
         raise ValueError("the Gaussian part has numbers that are too far away")
 

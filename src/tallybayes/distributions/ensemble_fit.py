@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.blas import one_thread
-from tallybayes.distributions import level_part, normal_part
+from tallybayes.distributions import corrections, level_part, normal_part
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.joint import GRID, LevelParams, fields_of
 from tallybayes.progress import stage
-from tallybayes.tempering import best_temperature
+from tallybayes.tempering import best_temperature, tempered
 
 if TYPE_CHECKING:
     from tallybayes.distributions.ensemble import Ensemble
@@ -36,6 +36,7 @@ TIMES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # ridges that may be tried, times the 
 USUAL = 3  # which of them is
 OLD_TIMES = TIMES[2:]  # of edition 0
 HALVES = 100  # rows from which they are
+CORRECTIONS = 100  # of one search, at most, where there are not more of them than usual
 RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
 WORTH = 1.0  # rows that every value has besides, spread over the classes
 PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts have
@@ -60,18 +61,16 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     if len(ensemble.level_column):
         rows = level_part.choose(s, ensemble.level_column, codes, y, unit, w * judges, np.exp(prior))
         levels = level_part.read(s, ensemble.level_column, rows, np.exp(prior))
-        own = np.stack(level_part.left_out(levels, s, codes, y, unit))
-        terms = np.concatenate([terms, own.astype(np.float32)])
+        ensemble.of_part("levels", terms)[:] = level_part.left_out(levels, s, codes, y, unit)
     normal, gaussian = None, None
     if parts and parts[-1].name == "gaussian":
         stage("choosing the Gaussian part")
         hurry = ensemble.weighting != "features"
         found = choose_normals(s.normal, ensemble.line.read(codes), y, unit, start, w * judges, hurry)
-        normal, gaussian, left = found if found is not None else (None, None, np.zeros((m, K)))
-        terms = np.concatenate([terms, left[None].astype(np.float32)])
+        normal, gaussian, terms[-1] = found if found is not None else (None, None, 0.0)
     stage("choosing weights")
     weights, biases, ridge, steps = _centres(ensemble, terms, start, y, w * judges), np.zeros(K), 0.0, 0
-    crossed: float | None = None
+    crossed: Crossed | None = None
     if ensemble.weighting == "features":
         ridge, weights, biases, steps, crossed = _weights(
             terms, y, w * judges, start, weights, _bounded(ensemble), _shared(ensemble)
@@ -79,12 +78,30 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     elif ensemble.weighting == "temperature" and levels is not None:
         ridge, weights, biases, steps, crossed = _few_weights(ensemble, terms, y, w * judges, start, weights)
     joint = start + biases + np.tensordot(weights, terms, axes=1)
+    said = told(row_losses(joint, y), w * judges) if crossed is None else crossed.told
+    loss = said.loss
+    corrected = None
+    if ensemble.edition > 2 and ensemble.corrections and crossed is not None:
+        stage("choosing corrections")
+        table, times = _kept_table(ensemble, s, codes, w * judges), ensemble.corrections
+        corrected, gain = corrections.find(table, crossed.joint, CORRECTIONS * times, times)
+        corrected = corrected and corrected.times(ensemble.trust)
+        loss -= gain
+    weights, biases = ensemble.trust * weights, ensemble.trust * biases
     return EnsembleParams(
         **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
-        levels=levels, weights=weights, biases=biases, scale=weights[_weight_of(ensemble)] * ensemble.share,
-        ridge=ridge, steps=steps, loss=log_loss(joint, y, w * judges) if crossed is None else crossed,
-        judges=int(judges.sum()),
+        levels=levels, corrections=corrected, weights=weights, biases=biases,
+        scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps, loss=max(loss, 0.0),
+        loss_error=said.error, judges=int(judges.sum()),
     )  # fmt: skip
+
+
+def _kept_table(ensemble: Ensemble, s: EnsembleSums, codes: Array, w: Floats) -> corrections.KeptTable:
+    d, m = codes.shape
+    ordered = np.zeros(d, dtype=bool)
+    ordered[ensemble.number] = True
+    whole = np.ones(d, dtype=bool) if ensemble.gaps is None else ensemble.gaps.whole
+    return corrections.KeptTable(codes, s.sizes, ordered, whole, s.row_label[:m], w, s.row_key[:m])
 
 
 def _judging(ensemble: Ensemble, s: EnsembleSums, K: int) -> int:
@@ -119,6 +136,8 @@ def left_out(
     if p.levels is not None:
         own = level_part.left_out(p.levels, s, codes, y, unit)
         out += np.tensordot(ensemble.of_part("levels", p.weights), np.stack(own), axes=1)
+    if p.corrections is not None:
+        out += p.corrections.scores(codes)
     if p.normal is not None:
         lam, gam, nu = p.normal
         left = normal_part.left_out(s.normal, ensemble.line.read(codes), y, unit, lam, gam, (nu,))
@@ -142,7 +161,9 @@ def _smoothing(ensemble: Ensemble, rows: int, strengths: Floats | None = None) -
 
 
 def _planes(ensemble: Ensemble) -> _core.ChainPlanes:
-    return _core.ChainPlanes(int(ensemble.plane.max(initial=-1)) + 1, ensemble.plane, ensemble.share)
+    """Those of the parts, which have no chains too, and at first those of all contexts."""
+    count = sum(part.planes for part in ensemble.named_parts)
+    return _core.ChainPlanes(max(count, int(ensemble.plane.max(initial=-1)) + 1), ensemble.plane, ensemble.share)
 
 
 def _logs(ensemble: Ensemble, s: EnsembleSums, logs: Array) -> Array:
@@ -161,16 +182,18 @@ def _weight_of(ensemble: Ensemble) -> Array:
 
 
 def _contexts_outside(ensemble: Ensemble, terms: Array, key: Array) -> Array:
-    """The planes of the contexts become one: for each row the mean over those that it did not help to grow."""
+    """The planes of the contexts become one: for each row the mean over those that it did not help to grow. The
+    planes of the parts behind it are yet to be filled."""
     contexts = ensemble.child < 0
+    parts = sum(part.planes for part in ensemble.named_parts)
     if not contexts.any():
-        return terms
-    at = int(ensemble.plane[contexts].min())
-    count = len(terms) - at
+        return terms[:parts]
+    at, end = int(ensemble.plane[contexts].min()), int(ensemble.plane.max()) + 1
+    count = end - at
     judges = ~np.stack([grows(key, e) for e in range(count)])
     share = (judges / np.maximum(judges.sum(axis=0), 1) * count).astype(np.float32)
-    terms[at] = np.einsum("er,erc->rc", share, terms[at:])
-    return terms[: at + 1]
+    terms[at] = np.einsum("er,erc->rc", share, terms[at:end])
+    return terms[:parts]
 
 
 def grows(key: NDArray[np.uint64], e: int) -> NDArray[np.bool_]:
@@ -212,14 +235,21 @@ def _shared(ensemble: Ensemble) -> Floats | None:
     return np.concatenate([np.ones(part.planes) if part.name in alone else each for part in ensemble.named_parts])
 
 
+class Crossed(NamedTuple):
+    """Each half of the rows with the weights of the other half: their log-loss, and the joint of each row."""
+
+    told: Told
+    joint: Floats
+
+
 class Weighted(NamedTuple):
-    """crossed: the log-loss of each half of the rows with weights of the other half, None where rows are too few."""
+    """crossed: None where rows are too few."""
 
     ridge: float
     weights: Floats
     biases: Floats
     steps: int
-    crossed: float | None
+    crossed: Crossed | None
 
 
 def _few_weights(ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> Weighted:
@@ -249,22 +279,32 @@ def _weights(
     of each half of the rows do best on the other half."""
 
     same = None if (w[w > 0] == 1).all() else w
+    odd = np.arange(len(y)) % 2 == 1
+    rows = _core.WeightSearch(terms, np.where(w > 0, y, -1).astype(np.int32), same, start, odd)
 
-    def fit(ridge: float, used: Array, first: Floats | None) -> tuple[Floats, Floats, float, int]:
-        judged = np.where(used & (w > 0), y, -1).astype(np.int32)
+    def fit(ridge: float, half: bool | None, first: Floats | None) -> tuple[Floats, Floats, float, int]:
         pull = ridge * np.append(np.ones(len(terms)) if shared is None else shared, 1.0)  # the last: that of the biases
-        return _core.weights(terms, judged, same, start, centre, pull, bounded, (STEPS, first))
+        return rows.fit(half, centre, pull, bounded, (STEPS, first))
 
     def loss(ridge: float) -> float:
         total = 0.0
-        for i, half in enumerate((even, ~even)):
+        for i, half in enumerate((False, True)):
             v, b, _, _ = fit(ridge, half, None if shared is None else found[i])
             found[i] = np.concatenate([v, b])
-            joint = start[~half] + b + np.tensordot(v, terms, axes=1)[~half]
-            total += log_loss(joint, y[~half], w[~half]) * float(w[~half].sum())
+            total += rows.loss(not half, v, b)
+        tried[total] = [each for each in found if each is not None]
         return total
 
-    even = np.arange(len(y)) % 2 == 0
+    def crossed_joint(of_halves: Sequence[Floats]) -> Floats:
+        """Of each row, with the weights of the half that it is not in."""
+        each = np.empty_like(start)
+        for half, both in zip((False, True), of_halves, strict=True):
+            v, b = both[: len(terms)], both[len(terms) :]
+            others = odd != half
+            each[others] = (start + b + np.tensordot(v, terms, axes=1))[others]
+        return each
+
+    tried = dict[float, list[Floats]]()  # the weights and biases of both halves, by their loss
     found: list[Floats | None] = [None, None]  # of each half with the ridge tried last: close to those with the next
     plain = RIDGE[0] + RIDGE[1] / max(1.0, float(w.sum()))
     ridge, crossed = plain, None
@@ -273,9 +313,10 @@ def _weights(
             ridge = min((plain * f for f in OLD_TIMES), key=loss)
         else:
             factor, least = _least(lambda f: loss(plain * f))
-            ridge, crossed = plain * factor, least / float(w.sum())
+            joint = crossed_joint(tried[least])
+            ridge, crossed = plain * factor, Crossed(told(row_losses(joint, y), w), joint)
     halves = [] if shared is None else [one for one in found if one is not None]
-    v, b, _, steps = fit(ridge, np.ones(len(y), dtype=bool), np.mean(halves, axis=0) if halves else None)
+    v, b, _, steps = fit(ridge, None, np.mean(halves, axis=0) if halves else None)
     return Weighted(ridge, v, b, steps, crossed)
 
 
@@ -317,10 +358,10 @@ def choose_normals(
         found = normal_part.left_out(s, z[few], y[few], unit[few], *pair, freedom)
         if found is None:
             return [(np.inf, 0.0)]
-        betas = [temperature(logs, start[few], y[few], w[few], enough=0.02) for logs in found]
+        total = max(float(w[few].sum()), 1e-300)
         return [
-            (log_loss(start[few] + b * logs, y[few], w[few]), nu)
-            for logs, b, nu in zip(found, betas, freedom, strict=True)
+            (tempered(start[few], logs, y[few], w[few], PULL, TO, 0.02)[1] / total, nu)
+            for logs, nu in zip(found, freedom, strict=True)
         ]
 
     choices = normal_part.CHOICES[: normal_part.HURRY if hurry else None]
@@ -344,7 +385,25 @@ def _mapped(f: Callable[[X], Y], many: Sequence[X]) -> list[Y]:
         return list(pool.map(f, many))
 
 
-def log_loss(joint: Array, y: Array, w: Array) -> float:
+class Told(NamedTuple):
+    """A mean log-loss and its standard error."""
+
+    loss: float
+    error: float
+
+
+def told(losses: Floats, w: Floats) -> Told:
+    total = max(float(w.sum()), 1e-300)
+    mean = float(w @ losses) / total
+    return Told(mean, float(np.linalg.norm(w / total * (losses - mean))))
+
+
+def row_losses(joint: Array, y: Array) -> Floats:
+    """−log P(y) of each row."""
     top = joint.max(axis=1)
     whole = top + np.log(np.exp(joint - top[:, None]).sum(axis=1))
-    return float(w @ (whole - joint[np.arange(len(y)), y]) / max(float(w.sum()), 1e-300))
+    return np.asarray(whole - joint[np.arange(len(y)), y], dtype=np.float64)
+
+
+def log_loss(joint: Array, y: Array, w: Array) -> float:
+    return float(w @ row_losses(joint, y) / max(float(w.sum()), 1e-300))

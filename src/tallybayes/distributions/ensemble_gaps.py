@@ -39,12 +39,13 @@ class PartialRows:
         t = self.trust.reshape(-1, *[1] * (weighted.ndim - 1))
         return np.where(t == 0, 0.0, weighted) * t + (1 - t) * alone
 
-    def without_gaps(self, own: Floats, rest: Floats) -> Floats:
-        """(rows, columns, classes): what columns add and what none does, divided among those that are known."""
+    def without_gaps(self, own: Floats) -> Floats:
+        """(rows, columns + 1, classes): what columns add, and last what none does, which has what gaps would add."""
         gaps = self.gaps.T[:, :, None]
-        rest = rest + np.where(gaps, own, 0.0).sum(axis=1)
-        known = np.maximum((~gaps).sum(axis=1), 1)
-        return np.where(gaps, 0.0, own + (rest / known)[:, None, :])
+        out = own.copy()
+        out[:, -1] += np.where(gaps, own[:, :-1], 0.0).sum(axis=1)
+        out[:, :-1][np.broadcast_to(gaps, out[:, :-1].shape)] = 0.0
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +76,17 @@ class Gaps:
         return np.asarray(ensemble.chains.terms(logs, np.ascontiguousarray(codes), one)[0])
 
     def by_column(self, ensemble: Ensemble, logs: Array, codes: Array) -> Floats:
-        """(rows, columns, classes): the same, column by column."""
+        """(rows, columns + 1, classes): the same, column by column; the last is nothing."""
         d = ensemble.columns
         where = np.where(ensemble.child < 0, d, ensemble.view_column[ensemble.child]).astype(np.int32)
         planes = _core.ChainPlanes(d + 1, where, self.alone)
         found = np.asarray(ensemble.chains.terms(logs, np.ascontiguousarray(codes), planes))
-        return np.ascontiguousarray(found[:d].transpose(1, 0, 2))
+        return np.ascontiguousarray(found.transpose(1, 0, 2))
 
-    def export(self) -> Json:
+    def export(self, more: int) -> Json:
+        """As plain JSON values. more: chains after those of the ensemble, which say nothing here."""
         whole = np.flatnonzero(self.whole).tolist()
-        return {"whole": whole, "columns": self.columns, "alone": self.alone.tolist()}
+        return {"whole": whole, "columns": self.columns, "alone": self.alone.tolist() + [0.0] * more}
 
 
 def gaps_of(e: Ensemble) -> Gaps | None:
@@ -99,5 +101,5 @@ def gaps_of(e: Ensemble) -> Gaps | None:
     return Gaps(
         (missing == NO_BIN) & (levels > 0),  # an ignored column has no levels
         int(((missing != NO_BIN) | (levels > 0)).sum()),
-        alone * (d / max(alone.sum(), 1e-300)),
+        alone * (e.trust * d / max(alone.sum(), 1e-300)),
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import level_part, normal_part
+from tallybayes.distributions.corrections import Corrections
 from tallybayes.distributions.joint import LevelParams, LevelSums
 from tallybayes.distributions.kept_rows import KeptRows
 
@@ -35,15 +36,18 @@ class EnsembleSums(LevelSums):
     def of(
         cls, single: Floats, sizes: NDArray[np.int64], kept: KeptRows, chains: Array, normal: normal_part.Sums
     ) -> EnsembleSums:
+        """Put the sums of all parts together."""
         rows = (kept.rows, kept.label, kept.weight, kept.key)
         return cls(single, sizes, *rows, chains, normal.n, normal.mean, normal.scatter)
 
     @property
     def kept(self) -> KeptRows:
+        """The rows that are kept to choose by."""
         return KeptRows(self.rows, self.row_label, self.row_weight, self.row_key)
 
     @property
     def normal(self) -> normal_part.Sums:
+        """The sums of the Gaussian part."""
         return normal_part.Sums(self.z_n, self.z_mean, self.z_scatter)
 
 
@@ -51,21 +55,24 @@ class EnsembleSums(LevelSums):
 class EnsembleParams(LevelParams):
     """strengths: of back-off, of all rungs; logs: (rungs, classes). normal: λ, γ and ν of the Gaussian part; gaussian:
     its densities, None where a covariance has no inverse. levels: the terms of categories with many levels, None where
-    there are none. weights: of the planes; biases: of the classes; scale: what
+    there are none. corrections: None where none helps. weights: of the planes; biases: of the classes; scale: what
     the term of each chain is multiplied by. ridge, steps: how the weights were found; loss: the leave-one-out log-loss
-    of so many kept rows, the judges; where weights were learned, each half's with the weights of the other half."""
+    of so many kept rows, the judges; where weights were learned, each half's with the weights of the other half;
+    loss_error: its standard error."""
 
     strengths: Floats
     logs: Array
     normal: tuple[float, float, float] | None
     gaussian: normal_part.Normals | None
     levels: level_part.LevelTerms | None
+    corrections: Corrections | None
     weights: Floats
     biases: Floats
     scale: Floats
     ridge: float
     steps: int
     loss: float
+    loss_error: float
     judges: int
 
     @cached_property

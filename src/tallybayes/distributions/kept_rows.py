@@ -26,7 +26,19 @@ KEEP = 8000
 
 @dataclass(frozen=True, eq=False)
 class KeptRows:
-    """rows: (columns, rows), codes of levels, all bits set for what is missing; key: the hashes, ascending."""
+    """Rows that are kept to choose by.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (columns, rows)
+        Codes of levels, all bits set for what is missing.
+    label : ndarray of int32, of shape (rows,)
+        The class of each.
+    weight : ndarray of shape (rows,)
+        The weight of each.
+    key : ndarray of uint64, of shape (rows,)
+        The hash of each, ascending.
+    """
 
     rows: Array
     label: NDArray[np.int32]

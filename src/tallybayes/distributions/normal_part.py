@@ -71,7 +71,17 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The weight of each class, its mean, and its scatter about the mean."""
+    """Sums of scaled numbers, class by class.
+
+    Parameters
+    ----------
+    n : ndarray of shape (K,)
+        The weight of each class.
+    mean : ndarray of shape (K, D)
+        Its mean.
+    scatter : ndarray of shape (K, D, D)
+        Its scatter about the mean.
+    """
 
     n: Floats
     mean: Floats
@@ -120,6 +130,7 @@ class Normals:
         return np.zeros_like(self.mean), np.zeros_like(self.constant)
 
     def logs(self, z: Floats) -> Floats:
+        """The log densities of scaled numbers."""
         linear, constant = self._nothing
         scores = _core.quadratic_scores(_core.Columns(z), self.mean, linear, self.root, constant)
         distance = -2 * np.asarray(scores)  # the kernel has −½ of the distance
@@ -179,14 +190,9 @@ def _covariances(s: Sums, lam: float, gam: float, below: Floats, floor: Floats) 
 
 
 def _roots(m: Floats) -> tuple[Floats, Floats] | None:
-    """The inverses of the Cholesky factors, and the logs of the determinants."""
-    try:
-        low = np.linalg.cholesky(m)
-        root = np.tril(np.linalg.inv(low))
-    except np.linalg.LinAlgError:
-        return None
-    log_det = 2 * np.log(np.einsum("kii->ki", low)).sum(axis=1)
-    return (root, log_det) if np.isfinite(root).all() and np.isfinite(log_det).all() else None
+    """Lower triangular F with FᵀF the inverse, in the place of m, and the logs of the determinants."""
+    log_det, _ = _core.roots(m, np.sqrt(np.einsum("kii->ki", m)))
+    return (m, log_det) if np.isfinite(log_det).all() and np.isfinite(m).all() else None
 
 
 def left_out(
@@ -202,24 +208,30 @@ def left_out(
     if found is None:
         return None
     root, log_det = found
-    shifts = np.einsum("kij,lj->kli", root, s.mean)  # of the means of all classes, as class k sees them
+    between = s.mean[:, None, :] - s.mean  # (K, K, p): from the mean of the row's class to that of another
+    turned = np.matmul(between, root.transpose(0, 2, 1))
+    toward, apart = np.matmul(turned, root), np.einsum("kyi,kyi->ky", turned, turned)
+    at_mean = np.einsum("kyi,ki->ky", toward, s.mean)
+    none = np.zeros_like(s.mean), np.zeros(K)
     out = [np.empty((len(z), K)) for _ in freedom]
-    step = max(1, BLOCK // (K * p))
+    step = max(1, BLOCK // K)
     for first in range(0, len(z), step):
         some = slice(first, first + step)
-        here, classes, r = z[some], y[some], unit[some]
-        n = s.n[classes]
+        here, classes, r = z[some], y[some], unit[some, None]
+        n = s.n[classes][:, None]
         grow = n / np.maximum(n - r, 1e-9)
-        own = classes[None, :] == np.arange(K)[:, None]
-        turned = np.matmul(here, root.transpose(0, 2, 1))  # (K, rows, p)
-        far = turned - np.einsum("kki->ki", shifts)[:, None, :]
-        e = turned - shifts[:, classes]
-        far2, e2, cross = (np.einsum("kri,kri->kr", a, b) for a, b in ((far, far), (e, e), (far, e)))
-        part = np.where(own, 1.0, lam)  # of the row's own product in the covariance
-        rho = (1 - gam) * part * r * grow / below[:, None]
+        own = classes[:, None] == np.arange(K)
+        far2 = -2 * np.asarray(_core.quadratic_scores(_core.Columns(here), s.mean, none[0], root, none[1]))
+        along = np.empty((len(here), K))  # far · turned: far and e = far + turned are z from the two means, times root
+        for c in range(K):
+            rows = np.flatnonzero(classes == c)
+            along[rows] = here[rows] @ toward[:, c].T - at_mean[:, c]
+        e2 = np.maximum(far2 + 2 * along + apart[:, classes].T, 0.0)
+        rho = (1 - gam) * np.where(own, 1.0, lam) * r * grow / below  # of the row's own product in the covariance
         left = np.maximum(1 - rho * e2, 1e-9)
-        distance = np.where(own, grow**2 * e2 / left, far2 + rho * cross**2 / left)
-        constant = -0.5 * (log_det[:, None] + np.log(left))
+        distance = np.where(own, grow**2 * e2, far2 + rho * (far2 + along) ** 2 / left)
+        np.divide(distance, left, out=distance, where=own)
+        constant = -0.5 * (log_det + np.log(left))
         for logs, nu in zip(out, freedom, strict=True):
-            logs[some] = (constant - tails(distance, p, nu)).T
+            logs[some] = constant - tails(distance, p, nu)
     return out if all(np.isfinite(logs).all() for logs in out) else None

@@ -12,7 +12,7 @@ from tallybayes.fitted import Fitted
 
 
 class Adds(Model):
-    """learn_batches, empty, count and merge."""
+    """learn_batches, add_rows, empty, count and merge."""
 
     if TYPE_CHECKING:
 
@@ -59,9 +59,41 @@ class Adds(Model):
             self._require_parts()
             twin = self.copy()
             for X, y, *w in batches:
-                twin._learn(X, y, w[0] if w else None, None, fresh=not twin.is_fitted, later=True)
+                twin.add_rows(X, y, w[0] if w else None)
             if twin.is_fitted:
                 self._take_over(twin, twin.fitted_)
+        return self
+
+    def add_rows(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Add rows as partial_fit does, and leave the parameters until they are first asked for.
+
+        Many small batches in a row are learned faster so. ``learn_batches`` does this for all of them or none.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
+        y : array-like of shape (n_rows,)
+            The class label of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        self : estimator
+            The same model, which has learned the rows.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [8.0]], ["low", "low", "high"])
+        >>> model.add_rows([[9.0]], ["high"]).class_count_.tolist()
+        [2.0, 2.0]
+        """
+        with self._learning():
+            self._require_adding()
+            self._require_parts()
+            self._learn(X, y, sample_weight, None, fresh=not self.is_fitted, later=True)
         return self
 
     def _take_over(self, twin: Self, fitted: Fitted) -> None:
@@ -112,9 +144,7 @@ class Adds(Model):
         """
         self._require_parts()
         self._require_no_order()
-        part = self.empty()
-        part._learn(X, y, sample_weight, None, fresh=False, later=True)
-        return part
+        return self.empty().add_rows(X, y, sample_weight)
 
     def _require_adding(self) -> None:
         """Raises OptionError if more rows cannot be added to what was learned, nor rows be taken away."""

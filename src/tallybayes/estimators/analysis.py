@@ -12,7 +12,7 @@ from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_params import BlockParams
 from tallybayes.distributions.block_tally import blocks
 from tallybayes.distributions.means import LOG_2PI, away
-from tallybayes.encode import Numbers
+from tallybayes.encode import Numbers, Sparse
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators import given_covariance
 from tallybayes.estimators.contract import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -168,10 +168,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             return found if labels is None else dict(zip(labels, found.tolist(), strict=True))
         return given
 
-    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+    def hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
         most = min(fitted.K - 1, fitted.schema.d)
         if self.n_components is not None and (
-            not isinstance(self.n_components, int | np.integer) or self.n_components < 1
+            not isinstance(self.n_components, int | np.integer)
+            or isinstance(self.n_components, bool)
+            or self.n_components < 1
         ):
             raise OptionError(
                 f"n_components must be None or a whole number of at least 1; got {brief(self.n_components)}."
@@ -181,7 +183,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"n_components cannot be larger than min(n_features, n_classes - 1) = {most}; got {self.n_components}."
                 + (" There is only 1 class." if fitted.K == 1 else "")
             )
-        super()._hold(fitted, estimated)
+        super().hold(fitted, estimated)
 
     # --- attributes --------------------------------------------------------------------------------------------
 
@@ -325,14 +327,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         (term,) = self.fitted_.terms
         data = self.predictor_.read(X).of(term)
         weight, bias = self._lines()
-        found = None
-        if isinstance(data, Numbers):
+        found = np.empty((data.n, len(bias)))
+        whole = data.dense_blocks() if isinstance(data, Sparse) else [(slice(None), data)]
+        for span, block in whole:
+            assert isinstance(block, Numbers)
             with named(self.schema_, term.columns):
-                found = _core.affine_scores(data.columns, np.ascontiguousarray(weight), bias, self.xbar_)
-        if found is None or np.isnan(found).any():  # missing values: the log joint of what is there
-            joint = self.predict_joint_log_proba(X)
-            found = joint if found is None else np.where(np.isnan(found), joint, found)
-        return np.asarray(found)
+                found[span] = _core.affine_scores(block.columns, np.ascontiguousarray(weight), bias, self.xbar_)
+        if np.isnan(found).any():  # missing values: the log joint of what is there
+            found = np.where(np.isnan(found), self.predict_joint_log_proba(X), found)
+        return found
 
 
 @documented

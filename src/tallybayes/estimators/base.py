@@ -75,7 +75,7 @@ class TallyClassifier(
             raise ModelFileError("Its parameters ask for other distributions than those it was fitted with.")
         if fitted.weight.sum() > 0:
             log_prior(fitted.weight, fitted.classes, self._prior())
-        self._hold(fitted)
+        self.hold(fitted)
         return fitted.with_terms(terms)
 
     def _check_held(self, fitted: Fitted) -> None:  # noqa: ARG002

@@ -34,11 +34,11 @@ from tallybayes.structures.members import CodedRows, Columns, Recipe, choose, id
 from tallybayes.structures.said import describe
 
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
-PARTS = ("networks", "naive", "contexts", "levels", "gaussian")
+PARTS = ("networks", "naive", "contexts", "levels", "gaussian", "corrections")
 EFFORTS = {
     "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
-    "balanced": Recipe(16, 16, 4, 20, gaussian=True, weighting="features"),
-    "best": Recipe(40, 40, 8, 60, gaussian=True, weighting="features", per_row=32, per_class=16),
+    "balanced": Recipe(16, 16, 4, 20, gaussian=True, weighting="features", corrections=1),
+    "best": Recipe(40, 40, 8, 60, gaussian=True, weighting="features", corrections=2, per_row=32, per_class=16),
 }
 
 
@@ -49,7 +49,7 @@ class BayesClassifier(TallyClassifier):
     An ensemble of small Bayesian networks, contexts and a Gaussian discriminant, all of them counts, with a weight for
     each part and feature that the rows choose by leave-one-out.
 
-    Every network draws its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents)
+    Every network has its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents)
     backs off to fewer parents as strongly as leave-one-out finds best. The logarithms are averaged over the networks,
     and the averages weighted.
 
@@ -57,15 +57,16 @@ class BayesClassifier(TallyClassifier):
     ----------
     effort : {'balanced', 'fast', 'best'}, default='balanced'
         'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
-        20 contexts, a naive Bayes on finer cuts, a Gaussian discriminant, and weights; 'best' more than twice as many
-        of everything.
+        20 contexts, a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' more than
+        twice as many of everything.
     {schema}
     members : int, default=None
         How many networks, in place of what effort says.
     parents : int, default=None
         How many super-parents a network has at most, in place of what effort says. 0 makes every network a naive Bayes.
-    parts : sequence of {'networks', 'naive', 'contexts', 'levels', 'gaussian'}, default=None
-        What takes part. None: what effort says, and levels where a category has more than ten.
+    parts : sequence of {'networks', 'naive', 'contexts', 'levels', 'gaussian', 'corrections'}, default=None
+        What takes part. None: what effort says, and levels where a category has more than ten. Corrections are of
+        what the others say with weights, and nothing by themselves.
     weighting : {'features', 'temperature', 'none'}, default=None
         'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
         it should be; 'none': the terms are added as they are. None: what effort says.
@@ -75,7 +76,8 @@ class BayesClassifier(TallyClassifier):
         makes them equally likely. An array goes in the order of ``classes_``, a dict or a Series by label.
     {unseen_network}
     random_state : int, RandomState or None, default=0
-        What the cuts and super-parents are drawn with. The same number gives the same bits.
+        What the contexts are drawn with: which columns they try; 'fast' has none and draws nothing. The same number
+        gives the same bits. Networks and cuts are laid out alike for every number.
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
         rows of fit. The weights are chosen so that it has little to do.
@@ -155,6 +157,8 @@ class BayesClassifier(TallyClassifier):
             not isinstance(self.parts, list | tuple) or not self.parts or any(part not in PARTS for part in self.parts)
         ):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(self.parts)}.")
+        if self.parts is not None and "corrections" in self.parts and self._recipe().weighting != "features":
+            raise OptionError("corrections are of weighted parts: leave them out, or let weighting be 'features'.")
         if self.unseen not in ("ignore", "error"):
             raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
         self._seed()
@@ -178,12 +182,14 @@ class BayesClassifier(TallyClassifier):
                 contexts=(found.contexts or balanced.contexts) if "contexts" in self.parts else 0,
                 gaussian="gaussian" in self.parts,
                 levels="levels" in self.parts,
+                corrections=(found.corrections or balanced.corrections) if "corrections" in self.parts else 0,
             )
         if self.members is not None and found.informed:
             found = replace(found, informed=int(self.members) - int(self.members) // 2, even=int(self.members) // 2)
         if self.parents is not None:
             found = replace(found, parents=int(self.parents))
-        return found if self.weighting is None else replace(found, weighting=self.weighting)
+        weighting = found.weighting if self.weighting is None else self.weighting
+        return replace(found, weighting=weighting, corrections=found.corrections if weighting == "features" else 0)
 
     def _options(self) -> dict[str, Any]:
         return {"smoothing": self.smoothing, "alpha": self.alpha}
@@ -209,7 +215,8 @@ class BayesClassifier(TallyClassifier):
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         if not all(isinstance(term.distribution, Ensemble | Words) for term in fitted.terms):
             return self._choose(fitted.schema)
-        options = {"weighting": self._recipe().weighting, **self._options()}
+        recipe = self._recipe()
+        options = {"weighting": recipe.weighting, "corrections": recipe.corrections, **self._options()}
         return tuple(
             replace(t, distribution=replace(t.distribution, **options)) if isinstance(t.distribution, Ensemble) else t
             for t in fitted.terms
@@ -223,7 +230,7 @@ class BayesClassifier(TallyClassifier):
         return weighed(fitted, rows, self._prior(), self._start) if "text" in fitted.schema.kinds else fitted
 
     def _members(self, fitted: Fitted, term: Term, rows: Rows) -> Term:
-        """The networks and other parts, drawn and counted."""
+        """The networks and other parts, laid out and counted."""
         y, w = rows.classes_of_rows, rows.w
         ensemble, data, s = term.distribution, rows.of(term), term.sums
         assert isinstance(data, Coded)
@@ -235,7 +242,7 @@ class BayesClassifier(TallyClassifier):
 
         columns = _columns(s, fitted.weight, data, np.array([j in fitted.schema.cuts for j in term.columns]))
         _say_ignored([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.ids).tolist()])
-        stage("drawing networks")
+        stage("laying out networks")
         chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s.kept, self._seed()))
         chains, normal = chosen.nothing(fitted.K, w is not None)
         stage("counting networks", data.n)

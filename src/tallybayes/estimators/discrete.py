@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays import Floats
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
+from tallybayes.distributions.arithmetic import split
 from tallybayes.distributions.bernoulli import ThresholdParams, ThresholdSums
-from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums, split
+from tallybayes.distributions.categorical import CategoricalParams, CategoricalSums
 from tallybayes.distributions.counts import MultinomialParams, MultinomialSums
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.asking import other_start
@@ -45,9 +46,8 @@ class _Discrete(Preset):
             return self.class_prior
         return None if self.fit_prior else "uniform"
 
-    def _take_prior(self, priors: object) -> None:
-        self.class_prior = priors
-        self.fit_prior = self.fit_prior or priors is None
+    def _parameters_of_prior(self, priors: object) -> dict[str, object]:
+        return {"class_prior": priors, "fit_prior": self.fit_prior or priors is None}
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -12,7 +12,7 @@ from tallybayes.arrays import Floats
 from tallybayes.distributions.information import information
 from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.estimators.model import Model
-from tallybayes.explain import Explanation, FeatureRanking
+from tallybayes.explain import TOGETHER, Explanation, FeatureRanking
 from tallybayes.fitted import Fitted
 from tallybayes.novelty import NoveltyScore, novelty_score
 from tallybayes.predictor import Predictor
@@ -108,8 +108,9 @@ def _explanation(predictor: Predictor, X: object, against: object, feature_names
     _refuse_absurd(table.n, schema.d, K)
     rows = predictor.read(table)
     predictor.look(rows)
-    names = _names(schema, feature_names)
-    parts = predictor.terms(rows), predictor.start.copy(), fitted.classes.copy()
+    terms = predictor.terms(rows)
+    names = (*_names(schema, feature_names), *[TOGETHER] * (terms.shape[1] - schema.d))
+    parts = terms, predictor.start.copy(), fitted.classes.copy()
     index = getattr(X, "index", None) if table.container == "pandas" else None
     pieces = partial(predictor.pieces, rows) if "text" in schema.kinds else None
     return Explanation(*parts, names, rows.table, against, index, pieces)

@@ -115,7 +115,7 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
                 return
             all_of_it = self._with_more(self._again(), table, self._weighed(target), classes, left)
             if later:
-                self._hold(all_of_it)
+                self.hold(all_of_it)
             else:
                 self._keep(all_of_it)
 

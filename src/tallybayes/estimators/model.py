@@ -14,6 +14,7 @@ from tallybayes.estimators.contract import BaseEstimator, not_fitted
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term
 from tallybayes.predictor import Manner, Predictor
+from tallybayes.priors import log_prior
 from tallybayes.row_door import RowDoor
 from tallybayes.schema import Kind, Schema
 
@@ -40,7 +41,7 @@ class Held:
 class Model(BaseEstimator):  # type: ignore[misc]
     """Holds a fitted model; subclasses say which distributions, and what can be asked.
 
-    A fitted model changes in one place, `_hold`: a call that fails before changes nothing.
+    A fitted model changes in one place, `hold`: a call that fails before changes nothing.
     """
 
     classes_: Array
@@ -85,9 +86,12 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """What the log joint starts from."""
         return log_prior
 
-    def _at_once(self, fitted: Fitted) -> bool:  # noqa: ARG002
-        """Whether parameters are estimated while learning, or only when they are first asked for."""
-        return True
+    def _at_once(self, fitted: Fitted) -> bool:
+        """Whether parameters are estimated while learning, or only when they are first asked for.
+
+        Where no tally is refused, more rows cost what they are, not what there is to estimate.
+        """
+        return not (self._fitted() and all(t.distribution.waits for t in fitted.terms))
 
     def _check_options(self) -> None:
         """Raises OptionError if a parameter is outside what is allowed."""
@@ -178,6 +182,18 @@ class Model(BaseEstimator):  # type: ignore[misc]
         self._require_rows(fitted)
         return fitted.estimate(self._prior())
 
+    def penalty(self) -> float:
+        """Sum the log priors that the smoothing of this model stands for: what EM climbs beside the likelihood.
+
+        Returns
+        -------
+        float
+            Of the parameters, and of the class shares if the prior is 'laplace'; up to a constant.
+        """
+        predictor, asked = self.predictor_, self._prior()
+        of_classes = float(predictor.start.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0
+        return of_classes + sum(t.distribution.penalty(t.sums, t.params) for t in predictor.fitted.terms)
+
     def _require_rows(self, fitted: Fitted) -> None:
         if not fitted.weight.sum() > 0:
             raise not_fitted(
@@ -187,15 +203,27 @@ class Model(BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, fitted: Fitted) -> None:
         """Takes over what was learned, after its parameters could be read."""
-        self._hold(fitted, self._ready(fitted))
+        self.hold(fitted, self._ready(fitted))
 
     def _ready(self, fitted: Fitted) -> Fitted | None:
         """The same with its parameters, if they are estimated while learning."""
-        at_once = self._at_once(fitted) and fitted.weight.sum() > 0
-        return fitted.estimate(self._prior()) if at_once else None
+        if not fitted.weight.sum() > 0:
+            return None
+        if self._at_once(fitted):
+            return fitted.estimate(self._prior())
+        log_prior(fitted.weight, fitted.classes, self._prior())  # classes that it does not name are refused now
+        return None
 
-    def _hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
-        """The one place where a fitted model changes."""
+    def hold(self, fitted: Fitted, estimated: Fitted | None = None) -> None:
+        """Become a model that has learned this: the one place where a fitted model changes.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            What it has learned.
+        estimated : Fitted, default=None
+            The same with its parameters, if they are known; else they are estimated when they are first asked for.
+        """
         self._held = Held(fitted, estimated)
         self._drop_left_out()  # now there are other rows
         self.classes_ = fitted.classes
@@ -221,7 +249,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
             With the parameters of this one.
         """
         twin = self.copy()
-        twin._hold(fitted, estimated)
+        twin.hold(fitted, estimated)
         return twin
 
     def _drop_left_out(self) -> None:

@@ -68,7 +68,7 @@ class OneRow(Model):
         """
         with self._learning():
             fitted = self.fitted_
-            self._hold(replace(fitted, schema=replace(fitted.schema, extra=bool(ignore))))
+            self.hold(replace(fitted, schema=replace(fitted.schema, extra=bool(ignore))))
         return self
 
     def learn_one(self, row: Mapping[str, object], y: object, sample_weight: float = 1.0) -> Self:
@@ -204,7 +204,8 @@ class OneRow(Model):
                 answer: dict[object, float] = found
                 return answer
         predictor = self.predictor_
-        (found,) = predictor.answer(predictor.read([given]), "proba").tolist()
+        own = predictor.row_proba(row) if type(row) is dict and self._held.plain else None
+        (found,) = predictor.answer(predictor.read([given]), "proba").tolist() if own is None else (own.tolist(),)
         return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 
     def predict_one(self, row: Mapping[str, object]) -> Any:

@@ -27,10 +27,12 @@ class Outputs:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """How many labels each target has."""
         return tuple(len(v) for v in self.labels)
 
     @property
     def K(self) -> int:
+        """How many combinations of labels there are."""
         return math.prod(self.shape)
 
     def check(self, K: int) -> None:

@@ -126,12 +126,13 @@ class Priors(Model):
         found = log_prior(fitted.weight, fitted.classes, priors)
         twin = self.holding(learned, replace(fitted, log_prior=found))
         kept = plain(priors)
-        twin._take_prior(kept if kept is None or isinstance(kept, str | dict) else np.array(kept))
+        kept = kept if kept is None or isinstance(kept, str | dict) else np.array(kept)
+        twin.__dict__.update(self._parameters_of_prior(kept))
         return twin
 
-    def _take_prior(self, priors: object) -> None:
-        """Sets the parameter that holds the prior."""
-        self.__dict__["priors"] = priors
+    def _parameters_of_prior(self, priors: object) -> dict[str, object]:
+        """The parameters under which a fit would have this prior, by name."""
+        return {"priors": priors}
 
     def adapt_prior(self, X: object, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
         """Estimate the class prior of unlabelled rows by EM (Saerens et al. 2002), and test whether it moved.

@@ -325,12 +325,9 @@ class _Climb:
 
     def height(self, model: TallyClassifier, joint: Floats) -> float:
         """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""
-        predictor, asked = model.predictor_, model._prior()
-        start = predictor.start
+        start = model.predictor_.start
         # a class ruled out stays so; a row of weight 0 is absent, and 0 · −inf no number
         rows = np.flatnonzero((self.codes >= 0) & (self.w > 0) & (start[self.codes] > -np.inf))
         labelled = self.w[rows] @ joint[rows, self.codes[rows]]
         evidence = np.maximum(logsumexp(joint[self.open], axis=1), IMPOSSIBLE)
-        penalty = start.sum() if isinstance(asked, str) and asked == "laplace" else 0.0
-        penalty += sum(t.distribution.penalty(t.sums, t.params) for t in predictor.fitted.terms)
-        return float(labelled + self.share * (self.w[self.open] @ evidence) + penalty)
+        return float(labelled + self.share * (self.w[self.open] @ evidence) + model.penalty())

@@ -14,6 +14,7 @@ class Tree:
         self._shared: dict[int, tuple[object, ...]] | None = None  # levels that all list first, in one order
 
     def add(self, fitted: Fitted) -> None:
+        """Take one more, and merge those of one size."""
         self._share(fitted)
         height = 0
         while self._stack and self._stack[-1][0] == height:
@@ -22,6 +23,7 @@ class Tree:
         self._stack.append((height, fitted))
 
     def total(self) -> Fitted:
+        """Merge what is left."""
         whole = self._stack[-1][1]
         for _, fitted in reversed(self._stack[:-1]):
             whole = fitted.merge(whole)

@@ -1,7 +1,7 @@
 """What `explain` gives back: evidence by row, feature and class; and the features in order of what they tell."""
 
 from tallybayes.explain.evidence import Explanation
-from tallybayes.explain.phrases import PRIOR, strength
+from tallybayes.explain.phrases import PRIOR, TOGETHER, strength
 from tallybayes.explain.ranking import FeatureRanking
 
-__all__ = ["PRIOR", "Explanation", "FeatureRanking", "strength"]
+__all__ = ["PRIOR", "TOGETHER", "Explanation", "FeatureRanking", "strength"]

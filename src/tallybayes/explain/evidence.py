@@ -41,7 +41,8 @@ class Explanation:
     missing in a row adds 0. Where a probability is 0, evidence is infinite; where it is 0 on both sides, it is 0.
 
     Columns that a model looks at together (a full covariance, a network) share their evidence by a rule of their
-    distribution: see the guide, docs/evidence.md.
+    distribution: see the guide, docs/evidence.md. What a `BayesClassifier` adds that belongs to no column is the last
+    feature, '(together)'.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class Explanation:
     classes : ndarray of shape (n_classes,)
         The labels.
     names : tuple of str
-        The features.
+        The features: the columns of the table, and '(together)' where something belongs to none of them.
     table : Table
         The rows that are explained.
     rival : label, default=None
@@ -133,18 +134,34 @@ class Explanation:
         says: list[Floats] = []
         columns: list[RawColumn] = []
         for j, name in enumerate(self.names):
-            found = self.pieces(j, i) if self.pieces is not None else None
+            found = self.pieces(j, i) if self.pieces is not None and j < self.table.d else None
             whole = found is None
             parts = [(name, self.log_likelihood[i, j])] if found is None else found
-            value = np.array([self.table.values(j)[i] if whole else None], dtype=object)
             names += [part if whole else f"{name} {part}" for part, _ in parts]
             says += [terms for _, terms in parts]
-            columns += [RawColumn(value, "objects", "categorical" if whole else "text")] * len(parts)
-        K = len(self.classes)
-        table = Table(1, len(names), self.table.container, tuple(names), columns=tuple(columns))
+            if j < self.table.d:
+                value = np.array([self.table.values(j)[i] if whole else None], dtype=object)
+                columns += [RawColumn(value, "objects", "categorical" if whole else "text")] * len(parts)
+        K, d = len(self.classes), len(columns)
+        table = Table(1, d, self.table.container, tuple(names[:d]), columns=tuple(columns))
         index = None if self.index is None else self.index[i : i + 1]
         evidence = np.array(says).reshape(1, len(names), K)
         return replace(self, log_likelihood=evidence, names=tuple(names), table=table, index=index, pieces=None)
+
+    def cells(self, j: int) -> list[Any]:
+        """Give the values of a feature in all rows.
+
+        Parameters
+        ----------
+        j : int
+            Its place in ``names``.
+
+        Returns
+        -------
+        list
+            Plain values; None is missing. What belongs to no column has none.
+        """
+        return self.table.values(j) if j < self.table.d else [None] * len(self)
 
     def against(self, label: object = None) -> Explanation:
         """Give the same evidence against another class.
@@ -252,7 +269,9 @@ class Explanation:
     # --- words -------------------------------------------------------------------------------------------------
 
     def frame(self, backend: str | None = None) -> Any:
-        """Give the evidence as a frame with one line per row, feature and class; the prior is a feature too.
+        """Give the evidence as a frame with one line per row, feature and class.
+
+        The prior is a feature too, and so is what belongs to no column.
 
         Parameters
         ----------
@@ -268,7 +287,7 @@ class Explanation:
         """
         n, d, K = self.log_likelihood.shape
         names = [PRIOR, *self.names]
-        cells = [[""] * n, *([shown(v) for v in self.table.values(j)] for j in range(d))]
+        cells = [[""] * n, *([shown(v) for v in self.table.values(j)] for j in range(self.table.d)), [""] * n]
         contribution = np.concatenate([self.prior[:, None], self.values], axis=1)
         built = build_frame(
             {
@@ -305,7 +324,7 @@ class Explanation:
         ('sail', 'clear')
         """
         labels = [plain(label) for label in self.classes.tolist()]
-        values = [self.table.values(j) for j in range(len(self.names))]
+        values = [self.cells(j) for j in range(len(self.names))]
         rows = []
         for i in range(len(self)):
             row: dict[str, object] = {"row": i} if self.index is None else {"row": i, "index": plain(self.index[i])}
@@ -345,7 +364,7 @@ class Explanation:
         """
         i, k = self.row_number(row), self.class_number(row, label)
         name = self.classes.tolist()[k]
-        if self.pieces is not None and any(self.pieces(j, i) is not None for j in range(len(self.names))):
+        if self.pieces is not None and any(self.pieces(j, i) is not None for j in range(self.table.d)):
             return self.words(i).text(0, name, most)
         if len(self.classes) == 1:
             return f"{name!r} is the only class: P = 1, whatever the row holds"

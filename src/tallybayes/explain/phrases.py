@@ -8,6 +8,7 @@ import scipy
 from tallybayes.arrays import Floats
 
 PRIOR = "(prior)"  # its name among the features of a frame
+TOGETHER = "(together)"  # the same of what belongs to no column
 # Jeffreys' words for a factor on the odds of less than this
 WORDS = ((10**0.5, "weak"), (10.0, "substantial"), (10**1.5, "strong"), (100.0, "very strong"))
 LARGEST = 700.0  # nats; exp of more is no number

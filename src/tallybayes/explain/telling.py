@@ -20,7 +20,8 @@ def row(of: Explanation, i: int, k: int, chance: str, most: int) -> str:
     rest = "the rest" if of.rival is None else repr(of.rival)
     lines = [f"{of.classes.tolist()[k]!r} against {rest}: {odds(of.log_odds[i, k])}, P = {chance}"]
     lines.append(f"  prior: {odds(of.prior[i, k])}")
-    evidence = of.values[i, :, k]
+    evidence, together = of.values[i, : of.table.d, k], of.values[i, of.table.d :, k]
+    lines += [f"  together: {factor(says)}, {strength(says)}" for says in together.tolist()]
     order = np.argsort(-np.abs(evidence), kind="stable")
     for head, side in (("for", evidence > 0), ("against", evidence < 0)):
         found = [j for j in order.tolist() if side[j]]
@@ -54,7 +55,12 @@ def _of_one(of: Explanation) -> str:
     evidence = of.values[0, :, k]
     first, *_ = of.text(0).splitlines()
     rows = [
-        (of.names[j], shown(of.table.values(j)[0]), factor(float(evidence[j])), strength(evidence[j]))
+        (
+            of.names[j],
+            shown(of.cells(j)[0]) if j < of.table.d else "",
+            factor(float(evidence[j])),
+            strength(evidence[j]),
+        )
         for j in np.argsort(-np.abs(evidence), kind="stable").tolist()
     ]
     prior = (PRIOR, "", odds(of.prior[0, k]), "")
@@ -65,7 +71,7 @@ def _of_one(of: Explanation) -> str:
 def _line(of: Explanation, i: int) -> tuple[object, ...]:
     """One row in a few words: its answer, and what speaks most for and against it."""
     k = of.class_number(i, None)
-    evidence = of.values[i, :, k]
+    evidence = of.values[i, : of.table.d, k]
     most, least = int(np.argmax(evidence)), int(np.argmin(evidence))
     says = [_says(of, i, j, float(evidence[j])) for j in (most, least)]
     signed = (says[0] if evidence[most] > 0 else "", says[1] if evidence[least] < 0 else "")

@@ -91,7 +91,7 @@ export function ensemble(term, K) {
     }
   }
 
-  // the same column by column; what is the same for all rows is divided evenly among those that are known
+  // the same column by column, and last what belongs to none
   function weightedTerms(code, lost) {
     const out = code.map(() => new Array(K).fill(0));
     const rest = bias.slice();
@@ -124,11 +124,7 @@ export function ensemble(term, K) {
       put(-1, out[j], 1);
       out[j].fill(0);
     }
-    const known = d - lost.length;
-    out.forEach((each, j) => {
-      if (!lost.includes(j)) for (let k = 0; k < K; k++) each[k] += rest[k] / known;
-    });
-    return out;
+    return [...out, rest];
   }
 
   return {
@@ -152,7 +148,7 @@ export function ensemble(term, K) {
       const lost = missing(code);
       if (!lost.length) return weightedTerms(code, lost);
       const t = trust(lost);
-      const out = (t > 0 ? weightedTerms(code, lost) : x.map(() => new Array(K).fill(0))).map((a) => a.map((v) => t * v));
+      const out = (t > 0 ? weightedTerms(code, lost) : [...x, null].map(() => new Array(K).fill(0))).map((a) => a.map((v) => t * v));
       alone(code, (column, log, scale) => {
         for (let k = 0; k < K; k++) out[column][k] += (1 - t) * scale * log[k];
       });

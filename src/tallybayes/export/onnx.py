@@ -132,7 +132,8 @@ def _joint(g: Graph, found: Json, read: list[str]) -> str:
         raise ExportError(f"This {found['estimator']} has no ONNX graph: {e} {INSTEAD_OF_IT}") from None
     if found["beta"] != 1:
         total = g.op("Mul", total, g.constant(np.full(1, found["beta"])))
-    return str(g.op("Add", total, g.constant(logs(found["start"])[None])))
+    rows = g.op("Shape", found["columns"][0]["name"])  # there may be columns that say nothing, and no others
+    return str(g.op("Add", total, g.op("Expand", g.constant(logs(found["start"])[None]), rows)))
 
 
 def _answers(g: Graph, found: Json, joint: str) -> tuple[str, str]:

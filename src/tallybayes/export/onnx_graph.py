@@ -51,6 +51,7 @@ class Graph:
         return names[0] if outputs == 1 else names
 
     def sum(self, x: str, axis: int, keep: bool = False) -> str:
+        """Sum along an axis."""
         found: str = self.op("ReduceSum", x, self.constant([axis]), keepdims=int(keep))
         return found
 
@@ -60,19 +61,23 @@ class Graph:
         return found
 
     def cast(self, x: str, to: type[Any]) -> str:
+        """Change the type of the elements."""
         kind = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(to))
         found: str = self.op("Cast", x, to=kind)
         return found
 
     def expand(self, x: str, axis: int) -> str:
+        """Put in an axis of length 1."""
         found: str = self.op("Unsqueeze", x, self.constant([axis]))
         return found
 
     def shape(self, x: str, dims: list[int]) -> str:
+        """Change the shape."""
         found: str = self.op("Reshape", x, self.constant(np.array(dims, dtype=np.int64)))
         return found
 
     def where(self, test: str, a: str, b: str) -> str:
+        """Take a where the test is true, else b."""
         found: str = self.op("Where", test, a, b)
         return found
 

@@ -123,14 +123,17 @@ export function scorer(description) {
       const found = logProba(row, options);
       return classes[found.indexOf(Math.max(...found))];
     },
-    // (columns, classes): what each column adds to the log joint
+    // (columns, classes): what each column adds to the log joint; of an ensemble one more, which belongs to no column
     evidence(row) {
       const x = values(row);
       const out = columns.map(() => new Array(K).fill(0));
+      const rest = [];
       for (const { columns: which, form } of terms) {
-        const found = form.terms(which.map((j) => x[j]));
-        which.forEach((j, i) => (out[j] = found[i].map((v) => beta * v)));
+        const found = form.terms(which.map((j) => x[j])).map((own) => own.map((v) => beta * v));
+        which.forEach((j, i) => (out[j] = found[i]));
+        rest.push(...found.slice(which.length));
       }
+      if (rest.length) out.push(rest.reduce((a, b) => a.map((v, k) => v + b[k])));
       return out;
     },
     // names of the columns whose category was never met

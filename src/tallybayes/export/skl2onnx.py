@@ -117,9 +117,6 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
     for node in value.node:
         for i, name in enumerate(node.input):
             node.input[i] = names.get(name, name)
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _renamed(attribute.g, names)
     for made in value.output:
         made.name = names.get(made.name, made.name)
     return value

@@ -35,7 +35,8 @@ DTYPE = re.compile(r"\|b1|\|i1|\|u1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,6}|\|S[1-9
 
 
 class Readable(Protocol):
-    def read(self, size: int, /) -> bytes | None: ...
+    def read(self, size: int, /) -> bytes | None:
+        """Read at most so many bytes."""
 
 
 def chunks(header: Mapping[str, object], arrays: Sequence[Array]) -> Iterator[bytes | memoryview]:

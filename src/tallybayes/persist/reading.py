@@ -40,10 +40,12 @@ class Reader:
             self._distributions.append(self._distribution(fields(entry, "a distribution", "name", "options")))
 
     def done(self) -> None:
+        """Refuse arrays that nothing has named."""
         if self._arrays:
             raise ModelFileError(f"Its array {min(self._arrays)} belongs to nothing.")
 
     def value(self, j: Json, where: str, depth: int = 0) -> Any:
+        """Read one value of the file."""
         if depth > DEEP:
             raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
         if isinstance(j, list):
@@ -96,12 +98,14 @@ class Reader:
         return found
 
     def label(self, j: Json, where: str) -> object:
+        """Read the label of a class or level."""
         v = self.value(j, where)
         if not is_label(v):
             raise ModelFileError(f"{where} has a label that is none: {v!r:.60}.")
         return v
 
     def schema(self, j: Json) -> Schema:
+        """Read what the columns are."""
         whole = {**MORE, **mapping(j, "the schema")}
         kinds, names, container, levels, cuts, ambiguous, chosen, given, extra = fields(
             whole, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", *MORE

@@ -72,6 +72,7 @@ class Writer:
         )
 
     def array(self, a: Array, where: str, depth: int = 0) -> Json:
+        """Tell an array as the file does: its place among the arrays, or its labels one by one."""
         if a.dtype.kind == "T" and a.ndim == 1:
             return {"texts": [str(v) for v in a.tolist()]}
         if a.dtype.kind == "O" and a.ndim == 1:
@@ -92,6 +93,7 @@ class Writer:
         return self.value(v, where)
 
     def schema(self, s: Schema) -> Json:
+        """Write what the columns are."""
         return {
             "kinds": list(s.kinds),
             "names": None if s.names is None else list(s.names),

@@ -158,7 +158,7 @@ class EvidenceDisplay(Display):
         )
         made = cls(
             list(explanation.names),
-            [_shown(explanation.table.values(j)[i]) for j in range(len(explanation.names))],
+            [_shown(explanation.cells(j)[i]) if j < explanation.table.d else "" for j in range(len(explanation.names))],
             explanation.values[i, :, k],
             float(explanation.prior[i, k]),
             float(explanation.log_odds[i, k]),
@@ -287,7 +287,9 @@ def _room(ax: Axes) -> float:
 
 
 def _name(feature: str, value: str) -> str:
-    """On one line if that is short, else the value below the name."""
+    """On one line if that is short, else the value below the name; no value belongs to no column."""
+    if not value:
+        return text.shorten(feature, 33)
     short = text.width(feature) + text.width(value) < 30
     return (
         text.shorten(f"{feature} = {value}", 33)

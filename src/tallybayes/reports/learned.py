@@ -24,14 +24,25 @@ class Told(Protocol):
     """What a report asks of a classifier of this library."""
 
     @property
-    def predictor_(self) -> Predictor: ...
+    def predictor_(self) -> Predictor:
+        """What answers."""
+
     @property
-    def fitted_(self) -> Fitted: ...
+    def fitted_(self) -> Fitted:
+        """What was learned."""
+
     @property
-    def classes_(self) -> Array: ...
-    def explain(self) -> FeatureRanking: ...
-    def describe(self, column: int) -> dict[Any, dict[str, float]]: ...
-    def predict_log_proba(self, X: object) -> Any: ...
+    def classes_(self) -> Array:
+        """The labels of the classes."""
+
+    def explain(self) -> FeatureRanking:
+        """Rank the columns by what they tell."""
+
+    def describe(self, column: int) -> dict[Any, dict[str, float]]:
+        """Tell what each class says of a column."""
+
+    def predict_log_proba(self, X: object) -> Any:
+        """Give log P(class | x) of each row."""
 
 
 def overview(fitted: Fitted, prior: Sequence[float]) -> Markup:

@@ -37,6 +37,7 @@ class Judged:
 
     @property
     def n(self) -> int:
+        """How many rows there are."""
         return len(self.y)
 
 

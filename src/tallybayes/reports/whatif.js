@@ -252,10 +252,11 @@ function whatIf(first) {
     bars(
       at("evidence"),
       lines.map(({ v, j }) => {
-        const value = row[columns[j].name];
+        const together = j === columns.length; // what belongs to no column
+        const value = together ? null : row[columns[j].name];
         const shownValue = value === null || value === undefined ? "?" : typeof value === "number" ? Number(value.toPrecision(6)) : value;
         return {
-          name: apart(columns[j].name) + " = " + apart(shownValue),
+          name: together ? "(together)" : apart(columns[j].name) + " = " + apart(shownValue),
           value: factor(v),
           width: Math.min(Math.abs(v), 50) / most,
           side: v > 0 ? "for" : "against",

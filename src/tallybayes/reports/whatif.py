@@ -9,7 +9,7 @@ import numpy as np
 
 from tallybayes.arrays import Array
 from tallybayes.distributions.exported import Json
-from tallybayes.errors import ExportError, OptionError
+from tallybayes.errors import ExportError
 from tallybayes.export import description
 from tallybayes.export.description import dumps
 from tallybayes.predictor import Predictor
@@ -55,11 +55,7 @@ def _drawn(predictor: Predictor) -> Mapping[int, Array]:
     y = rng.choice(fitted.K, size=DRAWN, p=share / share.sum()).astype(np.int32)
     out: dict[int, Array] = {}
     for term in fitted.terms:
-        try:
-            found = term.distribution.sample(term.params, y, rng)
-        except OptionError:  # it does not draw: the controls do without
-            continue
-        out |= dict(zip(term.columns, found, strict=True))
+        out |= dict(zip(term.columns, term.distribution.sample(term.params, y, rng), strict=True))
     return out
 
 

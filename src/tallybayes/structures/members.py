@@ -18,11 +18,13 @@ from tallybayes.distributions.kept_rows import KeptRows
 from tallybayes.distributions.tables import Tables
 from tallybayes.errors import OptionError
 from tallybayes.looks import OWN
+from tallybayes.structures.design import orders, turns
 
 CodedRows = tuple[Array, NDArray[np.int32], Floats | None]  # codes, classes, weights
 Batches = Callable[[], Iterator[CodedRows]]
 
 NONE = 255
+DESIGN = 0  # what all bins and the networks are laid out with: the same for every seed
 PAIR_CELLS = 1 << 25  # counts of pairs of columns
 CELLS = 1 << 26  # counts of all chains
 MANY = 10  # levels of a category from which each counts by itself
@@ -43,13 +45,14 @@ FIELDS: dict[str, type[np.generic]] = {  # of an Ensemble, and of what array
 class Recipe:
     """How much of everything."""
 
-    informed: int  # networks whose super-parents are drawn by what they tell about the class
-    even: int  # … drawn from nearly all columns alike
+    informed: int  # networks whose super-parents come by what they tell about the class
+    even: int  # … of which nearly all columns come alike
     naive: int  # without parents, on finer bins
     contexts: int
     gaussian: bool
     weighting: str
     levels: bool = True  # of categories that have many
+    corrections: int = 0  # so many times as many searches for them as usual
     parents: int = 4
     bins: tuple[int, int] = (5, 12)
     naive_bins: tuple[int, int] = (10, 25)
@@ -80,10 +83,12 @@ class Columns:
 
     @property
     def d(self) -> int:
+        """How many columns there are."""
         return len(self.sizes)
 
     @property
     def K(self) -> int:
+        """How many classes there are."""
         return len(self.single)
 
     def split(self, levels: Array | None = None) -> list[Array]:
@@ -164,7 +169,8 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
     if len(many):
         draft.add_part("levels", len(many), 0.0 if draft.parts else 1.0)
     line = numbers(columns) if recipe.gaussian else {"z_column": np.empty(0, dtype=np.int32)}
-    fields = {**draft.chains.arrays(), "level_column": many}
+    number = np.flatnonzero(columns.ordered).astype(np.int32)
+    fields = {**draft.chains.arrays(), "level_column": many, "number": number}
     if 0 < len(line["z_column"]) <= DIMENSIONS:
         draft.add_part("gaussian", 1, 1.0)
         fields.update(line)
@@ -175,7 +181,13 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
             f"categories with more than {MANY}. Let 'networks' or 'naive' be among the parts."
         )
     plain = tuple(tuple(part) for part in draft.parts)
-    return {**fields, "parts": plain, "plane_of": draft.plane_of, "weighting": recipe.weighting}
+    return {
+        **fields,
+        "parts": plain,
+        "plane_of": draft.plane_of,
+        "weighting": recipe.weighting,
+        "corrections": recipe.corrections,
+    }
 
 
 class Draft:
@@ -191,13 +203,14 @@ class Draft:
         self.all_columns = np.arange(columns.d)
 
     def add_part(self, name: str, planes: int, centre: float) -> Part:
+        """Begin a part of so many planes."""
         first = self.parts[-1].first + self.parts[-1].planes if self.parts else 0
         self.parts.append(Part(name, first, planes, centre))
         return self.parts[-1]
 
     def add_networks(self) -> None:
         """Informed and even ones: two parts where each part has weights of its own, else one."""
-        recipe, rng = self.recipe, np.random.default_rng(self.seed)
+        recipe, rng = self.recipe, np.random.default_rng(DESIGN)
         apart = recipe.weighting == "features"
         for half, (count, noise, mdl) in enumerate(((recipe.informed, 1.0, 0.5), (recipe.even, 10.0, 0.0))):
             if not count:
@@ -205,18 +218,19 @@ class Draft:
             if apart or not self.parts:
                 name = "even networks" if half and apart else "networks"
                 self.add_part(name, self.width, 0.5 if apart and recipe.even else 1.0)
-            maps, bins = draw(self.columns, count, bins_of(self.columns, recipe), mdl, self.seed + half)
+            order = self.known.able[orders(self.known.with_class[self.known.able], noise, count, recipe.parents, rng)]
+            turn = turns(count, self.columns.d, rng, order)
+            maps, bins = draw(self.columns, turn, bins_of(self.columns, recipe), mdl, DESIGN + half)
             share = 1 / (count if apart else recipe.informed + recipe.even)
-            chance = noise * spread_noise(count, len(self.known.able), rng)
-            self._add_networks(maps, bins, chance, share)
+            self._add_networks(maps, bins, order, share)
 
-    def _add_networks(self, maps: Array, bins: Array, chance: Floats, share: float) -> None:
+    def _add_networks(self, maps: Array, bins: Array, order: NDArray[np.intp], share: float) -> None:
         columns, members = self.columns, len(bins)
         own = self._views(maps, bins)
-        parents, useful = super_parents(self.known, self.recipe.parents, chance)
-        useful &= fitting(parents, useful, bins + columns.missing, columns.K, cells_of_one(columns, self.recipe))
+        useful = telling(self.known, order)
+        useful &= fitting(order, useful, bins + columns.missing, columns.K, cells_of_one(columns, self.recipe))
         member, _, which = np.nonzero(useful)
-        parent = own[member, parents[member, which]]
+        parent = own[member, order[member, which]]
         plane = np.tile(self.parts[-1].first + self.plane_of, members)
         self.chains.chain(own.ravel(), parent, useful.sum(axis=2).ravel(), plane, share)
 
@@ -226,16 +240,19 @@ class Draft:
         return found.reshape(bins.shape)
 
     def add_naive(self) -> None:
+        """Add the chains of the columns by themselves."""
         count = self.recipe.naive
         if not count:
             return
-        maps, bins = draw(self.columns, count, self.recipe.naive_bins, 0.5, self.seed + 2)
+        turn = turns(count, self.columns.d, np.random.default_rng(DESIGN + 2))
+        maps, bins = draw(self.columns, turn, self.recipe.naive_bins, 0.5, DESIGN + 2)
         part = self.add_part("naive", self.width, 0.0 if self.parts else 1.0)
         own = self._views(maps, bins).ravel()
         plane = np.tile(part.first + self.plane_of, count)
         self.chains.chain(own, own[:0], np.zeros(len(own)), plane, 1 / count)
 
     def add_contexts(self, kept: KeptRows) -> None:
+        """Add contexts of classes, grown on the kept rows."""
         grown = contexts(self.columns, self.known.able, self.recipe, kept, self.seed) if self.recipe.contexts else []
         if not grown:
             return
@@ -302,11 +319,11 @@ def planes(with_class: Floats, group: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def draw(
-    columns: Columns, members: int, bins: tuple[int, int], mdl: float, seed: int
+    columns: Columns, turn: NDArray[np.int32], bins: tuple[int, int], mdl: float, seed: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Random bins of every column for every member: (members, all levels), the levels in their own order; and how many
-    bins each column has, (members, columns)."""
-    found = _core.draw_bins(columns.single, columns.sizes, columns.ordered, members, *bins, mdl, seed)
+    """Bins of every column for every member, by its turn: (members, all levels), the levels in their own order; and how
+    many bins each column has, (members, columns)."""
+    found = _core.draw_bins(columns.single, columns.sizes, columns.ordered, turn, *bins, mdl, seed)
     first = np.repeat(np.cumsum(columns.sizes) - columns.sizes, columns.sizes)
     whole = np.empty_like(found[0])
     whole[:, np.concatenate(columns.canonical) + first] = found[0]
@@ -320,23 +337,15 @@ def fitting(parents: Array, useful: Array, bins: Array, K: int, limit: int) -> N
     return np.asarray(cells <= limit)
 
 
-def spread_noise(members: int, d: int, rng: np.random.Generator) -> Floats:
-    """Gumbel's numbers, (members, columns), those of each column spread evenly over the members."""
-    place = np.argsort(rng.random((members, d)), axis=0) + rng.random((members, d))
-    return np.asarray(-np.log(-np.log(np.clip(place / members, 1e-12, 1 - 1e-12))))
-
-
-def super_parents(known: Information, most: int, chance: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(members, parents): the super-parents of each member in their order; and (members, columns, parents): which of
-    them each column has, those before it that tell something of it beside the class."""
-    key = np.log(known.with_class[known.able]) + chance
-    order = np.argsort(-key, axis=1, kind="stable")[:, :most]
+def telling(known: Information, order: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(members, columns, parents): which of its super-parents each column has: those before it that tell something of
+    it beside the class."""
     members, count = order.shape
     rank = np.full((members, len(known.between)), count)
-    np.put_along_axis(rank, known.able[order], np.arange(count)[None, :], axis=1)
+    np.put_along_axis(rank, order, np.arange(count)[None, :], axis=1)
     before = np.arange(count) < rank[:, :, None]
-    tells = (known.between > 0)[:, order].transpose(1, 0, 2)
-    return known.able[order], before & tells
+    place = np.searchsorted(known.able, order)
+    return np.asarray(before & (known.between > 0)[:, place].transpose(1, 0, 2))
 
 
 def information(columns: Columns, batches: Batches) -> Information:
@@ -345,7 +354,7 @@ def information(columns: Columns, batches: Batches) -> Information:
     Where there would be too many pairs, only the columns that tell most about the class may be parents.
     """
     d, K = columns.d, columns.K
-    maps, bins = draw(columns, 1, (6, 6), 0.0, 0)
+    maps, bins = draw(columns, np.zeros((1, d), dtype=np.int32), (6, 6), 0.0, 0)
     counts, luts = list[Array](), list[Array]()
     for levels, b, part, missing, order in zip(
         columns.split(maps[0]), bins[0].tolist(), columns.split(), columns.missing, columns.canonical, strict=True
@@ -413,11 +422,10 @@ def contexts(
         return []
     some = columns.of(able) if len(able) < columns.d else columns
     twice = 2 if some.ordered.any() else 1  # two ways to cut each column, for each context
-    maps, bins = draw(some, twice * recipe.contexts, (2, 4), 0.0, seed + 3)
+    turn = turns(twice * recipe.contexts, some.d, np.random.default_rng(DESIGN + 3))
+    maps, bins = draw(some, turn, (2, 4), 0.0, DESIGN + 3)
     of_column = some.split(maps)
-    tried = np.random.default_rng(seed + 4).integers(
-        0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries)
-    )
+    tried = np.random.default_rng(seed).integers(0, twice * some.d, size=(recipe.contexts, recipe.depth, recipe.tries))
     used, candidates = np.unique(
         tried + twice * some.d * np.arange(recipe.contexts)[:, None, None], return_inverse=True
     )

@@ -37,7 +37,8 @@ def describe(fitted: Fitted) -> str:
         + (f", the levels of {len(ensemble.level_column)} categories" if len(ensemble.level_column) else "")
         + (f", a Gaussian discriminant of {len(ensemble.z_column)} dimensions" if len(ensemble.z_column) else "")
         + f": {s.chains.size:,} counts, {s.z_mean.size + s.z_scatter.size:,} sums.",
-        f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f}{_of_what(ensemble, p)}): "
+        f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f} ± {p.loss_error:.4f}"
+        f"{_of_what(ensemble, p)}): "
         f"{len(p.strengths):,} strengths of back-off" + _numbers(ensemble, p) + ".",
     ]
     if p.normal is not None:
@@ -61,7 +62,8 @@ def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
         return ""
     if ensemble.weighting == "temperature":
         return ", a temperature for each part" if p.levels is None else ", a weight for each part"
-    return f", {len(p.weights)} weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases"
+    corrected = "" if p.corrections is None else f", {p.corrections.count} corrections"
+    return f", {len(p.weights)} weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases{corrected}"
 
 
 def _table(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-#include "kernels/contexts.hpp"
+#include "kernels/strengths.hpp"
 
 #include "kernels/simd.hpp"
 
@@ -24,6 +24,20 @@ void add_log_shares(const double* above, const double* below, const double* prio
     }
     const Vec logs = log_nonnegative(product);
     for (int k = 0; k < W; ++k) sum[g] += static_cast<double>(exponent[k]) * 0.69314718055994530942 + logs[k];
+  }
+}
+
+void add_log_likelihoods(const double* weight, const double* above, const double* below, const double* prior,
+                         std::size_t count, const double* grid, std::size_t grid_size, double* sum) {
+  for (std::size_t g = 0; g < grid_size; ++g) {
+    const Vec a = set(grid[g]);
+    Vec total{};
+    for (std::size_t i = 0; i < count; i += W) {
+      const Vec p = load(prior + i), under = load(below + i) + a;
+      const Vec q = pick(under > 0.0, (load(above + i) + a * p) / under, p);
+      total += load(weight + i) * log_nonnegative(q);
+    }
+    for (int i = 0; i < W; ++i) sum[g] += total[i];
   }
 }
 

@@ -1,0 +1,88 @@
+// The search for the strength of a back-off (core/back_off.hpp): whatever backs off chooses it here.
+//
+// A grid of strengths is judged by rows that are left out: with the strength a, one of them is worth
+//   weight log((above + a prior) / (below + a)),
+// above and below being what its cell and its context hold without it, prior its estimate with a parent less. Cells of
+// which all rows are alike come as one row with their weight.
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "core/back_off.hpp"
+#include "core/dispatch.hpp"
+#include "kernels/strengths.hpp"
+
+namespace tb {
+
+class StrengthSearch {
+ public:
+  struct Best {
+    double strength, sum;
+  };
+
+  explicit StrengthSearch(Grid grid) : grid_(grid), sum_(grid.size, 0.0), together_(true) {
+    for (std::size_t g = 0; g < grid.size; ++g)
+      together_ = together_ && grid.strengths[g] >= kLeastStrength && grid.strengths[g] <= kMostStrength;
+  }
+
+  void begin() {
+    sum_.assign(grid_.size, 0.0);
+    one_.count = other_.count = 0;
+    any_ = false;
+  }
+
+  void add(double weight, double above, double below, double prior) {
+    any_ = true;
+    if (weight == 1.0 && together_ && below < kMostBelow && prior >= kLeastShare) {
+      if (one_.add(above, below, prior) == kTogether) judge_ones();
+    } else {
+      weight_[other_.count] = weight;
+      if (other_.add(above, below, prior) == kTogether) judge_others();
+    }
+  }
+
+  // The first of the largest sums; `otherwise` if no row came, or one that no strength makes possible.
+  Best best(double otherwise) {
+    judge_ones(), judge_others();
+    Best out{otherwise, -std::numeric_limits<double>::infinity()};
+    for (std::size_t g = 0; g < grid_.size && any_; ++g)
+      if (sum_[g] > out.sum) out = {grid_.strengths[g], sum_[g]};
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kTogether = 512;  // what is read again for each strength lies in the first cache
+
+  struct Judges {
+    double above[kTogether], below[kTogether], prior[kTogether];
+    std::size_t count = 0;
+
+    std::size_t add(double a, double b, double p) {
+      above[count] = a, below[count] = b, prior[count] = p;
+      return ++count;
+    }
+  };
+
+  // Rows that say nothing fill the last lanes.
+  void judge_ones() {
+    while (one_.count % kShareLanes) one_.add(1.0, 1.0, 1.0);
+    TB_CALL(add_log_shares, one_.above, one_.below, one_.prior, one_.count, grid_.strengths, grid_.size, sum_.data());
+    one_.count = 0;
+  }
+  void judge_others() {
+    for (; other_.count % kLogLanes; other_.add(1.0, 1.0, 1.0)) weight_[other_.count] = 0.0;
+    TB_CALL(add_log_likelihoods, weight_, other_.above, other_.below, other_.prior, other_.count, grid_.strengths,
+            grid_.size, sum_.data());
+    other_.count = 0;
+  }
+
+  Grid grid_;
+  std::vector<double> sum_;
+  bool together_;             // the grid is one that add_log_shares takes
+  bool any_ = false;          // row came
+  Judges one_, other_;        // rows of weight 1, whose logarithms can be taken together, and the others
+  double weight_[kTogether];  // of the others
+};
+
+}  // namespace tb

@@ -1,0 +1,181 @@
+"""Corrections of an ensemble: where classes came more often, or less, than the weighted parts expected.
+
+Parts that look at a few columns at a time, added up with weights, cannot say a rule of many columns without noise, nor
+a threshold that several sensors cross together: rows of some corner are then answered wrongly, all in the same way.
+A correction is such a corner, or rather all corners of up to DEPTH cuts (cpp/core/corrections.hpp):
+    value(cell, c) = STEP · log (n_c + 1) / (e_c + 1),
+n_c being the kept rows of class c in the cell, and e_c how many were expected, the sum of P(c) over the cell's rows.
+Each row is expected, and corrected, without itself; cuts are searched on one half of the rows, and kept only if the
+other half is answered better. Like weights, they are chosen anew on the kept rows, and are no sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.arrays import Array, Floats
+from tallybayes.distributions.exported import Json, plain
+from tallybayes.looks import OWN
+
+_Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
+
+NONE = 255
+BINS = 32  # of one column, between which it can be cut
+DEPTH = 6  # cuts of one correction
+ROWS = 2000  # on which they are searched
+FEW = 5  # rows of a category's level that can be cut off
+STEP, WORTH, RIDGE, LEAST = 0.3, 1.0, 1.0, 0.5
+PATIENCE = 12  # one in so many of the corrections may fail in a row, before a search ends
+RUNS = (6, 12_000)  # searches whose corrections are averaged at most, and rows of all of them that are enough
+COLUMNS = 2.0  # times the square root of their number are looked at for one correction
+
+
+@dataclass(frozen=True, eq=False)
+class Corrections:
+    """The arrays of cpp/core/chains.hpp, a chain without a child for each correction; logs: (rungs, classes), its
+    values. columns: of the table."""
+
+    columns: int
+    view_column: NDArray[np.int32]
+    view_start: NDArray[np.int64]
+    view_map: NDArray[np.uint8]
+    parent_start: NDArray[np.int64]
+    logs: NDArray[np.float32]
+
+    @property
+    def count(self) -> int:
+        """Of corrections."""
+        return len(self.parent_start) - 1
+
+    @cached_property
+    def chains(self) -> _core.Chains:
+        """As the core reads them."""
+        views = len(self.view_column)
+        return _core.Chains(
+            self.columns, self.view_column, self.view_start, self.view_map, np.full(views, 2, dtype=np.int32),
+            np.full(self.count, -1, dtype=np.int32), np.arange(views, dtype=np.int32), self.parent_start,
+        )  # fmt: skip
+
+    @cached_property
+    def _whole(self) -> _core.ChainPlanes:
+        return _core.ChainPlanes(1, np.zeros(self.count, dtype=np.int32), np.ones(self.count))
+
+    @cached_property
+    def _apart(self) -> _core.ChainPlanes:
+        return _core.ChainPlanes(self.columns + 1, np.full(self.count, -1, dtype=np.int32), np.ones(self.count))
+
+    def times(self, factor: float) -> Corrections:
+        """The same, each value times a factor."""
+        return self if factor == 1 else replace(self, logs=np.float32(factor) * self.logs)
+
+    def scores(self, codes: Array) -> Floats:
+        """(rows, classes) of packed codes (columns, rows)."""
+        return np.asarray(self.chains.terms(self.logs, codes, self._whole)[0])
+
+    def by_column(self, codes: Array) -> Floats:
+        """(columns + 1, rows, classes): what each cut adds goes to its column."""
+        return np.asarray(self.chains.terms(self.logs, codes, self._apart))
+
+    def export_views(self) -> list[Json]:
+        """The cuts, as a file for other languages has them."""
+        starts = self.view_start.tolist()
+        return [
+            {"column": int(j), "bins": 2, "map": self.view_map[starts[v] : starts[v + 1]].tolist()}
+            for v, j in enumerate(self.view_column)
+        ]
+
+    def export_chains(self, views: int) -> list[Json]:
+        """views: so many of others come before these."""
+        out, first = list[Json](), 0
+        for start, end in zip(self.parent_start[:-1].tolist(), self.parent_start[1:].tolist(), strict=True):
+            ends = first + np.cumsum(2 ** np.arange(end - start + 1))
+            rungs = np.split(self.logs[first : ends[-1]], ends[:-1] - first)
+            parents = list(range(views + start, views + end))
+            out.append({"child": -1, "parents": parents, "scale": 1.0, "log": [plain(rung) for rung in rungs]})
+            first = int(ends[-1])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class KeptTable:
+    """What corrections are searched on: packed codes (columns, rows) with levels `sizes`, classes, weights (0: takes no
+    part) and keys of the rows. ordered: the columns that are numbers; whole: those in which a missing cell says
+    nothing."""
+
+    codes: Array
+    sizes: NDArray[np.int64]
+    ordered: NDArray[np.bool_]
+    whole: NDArray[np.bool_]
+    y: NDArray[np.int32]
+    w: Floats
+    key: NDArray[np.uint64]
+
+
+def find(table: KeptTable, joint: Floats, most: int, times: int = 1) -> tuple[Corrections | None, float]:
+    """What to add to the scores of such rows, and by how much their mean log-loss falls. joint: of each row, without
+    itself. Few rows are searched several times, each time by other halves, and what is found is averaged: what one
+    search finds by chance the others do not. most: corrections of one search; times: so many times as many searches."""
+    patience = max(1, most // PATIENCE)
+    luts = [_bins_of(table, j) for j in range(len(table.codes))]
+    bin_of = np.stack([lut[np.minimum(c, len(lut) - 1)] for lut, c in zip(luts, table.codes, strict=True)])
+    bins = np.array([int(lut[lut != NONE].max(initial=0)) + 1 for lut in luts], dtype=np.int32)
+    columns = int(np.ceil(COLUMNS * np.sqrt(len(luts))))
+    rows = (table.y, np.ascontiguousarray(table.w, dtype=np.float64), table.key)
+    start = np.ascontiguousarray(joint, dtype=np.float64)
+    runs = int(np.clip(RUNS[1] // max(int((table.w > 0).sum()), 1), 1, RUNS[0])) * times
+    found, gain = list[_Found](), 0.0
+    for run in range(runs):
+        size = (most, patience, DEPTH, columns, ROWS, run)
+        own, fell = _core.find_corrections(
+            (bin_of, bins, table.ordered), rows, start, size, (STEP, WORTH, RIDGE, LEAST)
+        )
+        found += own
+        gain += fell / runs
+    if not found:
+        return None, 0.0
+    of = [int(j) for column, _, _ in found for j in column]
+    cuts = [int(b) for _, cut, _ in found for b in cut]
+    maps = [_halves(luts[j], b, bool(table.ordered[j])) for j, b in zip(of, cuts, strict=True)]
+    chosen = Corrections(
+        columns=len(luts),
+        view_column=np.array(of, dtype=np.int32),
+        view_start=np.cumsum([0, *map(len, maps)], dtype=np.int64),
+        view_map=np.concatenate(maps),
+        parent_start=np.cumsum([0, *(len(column) for column, _, _ in found)], dtype=np.int64),
+        logs=(np.concatenate([value for _, _, value in found]) / runs).astype(np.float32),
+    )
+    return chosen, gain
+
+
+def _bins_of(table: KeptTable, j: int) -> NDArray[np.uint8]:
+    """The bin of each level of a column, and last that of a missing value: bin 0, unless it says nothing. Numbers have
+    bins of about equal weight; of categories the frequent levels have one each, and the others share the first."""
+    size = int(table.sizes[j])
+    n = np.bincount(np.minimum(table.codes[j], size), weights=table.w, minlength=size + 1)[:size]
+    missing = NONE if table.whole[j] else 0
+    total = float(n.sum())
+    if total <= 0:
+        return np.full(size + 1, NONE, dtype=np.uint8)
+    if table.ordered[j]:
+        place = np.minimum((np.cumsum(n) - n / 2) / total * BINS, BINS - 1).astype(np.int64)
+        own = np.unique(place, return_inverse=True)[1] + 1
+        return np.append(own, missing).astype(np.uint8)
+    rows = int((np.minimum(table.codes[j], size) < size).sum())
+    if (n > 0).sum() > BINS and (n > 0).sum() >= OWN * rows:  # nearly every row has a value of its own
+        return np.full(size + 1, NONE, dtype=np.uint8)
+    enough = n >= FEW
+    if enough.sum() > BINS - 1:  # as many as have more rows than the first that has no place
+        enough &= n > np.sort(n)[-BINS]
+    own = np.where(enough, np.cumsum(enough), 0)
+    return np.append(own, missing).astype(np.uint8)
+
+
+def _halves(lut: NDArray[np.uint8], cut: int, ordered: bool) -> NDArray[np.uint8]:
+    """The view of a cut: which half each level is in."""
+    second = lut <= cut if ordered else lut == cut
+    return np.where(lut == NONE, NONE, second).astype(np.uint8)
