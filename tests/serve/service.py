@@ -133,10 +133,14 @@ def begin(path: Path, *options: str, env: Mapping[str, str] | None = None, port:
 
 
 @contextmanager
-def serving(path: Path, *options: str) -> Iterator[Running]:
+def serving(path: Path, *options: str, ends: int = 0) -> Iterator[Running]:
+    """One that is asked to stop when the block ends, and has to: whatever it was asked before, it ends in order."""
     running = begin(path, *options)
     try:
         yield running
+        if running.process.poll() is None:
+            running.process.terminate()
+        assert running.process.wait(60) == ends
     finally:
         if running.process.poll() is None:
             running.process.kill()

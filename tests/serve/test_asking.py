@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import OptionError
-from tallybayes.serve import Limits, Settings, application
+from tallybayes.serve import Limits, Settings, application, service
 
 from .service import ARROW, LABELS, ROWS, ask, melons
 
@@ -314,6 +316,18 @@ def test_a_mistake_of_ours_leaves_no_traceback(path: Path, caplog: pytest.LogCap
     assert number in caplog.text
 
 
+def test_too_little_memory_is_told(path: Path) -> None:
+    app = application(Settings(str(path)))
+
+    def large(_: Any) -> Any:
+        return bytearray(1 << 62)
+
+    app.routes["/predict"] = type(app.routes["/predict"])(0, "POST", large)
+    got = ask(app, "/predict", {"row": {}})
+    assert got.status == 503
+    assert got.json["detail"] == "There is not enough memory for this now. Send fewer rows."
+
+
 def test_a_decision_is_served_with_its_own_losses(tmp_path: Path) -> None:
     loss = {("yes", "no"): 20, ("no", "yes"): 1, ("taste it", ...): 0.5}
     model = tb.BayesDecision(tb.NaiveBayes(), loss).fit(ROWS, LABELS)
@@ -398,3 +412,230 @@ def test_a_cell_that_is_refused_is_named(app: Any) -> None:
     }
     form = ask(app, "/predict", b"a=1", content_type="application/x-www-form-urlencoded")
     assert form.json["detail"].endswith("got 'application/x-www-form-urlencoded'.")
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("application/*", "application/json"),
+        ("image/png, */*;q=0.1", "application/json"),
+        ("text/*", "text/csv"),
+        ("TEXT/CSV", "text/csv"),
+        ("text/html, text/csv;q=0.9, application/json;q=0.8", "text/csv"),
+    ],
+)
+def test_the_form_that_is_asked_for(app: Any, accept: str, kind: str) -> None:
+    assert ask(app, "/predict", {"row": ROWS[0]}, accept=accept).headers["content-type"] == kind
+
+
+def test_what_is_explained_and_decided_comes_as_json(app: Any) -> None:
+    for path_ in ("/explain", "/decide"):
+        assert ask(app, path_, b"density\n0.5\n", content_type="text/csv").status == 415
+
+
+def test_a_class_that_is_none_is_nothing_to_compare_with(app: Any) -> None:
+    got = ask(app, "/explain", {"row": ROWS[0], "against": "maybe"})
+    assert got.status == 422
+    assert got.json["detail"] == "'maybe' is not a class. The classes are 'no', 'yes'."
+
+
+def test_a_decision_has_its_notes_too(app: Any) -> None:
+    body = {"row": {"color": "blue"}, "loss": {"yes": {"no": 1}, "no": {"yes": 1}}}
+    (note,) = ask(app, "/decide", body).json["notes"]
+    assert "'color'" in note
+
+
+def test_evidence_beyond_all_numbers_is_said_in_words(tmp_path: Path) -> None:
+    """A level that a class never had rules it out; JSON has no infinity."""
+    rows = [{"sky": "clear"}, {"sky": "clear"}, {"sky": "grey"}, {"sky": "clear"}]
+    tb.save(tb.NaiveBayes(alpha=0).fit(rows, ["sail", "sail", "stay", "stay"]), tmp_path / "m")
+    got = ask(application(Settings(str(tmp_path / "m"))), "/explain", {"row": {"sky": "grey"}}).json
+    (said,) = got["rows"]
+    assert said["probability"] == [0.0, 1.0]
+    assert said["log_odds"] == ["-Infinity", "Infinity"]
+    assert said["evidence"][0]["contribution"] == ["-Infinity", "Infinity"]
+
+
+def test_a_date_that_is_none_is_told_as_in_python(tmp_path: Path) -> None:
+    days = [{"day": f"2024-0{1 + i % 9}-{10 + i}", "n": float(i)} for i in range(12)]
+    model = tb.NaiveBayes(schema={"day": "date"}).fit(days, ["a", "b"] * 6)
+    tb.save(model, tmp_path / "m")
+    app = application(Settings(str(tmp_path / "m")))
+    assert ask(app, "/predict", {"rows": days}).json["probabilities"] == model.predict_proba(days).tolist()
+    for form in ({"rows": [{"day": "soon"}, {"day": "2024-01-01"}]}, {"columns": {"day": ["soon", "2024-01-01"]}}):
+        got = ask(app, "/predict", form)
+        assert got.status == 422
+        assert "soon" in got.json["detail"]
+
+
+def test_who_has_left_is_not_answered(path: Path) -> None:
+    """In the middle of a body, or before it: nothing is sent, and nothing is counted."""
+    app = application(Settings(str(path)))
+    begun = {"type": "http.request", "body": b"{", "more_body": True}
+    for messages in ([{"type": "http.disconnect"}], [begun, {"type": "http.disconnect"}]):
+        assert told(app, messages) == []
+    assert b'status="200"' not in ask(app, "/metrics").body
+
+
+def test_a_body_in_parts(path: Path) -> None:
+    body = json.dumps({"row": ROWS[0]}).encode()
+    parts = [{"type": "http.request", "body": body[i : i + 10], "more_body": True} for i in range(0, len(body), 10)]
+    start, content = told(application(Settings(str(path))), [*parts, {"type": "http.request", "body": b""}])
+    assert start["status"] == 200
+    assert json.loads(content["body"])["prediction"] == "yes"
+    small = application(Settings(str(path), limits=Limits(body=25)))
+    start, _ = told(small, parts)
+    assert start["status"] == 413
+
+
+def test_lengths_that_are_none(path: Path) -> None:
+    """No server hands these on; the body is what counts."""
+    app = application(Settings(str(path), limits=Limits(body=200)))
+    for length in ("much", "-1", "9" * 5000):
+        assert ask(app, "/predict", {"row": {}}, content_length=length).status == 200
+    assert ask(app, "/predict", {"row": {}}, content_length="201").status == 413
+
+
+def told(app: Any, messages: list[Any]) -> list[Any]:
+    """What is sent for a question whose body comes in these messages."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return next(coming)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    coming = iter(messages)
+    scope = {"type": "http", "method": "POST", "path": "/predict", "query_string": b"", "headers": []}
+    asyncio.run(app(scope, receive, send))
+    return sent
+
+
+def test_what_is_no_request_is_closed(app: Any) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    asyncio.run(app({"type": "websocket", "path": "/predict"}, receive, send))
+    assert sent == [{"type": "websocket.close", "code": 1000}]
+
+
+def test_a_service_is_ready_between_start_and_stop(path: Path) -> None:
+    from .service import call
+
+    async def go() -> list[int]:
+        app = application(Settings(str(path)))
+        found = [(await call(app, "/readyz")).status]
+        await app.start()
+        found.append((await call(app, "/readyz")).status)
+        await app.stop()
+        return [*found, (await call(app, "/readyz")).status]
+
+    assert asyncio.run(go()) == [503, 200, 503]
+
+
+def test_a_model_file_that_is_gone_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from .service import call
+
+    monkeypatch.setattr(service, "EVERY", 0.01)
+    path = melons(tmp_path)
+
+    async def go() -> None:
+        app = application(Settings(str(path)))
+        await app.start()
+        path.unlink()
+        looked = asyncio.Event()
+        true = app.live.replaced
+        loop = asyncio.get_running_loop()
+        app.live.replaced = lambda: [true(), loop.call_soon_threadsafe(looked.set)][0]
+        await looked.wait()
+        assert (await call(app, "/predict", {"row": ROWS[0]})).json["prediction"] == "yes"
+        tb.save(tb.NaiveBayes().fit(ROWS, ["yes" if v == "no" else "no" for v in LABELS]), path)
+        for _ in range(1000):
+            if (await call(app, "/model")).json["generation"] == 2:
+                break
+            await asyncio.sleep(0.01)
+        assert (await call(app, "/predict", {"row": ROWS[0]})).json["prediction"] == "no"
+        await app.stop()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"body": 0}, "The limit body must be a whole number of at least 1; got 0"),
+        ({"rows": 1.5}, "The limit rows must be a whole number of at least 1; got 1.5"),
+        ({"columns": True}, "The limit columns must be a whole number of at least 1; got True"),
+        ({"seconds": 0}, "The limit seconds must be a number above 0; got 0"),
+        ({"seconds": "ten"}, "The limit seconds must be a number above 0; got 'ten'"),
+    ],
+)
+def test_limits_that_are_none(options: Any, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        Limits(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"workers": 0}, "workers must be at least 1; got 0"),
+        ({"snapshot_every": 0}, "snapshot_every must be at least 1; got 0"),
+        ({"new_classes": True}, "--new-classes goes with --teach"),
+    ],
+)
+def test_settings_that_are_none(options: Any, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        Settings("model.tb", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# nobody\n", "holds no token. Write lines such as"),
+        ("read\n", "line 1: expected 'read TOKEN' or 'teach TOKEN'"),
+        ("\nwrite aaaaaaaaaaaaaaaaaaaaaaaa\n", "line 2: expected 'read TOKEN' or 'teach TOKEN'"),
+        ("read short\n", "line 1: a token is at least"),
+        (f"read {'a' * 20} {'b' * 20}\n", "line 1: a token is at least"),
+        (f"teach {'ä' * 20}\n", "line 1: a token is at least"),
+    ],
+)
+def test_files_of_tokens_that_are_none(path: Path, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "tokens").write_text(text)
+    with pytest.raises(OptionError, match=said):
+        application(Settings(str(path), token_file=str(tmp_path / "tokens")))
+
+
+def test_the_document_says_what_tokens_and_lessons_need(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text(f"read {'r' * 20}\n")
+    app = application(Settings(str(path), token_file=str(tmp_path / "tokens")))
+    found = ask(app, "/openapi.json", authorization=f"Bearer {'r' * 20}").json
+    assert found["security"] == [{"token": []}]
+    assert found["components"]["securitySchemes"]["token"] == {"type": "http", "scheme": "bearer"}
+    assert "401" in found["paths"]["/predict"]["post"]["responses"]
+    assert "/learn" not in found["paths"]
+    assert "security" not in ask(application(Settings(str(path))), "/openapi.json").json
+
+
+def test_a_row_of_very_many_columns_is_described_in_general(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(6, 2000))
+    tb.save(tb.GaussianNB().fit(X, [0, 1] * 3), tmp_path / "m")
+    app = application(Settings(str(tmp_path / "m")))
+    row = ask(app, "/openapi.json").json["components"]["schemas"]["Row"]
+    assert "properties" not in row
+    assert ask(app, "/predict", {"row": {f"x{j}": 0.0 for j in range(2000)}}).status == 200
+
+
+@pytest.mark.parametrize("package", ["msgspec", "pyarrow"])
+def test_a_service_without_its_packages_says_which_extra_has_them(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tb.save(tb.NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]), tmp_path / "m.tb")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(OptionError, match=rf"{package}.* pip install 'tallybayes\[serve\]'"):
+        application(Settings(str(tmp_path / "m.tb")))

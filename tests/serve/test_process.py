@@ -317,7 +317,7 @@ def test_tokens(tmp_path: Path) -> None:
             got = running.ask(path)
             assert got.status == 401
             assert "www-authenticate" in got.headers
-        for bad in ("Bearer " + "x" * 20, "Bearer", "Basic ???", READ, "Bearer " + READ[:-1]):
+        for bad in ("Bearer " + "x" * 20, "Bearer", "Basic ???", "Basic abcde", READ, "Bearer " + READ[:-1]):
             assert running.ask("/model", authorization=bad).status == 401
         for good in (f"Bearer {READ}", f"bearer {TEACH}", "Basic " + b64encode(f":{READ}".encode()).decode()):
             assert running.ask("/model", authorization=good).status == 200, good
@@ -344,6 +344,12 @@ def test_what_cannot_be_served_is_told_in_one_line(tmp_path: Path, options: list
         begin(melons(tmp_path), *options)
     assert str(e.value).count("\n") == 1
     assert "Traceback" not in str(e.value)
+
+
+def test_whoever_is_reached_by_all_is_told(tmp_path: Path) -> None:
+    with serving(melons(tmp_path), "--host", "0.0.0.0") as running:
+        assert running.stop() == 0
+    assert "whoever reaches 0.0.0.0 may ask: there is no --token-file." in "".join(running.said)
 
 
 def test_a_port_that_is_taken(tmp_path: Path, running: Running) -> None:

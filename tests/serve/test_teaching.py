@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 import tallybayes as tb
 from tallybayes.errors import ModelFileError, OptionError
-from tallybayes.serve import Settings, application, journal, ledger
+from tallybayes.serve import Settings, application, journal, ledger, teaching
 from tallybayes.serve.ledger import Ledger, Lesson
 from tallybayes.serve.live import Live
 from tallybayes.serve.problems import HttpError
 from tallybayes.serve.questions import Reader
 from tallybayes.serve.teaching import Forget
 
-from .service import LABELS, ROWS, melons, serving
+from .service import LABELS, ROWS, call, melons, serving
 
 
 @pytest.fixture
@@ -219,10 +223,15 @@ class Stopped(BaseException):
     """As if the process had been killed there."""
 
 
+def long_lesson(k: int) -> Lesson:
+    """So long that a journal of which most are forgotten is more than half zeros."""
+    return msgspec.structs.replace(lesson(k), subject="of a long name" * 20)
+
+
 def scenario(found: Ledger, sure: set[str], gone: set[str]) -> None:
     """Learns and forgets; `sure`: acknowledged, `gone`: acknowledged as forgotten."""
     for k in range(4):
-        found.learn([lesson(2 * k), lesson(2 * k + 1)])
+        found.learn([long_lesson(2 * k), long_lesson(2 * k + 1)])
         found.commit()
         sure |= {f"lesson-{2 * k}", f"lesson-{2 * k + 1}"}
         if k % 2:
@@ -243,7 +252,15 @@ def test_a_stop_at_any_write_loses_nothing(path: Path, monkeypatch: pytest.Monke
     calls = ("pwrite", "fsync", "fdatasync", "replace", "ftruncate")
     true = {name: getattr(os, name) for name in calls}
     model = path.read_bytes()
-    n, ended = 0, False
+    n, ended, anew = 0, False, 0
+    compact = journal.Journal.compact
+
+    def counted(*args: Any) -> Any:
+        nonlocal anew
+        anew += 1
+        return compact(*args)
+
+    monkeypatch.setattr(journal.Journal, "compact", counted)
     while not ended:
         n += 1
         for file in path.parent.iterdir():
@@ -288,6 +305,7 @@ def test_a_stop_at_any_write_loses_nothing(path: Path, monkeypatch: pytest.Monke
             assert name.encode() not in everything(path.parent), (n, name)
         again.close()
     assert n > 40
+    assert anew > 1
 
 
 # --- over HTTP ---------------------------------------------------------------------------------------------------
@@ -327,6 +345,8 @@ def test_lessons_over_http(path: Path) -> None:
         for body, status in [
             ({"row": ROWS[0]}, 422),
             ({"label": "yes"}, 422),
+            ({"rows": ROWS[:2]}, 422),
+            ({"labels": ["yes"]}, 422),
             ({"row": ROWS[0], "label": "yes", "rows": []}, 422),
             ({"rows": ROWS[:2], "labels": ["yes"]}, 422),
             ({"rows": ROWS[:2], "labels": ["yes", "no"], "ids": ["x", "x"]}, 422),
@@ -382,10 +402,6 @@ def test_settings_under_which_nothing_can_be_taught(options: Any, said: str) -> 
 
 def test_a_disk_that_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lesson that cannot be written is not acknowledged and not counted; the next one may be."""
-    import asyncio
-
-    from .service import call
-
     true, full = os.pwrite, [False]
 
     def pwrite(*args: Any) -> int:
@@ -410,6 +426,234 @@ def test_a_disk_that_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     asyncio.run(go())
     assert tb.load(path).class_count_.tolist() == [9.0, 9.0]
+
+
+def test_a_disk_that_is_full_while_lessons_are_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be forgotten on disk is not forgotten, and can be asked for again."""
+    true, full = os.pwrite, [False]
+
+    def pwrite(*args: Any) -> int:
+        if full[0]:
+            raise OSError(28, "No space left on device")
+        return true(*args)
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+
+    async def go() -> None:
+        app = application(Settings(str(path), teach=True))
+        await app.start()
+        await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": "a"})
+        full[0] = True
+        assert (await call(app, "/forget", {"ids": ["a"]})).status == 503
+        full[0] = False
+        assert (await call(app, "/model")).json["class_count"] == [9.0, 9.0]
+        assert (await call(app, "/forget", {"ids": ["a"]})).json["forgotten"] == 1
+        await app.stop()
+
+    asyncio.run(go())
+    assert tb.load(path).class_count_.tolist() == [9.0, 8.0]
+
+
+def test_a_disk_that_fails_and_a_model_that_was_replaced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no state to go back to: nothing more is learned, which is told, and the end closes each file once."""
+    true, full = os.pwrite, [False]
+
+    def pwrite(*args: Any) -> int:
+        if full[0]:
+            raise OSError(28, "No space left on device")
+        return true(*args)
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+
+    async def go() -> None:
+        app = application(Settings(str(path), teach=True))
+        await app.start()
+        assert (await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": "a"})).status == 200
+        path.write_bytes(b"no model")
+        full[0] = True
+        gone = [call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": name}) for name in "bcd"]
+        assert [got.status for got in await asyncio.gather(*gone)] == [503] * 3
+        ready = await call(app, "/readyz")
+        assert ready.status == 503
+        assert "It answers, but can learn nothing" in ready.json["detail"]
+        again = await call(app, "/learn", {"row": ROWS[0], "label": "yes"})
+        assert again.status == 503
+        assert "until the service is started again" in again.json["detail"]
+        assert (await call(app, "/predict", {"row": ROWS[0]})).json["prediction"] == "yes"
+        await app.stop()
+
+    asyncio.run(go())
+    assert path.read_bytes() == b"no model"
+
+
+def test_jobs_behind_one_that_broke_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They wait in one group: the first cannot be undone, so none of the others is begun."""
+    true, full = os.fdatasync, [False]
+
+    def fdatasync(*args: Any) -> None:
+        if full[0]:
+            path.write_bytes(b"no model")
+            raise OSError(5, "Input/output error")
+        true(*args)
+
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
+
+    async def go() -> None:
+        app = application(Settings(str(path), teach=True))
+        await app.start()
+        assert (await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": "a"})).status == 200
+        with held_up(app) as waiting:
+            await waiting(0)
+            jobs = [
+                asyncio.create_task(call(app, "/forget", {"ids": ["a"]})),
+                asyncio.create_task(call(app, "/learn", {"row": ROWS[0], "label": "no", "id": "b"})),
+            ]
+            await waiting(2)
+            full[0] = True
+        assert [(await job).status for job in jobs] == [503, 503]
+        full[0] = False
+        await app.stop()
+
+    asyncio.run(go())
+
+
+@contextmanager
+def held_up(app: Any) -> Iterator[Any]:
+    """The thread that writes is busy until the block ends; `await waiting(n)` returns when n jobs wait for it."""
+    go, begun = threading.Event(), threading.Event()
+
+    def busy(_: Ledger) -> None:
+        begun.set()
+        go.wait(30)
+
+    task = asyncio.get_running_loop().create_task(app.teacher.do(busy))
+
+    async def waiting(n: int) -> None:
+        while not begun.is_set() or app.teacher._queue.qsize() < n:
+            await asyncio.sleep(0.001)
+
+    try:
+        yield waiting
+    finally:
+        go.set()
+        del task
+
+
+def test_many_lessons_that_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than a group holds are several groups; more than may wait are told to come again; who left is forgotten."""
+    monkeypatch.setattr(teaching, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(teaching, "MOST_WAITING", 6)
+
+    async def go() -> None:
+        app = application(Settings(str(path), teach=True))
+        await app.start()
+        with held_up(app) as waiting:
+            await waiting(0)
+            jobs = [
+                asyncio.create_task(call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": f"l-{k}"}))
+                for k in range(7)
+            ]
+            await waiting(7)
+            late = await call(app, "/learn", {"row": ROWS[0], "label": "yes"})
+            assert late.status == 503
+            assert "Too many lessons are waiting" in late.json["detail"]
+            jobs[3].cancel()
+        done = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(done.pop(3), asyncio.CancelledError)
+        assert [got.json["learned"] for got in done] == [1] * 6  # type: ignore[union-attr]
+        assert (await call(app, "/lessons")).json["count"] == 7  # its lesson was on the way to the disk
+        await app.stop()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("by", ["number", "time"])
+def test_the_model_file_is_written_now_and_then(path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    if by == "time":
+        monkeypatch.setattr(teaching, "SNAPSHOT_SECONDS", 0.05)
+
+    async def go() -> None:
+        app = application(Settings(str(path), teach=True, snapshot_every=2 if by == "number" else 10_000))
+        await app.start()
+        for k in range(2):
+            await call(app, "/learn", {"row": ROWS[0], "label": "yes", "id": f"l-{k}"})
+        for _ in range(1000):
+            if tb.load(path).class_count_.tolist() == [9.0, 10.0]:
+                break
+            await asyncio.sleep(0.01)
+        assert tb.load(path).class_count_.tolist() == [9.0, 10.0]
+        await app.stop()
+
+    asyncio.run(go())
+
+
+def test_a_new_class_comes_to_those_who_ask_in_one_step(path: Path) -> None:
+    """Whoever asked before goes on with the model and the classes that there were: none of its answers is another's."""
+    app = application(Settings(str(path), teach=True, new_classes=True))
+    before, P = app.live.known, app.live.known.model.predict_proba(ROWS)
+    app.teacher.ledger.learn([Lesson("a", ROWS[0], "maybe", 0.0)])
+    assert before.labels == before.model.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(before.model.predict_proba(ROWS), P)
+    assert app.live.known.labels == app.live.known.model.classes_.tolist() == ["maybe", "no", "yes"]
+    with pytest.raises(ValueError):
+        app.teacher.ledger.learn([Lesson("b", ROWS[0], "perhaps", 0.0), Lesson("c", {"density": "x"}, "no", 0.0)])
+    assert app.live.known.labels == ["maybe", "no", "yes"]
+    app.teacher.ledger.close()
+
+
+def test_an_application_is_started_once(path: Path) -> None:
+    """Its thread is; whoever starts it again is told, as ASGI has it."""
+    sent: list[Any] = []
+
+    async def go() -> None:
+        app = application(Settings(str(path), teach=True))
+        await app.start()
+        messages = iter([{"type": "lifespan.startup"}])
+
+        async def receive() -> Any:
+            return next(messages)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app({"type": "lifespan"}, receive, send)
+        await app.stop()
+
+    asyncio.run(go())
+    assert sent == [{"type": "lifespan.startup.failed", "message": "threads can only be started once"}]
+
+
+def test_a_model_that_was_replaced_under_a_service(path: Path) -> None:
+    """The lessons stay in the journal, the new file as it is; the end of the service says so, and is no success."""
+    with serving(path, "--teach", ends=1) as service:
+        assert service.ask("/learn", {"row": ROWS[0], "label": "yes", "id": "a"}).status == 200
+        tb.save(tb.NaiveBayes().fit(ROWS[:5] + ROWS[-2:], LABELS[:5] + LABELS[-2:]), path)
+        assert service.stop() == 1
+        assert "was replaced by somebody else" in service.said[-2] + service.said[-1]
+        assert "Traceback" not in "".join(service.said)
+    assert tb.load(path).class_count_.sum() == 7
+
+
+def test_a_journal_that_is_half_zeros_is_written_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is smaller then, and says the same: lessons, what was forgotten, and the next numbers."""
+    monkeypatch.setattr(ledger, "WASTE", 100)
+    found = opened(path)
+    found.learn([lesson(k) for k in range(8)])
+    found.commit()
+    size = os.path.getsize(f"{path}.journal")
+    found.forget([f"lesson-{k}" for k in range(6)])
+    assert os.path.getsize(f"{path}.journal") < size / 2
+    assert [one.id for one in found.lessons(["lesson-6", "lesson-7"])] == ["lesson-6", "lesson-7"]
+    found.learn([lesson(8)])
+    before = state(found)
+    found.close()
+    again = opened(path)
+    assert state(again) == before
+    assert before[1] == expected(["l-6", "l-7", "l-8"])
+    assert again.was_forgotten("lesson-0")
+    assert again.forget(["lesson-7", "lesson-8"]) == 2
+    assert sorted(again.index) == ["lesson-6"]
+    again.close()
 
 
 @pytest.mark.parametrize(

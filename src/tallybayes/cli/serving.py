@@ -56,12 +56,13 @@ def serve(
     is lost. Ctrl-C ends it after the requests that are under way. With --teach it takes POST /learn and /forget too: a
     lesson that was acknowledged survives a crash, and is counted once though it is sent again.
     """
+    from tallybayes.errors import OptionError
     from tallybayes.serve import Limits, Settings
 
     try:
         from tallybayes.serve.run import run
     except ImportError as e:
-        raise ImportError(f"{e}. To serve takes: pip install 'tallybayes[serve]'") from None
+        raise OptionError(f"{e}. To serve takes: pip install 'tallybayes[serve]'.") from None
     settings = Settings(
         model,
         host,

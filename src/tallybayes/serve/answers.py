@@ -112,7 +112,7 @@ def form_of_answer(accept: bytes | None) -> bytes:
 # --- explanations ------------------------------------------------------------------------------------------------
 
 
-def explanation(known: Known, table: Table | None, question: Explain, notes: list[str]) -> dict[str, object]:
+def explanation(known: Known, table: Table | None, question: Explain) -> dict[str, object]:
     """The body of an answer to /explain: what each column adds to the log-odds of each class."""
     against = None if isinstance(question.against, UnsetType) else question.against
     found: dict[str, object] = {"classes": known.labels, "rows": []}
@@ -121,7 +121,7 @@ def explanation(known: Known, table: Table | None, question: Explain, notes: lis
     model = known.model if question.prior is UNSET else known.model.with_prior(read_prior(question.prior, known))
     if table is not None:
         said = model.explain(table, against=against)
-        values = [table.values(j) for j in range(table.d)]
+        values = [said.cells(j) for j in range(len(said.names))]
         best = said.probability.argmax(axis=1).tolist()
         found["rows"] = [
             {
@@ -137,8 +137,6 @@ def explanation(known: Known, table: Table | None, question: Explain, notes: lis
             }
             for i in range(len(said))
         ]
-    if notes:
-        found["notes"] = notes
     return found
 
 

@@ -72,7 +72,7 @@ class Asking:
             if cells > self._settings.limits.cells:
                 most = max(1, self._settings.limits.cells // max(1, cells // max(1, n)))
                 raise HttpError(413, f"An explanation of {n:,} rows is too long. Send {most:,} at a time.")
-            found = a.explanation(known, table, question, [])
+            found = a.explanation(known, table, question)
         if heard:
             found["notes"] = _notes(heard)
         return Answer(a.encode(found), rows=n)
@@ -124,12 +124,9 @@ def _one(known: Known, row: Row, heard: list[str]) -> bytes:
         known.columns.refuse_unknown(row)
     found = known.model.predict_proba_one(row)
     shares = list(found.values())
-    labels = known.labels
-    if len(labels) != len(shares):  # it has learned of a class since
-        labels = list(found)
     answer: dict[str, object] = {
-        "classes": labels,
-        "prediction": labels[shares.index(max(shares))],
+        "classes": known.labels,
+        "prediction": known.labels[shares.index(max(shares))],
         "probability": shares,
     }
     if heard:

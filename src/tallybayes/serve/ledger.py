@@ -128,6 +128,7 @@ class Ledger:
         """The state as it is on disk: at the start, and after a write that failed."""
         if self.journal is not None:
             self.journal.close()
+            self.journal = None
         self.live.reload_now()
         if self.live.known.decision is not None:
             raise OptionError(
@@ -249,9 +250,9 @@ class Ledger:
         self._told("snapshots", 1)
 
     def close(self) -> None:
-        """Write what is not written, and let others have the model."""
+        """Write what is not written, and let others have the model. With no journal what is on disk is all there is."""
         try:
-            if self.unwritten:
+            if self.unwritten and self.journal is not None:
                 self.snapshot()
         finally:
             if self.journal is not None:
@@ -286,10 +287,14 @@ class Ledger:
         return True
 
     def _teach(self, lessons: Sequence[Lesson]) -> None:
+        """Of a new class a copy learns: those who ask hold the model together with the list of its classes."""
+        classes = self.model.classes_.tolist()
+        model = self.model if all(one.label in classes for one in lessons) else self.model.copy()
         if len(lessons) == 1:
-            self.model.learn_one(lessons[0].row, lessons[0].label)
+            model.learn_one(lessons[0].row, lessons[0].label)
         else:
-            self.model.partial_fit([one.row for one in lessons], [one.label for one in lessons])
+            model.partial_fit([one.row for one in lessons], [one.label for one in lessons])
+        self.model = model
 
     def forget(self, ids: Iterable[str]) -> int:
         """Take these lessons out of the model, the model file and the journal; when it returns they are gone."""
@@ -359,9 +364,9 @@ class Ledger:
         return hashlib.blake2b(name.encode(), key=bytes.fromhex(self.journal.id), digest_size=16).hexdigest()
 
     def _publish(self) -> None:
-        """Hands the model to those who ask: anew if it is another, or has other classes."""
+        """Hands the model to those who ask, if it is another."""
         known = self.live.known
-        if known.model is not self.model or len(known.labels) != len(self.model.classes_):
+        if known.model is not self.model:
             self.live.known = Known(self.model, known.target, known.generation + 1)
 
 

@@ -57,6 +57,7 @@ class Guarded(HttpToolsProtocol):
     # --- what the parser finds -----------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
+        """A request begins."""
         self._begin = perf_counter()
         self._due = self.loop.time() + self.seconds
         self._in_headers, self._taken = True, 0
@@ -64,12 +65,15 @@ class Guarded(HttpToolsProtocol):
         self._headers: list[tuple[bytes, bytes]] = []
 
     def on_url(self, url: bytes) -> None:
+        """A piece of the path came."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        """A header came."""
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
+        """All headers are here: a simple request is answered at once, any other by ASGI."""
         self._in_headers = False
         route = self.service.at_once.get(self._url)
         if route is not None and self._is_simple(route):
@@ -101,12 +105,14 @@ class Guarded(HttpToolsProtocol):
         return self.service.is_simple(route, self._request)
 
     def on_body(self, body: bytes) -> None:
+        """A piece of the body came."""
         if self._route is None:
             super().on_body(body)
         else:
             self._parts.append(body)
 
     def on_message_complete(self) -> None:
+        """The request is whole."""
         if self._route is None:
             super().on_message_complete()
             return
@@ -143,6 +149,7 @@ class Guarded(HttpToolsProtocol):
     # --- the end of a connection ---------------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
+        """The answer has been written."""
         super().on_response_complete()
         if self.cycle.response_complete and not self._in_headers:
             self._due = self.loop.time() + KEEP_ALIVE

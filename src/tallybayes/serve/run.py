@@ -33,6 +33,7 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal, and give signals back to whoever had them before."""
         before = {sig: signal.signal(sig, self.handle_exit) for sig in STOPS}
         try:
             yield
@@ -100,11 +101,8 @@ def _serve(service: Service, listener: socket.socket) -> int:
         timeout_graceful_shutdown=GRACE,
     )
     server = Server(config)
-    try:
-        server.run(sockets=[listener])
-    except SystemExit:  # what is wrong was told in the log
-        return 1
-    return 0 if server.started else 1
+    server.run(sockets=[listener])
+    return 1 if server.lifespan.should_exit else 0  # what is wrong was told in the log
 
 
 # --- several processes -------------------------------------------------------------------------------------------
@@ -112,7 +110,7 @@ def _serve(service: Service, listener: socket.socket) -> int:
 
 def _supervise(service: Service, listener: socket.socket) -> int:
     """Starts the processes, starts again what dies, and hands on the signal to stop."""
-    if not hasattr(os, "fork"):
+    if not hasattr(os, "fork"):  # pragma: no cover: of Windows
         raise OptionError("Several processes need a system that forks. Leave --workers at 1 here.")
     stopped = False
 

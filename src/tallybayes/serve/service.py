@@ -170,17 +170,15 @@ class Service:
 
     def is_simple(self, route: Route, request: Request) -> bool:
         """Whether the body may be waited for: it comes as one, it is not too long, and who sends it may ask."""
-        length = request.length
-        if request.in_parts or (length is not None and not length.isdigit()):
+        if request.in_parts:
             return False
-        n = 0 if length is None else int(length)
-        if self.is_short(n):
+        if self.is_short(request.length):
             return True  # short enough to be waited for, whoever sends it
         try:
             self._check(route, request)
         except HttpError:
             return False
-        return n <= self.settings.limits.body
+        return request.length <= self.settings.limits.body
 
     def is_short(self, n: int) -> bool:
         """Whether a request with a body of so many bytes is answered at once."""
@@ -223,7 +221,11 @@ class Service:
                     return
                 await send({"type": "lifespan.startup.complete"})
             else:
-                await self.stop()
+                try:
+                    await self.stop()
+                except Exception as e:  # the model file cannot be written; what was taught is in the journal
+                    await send({"type": "lifespan.shutdown.failed", "message": str(e)})
+                    return
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -242,9 +244,9 @@ class Service:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        self._pool.shutdown(wait=True)
         if self.teacher is not None:
             await self.teacher.stop()
-        self._pool.shutdown(wait=True)
 
     async def _follow(self) -> None:
         """Takes over the model file whenever it is replaced."""

@@ -17,6 +17,7 @@ JSON = b"application/json"
 BODY = "tallybayes.body"  # in a scope: the whole body, where the protocol has put it together
 TOO_SLOW = "The body was not there within {:g} seconds. Send it faster, or in parts."
 CLOSE = ((b"connection", b"close"),)
+MOST_DIGITS = 20  # of a length; servers refuse what is none, and whatever it says the body is counted
 ALWAYS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
 
@@ -35,7 +36,7 @@ class Request:
         self.content_type: bytes | None = None
         self.host: bytes | None = None
         self.key: bytes | None = None
-        self.length: bytes | None = None
+        self.length = 0  # of its body, as far as it says
         self.body: bytes = b""
         self.in_parts = False  # whether its body comes in chunks, or waits for a word of ours
         self.query = query
@@ -45,7 +46,7 @@ class Request:
             elif name == b"host":
                 self.host = value
             elif name == b"content-length":
-                self.length = value
+                self.length = int(value) if value.isdigit() and len(value) < MOST_DIGITS else 0
             elif name == b"accept":
                 self.accept = value
             elif name == b"authorization":
@@ -73,7 +74,7 @@ class Answer(NamedTuple):
 
 async def read_body(request: Request, receive: Receive, limits: Limits) -> bytes:
     """The whole body, or 413 for one that is too long, 408 for one that takes too long."""
-    if request.length is not None and int(request.length) > limits.body:
+    if request.length > limits.body:
         raise _too_long(limits)
     try:
         async with asyncio.timeout(limits.seconds):
