@@ -12,7 +12,7 @@ from scipy import sparse, stats
 
 from tallybayes import check_assumptions
 from tallybayes.assumptions.box import NullM
-from tallybayes.assumptions.columns import MOST_COLUMNS, read_columns
+from tallybayes.assumptions.columns import MOST_COLUMNS, MOST_ROWS, read_columns
 from tallybayes.assumptions.covariances import box_m
 from tallybayes.assumptions.normality import anderson_darling, distance
 from tallybayes.assumptions.pairs import dependence, spearman, tables
@@ -347,6 +347,25 @@ def test_more_columns_than_are_looked_at() -> None:
     assert f"{MOST_COLUMNS} of 300 columns, drawn at random." in found.notes
     assert found.covariances.verdict == "untested"
     assert len(found.independence.lines) <= 200 * 199 / 2
+
+
+def test_more_rows_than_are_looked_at() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(MOST_ROWS + 50, 2)), rng.integers(2, size=MOST_ROWS + 50)
+    x[y == 1] += 1
+    report = check_assumptions(x, y)
+    assert f"{MOST_ROWS} of {MOST_ROWS + 50} rows, drawn at random." in str(report)
+    again = check_assumptions(x, y)
+    assert str(report) == str(again)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_column_that_is_a_sum_of_others_within_a_class_has_no_determinant(seed: int) -> None:
+    """In the classes together it is no sum. In one class rounding leaves a determinant of any sign."""
+    x, y = np.random.default_rng(seed).normal(size=(60, 3)), np.arange(60) % 2
+    x[:, 2] = np.where(y == 0, x[:, 0] + x[:, 1], x[:, 0] - x[:, 1])
+    found = check_assumptions(x, y).covariances
+    assert (found.verdict, found.sentence) == ("untested", "The covariance of a class has no full rank.")
 
 
 def test_refusals() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tallybayes as tb
+from tallybayes import persist
 from tallybayes.persist.model import estimator
 from tests.cli import WATERMELON, run, transcript
 
@@ -89,6 +90,36 @@ def test_the_end_is_as_if_it_were_waited_for(model: Path, tmp_path: Path) -> Non
     done = python("-m", "tallybayes", "melt")
     assert (done.returncode, done.stdout) == (2, "")
     assert "No such command 'melt'" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["inspect", "MODEL"], ["predict", "MODEL", WATERMELON]])
+def test_a_reader_that_has_left_before_there_is_a_word(model: Path, command: list[str]) -> None:
+    """As in `tallybayes inspect model.tb | true`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    args = [sys.executable, "-m", "tallybayes", *(str(model) if a == "MODEL" else a for a in command)]
+    done = subprocess.run(args, stdout=writing, stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=120, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (KeyboardInterrupt(), 130, "tallybayes: stopped\n"),
+        (MemoryError("Unable to allocate 8.00 TiB"), 1, "tallybayes: not enough memory. Unable to allocate 8.00 TiB\n"),
+        (KeyError("a"), 1, "tallybayes: unexpected KeyError: 'a'. TALLYBAYES_DEBUG=1 shows where; please report it.\n"),
+    ],
+    ids=["stopped", "memory", "unexpected"],
+)
+def test_what_nobody_expected_is_one_line(
+    model: Path, error: BaseException, code: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(persist, "load_classifier", fail)
+    assert run("predict", model, WATERMELON, code=code).stderr == says
 
 
 def test_in_our_own_process_the_collector_looks_at_what_is_new() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import tallybayes as tb
+from tallybayes.cli.app import app
 from tests.cli import WATERMELON, answer, lines, run
 
 PLAIN = "a,b,y\n1.5,x,u\n2.5,é,v\n3.25,x,u\n0.5,é,v\n"
@@ -348,3 +352,84 @@ def test_what_is_no_table_is_named(tmp_path: Path, content: bytes, says: str) ->
 )
 def test_did_you_mean(args: list[str], code: int, says: str) -> None:
     assert says in run(*args, code=code).stderr
+
+
+WORDS = "a,b,y\n" + "".join(f"{i},w{i % 3},{'uv'[i % 2]}\n" for i in range(200))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_wide_text_without_a_mark_is_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "t.csv").write_bytes(WORDS.encode(encoding))
+    done = run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.tb")
+    assert f"guessed encoding {encoding}" in done.stderr
+    assert tb.load(tmp_path / "m.tb").schema_.levels[1].labels == ("w0", "w1", "w2")
+
+
+def test_bytes_that_no_code_page_of_windows_has(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(WORDS.encode().replace(b"w1", b"w\x81"))
+    assert "guessed encoding latin-1" in run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.tb").stderr
+    assert tb.load(tmp_path / "m.tb").schema_.levels[1].labels == ("w0", "w\x81", "w2")
+
+
+def test_text_that_changes_its_encoding_late(tmp_path: Path) -> None:
+    """Beyond what is looked at for a guess: the column is named, and what to say."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(WORDS.encode() + b"1,w1,u\n" * 200_000 + b"1,\xff\xfe,u\n")
+    said = run("fit", path, "-t", "y", "-o", tmp_path / "m.tb", code=1).stderr
+    assert "column 'b' is not text in UTF-8. Say --encoding, such as --encoding cp1252." in said
+    said = run("fit", path, "-t", "y", "--encoding", "ascii", "-o", tmp_path / "m.tb", code=1).stderr
+    assert "it is not text in ascii all through" in said
+    path.write_bytes(WORDS.encode().replace(b"w1", b"\xff"))
+    said = run("fit", path, "-t", "y", "--encoding", "utf-8", "-o", tmp_path / "m.tb", code=1).stderr
+    assert "not text in" in said
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    run("fit", WATERMELON, "-t", "ripe", "-o", tmp_path / "m.tb")
+    said = run("predict", tmp_path / "m.tb", tmp_path / "nowhere" / "t.csv", code=1).stderr
+    assert said.endswith("nowhere/t.csv'.\n")
+    said = run("predict", tmp_path / "m.tb", WATERMELON, "-o", tmp_path / "nowhere" / "t.csv", code=1).stderr
+    assert said.endswith("nowhere/t.csv: no such file or directory\n")
+
+
+def test_a_named_pipe_is_read(tmp_path: Path) -> None:
+    run("fit", WATERMELON, "-t", "ripe", "-o", tmp_path / "m.tb")
+    os.mkfifo(tmp_path / "pipe.csv")
+    text = Path(WATERMELON).read_text()
+    writer = threading.Thread(target=(tmp_path / "pipe.csv").write_text, args=(text,), daemon=True)
+    writer.start()
+    found = lines("predict", tmp_path / "m.tb", tmp_path / "pipe.csv")
+    writer.join(10)
+    assert found == lines("predict", tmp_path / "m.tb", WATERMELON)
+
+
+def test_values_as_python_writes_them(tmp_path: Path) -> None:
+    options = ("--set", "priors=None", "--set", "tempered=False", "-o", tmp_path / "m.tb")
+    run("fit", WATERMELON, "-t", "ripe", *options)
+    found = tb.load(tmp_path / "m.tb").get_params()
+    assert found["priors"] is None
+    assert found["tempered"] is False
+
+
+@pytest.mark.parametrize("cell", ["1.5", "9007199254740993.5", "1e19"])
+def test_whole_numbers_that_end_in_another(tmp_path: Path, cell: str) -> None:
+    """What was taken for whole numbers in the first rows are numbers in all."""
+    rows = "".join(f"{i % 1000},{'uv'[i % 2]}\n" for i in range(200_000))
+    (tmp_path / "t.csv").write_text(f"a,y\n{rows}{cell},u\n")
+    run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.tb", "--model", "GaussianNB")
+    mean = tb.load(tmp_path / "m.tb").theta_[0, 0]
+    assert mean == pytest.approx((sum(range(0, 1000, 2)) * 200 + float(cell)) / 100_001)
+
+
+def test_json_that_has_another_type_than_the_model(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(WORDS)
+    run("fit", tmp_path / "t.csv", "-t", "y", "-o", tmp_path / "m.tb")
+    for cell, says in (("x", "not numbers"), ([1], "nested values")):
+        (tmp_path / "t.jsonl").write_text("".join(json.dumps({"a": cell, "b": "w1"}) + "\n" for _ in range(3)))
+        assert says in run("predict", tmp_path / "m.tb", tmp_path / "t.jsonl", code=1).stderr
+
+
+def test_a_traceback_for_those_who_want_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TALLYBAYES_DEBUG", "1")
+    with pytest.raises(FileNotFoundError):
+        CliRunner().invoke(app, ["inspect", str(tmp_path / "nowhere.tb")], catch_exceptions=False)

@@ -223,3 +223,12 @@ def test_an_import_that_fails_is_one_line(model: Path, name: str) -> None:
     assert name.split(".")[0] in done.stderr
     assert "pip install 'tallybayes[cli]'" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["uvicorn", "httptools", "msgspec"])
+def test_to_serve_takes_more(model: Path, name: str) -> None:
+    """One extra is named: the one that is missing."""
+    done = python("-c", WITHOUT.format(name=name, args=["serve", str(model)]))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith(" To serve takes: pip install 'tallybayes[serve]'.\n")
+    assert done.stderr.count("pip install") == done.stderr.count("\n") == 1

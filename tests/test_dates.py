@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import tallybayes as tb
 from tallybayes.errors import MergeError, ModelFileError, OptionError, TableError
@@ -145,6 +146,21 @@ def test_every_unit_of_numpy(unit: str) -> None:
         )
 
 
+@pytest.mark.parametrize("unit", ["Y", "D", "h", "s", "us", "ns"])
+def test_moments_of_numpy_in_dicts(unit: str) -> None:
+    """Each with a unit of its own, as a list of rows may have them; NaT is missing."""
+    theirs = [{"t": np.datetime64(v).astype(f"M8[{u}]")} for v, u in zip(MOMENTS, [unit, "us"] * N, strict=False)]
+    python = [{"t": row["t"].astype("M8[us]").item()} for row in theirs]
+    assert parts(theirs, naive().fit(theirs, Y).schema_) == parts(python, naive().fit(python, Y).schema_)
+    model = naive().fit(python, Y)
+    for row, same in zip(theirs[:4], python, strict=False):
+        assert model.predict_proba_one(row) == model.predict_proba_one(same)
+    assert model.predict_proba_one({"t": np.datetime64("NaT", unit)}) == model.predict_proba_one({"t": None})
+    spans = [{"t": np.timedelta64(i, "h" if i % 2 else "m")} for i in range(8)]
+    same_spans = [{"t": row["t"].astype("m8[us]").item()} for row in spans]
+    assert parts(spans, naive().fit(spans, Y[:8]).schema_) == parts(same_spans, naive().fit(same_spans, Y[:8]).schema_)
+
+
 def test_a_zone_that_is_not_known_here() -> None:
     """Such as that of a model from a machine with a newer database."""
     X = pd.DataFrame({"t": pd.Series(MOMENTS).dt.tz_localize("Asia/Kathmandu")})
@@ -267,6 +283,11 @@ def test_kinds_that_are_said() -> None:
         naive(schema={"t: hour": "real"}).fit(X, Y)
     with pytest.raises(OptionError, match="date, id"):
         naive(schema={"t": "dates"}).fit(X, Y)
+    for kind in ("date", "id"):
+        with pytest.raises(OptionError, match=f"'t: month' was given the kind '{kind}'. Allowed: real, .*text\\.$"):
+            naive(schema={"t: month": kind, "t": "date"}).fit(X, Y)
+        with pytest.raises(OptionError, match="A sparse matrix has no dates and no ids"):
+            naive(schema={0: kind}).fit(sparse.eye(4, format="csr"), list("abab"))
     with pytest.raises(TableError, match="'yesterday' \\(row 1\\), which is no datetime"):
         naive(schema={"t": "date"}).fit([{"t": "2020-01-01"}, {"t": "yesterday"}], ["a", "b"])
     with pytest.raises(TableError, match="one of them is a part of a date"):
@@ -284,6 +305,12 @@ def test_what_does_not_fit_at_predict() -> None:
             model.predict([{"t": bad}])
         with pytest.raises(TableError, match=why):
             model.predict_proba_one({"t": bad})
+    spans = naive().fit([{"t": dt.timedelta(1)}, {"t": dt.timedelta(2)}], ["a", "b"])
+    for bad in ("1 day", "2020-05-06", 3.0, b"1"):
+        with pytest.raises(TableError, match="which is no duration"):
+            spans.predict([{"t": bad}])
+        with pytest.raises(TableError, match="which is no duration"):
+            spans.predict_proba_one({"t": bad})
     numbers = naive().fit([{"t": 1.0}, {"t": 2.0}], ["a", "b"])
     with pytest.raises(TableError, match="'2020-01-01'"):
         numbers.predict([{"t": dt.date(2020, 1, 1)}])

@@ -381,3 +381,13 @@ def test_amounts_and_weights_are_routed() -> None:
         assert powered.predict([[0.6, 0.4]] * 2, power=[1.0, 9.0]).tolist() == [-1, 0]
     plain = tb.BayesDecision(Given()).fit(P, [0, 1, 0], sample_weight=[1, 2, 3])  # routing off: straight through
     assert plain.estimator_.weight_ == [1, 2, 3]
+
+
+def test_losses_of_rows_that_are_the_same_for_all() -> None:
+    """By labels, as the loss of the model itself."""
+    own = {("yes", "no"): 5.0, ("no", "yes"): 1.0}
+    model = tb.BayesDecision(tb.GaussianNB(), own).fit([[1.0], [2.0], [3.0], [4.0]], ["no", "yes", "no", "yes"])
+    X = [[0.0], [2.5], [9.0]]
+    np.testing.assert_array_equal(model.conditional_risk(X, losses=own), model.conditional_risk(X))
+    cheap = {("yes", "no"): 0.0, ("no", "yes"): 1.0}
+    assert model.predict(X, losses=cheap).tolist() == ["yes"] * 3

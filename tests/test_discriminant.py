@@ -13,6 +13,7 @@ from sklearn import discriminant_analysis as sk
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import tallybayes as tb
+from tallybayes.distributions import block_tally
 from tallybayes.encode import Numbers
 from tallybayes.errors import MergeError, OptionError, TableError
 from tallybayes.estimators.discriminant import left_prior
@@ -453,3 +454,81 @@ def test_numbers_of_parameters() -> None:
     assert LDA().fit(X, y).n_parameters_ == 3 * 4 + 10 + 2
     assert QDA().fit(X, y).n_parameters_ == 3 * 4 + 30 + 2
     assert GDA("diagonal").fit(X, y).n_parameters_ == 3 * 4 + 4 + 2
+
+
+def test_decisions_of_a_sparse_table_are_those_of_the_dense_one() -> None:
+    """Lines of each class, not the log joint, which differs from them row by row."""
+    X, y = data("wine")
+    model, S = LDA().fit(X, y), sparse.csr_matrix(X)
+    same(model.decision_function(S), model.decision_function(X))
+    same(model.decision_function(S), sk.LinearDiscriminantAnalysis().fit(X, y).decision_function(X), 1e-6)
+    gap = X[:3].copy()
+    gap[1, 2] = np.nan
+    found = model.decision_function(gap)
+    same(found[[0, 2]], model.decision_function(X[:3])[[0, 2]])
+    same(found[1:2], model.predict_joint_log_proba(gap[1:2]))
+    same(model.explain(S[:5]).values, model.explain(X[:5]).values)
+
+
+def test_a_transform_takes_finite_numbers() -> None:
+    X, y = data("iris")
+    for made in (np.array([[1.0, np.inf, 1.0, 1.0]]), sparse.csr_matrix([[1.0, -np.inf, 1.0, 1.0]])):
+        with pytest.raises(TableError, match="infinity"):
+            LDA().fit(X, y).transform(made)
+
+
+def test_logistic_forms_keep_names_and_need_a_prior() -> None:
+    import pandas as pd
+
+    X, y = data("iris")
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    assert LDA().fit(frame, y).logistic().feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(OptionError, match="A class has prior 0: its intercept would be −inf"):
+        LDA(priors=[0.0, 0.5, 0.5]).fit(X, y).logistic()
+    mixed = tb.NaiveBayes({"a": "poisson", "b": "bernoulli"}, schema={"a": "count", "b": "binary"})
+    rows = [{"a": i % 4, "b": i % 3 == 0} for i in range(12)]
+    with pytest.raises(OptionError, match="one distribution for all columns"):
+        mixed.fit(rows, [0, 1] * 6).logistic()
+
+
+@pytest.mark.parametrize("sizes", [(30, 2), (30, 1), (2, 2), (1, 1), (3, 2, 1)])
+def test_where_a_class_has_no_row_to_divide_by_its_covariance_is_not_chosen(sizes: Any) -> None:
+    """ddof=1 divides by n − 1, and by n − 2 without a row: 0 for a class of one row, or of two."""
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    X = np.random.default_rng(0).normal(size=(len(y), 2)) + y[:, None]
+    for shrinkage in (0.0, "auto"):
+        model = GDA(alpha="auto", ddof=1, shrinkage=shrinkage).fit(X, y)
+        assert model.fitted_.terms[0].distribution.alpha == 0
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_of_many_columns_numpys_eigenvectors_choose_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(240, full.SMALL + 4)), np.arange(240) % 2
+    X[y == 1, :5] *= 2
+    found = []
+    for most in (full.SMALL, 2 * full.SMALL):
+        monkeypatch.setattr(full, "SMALL", most)
+        block = GDA(alpha="auto", shrinkage="auto").fit(X, y).fitted_.terms[0].distribution
+        found.append((block.alpha, block.gamma))
+    assert found[0] == found[1]
+    assert min(found[0]) > 0
+
+
+def test_far_more_columns_than_rows_have_the_same_lines_directions_and_importances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where rows span few of the columns the covariance is kept in the basis of the rows."""
+    rng = np.random.default_rng(0)
+    y = np.arange(15) % 3
+    X = rng.normal(size=(15, 300)) * np.linspace(0.5, 3, 300) + 0.7 * y[:, None]
+    found = []
+    for wide in (block_tally.WIDE, 10**6):
+        monkeypatch.setattr(block_tally, "WIDE", wide)
+        found.append(LDA(shrinkage=0.3).fit(X, y))
+    one, other = found
+    kinds = [type(m.predictor_.fitted.terms[0].params).__name__ for m in found]
+    assert kinds == ["SharedWideParams", "SharedParams"]
+    for name in ("coef_", "intercept_", "feature_importances_"):
+        same(getattr(one, name), getattr(other, name), 1e-7)
+    same(np.abs(one.transform(X)), np.abs(other.transform(X)), 1e-7)  # directions have no sign

@@ -10,9 +10,9 @@ import pytest
 from tallybayes import _core
 from tallybayes.distributions import Categorical, Complement, Gaussian, Kernel, Multinomial, Poisson, Threshold
 from tallybayes.distributions.axes import GaussianAxes
-from tallybayes.distributions.base import Context
 from tallybayes.distributions.block import GaussianBlock
 from tallybayes.distributions.block_sums import CompactSums, FourthSums, PairedSums, WeighedSums, WideSums
+from tallybayes.distributions.context import Context
 from tallybayes.distributions.ledoit_wolf import MomentSums
 from tallybayes.distributions.records import arrays_of
 from tallybayes.distributions.simple import SimpleDistribution

@@ -174,3 +174,24 @@ def test_a_column_that_may_be_the_answer_is_told() -> None:
 def test_one_class_alone_cannot_be_judged() -> None:
     with pytest.raises(LabelError, match="Only one of the 2 classes has more than one row"):
         tb.compare_models([[1.0], [2.0], [3.0], [4.0]], ["a", "b", "b", "b"])
+
+
+def test_a_model_that_fails_is_there_with_its_reason() -> None:
+    from tallybayes.plots import ComparisonDisplay
+
+    found = tb.compare_models(X, Y, models={"bad": tb.GaussianNB(ddof=-5)})
+    (bad,) = [e for e in found.to_dict()["models"] if e["name"] == "bad"]
+    assert set(bad) == {"name", "baseline", "error"}
+    assert "ddof" in bad["error"]
+    (note,) = ComparisonDisplay(found).plot().ax_.texts
+    assert note.get_text() == "without figures: bad"
+    with pytest.raises(OptionError, match=r"measure must be one of log_loss, accuracy, .*; got 'x'"):
+        ComparisonDisplay(found, measure="x")
+
+
+def test_columns_of_a_sparse_table_are_not_looked_at_for_the_answer() -> None:
+    counts = np.column_stack([Y, RNG.poisson(1.0, 200)]).astype(float)
+    assert tb.compare_models(counts, Y, folds=2).telltale == "x0"
+    found = tb.compare_models(sparse.csr_matrix(counts), Y, folds=2)
+    assert found.entries[0].scores.accuracy.value == 1
+    assert found.telltale is None

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallybayes as tb
+from tallybayes.persist import from_bytes, to_bytes
 
 D = 4
 CLASSES = np.array(["a", "b", "c"])
@@ -156,3 +157,22 @@ def test_missing_rows_are_forgotten_too() -> None:
         before = model.predict_joint_log_proba(X)
         model.partial_fit(X[:9], y[:9]).forget(X[:9], y[:9])
         np.testing.assert_allclose(model.predict_joint_log_proba(X), before, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("levels", [250, 300])
+@pytest.mark.parametrize("make", [tb.TAN, tb.KDB, tb.AODE, tb.BayesClassifier])
+def test_gaps_of_numbers_beside_a_category_of_many_levels(make: Any, levels: int) -> None:
+    """Codes of both are put side by side in a type that has room for either; what is missing stays missing."""
+    rng = np.random.default_rng(0)
+    y, f = rng.integers(2, size=12 * levels), rng.choice([1.0, 2.0, 3.0, np.nan], 12 * levels)
+    X = pd.DataFrame({"big": [f"level {i % levels}" for i in range(len(y))], "f": f + y})
+    model = make().fit(X, y)
+    assert model.schema_.levels[0] is not None
+    if make is not tb.BayesClassifier:
+        assert model.fitted_.terms[0].sums.joint.sum() == np.isfinite(f).sum()  # the rows that have both
+    some, here = X.iloc[:40], np.isnan(f[:40])
+    answers = model.predict_proba(some)
+    without = model.predict_proba(some[["big"]].to_dict("records"))
+    np.testing.assert_allclose(answers[here], without[here], rtol=1e-12)
+    assert (answers[~here] != without[~here]).any()
+    np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(some), answers)

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from scipy import sparse
 
 import tallybayes as tb
 from tallybayes.errors import ExportError, OptionError
@@ -51,6 +54,27 @@ def test_a_model_without_names_and_an_example_of_ones_own(tmp_path: Path) -> Non
         warnings.simplefilter("error", UserWarning)
         assert Answers(model).predict(pd.DataFrame({"x0": [6.5]})).tolist() == [1]
     assert mlflow.pyfunc.load_model(str(tmp_path / "m")).predict(pd.DataFrame({"x0": [1.5]})).tolist() == [0]
+
+
+@pytest.mark.parametrize("form", ["polars", "pyarrow", "numpy", "sparse"])
+def test_the_example_is_drawn_whatever_was_learned(form: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.poisson(2.0, 40).astype(float), "b": rng.poisson(1.0, 40).astype(float)})
+    forms = {
+        "polars": pl.from_pandas(X),
+        "pyarrow": pa.Table.from_pandas(X),
+        "numpy": X.to_numpy(),
+        "sparse": sparse.csr_matrix(X),
+    }
+    model = tb.GaussianNB().fit(forms[form], rng.choice(["u", "v"], 40))
+    save_model(model, tmp_path / "m")
+    found = mlflow.pyfunc.load_model(str(tmp_path / "m"))
+    names = ["a", "b"] if form in ("polars", "pyarrow") else ["x0", "x1"]
+    assert found.metadata.get_input_schema().input_names() == names
+    example = found.metadata.load_input_example(str(tmp_path / "m"))
+    assert example.columns.tolist() == names
+    assert np.isfinite(example.to_numpy()).all()
+    assert found.predict(X.set_axis(names, axis=1)).tolist() == model.predict(forms[form]).tolist()
 
 
 def test_a_decision_gives_its_answers(tmp_path: Path) -> None:

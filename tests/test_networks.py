@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tallybayes.datasets import load_census, load_watermelon
-from tallybayes.errors import LabelError, MergeError, OptionError, TableError, UnseenCategoryWarning
+from tallybayes.errors import ForgetError, LabelError, MergeError, OptionError, TableError, UnseenCategoryWarning
 from tests import network_oracle as oracle
 
 NOMINAL = ["workclass", "education", "marital-status", "relationship", "race", "sex"]
@@ -599,3 +599,29 @@ def test_graphs_that_are_nearly_right() -> None:
 def test_targets_that_are_no_names(targets: Any) -> None:
     with pytest.raises(OptionError, match="targets must be one or more different names"):
         tb.BayesNetwork(targets=targets).fit([[0, 1], [1, 0]], [[0, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("make", [tb.TAN, tb.AODE, tb.KDB, tb.BayesClassifier])
+def test_a_combination_that_was_not_learned_cannot_be_forgotten(make: Any) -> None:
+    """Each value was, in that class; the two together were not."""
+    rows, y = [["a", "u"], ["b", "v"], ["a", "u"], ["b", "v"]] * 3, ["x", "x", "y", "y"] * 3
+    model = make().fit(rows, y)
+    before = model.predict_proba(rows)
+    with pytest.raises(ForgetError, match="not learned"):
+        model.forget([["a", "v"]], ["x"])
+    np.testing.assert_array_equal(model.predict_proba(rows), before)
+    model.decay(1.0)
+    np.testing.assert_allclose(model.predict_proba(rows), before, rtol=1e-12)
+
+
+def test_a_graph_in_words_may_have_empty_places() -> None:
+    rows, y = watermelons()
+    text = tb.BayesNetwork("x0 -> x1,, x1 -> x2;\n\n").fit(array(rows)[:, :3], y)
+    assert parents_of(text) == parents_of(tb.BayesNetwork([("x0", "x1"), ("x1", "x2")]).fit(array(rows)[:, :3], y))
+
+
+def test_targets_that_a_frame_does_not_have() -> None:
+    import pandas as pd
+
+    with pytest.raises(LabelError, match="y has no column 'u'; its columns are 't'"):
+        tb.BayesNetwork(targets=["t", "u"]).fit([["a"], ["b"]], pd.DataFrame({"t": ["x", "y"]}))

@@ -333,7 +333,7 @@ def test_a_tally_of_an_earlier_version() -> None:
     arrays = arrays_of(old.fitted_.terms[0].sums)
     assert np.abs(arrays.pop("low")).max() > 1e-8
     (term,) = old.fitted_.terms
-    old._hold(replace(old.fitted_, terms=(replace(term, sums=term.distribution.sums_of(arrays)),)))
+    old.hold(replace(old.fitted_, terms=(replace(term, sums=term.distribution.sums_of(arrays)),)))
     answers = old.predict_joint_log_proba(X)
     same(answers, tb.GaussianNB().fit(X, y).predict_joint_log_proba(X), 1e-5)
     for change in (

@@ -30,6 +30,23 @@ Y = ["a", "a", "b", "b", "a", "b"]
         (tb.GaussianDiscriminant("diagonal", tol=1e200), "tol must be from 0 to 1"),
         (tb.LinearDiscriminantAnalysis(tol=1e200), "tol must be from 0 to 1"),
         (tb.QuadraticDiscriminantAnalysis(tol=1e200), "tol must be from 0 to 1"),
+        (tb.GaussianDiscriminant("diagonal", tol=-1.0), "tol must be a number of at least 0; got -1.0"),
+        (tb.QuadraticDiscriminantAnalysis(reg_param=2.0), "reg_param must be between 0 and 1; got 2.0"),
+        (tb.LinearDiscriminantAnalysis("eigen", shrinkage=[1]), "'oas' or between 0 and 1; got [1]"),  # type: ignore[arg-type]
+        (tb.LinearDiscriminantAnalysis(n_components=0), "a whole number of at least 1; got 0"),
+        (tb.LinearDiscriminantAnalysis(n_components=True), "a whole number of at least 1; got True"),
+        (tb.GaussianNB(variance="mine"), "variance must be 'own' or 'shared'; got 'mine'"),
+        (tb.MultinomialNB(alpha=[1.0, -1.0]), "All values in alpha must be greater than 0"),
+        (tb.CategoricalNB(min_categories=2.5), "'min_categories' should have integral type. Got float64"),  # type: ignore[arg-type]
+        (tb.AnDE(n=4), "n must be 1, 2 or 3; got 4. For no parents use NaiveBayes"),
+        (tb.AODE(min_count=0), "min_count must be a number above 0; got 0"),
+        (tb.AODE(subsumption=1), "subsumption must be True or False; got 1"),  # type: ignore[arg-type]
+        (tb.AODE(weighting="mine"), "weighting must be None or 'information'; got 'mine'"),
+        (tb.AODE(alpha=[1.0, 2.0]), "alpha must be one number for categories; got [1.0, 2.0]"),  # type: ignore[arg-type]
+        (tb.TAN(unseen="guess"), "unseen must be 'ignore' or 'error'; got 'guess'"),
+        (tb.TAN(bins=0), "bins must be a whole number of at least 1; got 0"),
+        (tb.KDB(k=1.5), "k must be a whole number of at least 0; got 1.5"),  # type: ignore[arg-type]
+        (tb.KDB(select=1), "select must be True or False; got 1"),  # type: ignore[arg-type]
     ],
 )
 def test_options_are_refused_by_fit(model: Any, why: str) -> None:

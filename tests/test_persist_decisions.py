@@ -78,6 +78,8 @@ def test_what_cannot_be_saved_says_why(tmp_path: Path) -> None:
             tb.save(tb.BayesDecision(inner).fit(X, y), tmp_path / "m.tb")
     with pytest.raises(OptionError, match="not fitted"):
         tb.save(tb.BayesDecision(tb.NaiveBayes()), tmp_path / "m.tb")
+    with pytest.raises(OptionError, match="BayesDecision"):
+        tb.save(type("BayesDecision", (LogisticRegression,), {})().fit(X, y), tmp_path / "m.tb")  # somebody else's
     assert list(tmp_path.iterdir()) == []
 
 

@@ -71,6 +71,10 @@ def test_what_cannot_be_converted_says_why(monkeypatch: Any) -> None:
         skl2onnx.to_onnx(make_pipeline(tb.GaussianNB()).fit(X, y), X[:1], target_opset=18)
     with pytest.raises(ExportError, match="floats"):
         skl2onnx.to_onnx(make_pipeline(tb.GaussianNB()).fit(X, y.astype(float)), X[:1], target_opset=17)
+    words = tb.NaiveBayes().fit([["x", "u"], ["y", "v"], ["x", "v"]], [0, 1, 0])
+    types = [("words", skl2onnx.common.data_types.StringTensorType([None, 2]))]
+    with pytest.raises(ExportError, match=r"reads strings: use to_onnx\(model\)"):
+        skl2onnx.to_onnx(words, initial_types=types, target_opset=17)
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
     with pytest.raises(OptionError, match="pip install skl2onnx"):
         ours.register()

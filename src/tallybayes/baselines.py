@@ -25,11 +25,13 @@ class LargestClass:
         self.log_share = np.empty(0)
 
     def fit(self, _: object, y: Array) -> Self:
+        """Count the classes."""
         self.classes_, n = np.unique(y, return_counts=True)
         self.log_share = np.log(n / n.sum())
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
+        """Give each row the shares of the classes."""
         return np.tile(self.log_share, (read_table(X).n, 1))
 
 
@@ -54,11 +56,13 @@ class Logistic:
         self.model = LogisticRegression(max_iter=1000)
 
     def fit(self, X: object, y: Array) -> Self:
+        """Fit the regression on what it makes of the columns."""
         self.model.fit(self._matrix(X, "fit_transform"), y)
         self.classes_ = self.model.classes_
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
+        """Give log P(class | x) of each row."""
         return np.asarray(self.model.predict_log_proba(self._matrix(X, "transform")))
 
     def _matrix(self, X: object, how: str) -> Any:
@@ -96,12 +100,14 @@ class Own:
         self.model = clone(model)
 
     def fit(self, X: object, y: Array) -> Self:
+        """Fit a copy of the model that was given."""
         with _as_ours():
             self.model.fit(X, y)
             self.classes_ = np.asarray(self.model.classes_)
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
+        """Give log P(class | x) of each row, in the order of the classes."""
         with _as_ours():
             proba = np.asarray(self.model.predict_proba(X), dtype=np.float64)
         if proba.shape != (read_table(X).n, len(self.classes_)) or not np.allclose(proba.sum(axis=1), 1, atol=1e-3):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -125,8 +125,8 @@ def warn(message: str, category: type[Warning]) -> None:
     if heard is not None:
         heard.append(message)
         return
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -40,9 +40,6 @@ class Moments:
     sort: Sort
     zone: str | None = None
 
-    def __len__(self) -> int:
-        return len(self.ticks)
-
     def labels(self) -> list[str | None]:
         """As ISO 8601 writes them; None is missing."""
         days, left, per_day = split(self, self.zone)
@@ -82,9 +79,7 @@ def split(m: Moments, zone: str | None) -> tuple[Ints, Ints, int]:
     if many != 1:  # such as datetime64[15m]
         whole = whole * many
     if zone is not None and m.zone is not None and zone != "UTC":
-        second = per_day // 86_400 if per_day >= 86_400 else 0
-        if not second:
-            whole, per_day, second = whole * (86_400 // per_day), 86_400, 1
+        second = per_day // 86_400  # no table has zones in units longer than a second
         whole = whole + second * _offsets(whole // per_day, (whole % per_day) // second, zone)
     return whole // per_day, whole % per_day, per_day
 

@@ -51,6 +51,7 @@ class Line:
             self._draw()
 
     def clear(self) -> None:
+        """Wipe the line."""
         self._write("")
         self._write("")  # back to the left
 

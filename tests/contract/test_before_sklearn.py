@@ -120,6 +120,7 @@ print("fine")
         "import sklearn.pipeline",
         "models[0].set_params(alpha=1.0)",
         "models[2]._repr_html_",
+        "assert repr(models[0]) == 'Mine()'",
         "models[1].set_output(transform='default')",
         "import importlib.util; importlib.util.find_spec('sklearn'); import sklearn",
     ],

@@ -379,3 +379,29 @@ def test_files_leave_no_folder_and_say_things_once(tmp_path: Path, monkeypatch: 
         gc.collect()
     assert [w.category for w in heard] == [IdentifierColumnWarning] * 2
     assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_files_with_names_and_no_rows(tmp_path: Path) -> None:
+    """Whether the plan is made on them or was made before."""
+    (tmp_path / "t.csv").write_text("a,y\n")
+    plan = tb.GaussianNB().fit(pd.DataFrame({"a": [1.0, 2.0, 3.0]}), ["u", "v", "u"])
+    for options in ({}, {"plan": plan}):
+        model = tb.GaussianNB()
+        with pytest.raises(TableError, match=r"There are no rows in .*t\.csv"):
+            model.learn_from(tmp_path / "t.csv", "y", **options)
+        assert not hasattr(model, "classes_")
+
+
+def test_a_lazy_frame_of_an_older_polars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 1.33 it is collected whole."""
+    monkeypatch.delattr(pl.LazyFrame, "collect_batches")
+    t = table()
+    model = tb.NaiveBayes().learn_from(pl.DataFrame(t).lazy(), "kind", weight="weight")
+    found = model.predict_proba(features(t))
+    np.testing.assert_allclose(found, fit(tb.NaiveBayes(), t, weights=True).predict_proba(features(t)), atol=1e-12)
+
+
+def test_files_without_the_packages_that_read_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tallybayes.cli.tables", None)
+    with pytest.raises(OptionError, match=r"To read files pyarrow is needed: pip install 'tallybayes\[files\]'"):
+        tb.NaiveBayes().learn_from(folder / "t.csv", "kind")

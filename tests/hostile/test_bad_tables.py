@@ -365,3 +365,44 @@ def test_any_numbers_give_probabilities(data: Any, n: int, d: int) -> None:
             continue
         assert np.isfinite(p).all()
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("X", "why"),
+    [
+        (np.zeros((3, 2), dtype="V4"), r"Got an array of type \|V4\. Allowed: numbers"),
+        (np.array([[1, 2], [1], [2]], dtype=object), "The rows have different lengths"),
+        ([{1: 1.0, "1": 2.0}] * 3, "Several columns are called '1'"),
+        (sparse.coo_array(np.array([1.0, 2.0, 3.0])), r"a sparse array with 1 dimension\(s\)"),
+        (sparse.csr_matrix((0, 2)), r"0 sample\(s\) \(shape=\(0, 2\)\)"),
+        (sparse.csr_matrix((3, 0)), r"0 feature\(s\) \(shape=\(3, 0\)\)"),
+        (pd.DataFrame({"a": pd.Categorical([(1, 2), (1, 3), (1, 2)])}), "Column 'a' is of type category of tuple"),
+    ],
+)
+def test_more_tables_that_cannot_be_read(X: Any, why: str) -> None:
+    with pytest.raises(TableError, match=why):
+        tb.NaiveBayes().fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "why"),
+    [
+        (tb.NaiveBayes(schema={"a": "imaginary"}), [{"a": 1.0}] * 3, "Column 'a' was given the kind 'imaginary'"),
+        (tb.NaiveBayes("bernoulli"), np.eye(3), "takes binary or categorical columns, not numbers. Name the columns"),
+        (tb.NaiveBayes(schema={0: "id"}), sparse.csr_matrix(np.eye(3)), "A sparse matrix has no dates and no ids"),
+    ],
+)
+def test_what_a_column_cannot_be(model: Any, X: Any, why: str) -> None:
+    with pytest.raises(OptionError, match=why):
+        model.fit(X, Y)
+
+
+def test_a_binary_column_has_two_values() -> None:
+    model = tb.NaiveBayes(schema={"u": "binary"})
+    with pytest.raises(TableError, match=r"'u' is binary but has 3 values \('a', 'b', 'c'\)\. Declare it categorical"):
+        model.fit([{"u": "a"}, {"u": "b"}, {"u": "c"}], Y)
+    model.fit([{"u": "a"}, {"u": "b"}, {"u": "a"}], Y)
+    before = model.predict_proba([{"u": "a"}])
+    with pytest.raises(TableError, match="is binary but has 3 values"):
+        model.partial_fit([{"u": "c"}], ["a"])
+    np.testing.assert_array_equal(model.predict_proba([{"u": "a"}]), before)

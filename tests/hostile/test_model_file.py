@@ -390,3 +390,98 @@ def test_messages_are_short_whatever_the_file_holds(path: str) -> None:
     told = [said(changed(path, value)) for value in values]
     assert max(map(len, told)) < 800
     assert path in ("notes", "model/attributes") or all(told)  # there a file may say what it likes
+
+
+def _of_networks() -> dict[str, Any]:
+    rows = [{"a": "ab"[i % 2], "b": "uvw"[i % 3], "c": "xy"[i // 3 % 2], "d": float(i)} for i in range(24)]
+    y = ["p", "q"] * 12
+    return {
+        "TAN": tb.TAN(cuts=None).fit(rows, y),  # d is real
+        "KDB": tb.KDB(k=2).fit(rows, y),
+        "AODE": tb.AODE().fit(rows, y),
+        "Bayes": tb.BayesClassifier(members=2).fit(rows, y),
+        "targets": tb.BayesNetwork(targets=["t"]).fit(rows, {"t": y}),
+        "weighted": tb.GaussianNB(class_weight="balanced").fit([[1.0], [2.0], [4.0]], ["p", "q", "q"]),
+        "counts": tb.MultinomialNB(alpha=[1.0, 2.0]).fit([[1, 2], [2, 1]], ["p", "q"]),
+        "codes": tb.CategoricalNB(min_categories=[3, 3]).fit([[1, 2], [2, 1]], ["p", "q"]),
+    }
+
+
+NETWORKS = _of_networks()
+
+
+def _tuples(*parts: Any) -> dict[str, Any]:
+    return {"tuple": [_tuples(*p) if isinstance(p, tuple) else p for p in parts]}
+
+
+@pytest.mark.parametrize(
+    ("model", "option", "value", "message"),
+    [
+        ("TAN", "blind", _tuples(9), "'blind' does not name columns"),
+        ("TAN", "parents", _tuples((), (0,), (1,)), "'parents' are not columns, one list for each"),
+        ("TAN", "parents", _tuples((), (0,), (1,), (3,)), "'parents' are not columns, one list for each"),
+        ("TAN", "parents", _tuples((), (0, 0), (1,), (1,)), "a parent is named twice"),
+        ("TAN", "parents", _tuples((), (0,), (0, 1), (1,)), "a family is not among the sets that are counted"),
+        ("TAN", "parents", _tuples((), (0,), (1,), (0, 1)), "parents of a real column are not among the sets"),
+        ("TAN", "parents", _tuples((1,), (0,), (1,), (1,)), "has a cycle"),
+        ("TAN", "reals", 9, "9 of its 4 columns are real"),
+        ("TAN", "reals", 0, "'m2' is none of single, sizes, joint"),
+        ("TAN", "order", 9, "sets of 9 columns are not counted"),
+        ("TAN", "real_extra", _tuples(((), (0,))), "is not a set of parents"),
+        ("TAN", "real_extra", _tuples(((0, 1), (5,))), "are not real columns, each once"),
+        ("KDB", "extra", _tuples((2, 1, 0), (0, 2, 3)), "is not a set of columns"),
+        ("KDB", "extra", _tuples((0, 1, 2), (0, 1, 2)), "a set of columns is named twice"),
+        ("KDB", "order", 1, "'joint' is uint32 of shape"),
+        ("targets", "groups", _tuples((0, 1), (0, 1), (0, 1)), "are not groups of the classes, for each column"),
+        ("targets", "groups", _tuples((0, 7), (0, 1), (0, 1), (0, 1)), "are not groups of the classes"),
+        ("AODE", "reals", 1, "'m2' is missing"),
+        ("AODE", "n", 2, "n = 2 parents do not go with sets of 2 columns"),
+        ("AODE", "min_count", 0, "'min_count' is not a number above 0"),
+        ("AODE", "weighting", "mine", "weighting must be None or 'information'"),
+        ("Bayes", "parts", _tuples(), "it has no parts"),
+        ("Bayes", "edition", 99, "'edition' is 99; known are 0 to"),
+        (
+            "counts",
+            "alpha",
+            [1.0, 2.0, 3.0],
+            r"alpha has the shape \(3,\) for 2 columns|other distributions|is not one",
+        ),
+        ("codes", "min_categories", [3, 3, 3], r"min_categories has the shape \(3,\)|other distributions|is not one"),
+    ],
+)
+def test_options_of_distributions_made_with_care(model: str, option: str, value: Any, message: str) -> None:
+    found = said(changed(f"distributions/0/options/{option}", value, NETWORKS[model]))
+    assert re.search(message, found), found
+
+
+@pytest.mark.parametrize(
+    ("model", "attribute", "value", "message"),
+    [
+        ("weighted", "class_weight_", [1.0, 2.0], "class_weight_ is no dict|cannot"),
+        ("weighted", "class_weight_", {"dict": [["p", -1.0], ["q", 1.0]]}, "weight"),
+        ("targets", "_several", _tuples((), ()), "its targets are not names with labels"),
+    ],
+)
+def test_attributes_made_with_care(model: str, attribute: str, value: Any, message: str) -> None:
+    found = said(changed(f"model/attributes/{attribute}", value, NETWORKS[model]))
+    assert re.search(message, found), found
+
+
+@pytest.mark.parametrize("value", [np.nan, -1.0, np.inf])
+def test_counts_with_weights_that_no_table_has(value: float) -> None:
+    """Counts of weighted rows are numbers; others are whole, and can be nothing else."""
+    rows = [["ab"[i % 2], "uvw"[i % 3]] for i in range(12)]
+    model = tb.TAN().fit(rows, ["p", "q"] * 6, sample_weight=np.linspace(0.5, 1.5, 12))
+    assert "'joint' holds NaN, an infinity or a negative number" in said(poked(model, "joint", value))
+
+
+def test_an_integer_of_very_many_digits() -> None:
+    assert "holds an integer of more than" in refused(changed("model/parameters/alpha", -(1 << 5000)))
+
+
+def test_weights_that_are_no_numbers_and_cuts_that_are_gone() -> None:
+    header, arrays = parts(to_bytes(tb.GaussianNB().fit([[1.0], [2.0]], [True, False])))
+    header["model"]["weight"], header["model"]["classes"] = header["model"]["classes"], header["model"]["weight"]
+    assert "weight is an array of type bool, not of numbers" in refused(assemble(header, arrays))
+    cut = tb.NaiveBayes("width").fit([[1.0], [2.0], [3.0], [4.0]], ["p", "q", "p", "q"])
+    assert "has no cuts" in refused(changed("model/schema/cuts", [], cut))

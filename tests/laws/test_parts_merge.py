@@ -128,3 +128,18 @@ def test_a_process_can_count_without_scikit_learn() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], input=plan, capture_output=True, check=True)
     assert tb.from_bytes(done.stdout).class_count_.tolist() == [2.0, 0.0]
+
+
+def test_columns_that_differ_are_not_merged() -> None:
+    import pandas as pd
+
+    X, y = pd.DataFrame({"u": [1.0, 2.0, 0.0, 1.0], "v": [0.0, 1.0, 3.0, 4.0]}), ["a", "a", "b", "b"]
+    first = tb.GaussianNB().fit(X, y)
+    with pytest.raises(MergeError, match="the same columns in another order"):
+        first.merge(tb.GaussianNB().fit(X[["v", "u"]], y))
+    with pytest.raises(MergeError, match="Column 'u' is count in one model and real in the other"):
+        tb.NaiveBayes(schema={"u": "count"}).fit(X, y).merge(tb.NaiveBayes().fit(X, y))
+    with pytest.raises(MergeError, match="Columns only in one of them: 'u', 'x'"):
+        tb.TAN().fit(X, y).merge(tb.TAN().fit(X.rename(columns={"u": "x"}), y))
+    with pytest.raises(TypeError, match="unsupported operand"):
+        first + 3

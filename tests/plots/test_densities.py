@@ -13,6 +13,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from scipy.stats import multivariate_normal, poisson
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
+from sklearn.mixture import GaussianMixture
 from sklearn.naive_bayes import GaussianNB
 
 import tallybayes as tb
@@ -113,6 +114,34 @@ def test_a_classifier_of_scikit_learn_takes_part(kind: Any) -> None:
     np.testing.assert_allclose(one.densities.density, other.densities.density, rtol=1e-6)
     with pytest.raises(OptionError, match="no predict_joint_log_proba"):
         kind.from_estimator(LogisticRegression(max_iter=500).fit(frame, NAMES), frame)
+
+
+class Joint(LogisticRegression):
+    """A classifier of one's own, with a joint and without a word on its prior."""
+
+    def predict_joint_log_proba(self, rows: Any) -> Any:
+        return self.predict_log_proba(rows)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_another_classifier_tells_its_prior_its_classes_and_where_its_rows_lie(kind: Any) -> None:
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    with pytest.raises(OptionError, match="Joint does not tell its prior"):
+        kind.from_estimator(Joint(max_iter=500).fit(frame, NAMES), frame)
+    with pytest.raises(OptionError, match="has classes_; got a GaussianMixture"):
+        kind.from_estimator(GaussianMixture(2).fit(frame), frame)
+    with pytest.raises(OptionError, match="Give X: a GaussianNB"):
+        kind.from_estimator(GaussianNB().fit(frame, NAMES))
+
+
+def test_the_mixture_is_one_hill_in_the_colours_of_the_likeliest_classes() -> None:
+    made = DensitySurfaceDisplay.from_estimator(QDA, X, features=(0, 1), mixture=True, grid=20).plot()
+    f = made.frame("pandas")
+    parts = DensitySurfaceDisplay.from_estimator(QDA, X, features=(0, 1), grid=20).frame("pandas")
+    expected = sum(QDA.priors_[k] * parts[f"p({label})"] for k, label in enumerate(QDA.classes_))
+    np.testing.assert_allclose(f[f.columns[-1]], expected, rtol=1e-8)
+    [hill] = [c for c in made.ax_.collections if isinstance(c, Poly3DCollection)]
+    assert len(np.unique(hill.get_facecolor(), axis=0)) > 2
 
 
 @pytest.mark.parametrize("kind", BOTH)

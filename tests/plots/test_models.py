@@ -214,6 +214,13 @@ def test_the_sigmoid_of_two_classes_is_predict_proba() -> None:
     np.testing.assert_allclose(f["score"], X[50:] @ a + b, rtol=1e-8)
 
 
+def test_of_many_rows_the_sigmoid_draws_four_hundred_a_class() -> None:
+    many, of = np.tile(X[50:], (9, 1)), np.tile(y[50:], 9)
+    made = SigmoidDisplay.from_estimator(tb.LinearDiscriminantAnalysis().fit(many, of), many, of).plot()
+    assert len(made.frame("pandas")) == 900
+    assert [len(c.get_offsets()) for c in made.ax_.collections] == [400, 400]
+
+
 def test_levels_and_missing_values_have_a_score_too() -> None:
     words = [{k: v for k, v in row.items() if isinstance(v, str)} for row in rows]
     words[0] = {"color": "green"}
@@ -320,6 +327,13 @@ def test_impossible_values_end_beyond_the_longest_bar() -> None:
     ax = made.plot().ax_
     assert np.isfinite([b.get_width() for b in ax.patches]).all()
     assert any("∞" in t.get_text() for t in ax.texts)
+
+
+def test_one_column_that_is_left_over_has_a_bar_of_its_own() -> None:
+    made = EvidenceDisplay.from_estimator(MELONS, rows, row=3)
+    names = [t.get_text() for t in made.plot(most=len(made.names) - 1).ax_.get_yticklabels()]
+    assert len(names) == len(made.names) + 2  # the prior, and the sum
+    assert not any("other" in name for name in names)
 
 
 def test_bad_questions_about_evidence() -> None:
@@ -431,6 +445,52 @@ def test_models_that_do_not_add_up_have_no_nomogram() -> None:
     ):
         with pytest.raises(OptionError, match=says):
             NomogramDisplay.from_estimator(MELONS, rows, **options)
+
+
+FLOWERS = pd.DataFrame(X, columns=list("abcd"))
+LINEAR = [tb.GaussianNB().fit(FLOWERS, y), tb.LinearDiscriminantAnalysis().fit(FLOWERS, y)]
+
+
+@pytest.mark.parametrize("model", LINEAR)
+def test_values_that_are_no_numbers_are_refused_as_by_predict(model: Any) -> None:
+    for value, says in (("wide", "not numbers"), ("5.1", "not numbers"), (np.inf, "infinity"), ([1], "nested")):
+        with pytest.raises(TableError, match=says):
+            NomogramDisplay.from_estimator(model, row={"a": value})
+    with pytest.raises(TableError, match="'a' has 150 value"):
+        NomogramDisplay.from_estimator(model, FLOWERS.assign(a="wide"))
+
+
+@pytest.mark.parametrize("model", LINEAR)
+def test_a_scale_without_rows_to_span_it(model: Any) -> None:
+    """No value; nearly always the same; always the same, between two ticks; booleans, which are read as numbers."""
+    rare = np.where(np.arange(150) == 7, 4.0, 0.0)
+    for given, ends in ((np.nan, (0, 0)), (rare, (0, 4)), (4.37, (4.37, 4.37)), (X[:, 0] > 5, (0, 1))):
+        made = NomogramDisplay.from_estimator(model, FLOWERS.assign(a=given)).plot()
+        [scale] = [s for s in made.scales if s.name == "a"]
+        assert (scale.values[0], scale.values[-1]) == ends
+        if given is not np.nan:
+            expected = NomogramDisplay.from_estimator(model, FLOWERS, row={"a": ends[1]}).scales
+            np.testing.assert_allclose(scale.points[-1], next(s.mark for s in expected if s.name == "a"))
+    made = NomogramDisplay.from_estimator(LINEAR[0], FLOWERS.assign(a=4.37)).plot()
+    assert "4.37" in [t.get_text() for t in made.ax_.texts]
+
+
+def test_a_row_with_the_missing_value_of_pandas_leaves_its_column_out() -> None:
+    for model in LINEAR:
+        with_gap, without = (NomogramDisplay.from_estimator(model, row=r) for r in ({"a": pd.NA, "b": 3.0}, {"b": 3.0}))
+        assert with_gap.total == without.total
+
+
+def test_columns_for_which_there_is_no_room_are_counted() -> None:
+    made = NomogramDisplay.from_estimator(LINEAR[0], FLOWERS, most=2).plot()
+    assert "not shown: 2 with less to say" in [t.get_text() for t in made.ax_.texts]
+
+
+def test_a_curve_that_turns_often_is_one_line() -> None:
+    model = tb.KernelNB(bandwidth=0.01).fit(X[:100], y[:100])
+    made = NomogramDisplay.from_estimator(model, X[:100]).plot()
+    assert max(len(stretches(s.points)) for s in made.scales) > 6
+    assert all(np.isfinite(s.points).all() for s in made.scales)
 
 
 def test_stretches() -> None:

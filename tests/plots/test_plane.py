@@ -215,3 +215,45 @@ def test_other_classifiers_are_told_what_they_cannot() -> None:
     two = LogisticRegression(max_iter=1000).fit(X[:, :2], NAMES)
     with pytest.raises(OptionError, match="does not tell"):
         BoundaryShiftDisplay.from_estimator(two, X[:, :2], priors={"a": [0.2, 0.3, 0.5]})
+
+
+class OnlyShares(LogisticRegression):  # type: ignore[misc]
+    """A classifier without logarithms."""
+
+    predict_log_proba = property()  # hasattr is false
+
+
+def test_a_classifier_that_gives_shares_and_no_logarithms() -> None:
+    found = DecisionBoundaryDisplay.from_estimator(
+        OnlyShares(max_iter=1000).fit(X, y), X, y, features=(0, 1), rest="typical", grid=20
+    )
+    plain = LogisticRegression(max_iter=1000).fit(X, y)
+    other = DecisionBoundaryDisplay.from_estimator(plain, X, y, features=(0, 1), rest="typical", grid=20)
+    np.testing.assert_allclose(found.plane.log_posterior, other.plane.log_posterior, atol=1e-9)
+
+
+def test_typical_rows_of_dicts_have_the_commonest_word() -> None:
+    rows = [{"a": float(a), "b": float(b), "c": "xxy"[i % 3], "n": None} for i, (a, b) in enumerate(X[:, :2])]
+    model = tb.NaiveBayes(schema={"n": "categorical"}).fit(rows, NAMES)
+    found = DecisionBoundaryDisplay.from_estimator(model, rows, NAMES, features=("a", "b"), rest="typical", grid=5)
+    at = {"a": float(found.plane.x.values[1]), "b": float(found.plane.y.values[2]), "c": "x"}
+    np.testing.assert_allclose(found.plane.log_posterior[2, 1], model.predict_log_proba([at])[0], atol=1e-9)
+
+
+def test_a_column_of_one_level() -> None:
+    one = [{"a": "x", "b": float(v)} for v in X[:, 0]]
+    found = DecisionBoundaryDisplay.from_estimator(tb.NaiveBayes().fit(one, NAMES), features=("a", "b"), grid=5)
+    np.testing.assert_array_equal(found.plane.x.edges, [-0.5, 0.5])
+
+
+def test_more_rows_than_a_picture_shows() -> None:
+    many, of = np.tile(X, (40, 1)), np.tile(y, 40)
+    found = DecisionBoundaryDisplay.from_estimator(tb.GaussianNB().fit(X, y), many, of, features=(0, 1), grid=5)
+    shown = sum(len(c.get_offsets()) for c in found.ax_.collections if c.get_offsets().shape[0] > 1)
+    assert 0 < shown < len(many)
+
+
+def test_a_class_of_prior_0_has_no_other_prior() -> None:
+    model = tb.GaussianNB(priors=[0.0, 0.5, 0.5]).fit(X, y)
+    with pytest.raises(OptionError, match="A class has prior 0 in this model; its evidence is gone"):
+        BoundaryShiftDisplay.from_estimator(model, X, y, features=(0, 1), priors={"even": [1 / 3] * 3}, grid=5)

@@ -21,6 +21,7 @@ from tallybayes.assumptions.report import Finding, p_value, sizes
 from tallybayes.errors import brief, listing
 
 LIMITS = (0.02, 0.1, 0.4)
+LEAST = 1e-13  # an eigenvalue of correlations, beside the largest: what is less is rounding
 NAME = "Equal covariances"
 
 
@@ -88,10 +89,12 @@ def box_m(groups: list[Floats]) -> tuple[float, float, float, Floats] | None:
     df = np.array([len(g) - 1.0 for g in groups])
     covariances = [np.cov(g, rowvar=False).reshape(d, d) for g in groups]
     pooled = sum(f * c for f, c in zip(df, covariances, strict=True)) / df.sum()
-    unit = np.sqrt(np.diag(pooled))
-    sign, log_det = np.linalg.slogdet(np.stack([c / unit / unit[:, None] for c in [*covariances, pooled]]))
-    if not (sign > 0).all() or not np.isfinite(log_det).all():
+    all_of = np.stack([*covariances, pooled])
+    unit = np.sqrt(np.diagonal(all_of, axis1=1, axis2=2))
+    values = np.linalg.eigvalsh(all_of / unit[:, None] / unit[:, :, None])
+    if (values[:, 0] <= LEAST * values[:, -1]).any():
         return None
+    log_det = np.log(values).sum(axis=1) + 2 * np.log(unit / unit[-1]).sum(axis=1)
     each = log_det[:-1] - log_det[-1]
     m = float(-(df * each).sum())
     null = NullM(df, d)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tallybayes.cli import asking, giving, learning, looking, serving, start
+from tallybayes.cli import asking, giving, learning, looking, serving
 from tallybayes.cli.say import one_line
 
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
@@ -19,6 +19,7 @@ class OneLine(TyperGroup):
     """A command that was not understood is answered in one line, with exit code 2."""
 
     def main(self, args: Sequence[str] | None = None, *_: object, **extra: Any) -> Any:
+        """Run a command; what a library complains of is one line."""
         extra |= {"standalone_mode": False, "prog_name": "tallybayes"}
         try:
             code = super().main(args, **extra)
@@ -27,11 +28,6 @@ class OneLine(TyperGroup):
             help_ = f" Try: {context.command_path} --help" if context is not None else ""
             typer.echo(f"tallybayes: {one_line(_misunderstood(e))}{help_}", err=True)
             sys.exit(e.exit_code)
-        except typer.Exit as e:
-            sys.exit(e.exit_code)
-        except (typer.Abort, KeyboardInterrupt):
-            typer.echo("tallybayes: stopped", err=True)  # in our own process Ctrl-C does not come here: `start.stop`
-            sys.exit(start.STOPPED)
         sys.exit(code if isinstance(code, int) else 0)
 
 

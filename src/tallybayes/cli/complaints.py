@@ -20,11 +20,16 @@ class Context(Protocol):
     """What is known of the columns; see `tables.Text`."""
 
     @property
-    def types(self) -> Mapping[str, pa.DataType] | None: ...
+    def types(self) -> Mapping[str, pa.DataType] | None:
+        """The types that were asked for, by column."""
+
     @property
-    def target(self) -> str | None: ...
+    def target(self) -> str | None:
+        """The column of labels."""
+
     @property
-    def learned(self) -> bool: ...
+    def learned(self) -> bool:
+        """Whether a model says what the columns are."""
 
 
 class Speaking:

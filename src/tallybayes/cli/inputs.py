@@ -42,6 +42,7 @@ class Asked:
 
     @property
     def batch_rows(self) -> int | None:
+        """How many rows are read at a time."""
         return self.how.batch_rows if isinstance(self.how, Batches) else self.rows
 
 

@@ -72,6 +72,9 @@ def _command(command: Callable[P, None], begin: Callable[[], None]) -> Callable[
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
+        except KeyboardInterrupt:  # in our own process Ctrl-C does not come here: `start.stop`
+            typer.echo("tallybayes: stopped", err=True)
+            raise typer.Exit(start.STOPPED) from None
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except Exception as e:

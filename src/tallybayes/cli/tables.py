@@ -79,10 +79,12 @@ class Rows:
 
     @property
     def names(self) -> list[str]:
+        """The columns, in the order of the file."""
         return list(self.schema.names)
 
     @property
     def where(self) -> str:
+        """What messages call the file."""
         return listing([file.name for file in self.files]) if len(self.files) > 1 else self.files[0].name
 
     def batches(self, columns: Sequence[str], rows: int | None = None) -> Iterator[pa.Table]:

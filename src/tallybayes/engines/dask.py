@@ -115,7 +115,8 @@ class DaskFrame(Source):
         from tallybayes.persist import to_bytes
 
         made = answer_schema(model).empty_table().to_pandas()
-        meta = pd.concat([self._frame._meta[list(ask.keep)], made.set_axis(self._frame._meta.index)], axis=1)
+        empty = self._frame._meta  # dask's own, of no row: what there is without computing anything
+        meta = pd.concat([empty[list(ask.keep)], made.set_axis(empty.index)], axis=1)
         rows = self._frame[ask.columns]
         return rows.map_partitions(_answers, to_bytes(model), ask, made, meta=meta)
 

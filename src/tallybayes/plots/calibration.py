@@ -25,14 +25,30 @@ ANSWER = "the answer"
 
 @dataclass(frozen=True)
 class Curve:
-    """Bin by bin: what was said on average, how often it came true, of how many rows."""
+    """Bin by bin: what was said, and how often it came true.
+
+    Parameters
+    ----------
+    said : ndarray of shape (bins,)
+        What was said, on average.
+    true : ndarray of shape (bins,)
+        How often it came true.
+    count : ndarray of shape (bins,)
+        Of how many rows.
+    """
 
     said: Floats
     true: Floats
     count: Floats
 
     def interval(self) -> tuple[Floats, Floats]:
-        """Wilson's 95 % interval of how often it came true."""
+        """Tell Wilson's 95 % interval of how often it came true.
+
+        Returns
+        -------
+        tuple of two ndarrays of shape (bins,)
+            Its lower and its upper end.
+        """
         n, p = self.count, self.true
         middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
         half = Z / (1 + Z**2 / n) * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))

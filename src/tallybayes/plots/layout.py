@@ -19,7 +19,15 @@ NARROW = 0.3  # the room of a stop, where a node has 1
 
 @dataclass(frozen=True)
 class Layout:
-    """(x, row) of each node, and for each edge the stops (x, row) between its ends."""
+    """Where nodes and lines of a network are drawn.
+
+    Parameters
+    ----------
+    nodes : dict from str to (float, float)
+        (x, row) of each node.
+    stops : dict from (str, str) to sequence of (float, float)
+        For each edge the stops (x, row) between its ends.
+    """
 
     nodes: Mapping[str, tuple[float, float]]
     stops: Mapping[tuple[str, str], Sequence[tuple[float, float]]]
@@ -32,6 +40,7 @@ class Layout:
 
     @property
     def rows(self) -> float:
+        """How many rows of nodes there are."""
         return 1 + max(y for _, y in self.nodes.values())
 
 

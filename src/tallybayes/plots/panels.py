@@ -28,7 +28,27 @@ Kind = Literal["curve", "whole", "levels", "bins", "shares"]
 
 @dataclass(frozen=True)
 class Panel:
-    """density (K, m) at m values; for bins, m intervals between m + 1 edges. observed: the same of rows, if given."""
+    """The densities of one column, as one panel shows them.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    kind : str
+        How it is drawn.
+    values : ndarray of shape (m,)
+        Where the density is told.
+    density : ndarray of shape (K, m)
+        At these values; for bins, in m intervals.
+    edges : ndarray of shape (m + 1,), default=None
+        The edges of the intervals, for bins.
+    observed : ndarray, default=None
+        The same of rows, if they were given.
+    bars : ndarray, default=None
+        The edges of the observed histogram, where the model has a curve.
+    joined : int, default=0
+        How many intervals of the model these are, where neighbours were joined.
+    """
 
     name: str
     kind: Kind
@@ -36,11 +56,12 @@ class Panel:
     density: Floats
     edges: Floats | None = None
     observed: Floats | None = None
-    bars: Floats | None = None  # the edges of the observed histogram, where the model has a curve
-    joined: int = 0  # how many intervals of the model these are, where neighbours were joined
+    bars: Floats | None = None
+    joined: int = 0
 
     @property
     def of_levels(self) -> bool:
+        """Whether bars for levels are drawn, not a curve."""
         return self.kind in ("levels", "shares")
 
 

@@ -27,17 +27,20 @@ class Pen:
         self.names.append((y, name))
 
     def write_names(self) -> None:
+        """Write the names beside the rulers."""
         left = self.ends[0] - self.letter
         for y, name in self.names:
             self.ax.text(left, y, name, ha="right", va="center", color=style.INK)
         self.ax.set_xlim(left, self.ends[1] + self.letter)
 
     def ruler(self, y: float, ticks: list[float], name: str) -> None:
+        """Draw a ruler with its ticks."""
         self.name(y, name)
         self.line(y, np.array([self.low, self.high]))
         self.labels(y, np.array(ticks), [f"{t:g}" for t in ticks], sides=(-1,))
 
     def line(self, y: float, points: Floats) -> None:
+        """Draw a line over the span of some points; arrows where it leaves the sheet."""
         finite = np.clip(np.asarray(points, dtype=float), self.low, self.high)
         self.ax.plot(
             [finite.min(), finite.max()], [y, y], color=style.INK, linewidth=1.3, solid_capstyle="round", zorder=2
@@ -115,6 +118,7 @@ class Pen:
         self.ax.text(self.high, y, words, path_effects=style.halo(), zorder=3, **place)
 
     def mark(self, y: float, at: float) -> None:
+        """Mark a place on a ruler."""
         if np.isfinite(at):
             x = float(np.clip(at, self.low, self.high))
             self.ax.plot([x], [y], "o", color=style.COLOURS[6], markeredgecolor=style.INK, markersize=9, zorder=5)

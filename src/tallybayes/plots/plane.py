@@ -64,9 +64,7 @@ class Axis:
 
     def place(self, column: Array) -> Floats:
         """Where the values of a column lie; NaN for what is missing or no level."""
-        if not self.levels:
-            if column.dtype == object:
-                raise TableError(f"Column {self.name!r} of X has values that are not numbers.")
+        if not self.levels:  # `_axis` has made levels of a column that is no numbers
             return column.astype(np.float64)
         where = {str(v): float(i) for i, v in enumerate(self.values)}
         return np.array([np.nan if v is None else where.get(_level(v), np.nan) for v in column])

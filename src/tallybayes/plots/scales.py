@@ -25,14 +25,30 @@ CHECKED = 30  # drawn rows on which the sum is compared with the log joint
 
 @dataclass(frozen=True)
 class Scale:
-    """One column: values (levels, or a grid of numbers) and what each adds to the log-odds; and a marked value."""
+    """One column of a nomogram: its values and what each adds to the log-odds; and a marked value.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    levels : bool
+        Whether it has levels, not numbers.
+    values : ndarray of shape (m,)
+        The levels, or a grid of numbers.
+    points : ndarray of shape (m,)
+        What each adds.
+    value : object, default=None
+        That of the marked row; None if it has none.
+    mark : float, default=0.0
+        What that value adds.
+    """
 
     name: str
     levels: bool
     values: Array
     points: Floats
-    value: Any = None  # of the marked row; None if it has none
-    mark: float = 0.0  # what that value adds
+    value: Any = None
+    mark: float = 0.0
 
     @property
     def reach(self) -> float:
@@ -41,7 +57,18 @@ class Scale:
         return float(np.ptp(finite)) if len(finite) else 0.0
 
     def at(self, number: float) -> float:
-        """The points of a number between those of the grid."""
+        """Tell the points of a number between those of the grid.
+
+        Parameters
+        ----------
+        number : float
+            A value of the column.
+
+        Returns
+        -------
+        float
+            What it adds to the log-odds.
+        """
         return float(np.interp(number, self.values.astype(float), self.points))
 
 
@@ -65,6 +92,8 @@ def make_scales(
         a, b = model.boundary(labels[k], labels[l])
         middle = np.exp(fitted.prior) @ fitted.terms[0].params.mean
         start = float(b + a @ middle)
+        if row:  # it refuses a value that is no number, as for any other question
+            log_likelihood(model, {name: objects_of([value]) for name, value in row.items()})
     else:
         _check_sum(model, k, l, names)
         prior = model.predictor_.start
@@ -97,6 +126,9 @@ def _values(model: TallyClassifier, j: int, column: Array) -> tuple[bool, Array,
     if j in schema.levels:
         levels = objects_of(list(schema.levels[j].labels))
         return True, levels, levels
+    if column.dtype == object:  # such as booleans; what the model cannot read as numbers, it refuses
+        log_likelihood(model, {schema.name(j): column})
+        column = np.array([np.nan if v is None else float(v) for v in column])
     seen = column[np.isfinite(column)]
     if not len(seen):
         return False, np.zeros(1), np.zeros(1)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,13 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="TallyClassifier")
 TABLES = (Categorical, Bernoulli, Binned)
 NETWORKS = (FamilyNetwork, AveragedNetwork)
+
+
+class _Counted(NamedTuple):
+    """Columns that are grouped with the class, and the rows of the answer that count them."""
+
+    columns: tuple[int, ...]
+    rows: list[tuple[Any, ...]]
 
 
 class Counter(Generic[Model]):
@@ -181,23 +188,23 @@ class Counter(Generic[Model]):
         self, found: list[tuple[Any, ...]], to: dict[Any, int], K: int
     ) -> tuple[Schema, dict[tuple[int, ...], NDArray[np.float64]]]:
         """The schema with the levels that were met, and the counts of each set, (K, sizes of its columns …)."""
-        by_set: list[list[tuple[Any, ...]]] = [[] for _ in self.groups]
+        sets = [_Counted(group, []) for group in self.groups]
         for row in found:
-            if 0 <= row[0] < len(self.groups):
-                by_set[row[0]].append(row)
-        schema, place = self._places(by_set)
+            if 0 <= row[0] < len(sets):
+                sets[row[0]].rows.append(row)
+        schema, place = self._places(sets)
         tables = {}
-        for group, rows in zip(self.groups, by_set, strict=True):
+        for group, rows in sets:
             table = np.zeros((K, *(self._size(schema, j) for j in group)))
             for row in rows:
                 table[(to[row[1]], *(place[j][v] for j, v in zip(group, row[3:], strict=False)))] += float(row[2])
             tables[group] = table
         return schema, tables
 
-    def _places(self, by_set: list[list[tuple[Any, ...]]]) -> tuple[Schema, dict[int, dict[Any, int]]]:
+    def _places(self, sets: list[_Counted]) -> tuple[Schema, dict[int, dict[Any, int]]]:
         """The schema with the levels that were met, and the code of each value by column."""
         levels, place = dict(self.schema.levels), dict[int, dict[Any, int]]()
-        for group, rows in zip(self.groups, by_set, strict=True):
+        for group, rows in sets:
             if len(group) == 1 and group[0] not in self.schema.cuts:
                 (j,) = group
                 met = {row[3]: self._label(j, row[3]) for row in rows}

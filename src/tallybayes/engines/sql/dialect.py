@@ -27,6 +27,7 @@ class Dialect:
         return ".".join(map(self.quote, [name] if isinstance(name, str) else name))
 
     def text(self, value: str) -> str:
+        """Write a text as a literal."""
         if "\x00" in value:
             raise OptionError(f"The label {brief(value)} holds NUL, which SQL text cannot have.")
         return "'" + value.replace("'", "''") + "'"
@@ -40,6 +41,7 @@ class Dialect:
         return f"({text})" if value < 0 else text
 
     def infinite(self, positive: bool) -> str:
+        """Write an infinity."""
         return f"CAST('{'' if positive else '-'}Infinity' AS {self.double})"
 
     def label(self, value: object) -> str:
@@ -60,9 +62,11 @@ class Dialect:
         return f"CASE WHEN {self.as_number(expression)} IS NULL THEN NULL ELSE {expression} END"
 
     def as_text(self, expression: str) -> str:
+        """Cast to text."""
         return f"CAST({expression} AS {self.text_type})"
 
     def greatest(self, expressions: Sequence[str]) -> str:
+        """The largest of several expressions."""
         return expressions[0] if len(expressions) == 1 else f"GREATEST({', '.join(expressions)})"
 
     def any(self, expression: str) -> str:
@@ -70,6 +74,7 @@ class Dialect:
         return f"ANY_VALUE({expression})"
 
     def square(self, expression: str) -> str:
+        """The square of an expression."""
         return f"POWER({expression}, 2)"
 
 
