@@ -43,6 +43,7 @@ numbers = X.select_dtypes("number").to_numpy()
 codes = OrdinalEncoder(dtype=np.int64).fit_transform(X.select_dtypes(exclude="number"))
 """
 PEERS = {"polars": POLARS, "pandas": PANDAS}
+SAME = ("--model", "NaiveBayes", "--set", "distributions=gaussian")  # as the peers have it
 
 
 def command(*args: object) -> list[str]:
@@ -76,17 +77,18 @@ def peak(args: list[str]) -> float:
 
 @workload("CSV to model file, beside polars", ratio=1.8, megabytes=300, peer="polars")
 @workload("CSV to model file, beside pandas", ratio=8, megabytes=300, peer="pandas")
-def csv_to_model(shrink: int, peer: str) -> Case:
+@workload("CSV to model file, BayesClassifier", megabytes=600, peer="", model=())
+def csv_to_model(shrink: int, peer: str, model: tuple[str, ...] = SAME) -> Case:
     folder = tempfile.TemporaryDirectory()
     path, out = Path(folder.name) / "data.csv", Path(folder.name) / "model"
     n = 1_000_000 // shrink
     data.mixed_csv(path, n)
-    ours = command("fit", path, "--target", "label", "-o", out)
-    script = [sys.executable, "-c", FIT.format(read=PEERS[peer]), str(path), str(out)]
+    ours = command("fit", path, "--target", "label", "-o", out, *model)
+    script = [sys.executable, "-c", FIT.format(read=PEERS.get(peer)), str(path), str(out)]
     return Case(
         f"{n / 1e6:g}M×20 mixed, 3 classes",
         ours=lambda _=folder: run(ours),  # type: ignore[misc]  # the folder lives as long as the case
-        peer=Side(f"{peer} + scikit-learn", lambda: run(script)),
+        peer=Side(f"{peer} + scikit-learn", lambda: run(script)) if peer else None,
         peak=lambda: peak(ours),
     )
 
@@ -97,7 +99,7 @@ def long_csv_to_model(shrink: int) -> Case:
     path = Path(folder.name) / "data.csv"
     n = 1_000_000 // shrink
     data.mixed_csv(path, n, copies=10)
-    ours = command("fit", path, "--target", "label", "-o", Path(folder.name) / "model")
+    ours = command("fit", path, "--target", "label", "-o", Path(folder.name) / "model", *SAME)
     return Case(
         f"{n / 1e5:g}M×20 mixed, 3 classes",
         ours=lambda _=folder: run(ours),  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """Runs the tests, then says which lines of Python no test ran. usage: lines.py [arguments of pytest]
 
-The exit status is that of the tests. Which lines ran is read from a file of each process; one that a test killed while it
-wrote leaves a file that cannot be read, which is left out here, for `coverage combine` would fail on it.
+The exit status is that of the tests. Which lines ran is read from a file of each process. One that a test killed while
+it wrote leaves a file that cannot be read, on which `coverage combine` would fail: it is left out.
 """
 
 from __future__ import annotations
