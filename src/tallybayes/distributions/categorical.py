@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -199,10 +200,11 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
                 here[[c for c in known.declared if c < len(here)]] = True
             N = max(int(here.sum()), len(known.declared) if known is not None else 0, floor)
             if self.contiguous:
-                labels = range(len(here)) if known is None else known.labels[: len(here)]
-                if all(isinstance(labels[c], int) and labels[c] >= 0 for c in np.flatnonzero(here)):
-                    N = max(floor, max((labels[c] for c in np.flatnonzero(here)), default=-1) + 1)
-                    here = np.array([isinstance(v, int) and v < N for v in labels], dtype=bool)
+                codes = np.arange(len(here)) if known is None else _whole_numbers(known.labels[: len(here)])
+                top = codes[here].max(initial=-1)
+                if top < np.inf and codes[here].min(initial=0) >= 0:
+                    N = max(floor, int(top) + 1)
+                    here = np.asarray(codes < N, dtype=bool)
             exist.append(here)
             number.append(N + (1 if self.other else 0))
         return exist, np.array(number, dtype=np.float64)
@@ -590,3 +592,11 @@ def _filled(schema: Schema, columns: Sequence[int]) -> Schema:
         if labels and all(isinstance(v, int) and 0 <= v < RAW_LIMIT for v in labels):
             levels[j] = schema.levels[j].extend(range(max(labels) + 1))
     return schema.with_levels(levels)
+
+
+def _whole_numbers(labels: tuple[object, ...]) -> Array:
+    """The labels that are whole numbers; infinity for others."""
+    if set(map(type, labels)) <= {int}:
+        with contextlib.suppress(OverflowError):
+            return np.array(labels, dtype=np.int64)
+    return np.array([v if isinstance(v, int) else np.inf for v in labels], dtype=object)
