@@ -172,6 +172,20 @@ def test_a_rare_value_is_modest_and_never_points_the_other_way(k: int, tables: i
         assert says.max() < np.log(20 * (k + 1))
 
 
+@pytest.mark.parametrize("k", [20, 130])
+def test_a_value_of_one_class_is_modest_beside_numbers(k: int) -> None:
+    """The Gaussian part has covariances of its own for each class here."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({f"n{j}": rng.normal(size=2000) for j in range(19)})
+    y = rng.integers(0, 2, 2000)
+    value = rng.choice(["a", "b", "c"], 2000).astype(object)
+    value[np.flatnonzero(y == 1)[:k]] = "rare"
+    model = tb.BayesClassifier().fit(X.assign(value=value), y)
+    plain, rare = (model.predict_joint_log_proba(X[:200].assign(value=v)) for v in ("a", "rare"))
+    says = np.median((rare - plain) @ [-1, 1])
+    assert 0 < says < np.log(20 * (k + 1))
+
+
 def test_only_naive_bayes_has_weights_below_0(fitted: Any) -> None:
     weights = fitted[0].predictor_.fitted.terms[0].params.weights
     for part in fitted[0]._ensemble().named_parts:

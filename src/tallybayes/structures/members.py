@@ -33,7 +33,9 @@ TWINS = 0.95  # rank correlation, from which two numbers say the same: they shar
 PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
 DIMENSIONS = 200  # of the Gaussian part, at most
 INDICATORS = 30  # of one category
-FREQUENT = (5, 0.01)  # rows, and share of them, that a level with an indicator has: of fewer a variance says nothing
+# Rows, and share of them, that a level with an indicator has. Of rarer ones a class's variance says too much: it stands
+# in the denominator, and twenty rows of one class multiplied the odds by 1,500.
+FREQUENT = (5, 0.05)
 CONTEXT_CELLS = 1 << 17
 FIELDS: dict[str, type[np.generic]] = {  # of an Ensemble, and of what array
     "view_column": np.int32, "view_map": np.uint8, "view_size": np.int64, "view_bins": np.int32,
