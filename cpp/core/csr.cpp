@@ -5,7 +5,6 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -179,28 +178,6 @@ void csr_sums(const Csr& x, const std::int32_t* y, const double* w, std::size_t 
   if (const std::size_t j = first_infinite(out, classes, x.d); j < x.d) throw_overflow(t, y, j);
 }
 
-namespace {
-
-// Of rows [begin, end): all indices below d; and those of each row rise.
-template <class I>
-void check_indices(const Csr& x, std::size_t begin, std::size_t end, bool& inside, bool& rising) {
-  using Index = std::make_unsigned_t<I>;  // a negative one is huge
-  const auto* const index = static_cast<const Index*>(x.index);
-  const auto* const start = static_cast<const I*>(x.start);
-  const auto from = static_cast<std::size_t>(start[begin]), to = static_cast<std::size_t>(start[end]);
-  Index most = 0;
-  for (std::size_t p = from; p < to; ++p) most = std::max(most, index[p]);
-  inside = from == to || most < x.d;
-  for (std::size_t i = begin; i < end && rising; ++i) {
-    const auto e = static_cast<std::size_t>(start[i + 1]);
-    std::size_t falls = 0;
-    for (auto p = static_cast<std::size_t>(start[i]); p + 1 < e; ++p) falls |= index[p] >= index[p + 1];
-    rising = falls == 0;
-  }
-}
-
-}  // namespace
-
 bool check_csr(const Csr& x, std::size_t nnz) {
   if (start_of(x, 0) != 0 || start_of(x, x.n) != nnz)
     throw std::invalid_argument("CSR indptr must run from 0 to the number of stored values");
@@ -211,12 +188,8 @@ bool check_csr(const Csr& x, std::size_t nnz) {
   const std::size_t block = std::max<std::size_t>(1, (x.n + 63) / 64);
   std::atomic<bool> outside{false}, falls{false};
   const auto check = [&](std::size_t b, int) {
-    bool inside = true, rising = !falls.load(std::memory_order_relaxed);
-    const std::size_t begin = b * block, end = std::min(x.n, begin + block);
-    if (x.index_type == Dtype::i32)
-      check_indices<std::int32_t>(x, begin, end, inside, rising);
-    else
-      check_indices<std::int64_t>(x, begin, end, inside, rising);
+    bool rising = true;
+    const bool inside = TB_CALL(check_sparse, x, b * block, std::min(x.n, (b + 1) * block), rising);
     if (!inside) outside = true;
     if (!rising) falls = true;
   };

@@ -100,6 +100,11 @@ void sparse(Probe& p, Numbers& some) {
     p.got("add_sparse", TB_CALL_AT(p.isa, add_sparse, rows, sum.data()));
     p.got("add_sparse", sum, kSums);
   }
+  for (const std::size_t end : {1, 40}) {
+    bool rising = true;
+    p.got("check_sparse", TB_CALL_AT(p.isa, check_sparse, table.view, 0, end, rising));
+    p.got("check_sparse", rising);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Terms of sparse rows: for each stored value its term's row of weights (one number per class), times the value.
 #include "kernels/lanes.hpp"
 #include "kernels/scores.hpp"
+#include "kernels/stored.hpp"
 #include "kernels/transpose.hpp"
 #include "kernels/types.hpp"
 
@@ -80,14 +81,9 @@ bool csr_fit_for(const Csr& csr, std::size_t r0, std::size_t rows, bool binary) 
     using V = typename decltype(v)::type;
     using I = typename decltype(i)::type;
     const auto* start = static_cast<const I*>(csr.start);
-    const auto* stored = static_cast<const V*>(csr.value);
-    bool bad = false;
-    for (std::ptrdiff_t p = start[r0]; p < static_cast<std::ptrdiff_t>(start[r0 + rows]); ++p) {
-      const V x = stored[p];
-      if constexpr (static_cast<V>(0.5) != V{}) bad |= !(x * V{} == V{});
-      if constexpr (static_cast<V>(-1) < V{}) bad |= !binary & (x < V{});
-    }
-    fit = !bad;
+    const auto from = static_cast<std::size_t>(start[r0]), to = static_cast<std::size_t>(start[r0 + rows]);
+    const V* stored = static_cast<const V*>(csr.value) + from;
+    fit = binary ? fits_fast<true>(stored, to - from) : fits_fast<false>(stored, to - from);
   });
   return fit;
 }

@@ -1,5 +1,6 @@
 #include "core/labels.hpp"
 
+#include <limits>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -122,6 +123,56 @@ TEST(sparse_matrices_are_checked) {
   CHECK(refuses([&] { check_csr(s.view(), s.value.size() + 1); }));
   s.start[3] = s.start[4] + 1;
   CHECK(refuses([&] { check_csr(s.view(), s.value.size()); }));
+}
+
+// Row by row, as the words say it. Rows may be empty, and where one ends and the next begins indices may fall.
+TEST(sparse_indices_rise) {
+  std::mt19937 gen(4);
+  for (int round = 0; round < 400; ++round) {
+    Sparse s(0, 50, 1);
+    bool rising = true;
+    for (std::size_t i = 0; i < 1 + gen() % 90; ++i) {
+      std::int32_t at = -1;
+      for (std::size_t p = gen() % 20; p > 0 && at < 45; --p) {
+        const std::int32_t next =
+            gen() % 2000 == 0 ? static_cast<std::int32_t>(gen() % 50) : at + 1 + static_cast<std::int32_t>(gen() % 4);
+        rising = rising && next > at;
+        s.index.push_back(at = next);
+      }
+      s.start.push_back(static_cast<std::int32_t>(s.index.size()));
+    }
+    s.value.resize(s.index.size());
+    CHECK(check_csr(s.view(), s.index.size()) == rising);
+  }
+}
+
+TEST(sparse_values_are_counts) {
+  Sparse s(300, 9, 1);
+  std::fill(s.y.begin(), s.y.end(), 0);
+  std::vector<double> out(9);
+  const auto takes = [&](const double* threshold) {
+    try {
+      csr_sums(s.view(), s.y.data(), nullptr, 1, threshold, out.data());
+    } catch (const BadValue& bad) {
+      CHECK(bad.row == 111);
+      return false;
+    }
+    return true;
+  };
+  const double zero = 0.0, inf = std::numeric_limits<double>::infinity();
+  double& x = s.value[static_cast<std::size_t>(s.start[111])];
+  for (const double fine : {-0.0, 0.0, 5e-324, 1e300}) {
+    x = fine;
+    CHECK(takes(nullptr) && takes(&zero));
+  }
+  for (const double low : {-5e-324, -1.0, -1e308}) {
+    x = low;
+    CHECK(!takes(nullptr) && takes(&zero));
+  }
+  for (const double none : {inf, -inf, std::numeric_limits<double>::quiet_NaN()}) {
+    x = none;
+    CHECK(!takes(nullptr) && !takes(&zero));
+  }
 }
 
 TEST(merging_in_order) {
