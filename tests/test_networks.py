@@ -338,6 +338,11 @@ def test_too_many_missing_parents_is_a_clear_error() -> None:
     X[7, :4] = np.nan
     with pytest.raises(TableError, match="Row 7 misses"):
         model.predict(X)
+    cut = tb.BayesNetwork(ring, cuts="frequency", bins=250).fit(rng.normal(size=X.shape), np.arange(800) % 2)
+    with pytest.raises(TableError, match="Row 2 misses"):  # few rows of a matrix, and one row
+        cut.predict(X[5:10])
+    with pytest.raises(TableError, match="Row 0 misses"):
+        cut.predict_proba_one({"x4": 1.0, "x5": 1.0, "x6": 1.0, "x7": 1.0})
 
 
 def test_samples_follow_the_network() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes import _core
-from tallybayes.errors import OptionError, TableError
+from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning
 from tests.estimators import ESTIMATORS, LEARNED, labels
 
 EVERY = {**ESTIMATORS, **LEARNED}
@@ -89,12 +89,20 @@ def test_a_model_as_data_adds_and_takes_away() -> None:
     np.testing.assert_allclose(np.exp(whole.estimate("uniform").prior), [0.5, 0.5])
 
 
-DISCRIMINANTS = {
+MATRICES = {
     "linear": lambda: tb.LinearDiscriminantAnalysis(),
     "quadratic": lambda: tb.QuadraticDiscriminantAnalysis(reg_param=0.1),
     "regularized": lambda: tb.RegularizedDiscriminantAnalysis(),
     "independent columns": lambda: tb.GaussianNB(),
     "shared, with a prior": lambda: tb.LinearDiscriminantAnalysis(priors=[0.2, 0.5, 0.3]),
+    "tree": lambda: tb.TAN(),
+    "tree, Laplace, many intervals": lambda: tb.TAN(smoothing="laplace", cuts="frequency", bins=300),
+    "several parents": lambda: tb.KDB(k=2),
+    "one parent of all": lambda: tb.SPODE(),
+    "average": lambda: tb.AODE(priors=[0.2, 0.5, 0.3]),
+    "average, weighted": lambda: tb.AODE(weighting="information", min_count=30),
+    "average of pairs": lambda: tb.AnDE(n=2, smoothing="laplace"),
+    "graph": lambda: tb.BayesNetwork([("x0", "x1"), ("x2", "x3")]),
 }
 
 
@@ -104,34 +112,35 @@ def matrix(n: int = 1200, d: int = 4) -> tuple[Any, Any]:
     return rng.normal(size=(n, d)) + y[:, None], y
 
 
-@pytest.mark.parametrize("name", list(DISCRIMINANTS))
+@pytest.mark.parametrize("name", list(MATRICES))
 @pytest.mark.parametrize("how", ["proba", "log_proba", "best", "joint", "evidence"])
 def test_few_rows_of_a_matrix_have_the_bits_of_a_table(name: str, how: str) -> None:
     X, y = matrix()
-    predictor = DISCRIMINANTS[name]().fit(X, y).predictor_
+    predictor = MATRICES[name]().fit(X, y).predictor_
     gaps = X[:5].copy()
     gaps[2, 1] = np.nan
-    forms = [X[:1], X[:7], X[:1000], X, X[:, ::-1][:5], np.asfortranarray(X[:5]), X[:6].astype(np.float32)]
-    for rows in (*forms, gaps, X[:4].astype(object), X[:3].astype(int), X[:3].tolist(), X[:9][::2]):
+    forms = [X[:1], X[:7], X[:1000], X, X[:, ::-1][:5], np.asfortranarray(X[:5]), X[:9][::2], X[-2::-3, ::-1]]
+    forms += [X[:6].astype(t) for t in (">f8", *"fedlgbi?O")]  # halves and byte orders of elsewhere are tables' too
+    for rows in (*forms, gaps, np.full((2, 4), np.nan), X[:3].tolist()):
         np.testing.assert_array_equal(predictor.ask(rows, how), predictor.answer(predictor.read(rows), how))
     other = np.log([0.5, 0.25, 0.25])
     np.testing.assert_array_equal(predictor.ask(X[:3], how, other), predictor.answer(predictor.read(X[:3]), how, other))
 
 
-@pytest.mark.parametrize("name", list(DISCRIMINANTS))
+@pytest.mark.parametrize("name", list(MATRICES))
 def test_few_rows_of_a_matrix_are_not_read_as_a_table(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = matrix()
-    model = DISCRIMINANTS[name]().fit(X, y)
+    model = MATRICES[name]().fit(X, y)
     expected = model.predict_proba(X.tolist())[:10]
     monkeypatch.setattr(tb.predictor.Predictor, "read", None)
     np.testing.assert_array_equal(model.predict_proba(X[:10]), expected)
     np.testing.assert_array_equal(model.predict(X[:10]), model.classes_[expected.argmax(axis=1)])
 
 
-@pytest.mark.parametrize("name", list(DISCRIMINANTS))
+@pytest.mark.parametrize("name", list(MATRICES))
 def test_what_is_wrong_with_few_rows_of_a_matrix_is_said_as_of_a_table(name: str) -> None:
     X, y = matrix(60)
-    model = DISCRIMINANTS[name]().fit(X, y)
+    model = MATRICES[name]().fit(X, y)
     infinite = X[:3].copy()
     infinite[1, 2] = -np.inf
     for rows, what in (
@@ -155,6 +164,76 @@ def test_a_matrix_is_read_as_a_table_where_columns_have_names_or_a_temperature_i
     hot = tb.LinearDiscriminantAnalysis(tempered=True).fit(X, y)
     assert hot.temperature_ != 1
     np.testing.assert_allclose(hot.predict_log_proba(X[:3]), hot.predict_log_proba(X)[:3], rtol=0, atol=1e-12)
+
+
+NUMBERED = {
+    "tree": lambda **kw: tb.TAN(schema="categorical", **kw),
+    "average": lambda **kw: tb.AODE(schema="categorical", **kw),
+    "average of pairs": lambda **kw: tb.AnDE(schema="categorical", **kw),
+}
+
+
+@pytest.mark.parametrize("name", list(NUMBERED))
+@pytest.mark.parametrize("levels", [3, 300])
+def test_whole_numbers_that_are_codes_have_the_bits_of_a_table(
+    name: str, levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 900)
+    X = np.column_stack(
+        [rng.integers(0, 3, 900), (rng.integers(0, levels, 900) + y) % levels, y ^ (rng.random(900) < 0.2)]
+    )
+    model = NUMBERED[name]().fit(X, y)
+    predictor = model.predictor_
+    for rows in (X[:1], X[:50], np.asfortranarray(X[:9]), X[:7].astype(np.int16), X[:7].astype(np.uint32), X[3:9, ::1]):
+        np.testing.assert_array_equal(predictor.ask(rows, "proba"), predictor.answer(predictor.read(rows), "proba"))
+    floats = X[:5].astype(float)
+    np.testing.assert_array_equal(predictor.ask(floats, "proba"), predictor.ask(X[:5], "proba"))
+    for strange in (-1, levels + 4):
+        odd = X[:4].copy()
+        odd[2, 1] = strange
+        with pytest.warns(UnseenCategoryWarning, match="'x1'"):
+            found = predictor.ask(odd, "proba")
+        with pytest.warns(UnseenCategoryWarning, match="'x1'"):
+            np.testing.assert_array_equal(found, predictor.answer(predictor.read(odd), "proba"))
+    if len(model.fitted_.terms) == 1:  # no column is apart
+        expected = predictor.answer(predictor.read(X[:10]), "proba")
+        monkeypatch.setattr(tb.predictor.Predictor, "read", None)
+        np.testing.assert_array_equal(model.predict_proba(X[:10]), expected)
+
+
+def test_a_level_that_is_gone_is_missing_in_few_rows_of_a_matrix() -> None:
+    X, y = np.array([[0, 0], [1, 1], [0, 1], [1, 0], [2, 1]]), np.array([0, 1, 0, 1, 1])
+    model = tb.TAN(schema="categorical").fit(X, y).forget(X[4:], y[4:])
+    predictor = model.predictor_
+    np.testing.assert_array_equal(predictor.ask(X, "proba"), predictor.answer(predictor.read(X), "proba"))
+    np.testing.assert_array_equal(predictor.ask(X[4:], "proba"), model.predict_proba([[None, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("levels", "cuts", "at", "here", "wrong"),
+    [
+        ([2, -1], None, [], None, "sizes"),
+        ([2, 2], [1], [0.5], None, "sizes"),
+        ([2, 2], [1, 1], [0.5], None, "add up"),
+        ([2, 3], [1, 2], [0.5, 2.0, 1.0], None, "ascend"),
+        ([2, 2], None, [], [True, True], "each level"),
+    ],
+)
+def test_how_a_matrix_becomes_codes_is_checked(levels: Any, cuts: Any, at: Any, here: Any, wrong: str) -> None:
+    sizes = None if cuts is None else np.array(cuts, dtype=np.int64)
+    with pytest.raises(ValueError, match=wrong):
+        _core.MatrixCodes(np.array(levels, dtype=np.int64), sizes, np.array(at, dtype=float), here and np.array(here))
+
+
+def test_a_door_is_for_the_codes_of_its_model() -> None:
+    X, y = matrix(60)
+    p = tb.TAN().fit(X, y).fitted_.estimate(None).terms[0].params
+    codes = _core.MatrixCodes(p.sizes + 1, None, np.empty(0), None)
+    with pytest.raises(ValueError, match="as many levels"):
+        p.network.door(np.zeros(3), codes)
+    with pytest.raises(ValueError, match="as many classes"):
+        p.network.door(np.zeros(2), _core.MatrixCodes(p.sizes, None, np.empty(0), None))
 
 
 @pytest.mark.parametrize(

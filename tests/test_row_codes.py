@@ -1,4 +1,4 @@
-"""One dict for a BayesClassifier: the short way reads what a table of the row would be read as, to the bit."""
+"""One dict for a model of codes: the short way reads what a table of the row would be read as, to the bit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tallybayes import BayesClassifier, NaiveBayes
+from tallybayes import AODE, KDB, TAN, BayesClassifier, NaiveBayes
 from tallybayes.errors import TallybayesError
 
 
@@ -30,7 +30,13 @@ def table(n: int = 300, seed: int = 0) -> tuple[list[dict[str, Any]], list[str]]
 
 
 ROWS, LABELS = table()
-MODEL = BayesClassifier(members=4, schema={"count": "real"}).fit(ROWS, LABELS)
+MODELS = {
+    "ensemble": BayesClassifier(members=4, schema={"count": "real"}).fit(ROWS, LABELS),
+    "tree": TAN(schema={"count": "real"}).fit(ROWS, LABELS),
+    "two parents": KDB(2, schema={"count": "real"}, smoothing="laplace").fit(ROWS, LABELS),
+    "average": AODE(schema={"count": "real"}).fit(ROWS, LABELS),
+    "average without what follows": AODE(schema={"count": "real"}, subsumption=True).fit(ROWS, LABELS),
+}
 ODD: tuple[Any, ...] = (
     None, float("nan"), float("inf"), 1e305, 10**400, 3, -1, 2**60, True, 1.0, "red", "never met", "", b"red", [1], {},
     np.float64(0.5), np.int64(2), np.bool_(True), np.array([1.0, 2.0]), object(),
@@ -48,14 +54,16 @@ def asked(ask: Any) -> Any:
 
 
 def same(row: dict[str, Any]) -> None:
-    one = asked(lambda: list(MODEL.predict_proba_one(row).values()))
-    assert one == asked(lambda: MODEL.predict_proba([row])[0].tolist()), row
+    for model in MODELS.values():
+        one = asked(lambda model=model: list(model.predict_proba_one(row).values()))
+        assert one == asked(lambda model=model: model.predict_proba([row])[0].tolist()), row
 
 
 def test_it_is_a_table_of_the_row_to_the_bit() -> None:
     for row in ROWS[:40]:
         same(row)
-        assert MODEL.predictor_.row_proba({k: v for k, v in row.items() if k != "flag"}) is not None
+        for model in MODELS.values():
+            assert model.predictor_.row_proba({k: v for k, v in row.items() if k != "flag"}) is not None
 
 
 @pytest.mark.parametrize("name", [*ROWS[0], "other"])
@@ -71,7 +79,8 @@ def test_keys_that_are_left_out() -> None:
 
 
 def test_other_models_have_no_short_way() -> None:
-    assert NaiveBayes(schema={"count": "real"}).fit(ROWS, LABELS).predictor_.row_proba(ROWS[0]) is None
+    for model in (NaiveBayes(schema={"count": "real"}), TAN(schema={"count": "real"}, cuts=None)):
+        assert model.fit(ROWS, LABELS).predictor_.row_proba(ROWS[0]) is None
 
 
 def test_it_follows_what_is_learned() -> None:

@@ -7,6 +7,7 @@
 
 #include "bind/joint_counts.hpp"
 #include "bind/large.hpp"
+#include "bind/matrix_door.hpp"
 #include "core/averaged_terms.hpp"
 
 namespace tb::bind {
@@ -29,6 +30,12 @@ class PyAveraged {
   void compile() {
     if (!compiled_) counts_.compile();
     compiled_ = true;
+  }
+  void check(const Doubles& weights, double min_count) const {
+    if (weights.shape(0) != choose(counts_.d(), counts_.order) || !all_at_least(weights, 0.0)) {
+      throw nb::value_error("weights must hold a finite number >= 0 for each set of parents");
+    }
+    if (std::isnan(min_count)) throw nb::value_error("min_count must be a number");
   }
   PackedCodes packed(const AnyCodes& codes) const {
     if (codes.shape(0) != counts_.d()) throw nb::value_error("codes must be of shape (columns, rows)");
@@ -69,16 +76,24 @@ Array<double, 2> scores(PyAveraged& self, const AnyCodes& codes, const Doubles& 
                         double removed, double removed_of_all) {
   const AveragedCounts& m = self.get();
   const PackedCodes rows = self.packed(codes);
-  if (weights.shape(0) != choose(m.d(), m.order) || !all_at_least(weights, 0.0)) {
-    throw nb::value_error("weights must hold a finite number >= 0 for each set of parents");
-  }
-  if (std::isnan(min_count)) throw nb::value_error("min_count must be a number");
+  self.check(weights, min_count);
   if (!(removed >= 0.0 && removed_of_all >= 0.0)) throw nb::value_error("what is removed must not be negative");
   self.compile();
   Array<double, 2> out = make_array<double, 2>({rows.n, m.classes});
   const nb::gil_scoped_release release;
   averaged_scores(m, rows, weights.data(), min_count, {removed, removed_of_all}, out.data());
   return out;
+}
+
+MatrixDoor door(PyAveraged& self, const Doubles& prior, const Doubles& weights, double min_count,
+                const MatrixCodes& codes) {
+  self.check(weights, min_count);
+  self.compile();
+  const AveragedCounts& m = self.get();
+  const ScoreCodes scores = [&m, weight = copy_of(weights), min_count](const Packed& packed, double* out) {
+    averaged_scores(m, {packed.code, static_cast<int>(packed.bytes), packed.n}, weight.data(), min_count, {}, out);
+  };
+  return open_door(prior, m.classes, {m.tables.size, m.tables.size + m.d()}, codes, scores, nb::find(self));
 }
 
 Array<double, 3> terms(const PyAveraged& self, const AnyCodes& codes, const Ints& parents) {
@@ -133,6 +148,8 @@ void bind_averaged(nb::module_& m) {
            "(n, K): log P(row | class) averaged over all sets of parents. removed: from the counts of each class, and "
            "of all\n"
            "together, before they are used.")
+      .def("door", &door, array("prior"), array("weights"), nb::arg("min_count"), nb::arg("codes"),
+           "For few rows of a matrix.")
       .def("terms", &terms, array("codes"), array("parents"),
            "(n, d, K): what each column adds to log P(row | class) of the network of these parents (none: of naive "
            "Bayes); 0\n"

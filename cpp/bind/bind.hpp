@@ -20,6 +20,7 @@ using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device:
 using Labels = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sizes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 template <class T, int N>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<N>, nb::c_contig>;
 
@@ -47,7 +48,10 @@ struct PyCsr {
   nb::object keep;
 };
 
+std::optional<Dtype> known_dtype(const nb::dlpack::dtype& t);
 Dtype dtype_of(const nb::dlpack::dtype& t);  // throws nb::type_error for anything else
+// The columns of a matrix of any memory order, described in col.
+Columns columns_of(const AnyMatrix& a, Dtype t, std::vector<Column>& col);
 
 inline const double* weights_or_null(const std::optional<Doubles>& w, std::size_t n) {
   if (!w) return nullptr;

@@ -23,6 +23,9 @@ inline bool all_at_least(const double* x, std::size_t n, double least) {
 }
 inline bool all_at_least(const Doubles& x, double least) { return all_at_least(x.data(), x.shape(0), least); }
 
+// Throws unless sizes are the numbers of cuts of d columns, and the cuts of each ascend.
+void check_cuts(std::size_t d, const Sizes& sizes, const Doubles& cuts);
+
 // f(pointer of the right type)
 template <class F>
 auto with_codes(const AnyCodes& codes, F&& f) {

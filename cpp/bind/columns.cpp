@@ -8,7 +8,7 @@
 
 namespace tb::bind {
 
-Dtype dtype_of(const nb::dlpack::dtype& t) {
+std::optional<Dtype> known_dtype(const nb::dlpack::dtype& t) {
   using Code = nb::dlpack::dtype_code;
   if (t.lanes == 1) {
     const auto code = static_cast<Code>(t.code);
@@ -28,7 +28,22 @@ Dtype dtype_of(const nb::dlpack::dtype& t) {
       if (t.bits == 64) return Dtype::u64;
     }
   }
+  return std::nullopt;
+}
+
+Dtype dtype_of(const nb::dlpack::dtype& t) {
+  if (const auto found = known_dtype(t)) return *found;
   throw nb::type_error("a column must be of floats of 4 or 8 bytes, integers or booleans");
+}
+
+Columns columns_of(const AnyMatrix& a, Dtype t, std::vector<Column>& col) {
+  const auto size = static_cast<std::ptrdiff_t>(item_size(t));
+  col.resize(a.shape(1));
+  for (std::size_t j = 0; j < col.size(); ++j) {
+    col[j] = {static_cast<const char*>(a.data()) + static_cast<std::ptrdiff_t>(j) * a.stride(1) * size,
+              a.stride(0) * size, t};
+  }
+  return {a.shape(0), col.size(), col.data(), !col.empty() && (col.size() == 1 || a.stride(1) == 1)};
 }
 
 void PyColumns::finish() {
@@ -43,22 +58,13 @@ void PyColumns::finish() {
 
 namespace {
 
-using AnyMatrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 using AnyColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 
 void from_matrix(PyColumns* self, const nb::object& matrix) {
   const auto a = nb::cast<AnyMatrix>(matrix, false);
   new (self) PyColumns{};
-  const Dtype t = dtype_of(a.dtype());
-  const auto size = static_cast<std::ptrdiff_t>(item_size(t));
   self->keep = matrix;
-  self->view.n = a.shape(0);
-  self->col.resize(a.shape(1));
-  for (std::size_t j = 0; j < self->col.size(); ++j) {
-    self->col[j] = {static_cast<const char*>(a.data()) + static_cast<std::ptrdiff_t>(j) * a.stride(1) * size,
-                    a.stride(0) * size, t};
-  }
-  self->finish();
+  self->view = columns_of(a, dtype_of(a.dtype()), self->col);
 }
 
 void from_list(PyColumns* self, const nb::list& columns) {

@@ -4,11 +4,29 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bind/bind.hpp"
+#include "bind/checked.hpp"
 #include "core/cuts.hpp"
 #include "core/memory.hpp"
 
 namespace tb::bind {
+
+void check_cuts(std::size_t d, const Sizes& sizes, const Doubles& cuts) {
+  if (sizes.shape(0) != d) throw nb::value_error("sizes must tell the number of cuts of every column");
+  std::size_t at = 0;
+  for (std::size_t j = 0; j < d; ++j) {
+    const std::int64_t m = sizes.data()[j];
+    if (m < 0 || static_cast<std::uint64_t>(m) > cuts.shape(0) - at) {
+      throw nb::value_error("sizes do not add up to the number of cuts");
+    }
+    const double* c = cuts.data() + at;
+    for (std::int64_t i = 0; i < m; ++i) {
+      if (!(c[i] >= c[i > 0 ? i - 1 : 0])) throw nb::value_error("the cuts of a column must ascend, without NaN");
+    }
+    at += static_cast<std::size_t>(m);
+  }
+  if (at != cuts.shape(0)) throw nb::value_error("sizes do not add up to the number of cuts");
+}
+
 namespace {
 
 using MaybeLabels = std::optional<Labels>;
@@ -57,26 +75,9 @@ Answer mdl(const PyColumns& x, const Labels& y, const MaybeDoubles& w, std::int6
   return answer(cuts);
 }
 
-void check_cuts(const PyColumns& x, const Sizes& sizes, const Doubles& cuts) {
-  if (sizes.shape(0) != x.view.d) throw nb::value_error("sizes must tell the number of cuts of every column");
-  std::size_t at = 0;
-  for (std::size_t j = 0; j < x.view.d; ++j) {
-    const std::int64_t m = sizes.data()[j];
-    if (m < 0 || static_cast<std::uint64_t>(m) > cuts.shape(0) - at) {
-      throw nb::value_error("sizes do not add up to the number of cuts");
-    }
-    const double* c = cuts.data() + at;
-    for (std::int64_t i = 0; i < m; ++i) {
-      if (!(c[i] >= c[i > 0 ? i - 1 : 0])) throw nb::value_error("the cuts of a column must ascend, without NaN");
-    }
-    at += static_cast<std::size_t>(m);
-  }
-  if (at != cuts.shape(0)) throw nb::value_error("sizes do not add up to the number of cuts");
-}
-
 // The codes of all columns in one piece of memory: an array for each would take longer than few rows do.
 PyColumns codes(const PyColumns& x, const Sizes& sizes, const Doubles& cuts) {
-  check_cuts(x, sizes, cuts);
+  check_cuts(x.view.d, sizes, cuts);
   std::vector<std::size_t> at(x.view.d);
   std::size_t bytes = 0;
   PyColumns out;

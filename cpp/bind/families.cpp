@@ -6,6 +6,7 @@
 
 #include "bind/joint_counts.hpp"
 #include "bind/large.hpp"
+#include "bind/matrix_door.hpp"
 #include "core/check_rows.hpp"
 #include "core/families.hpp"
 #include "core/family_losses.hpp"
@@ -266,21 +267,37 @@ class PyNetwork {
   }
 
   Array<double, 2> scores(const AnyCodes& codes, const std::optional<Matrix>& value) const {
-    const std::size_t d = sizes_.size(), K = logs_.shape(1), n = codes.shape(1);
+    const std::size_t d = sizes_.size(), n = codes.shape(1);
     expect(codes.shape(0) == d, "codes must be (columns, rows)");
     expect(!value || reals_, "a network without real columns has no values of them");
     const RealFamilies reals = value ? reals_->with(*value, n) : RealFamilies{};
-    auto out = make_large<double, 2>({n, K});
+    auto out = make_large<double, 2>({n, logs_.shape(1)});
     const nb::gil_scoped_release release;
     with_codes(codes, [&](const auto* p) {
       check_codes(p, sizes_.data(), d, n);
-      network_scores(Network{d, K, sizes_.data(), arrows_.view(), offset_.data(), logs_.data(), reals, &shares_}, p, n,
-                     out.data());
+      network_scores(with(reals), p, n, out.data());
     });
     return out;
   }
 
+  // For a network whose columns are all discrete.
+  MatrixDoor door(const Doubles& prior, const MatrixCodes& codes) const {
+    expect(!reals_, "real columns have no codes");
+    const ScoreCodes scores = [this](const Packed& packed, double* out) {
+      const auto score = [&](const auto* p) { network_scores(with({}), p, packed.n, out); };
+      if (packed.bytes == 1) return score(static_cast<const std::uint8_t*>(packed.code));
+      if (packed.bytes == 2) return score(static_cast<const std::uint16_t*>(packed.code));
+      score(static_cast<const std::uint32_t*>(packed.code));
+    };
+    return open_door(prior, logs_.shape(1), sizes_, codes, scores, nb::find(*this));
+  }
+
  private:
+  Network with(const RealFamilies& reals) const {
+    return {sizes_.size(),  logs_.shape(1), sizes_.data(), arrows_.view(),
+            offset_.data(), logs_.data(),   reals,         &shares_};
+  }
+
   std::vector<std::int64_t> sizes_;
   Arrows arrows_;
   Matrix logs_;
@@ -337,7 +354,8 @@ void bind_families(nb::module_& m) {
       .def("scores", &PyNetwork::scores, array("codes"), maybe("values"),
            "(rows, classes): log P(row | class); missing values (codes with all bits set) are summed out exactly. "
            "values: of\n"
-           "real columns, (columns, rows), NaN missing.");
+           "real columns, (columns, rows), NaN missing.")
+      .def("door", &PyNetwork::door, array("prior"), nb::arg("codes"), "For few rows of a matrix.");
   m.def("real_scores", &py_real_scores, array("codes"), array("sizes"), array("real_parent"), array("real_start"),
         array("terms"), array("values"),
         "(rows, classes): the sum of the log densities of real columns, see Network; a value with a missing parent\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,11 @@ import scipy
 
 from tallybayes import _core
 from tallybayes.arrays import Floats
-from tallybayes.distributions.ensemble import Ensemble
+from tallybayes.distributions.context import RowScores
 from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
 from tallybayes.fitted import Fitted
 from tallybayes.plan import Term, named, refused
-from tallybayes.row_door import RowCodes
+from tallybayes.row_door import RowCodes, row_columns
 from tallybayes.rows import Rows, read_rows
 
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
@@ -67,15 +68,21 @@ class Predictor:
             replace(t, params=t.distribution.compile(t.params, fitted.context(t))) for t in fitted.terms
         )
         self._sizes: Mapping[int, int] = fitted.sizes()
-        self._door = self._matrix_door()
-        self._row_codes: RowCodes | None = None
 
+    @cached_property
     def _matrix_door(self) -> _core.MatrixDoor | None:
         """For a model of one term that reads a matrix as it is."""
         schema, term = self.fitted.schema, self._terms[0]
-        if schema.names is not None or schema.given is not None or term.columns != tuple(range(schema.d)):
+        plain = schema.names is None and schema.given is None and not schema.levels
+        if not plain or term.columns != tuple(range(schema.d)):
             return None
-        return term.distribution.matrix_door(term.params, self.start)
+        return term.distribution.matrix_door(row_columns(schema, term), term.params, self.start)
+
+    @cached_property
+    def _row_door(self) -> tuple[RowCodes, RowScores] | None:
+        """For a model of one term that a row's codes are enough for."""
+        found = self._terms[0].distribution.row_scores(self._terms[0].params) if len(self._terms) == 1 else None
+        return None if found is None else (RowCodes(self.fitted, found.sizes, found.gone), found)
 
     def in_manner(self, manner: Manner) -> Predictor:
         """Answer in another manner.
@@ -126,8 +133,8 @@ class Predictor:
         ndarray of shape (n, K) or (n,)
             The answer for each row, the same bits as ``answer(read(X), how, start)``.
         """
-        if self._door is not None and type(X) is np.ndarray and start is None and self.manner.beta == 1:
-            found = self._door.ask(X, how, FEW_ROWS)
+        if type(X) is np.ndarray and X.ndim == 2 and len(X) <= FEW_ROWS and start is None and self.manner.beta == 1:
+            found = None if self._matrix_door is None else self._matrix_door.ask(X, how, FEW_ROWS)
             if found is not None:
                 return found
         return self.answer(self.read(X), how, start)
@@ -161,7 +168,7 @@ class Predictor:
         return np.exp(log) if how == "proba" else log
 
     def row_proba(self, row: dict[str, object]) -> Floats | None:
-        """Answer for one dict, where an ensemble is all of the model.
+        """Answer for one dict, where its codes are all that the model reads.
 
         Parameters
         ----------
@@ -173,16 +180,15 @@ class Predictor:
         ndarray of shape (K,) or None
             P(class | x), the same bits as ``answer(read([row]), 'proba')``; None for the careful way, which that is.
         """
-        term = self._terms[0]
-        if not isinstance(term.distribution, Ensemble) or len(self._terms) > 1 or self.manner.beta != 1:
+        door = self._row_door if self.manner.beta == 1 else None
+        codes = None if door is None else door[0].read(row)
+        if door is None or codes is None:
             return None
-        if self._row_codes is None:
-            self._row_codes = RowCodes(self.fitted, term.params.sizes, term.params.gone)
-        codes = self._row_codes.read(row)
-        if codes is None:
+        scores = door[1].scores(codes)
+        if scores is None:
             return None
         scorer = _core.Scorer(1, self.start)
-        scorer.added(term.distribution.scores(codes, term.params), [])
+        scorer.added(scores, [])
         found: Floats = scorer.proba()[0]
         return found
 

@@ -21,6 +21,7 @@ from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import Context, RowColumn
 from tallybayes.distributions.records import changed
 from tallybayes.fitted import Fitted
+from tallybayes.plan import Term
 from tallybayes.schema import Levels, Schema
 
 BEHIND = ("add", "combine", "estimate", "score")  # what a door does in their place
@@ -128,9 +129,7 @@ def open_door(fitted: Fitted, priors: object) -> RowDoor | str:
     schema = fitted.schema
     parts: list[object] = []
     for term in fitted.terms:
-        points = {j: schema.cuts[j].points for j in term.columns if j in schema.cuts}
-        columns = [RowColumn(j, schema.kinds[j], points.get(j)) for j in term.columns]
-        part = _part_of(term.distribution, columns, term.sums, fitted.context(term))
+        part = _part_of(term.distribution, row_columns(schema, term), term.sums, fitted.context(term))
         if isinstance(part, str):
             return f"column {schema.name(term.columns[0])!r}: {part}"
         parts.append(part)
@@ -139,6 +138,12 @@ def open_door(fitted: Fitted, priors: object) -> RowDoor | str:
     names = [schema.name(j) for j in range(schema.d)]
     classes = {label: c for c, label in enumerate(fitted.classes.tolist())}
     return RowDoor(_core.RowDoor(names, classes, fitted.weight, _prior_of(fitted, priors), parts), parts, schema)
+
+
+def row_columns(schema: Schema, term: Term) -> list[RowColumn]:
+    """What a door is told of the columns of a term."""
+    points = {j: schema.cuts[j].points for j in term.columns if j in schema.cuts}
+    return [RowColumn(j, schema.kinds[j], points.get(j)) for j in term.columns]
 
 
 def _part_of(d: Distribution, columns: Sequence[RowColumn], s: object, context: Context) -> _core.DoorPart | str:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.arithmetic import split
-from tallybayes.distributions.context import Context
+from tallybayes.distributions.context import Context, RowColumn
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals, information
 from tallybayes.distributions.exported import Exported, Json, plain, reads_of, too_large
 from tallybayes.distributions.family_left_out import without_lone_levels
-from tallybayes.distributions.joint import GRID, fields_of
+from tallybayes.distributions.joint import GRID, fields_of, matrix_codes
 from tallybayes.distributions.network import draw_families, draw_real, families
 from tallybayes.distributions.reals import (
     Moments,
@@ -258,6 +258,10 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         if p.follows is not None:
             codes = without_subsumed(codes, p.sizes, p.follows)
         return self._joint_of(codes, values, p)
+
+    def matrix_door(self, columns: Sequence[RowColumn], p: AveragedParams, start: Array) -> _core.MatrixDoor | None:
+        codes = None if self.reals or p.n == 0 or p.follows is not None else matrix_codes(columns, p)
+        return None if codes is None else p.networks.door(start, p.W, float(self.min_count), codes)
 
     def _joint_of(self, codes: Array, values: Floats | None, p: AveragedParams) -> Floats:
         """The scores of codes without what follows from others."""

@@ -24,7 +24,7 @@ from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.block_params import BlockParams, SharedParams, SharedWideParams, WideParams
 from tallybayes.distributions.block_sums import BlockSums, FourthSums, WeighedSums, WideSums
 from tallybayes.distributions.block_tally import finite_rows
-from tallybayes.distributions.context import Context, Features, Weights
+from tallybayes.distributions.context import Context, Features, RowColumn, Weights
 from tallybayes.distributions.dense import dense_left_out, dense_sum
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.gaussian import quadratic_form
@@ -201,7 +201,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
             answer[rows] = getattr(again, how)()
         return answer
 
-    def matrix_door(self, p: BlockParams, start: Array) -> _core.MatrixDoor | None:
+    def matrix_door(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         if isinstance(p, SHARED):
             return _core.MatrixDoor.affine(start, p.weight, p.bias, p.centre)
         return (

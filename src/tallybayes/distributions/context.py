@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array
+from tallybayes.arrays import Array, Floats
 from tallybayes.schema import Levels
 
 if TYPE_CHECKING:  # defaults of type variables are newer than the oldest Python here
@@ -91,3 +91,22 @@ class RowColumn:
     place: int
     kind: str
     points: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """How a row is scored by its packed codes.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, of shape (d,)
+        How many levels each column has.
+    gone : sequence of (int, int)
+        Levels that are taken as missing, as column and level.
+    scores : callable
+        Gives log P(x | class), (1, K), of packed codes (d, 1); None for a row that is for the careful way.
+    """
+
+    sizes: NDArray[np.int64]
+    gone: Sequence[tuple[int, int]]
+    scores: Callable[[Array], Floats | None]

@@ -163,7 +163,7 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
         assert isinstance(data, Numbers)
         scorer.gaussian(data.columns, p.terms)
 
-    def matrix_door(self, p: GaussianParams, start: Array) -> _core.MatrixDoor | None:
+    def matrix_door(self, columns: Sequence[RowColumn], p: GaussianParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         return _core.MatrixDoor.gaussian(start, p.terms)
 
     def sums_of_one(self, x: Array, weight: Array) -> GaussianSums:

@@ -22,7 +22,7 @@ from tallybayes.distributions.alpha import check_alpha
 from tallybayes.distributions.arithmetic import NEVER_LEARNED, check_binary, met_codes, split, subtract
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.categorical import Categorical, resize
-from tallybayes.distributions.context import Context, Needs, Weights
+from tallybayes.distributions.context import Context, Needs, RowColumn, RowScores, Weights
 from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Coded, Data
 from tallybayes.errors import ForgetError, OptionError, brief
@@ -320,9 +320,22 @@ class Joint(Distribution[L, Q]):
             unseen |= met
         scorer.added(np.zeros((data.n, p.K)), places(unseen))
 
+    def row_scores(self, p: Q) -> RowScores | None:
+        return None if self.reals else RowScores(p.sizes, p.gone, lambda codes: self.scores(codes, p))
+
     def describe(self, p: Q, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:
         part = split(p.log.T, p.sizes)[j][k]
         return {str(v): float(np.exp(x)) for v, x, e in zip(labels, part, p.exist[j], strict=False) if e}
+
+
+def matrix_codes(columns: Sequence[RowColumn], p: LevelParams) -> _core.MatrixCodes | None:
+    """How a matrix becomes codes whose columns are all cut, or all whole numbers that are codes themselves."""
+    points = [c.points for c in columns if c.points is not None]
+    if len(points) not in (0, len(columns)):
+        return None
+    cuts = np.array([len(cut) for cut in points], dtype=np.int64) if points else None
+    here = np.concatenate(p.exist) if p.gone else None
+    return _core.MatrixCodes(p.sizes, cuts, np.concatenate(points) if points else np.empty(0), here)
 
 
 def places(unseen: NDArray[np.bool_]) -> list[int]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import family_left_out
-from tallybayes.distributions.context import Context
+from tallybayes.distributions.context import Context, RowColumn, RowScores
 from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals
 from tallybayes.distributions.exported import Exported, plain, reads_of, too_large
-from tallybayes.distributions.joint import GRID, fields_of, places
+from tallybayes.distributions.joint import GRID, fields_of, matrix_codes, places
 from tallybayes.distributions.reals import Normal, chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError
@@ -381,8 +381,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
 
     def score(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
         assert isinstance(data, Coded)
-        naive = not len(p.parent) and not self.reals and not self.blind and self.groups is None
-        if len(data.parts) == 1 and naive:  # naive Bayes, bit for bit
+        if len(data.parts) == 1 and self._naive(p):  # naive Bayes, bit for bit
             codes, _ = data.parts[0]
             scorer.discrete(codes.columns, p.sizes, p.log, None, codes.raw)
             return
@@ -395,6 +394,25 @@ class FamilyNetwork(CountedSets[FamilyParams]):
                 raise family_left_out.too_many_missing(span.start + row, cells) from None
             unseen |= met
         scorer.added(found, places(unseen))
+
+    def _naive(self, p: FamilyParams) -> bool:
+        return not len(p.parent) and not self.reals and not self.blind and self.groups is None
+
+    def matrix_door(self, columns: Sequence[RowColumn], p: FamilyParams, start: Array) -> _core.MatrixDoor | None:
+        codes = None if self.reals or self._naive(p) else matrix_codes(columns, p)
+        return None if codes is None else p.network.door(start, codes)
+
+    def row_scores(self, p: FamilyParams) -> RowScores | None:
+        if self.reals or self._naive(p):
+            return None
+
+        def scores(codes: Array) -> Floats | None:
+            try:
+                return self.scores(codes, p)
+            except _core.TooManyMissing:
+                return None
+
+        return RowScores(p.sizes, p.gone, scores)
 
     def look(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
         self.score(scorer, data, p)  # which values may be missing together shows only there

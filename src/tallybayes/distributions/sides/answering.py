@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.context import Context, P, RowColumn, S
+from tallybayes.distributions.context import Context, P, RowColumn, RowScores, S
 from tallybayes.distributions.contract import Contract
 from tallybayes.encode import Data
 
@@ -52,11 +52,13 @@ class Answers(Contract[S, P]):
         """
         return None
 
-    def matrix_door(self, p: P, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
+    def matrix_door(self, columns: Sequence[RowColumn], p: P, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         """Open compiled code that reads a matrix of numbers and answers in one call, where this is all of a model.
 
         Parameters
         ----------
+        columns : sequence of RowColumn
+            The columns of the matrix, none of which has a dictionary.
         p : params
             Parameters, compiled.
         start : ndarray of shape (K,)
@@ -66,6 +68,21 @@ class Answers(Contract[S, P]):
         -------
         MatrixDoor or None
             None where there is no such code, by default.
+        """
+        return None
+
+    def row_scores(self, p: P) -> RowScores | None:  # noqa: ARG002
+        """Tell how one row is scored by its packed codes alone, where this is all of a model.
+
+        Parameters
+        ----------
+        p : params
+            Parameters, compiled.
+
+        Returns
+        -------
+        RowScores or None
+            None where codes are not all that it reads, by default.
         """
         return None
 
