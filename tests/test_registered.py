@@ -220,3 +220,50 @@ def test_the_form_that_it_tells_answers_alike() -> None:
     np.testing.assert_allclose(
         np.sort(numbers[:, -2:], axis=1), np.sort(LINEAR.predict_proba(X[["wait"]]), axis=1), rtol=1e-9
     )
+
+
+@dataclass(frozen=True)
+class Shy(ds.Gaussian):
+    """A Gaussian of one's own that tells others what it is."""
+
+    name = "shy"
+
+    def no_likelihood(self) -> str:
+        return "Nobody climbs this."
+
+    def looks(self) -> Any:
+        return "whole"
+
+
+@dataclass(frozen=True)
+class Twice(ds.Gaussian):
+    """One that counts every row twice, and does not say what a database would have to count."""
+
+    name = "twice"
+
+    def add(self, data: Any, y: Any, w: Any, K: int) -> Any:
+        return super().add(data, y, np.full(len(y), 2.0) if w is None else 2 * w, K)
+
+
+def test_what_others_need_to_know_it_says_itself() -> None:
+    y = np.where(np.arange(len(Y)) % 3 > 0, Y, None)
+    with pytest.raises(OptionError, match="Nobody climbs this"):
+        tb.SemiSupervised(tb.NaiveBayes({"size": Shy()}), unlabelled=None).fit(X, y)
+    model = tb.NaiveBayes({"size": Shy(), "wait": ds.Gaussian()}).fit(X, Y)
+    whole, curve = (p.kind for p in plots.density.make_panels(model, None, None, ["size", "wait"]))
+    assert (whole, curve) == ("whole", "curve")
+    found = plots.gaussians.class_gaussians(model, "size", "wait")
+    assert found is not None
+    np.testing.assert_allclose(found[1][:, 0, 0], model.predictor_.fitted.term_of(1)[0].params.var[:, 0])
+
+
+def test_a_database_counts_only_what_says_how() -> None:
+    def lazy(own: Any, there: Any) -> Any:
+        return tb.LazyBayes(tb.NaiveBayes({"size": own, "wait": ds.Gaussian()}), there, "t", "target")
+
+    with sqlite3.connect(":memory:") as there:
+        X.assign(target=Y).to_sql("t", there, index=False)
+        expected = tb.NaiveBayes({"size": Shy(), "wait": ds.Gaussian()}).fit(X, Y).predict_proba(X[:20])
+        np.testing.assert_allclose(lazy(Shy(), there).predict_proba(X[:20]), expected, rtol=1e-9)
+        with pytest.raises(OptionError, match="'twice' is no table of counts"):
+            lazy(Twice(), there)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.arrays import Array
-from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.base import Distribution, stands_by
 from tallybayes.distributions.context import Context, RowColumn
 from tallybayes.distributions.records import changed
 from tallybayes.fitted import Fitted
@@ -148,12 +148,8 @@ def row_columns(schema: Schema, term: Term) -> list[RowColumn]:
 
 def _part_of(d: Distribution, columns: Sequence[RowColumn], s: object, context: Context) -> _core.DoorPart | str:
     """The distribution's door; a subclass that counts or scores in its own way does not inherit that of another."""
-    home = {
-        name: next(i for i, c in enumerate(type(d).__mro__) if name in c.__dict__) for name in ("row_door", *BEHIND)
-    }
-    if any(home[name] < home["row_door"] for name in BEHIND):
-        return Distribution.row_door(d, columns, s, context)
-    return d.row_door(columns, s, context)
+    own = stands_by(d, "row_door", BEHIND)
+    return d.row_door(columns, s, context) if own else Distribution.row_door(d, columns, s, context)
 
 
 def _prior_of(fitted: Fitted, priors: object) -> Any:

@@ -10,6 +10,8 @@ sides/telling.py       columns one at a time, linear and other forms, features, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tallybayes.arrays import Array
 from tallybayes.distributions.context import P, S
 from tallybayes.distributions.sides.answering import Answers
@@ -18,6 +20,13 @@ from tallybayes.distributions.sides.reading import Reads
 from tallybayes.distributions.sides.telling import Tells
 from tallybayes.distributions.terms import split as split_terms
 from tallybayes.encode import Data
+
+
+def stands_by(d: object, says: str, behind: Sequence[str]) -> bool:
+    """Whether what its class says by one method is said of these too: a subclass that has its own of one of them has
+    not said it."""
+    home = {name: next(i for i, c in enumerate(type(d).__mro__) if name in c.__dict__) for name in (says, *behind)}
+    return all(home[name] >= home[says] for name in behind)
 
 
 class Distribution(Reads[S, P], LeavesOut[S, P], Answers[S, P], Tells[S, P]):

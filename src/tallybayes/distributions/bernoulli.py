@@ -15,7 +15,7 @@ from tallybayes.distributions.alpha import check_alpha, check_per_column, per_co
 from tallybayes.distributions.arithmetic import expect
 from tallybayes.distributions.by_column import ByColumn
 from tallybayes.distributions.categorical import Categorical, CategoricalSums
-from tallybayes.distributions.context import Context, Features, RowColumn, Weights
+from tallybayes.distributions.context import Context, Features, Looks, RowColumn, Weights
 from tallybayes.distributions.dense import dense_scores, dense_sum
 from tallybayes.distributions.exported import Exported, cut_at, plain
 from tallybayes.distributions.records import Record
@@ -121,6 +121,9 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
         check_alpha(self.alpha)
         if not np.isfinite(self.threshold):
             raise OptionError(f"threshold must be a finite number; got {brief(self.threshold)}.")
+
+    def looks(self) -> Looks:
+        return "sides"
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> ThresholdSums:
         assert isinstance(data, Numbers | Sparse)

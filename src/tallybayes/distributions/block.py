@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.arrays import Array
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import (
     block_left_out,
     block_sums,
@@ -200,6 +200,14 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
             again.added(marginal.scores(data, rows, p))
             answer[rows] = getattr(again, how)()
         return answer
+
+    def no_likelihood(self) -> str | None:
+        if self.given:
+            return "covariance_estimator needs labelled rows, and cannot add others. Use shrinkage= instead."
+        return None
+
+    def gaussians(self, p: BlockParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
+        return p.mean[:, list(columns)], np.array([p.covariance(k, columns) for k in range(len(p.mean))])
 
     def matrix_door(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         if isinstance(p, SHARED):

@@ -15,7 +15,7 @@ from tallybayes.arrays import Array
 from tallybayes.distributions.alpha import check_alpha
 from tallybayes.distributions.arithmetic import expect, met_codes, minus, split, spread, subtract
 from tallybayes.distributions.base import Distribution
-from tallybayes.distributions.context import Context, Features, Needs, RowColumn, Weights
+from tallybayes.distributions.context import Context, Counted, Features, Needs, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import RAW_LIMIT, Codes, Data
@@ -171,6 +171,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             One number for each column.
         """
         return self.existing(s, context)[1]
+
+    def counted_as(self) -> Counted | None:
+        return "levels"
 
     def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
         """Tell which levels exist, and how many share the probability.

@@ -26,6 +26,8 @@ Stats = dict[str, Array]  # of a distribution that has no record for its sums
 Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts", "codes", "texts"]
 Features = Literal["numbers", "squares", "products", "sphere", "levels", "threshold", "counts"]
+Looks = Literal["curve", "whole", "sides", "share"]
+Counted = Literal["moments", "levels", "sets"]
 Weights = NDArray[np.float64] | None
 
 

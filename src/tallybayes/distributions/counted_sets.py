@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.arithmetic import expect, met_codes, spread, subtract
-from tallybayes.distributions.context import Context, Weights
+from tallybayes.distributions.context import Context, Counted, Weights
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.joint import (
     Joint,
@@ -485,24 +485,13 @@ class CountedSets(Joint[JointSums, J]):
                 before = now
         return out
 
-    def alone(self, p: J, j: int, x: Array) -> Floats:
-        """Give log p(x_j | class) of a real column, whatever the other columns are.
+    def counted_as(self) -> Counted | None:
+        return None if self.reals else "sets"
 
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        j : int
-            The column.
-        x : ndarray of shape (n,)
-            Its values.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            Of each value.
-        """
+    def alone(self, p: J, j: int, x: Array) -> Floats | None:
         d = len(p.sizes)
+        if j < d:
+            return None
         values = np.full((self.reals, len(x)), np.nan)
         values[j - d] = x
         return self.scores(np.full((d, len(x)), np.iinfo(np.uint32).max, dtype=np.uint32), p, values)

@@ -17,7 +17,7 @@ from tallybayes.distributions.alpha import check_alpha, check_per_column, per_co
 from tallybayes.distributions.arithmetic import DUST, expect
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.context import Context, Features, RowColumn, Weights
+from tallybayes.distributions.context import Context, Features, Looks, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.encode import Data, Numbers, Sparse
@@ -133,6 +133,9 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
+
+    def looks(self) -> Looks:
+        return "share"
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> MultinomialSums:
         assert isinstance(data, Numbers | Sparse)
@@ -314,6 +317,9 @@ class Complement(Multinomial):
 
     name = "complement"
 
+    def no_likelihood(self) -> str | None:
+        return "The complement rule is no density: there is no likelihood to climb. Use MultinomialNB."
+
     def estimate(self, s: MultinomialSums, context: Context) -> ComplementParams:  # noqa: ARG002
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0)  # rounding may leave less than nothing
         # a feature that only this class has would weigh infinitely much, and ∞ − ∞ is no number
@@ -424,6 +430,9 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
+
+    def looks(self) -> Looks:
+        return "whole"
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> PoissonSums:
         assert isinstance(data, Numbers | Sparse)

@@ -331,6 +331,12 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         """Rows of the first network."""
         return ensemble_network.draw(self, p, y, rng)
 
+    def no_likelihood(self) -> str | None:
+        return (
+            "The weighted whole of a BayesClassifier is no density: there is no likelihood to climb. Use NaiveBayes, "
+            "TAN or AODE."
+        )
+
     def export(self, p: EnsembleParams, context: Context) -> Exported | str:  # noqa: ARG002
         starts = self.view_start.tolist()
         return too_large(p.logs.size) or {

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.arrays import Array
+from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.arithmetic import DUST, NEVER_LEARNED, expect, spread
 from tallybayes.distributions.by_column import ByColumn
-from tallybayes.distributions.context import Context, Features, RowColumn, Weights
+from tallybayes.distributions.context import Context, Counted, Features, RowColumn, Weights
 from tallybayes.distributions.dense import dense_scores, dense_sum
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.means import LOG_2PI, CentredSums, away, check_low, check_squares, combine_means, with_low
@@ -162,6 +162,13 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
             return
         assert isinstance(data, Numbers)
         scorer.gaussian(data.columns, p.terms)
+
+    def counted_as(self) -> Counted | None:
+        return "moments"
+
+    def gaussians(self, p: GaussianParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
+        which = list(columns)
+        return p.mean[:, which], p.var[:, which, None] * np.eye(len(which))
 
     def matrix_door(self, columns: Sequence[RowColumn], p: GaussianParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         return _core.MatrixDoor.gaussian(start, p.terms)

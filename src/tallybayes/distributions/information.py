@@ -8,8 +8,6 @@ standard error.
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import numpy as np
 
 from tallybayes import _core
@@ -17,7 +15,6 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import terms
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import P, S
-from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.distributions.means import LOG_2PI
 from tallybayes.encode import Codes, Data, Numbers
 
@@ -28,7 +25,6 @@ STEPS = np.linspace(-9.0, 9.0, 2001)
 def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) -> tuple[Floats, Floats]:
     """Information and standard error (0: exact) of each column."""
     value, error = np.zeros(columns), np.zeros(columns)
-    drawn: Data | None = None
     rows: list[Array] | None = None
     normal = d.normal(p)
     for j in range(columns):
@@ -37,12 +33,11 @@ def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) ->
             value[j] = _exact(outcomes, log_prior)
         elif normal is not None:
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
-        elif isinstance(d, CountedSets):
-            rows = _rows(d, p, len(log_prior)) if rows is None else rows
-            value[j], error[j] = _mean(d.alone(cast("Any", p), j, rows[j]), log_prior)
         else:
-            drawn = _draw(d, p, log_prior) if drawn is None else drawn
-            value[j], error[j] = _mean(terms.marginal(d, drawn, p, j, len(log_prior)), log_prior)
+            rows = _rows(d, p, len(log_prior)) if rows is None else rows
+            log = d.alone(p, j, rows[j])
+            log = terms.marginal(d, _data(d, rows), p, j, len(log_prior)) if log is None else log
+            value[j], error[j] = _mean(log, log_prior)
     return value, error
 
 
@@ -77,8 +72,7 @@ def _quadrature(mean: Floats, var: Floats, log_prior: Floats) -> float:
     return total
 
 
-def _draw(d: Distribution[S, P], p: P, log_prior: Floats) -> Data:
-    columns = _rows(d, p, len(log_prior))
+def _data(d: Distribution[S, P], columns: list[Array]) -> Data:
     if d.needs == "numbers":
         return Numbers(None, None, tuple(np.asarray(c, dtype=np.float64) for c in columns))
     return Codes(_core.Columns([np.asarray(c, dtype=np.int32) for c in columns]))

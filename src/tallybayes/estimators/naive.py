@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tallybayes.choice import choose
-from tallybayes.distributions import Words
+from tallybayes.distributions import distribution
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
@@ -169,8 +169,8 @@ class NaiveBayes(Smooths, TallyClassifier):
         """What was said of the columns; one that is given 'words' is text."""
         if not isinstance(self.distributions, Mapping) or not (self.schema is None or isinstance(self.schema, Mapping)):
             return self.schema
-        words = [key for key, d in self.distributions.items() if d == "words" or isinstance(d, Words)]
-        said = {key: "text" for key in words if key not in KINDS}
+        texts = [key for key, d in self.distributions.items() if _reads_texts(d)]
+        said = {key: "text" for key in texts if key not in KINDS}
         return {**said, **(self.schema or {})} or None
 
     def _prior(self) -> object:
@@ -179,3 +179,11 @@ class NaiveBayes(Smooths, TallyClassifier):
     @property
     def _unseen(self) -> str:  # type: ignore[override]
         return self.unseen
+
+
+def _reads_texts(what: object) -> bool:
+    """Whether a distribution, or the name of one, is for texts; `assign` says what is wrong with it."""
+    try:
+        return distribution(what, {}).needs == "texts"
+    except OptionError:
+        return False

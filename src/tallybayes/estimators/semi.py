@@ -14,8 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions import Complement
-from tallybayes.distributions.ensemble import Ensemble
 from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.wrapper import Wrapper
@@ -120,22 +118,11 @@ class SemiSupervised(Wrapper):
         # Rows of weight 0 are absent, but their levels are known: all models on the way have the same ones.
         known = labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w)
         first = clone(self.estimator).set_params(tempered=False).fit(X, *known)
-        if any(isinstance(t.distribution, Complement) for t in first.fitted_.terms):
-            raise OptionError("The complement rule is no density: there is no likelihood to climb. Use MultinomialNB.")
-        if any(isinstance(t.distribution, Ensemble) for t in first.fitted_.terms):
-            raise OptionError(
-                "The weighted whole of a BayesClassifier is no density: there is no likelihood to climb. Use "
-                "NaiveBayes, TAN or AODE."
-            )
-        if any(getattr(t.distribution, "given", False) for t in first.fitted_.terms):
-            raise OptionError(
-                "covariance_estimator needs labelled rows, and cannot add others. Use shrinkage= instead."
-            )
-        if self.unlabelled is None and (codes >= 0).all() and -1 in labels.tolist():
-            warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", UserWarning)
-        blank = next((v for v in labels.tolist() if isinstance(v, str) and not v.strip()), None)
-        if blank is not None:
-            warn(f"{blank!r} is taken as a class. If it marks rows without a label: unlabelled={blank!r}.", UserWarning)
+        for term in first.fitted_.terms:
+            refusal = term.distribution.no_likelihood()
+            if refusal is not None:
+                raise OptionError(refusal)
+        _tell_marks(labels.tolist(), self.unlabelled is None and bool((codes >= 0).all()))
         climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))
         model, loglik, converged = climb.run(self.max_iter, self.tol)
         if self.estimator.tempered:  # EM climbs the likelihood itself; the labelled rows say how far to believe it
@@ -257,6 +244,15 @@ class SemiSupervised(Wrapper):
         check_is_fitted(self, "estimator_")
         model: TallyClassifier = self.estimator_
         return model
+
+
+def _tell_marks(labels: list[object], all_labelled: bool) -> None:
+    """Says which class may be the mark of rows without a label."""
+    if all_labelled and -1 in labels:
+        warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", UserWarning)
+    blank = next((v for v in labels if isinstance(v, str) and not v.strip()), None)
+    if blank is not None:
+        warn(f"{blank!r} is taken as a class. If it marks rows without a label: unlabelled={blank!r}.", UserWarning)
 
 
 class _Climb:

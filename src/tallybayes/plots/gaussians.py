@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tallybayes.arrays import Floats
-from tallybayes.distributions import Gaussian
-from tallybayes.distributions.block import GaussianBlock
 from tallybayes.estimators.base import TallyClassifier
 
 
@@ -20,16 +18,12 @@ def class_gaussians(model: TallyClassifier, first: str, second: str) -> tuple[Fl
         d, p = term.distribution, term.params
         inside = [i for i in (0, 1) if at[i] in term.columns]
         columns = [term.columns.index(at[i]) for i in inside]
-        if not inside or not isinstance(d, Gaussian | GaussianBlock):
+        normal = d.gaussians(p, columns) if inside else None
+        if normal is None:
             continue
-        for i, j in zip(inside, columns, strict=True):
+        mean[:, inside], cov[np.ix_(range(K), inside, inside)] = normal
+        for i in inside:
             found[i] = True
-            mean[:, i] = p.mean[:, j]
-            if isinstance(d, Gaussian):
-                cov[:, i, i] = p.var[:, j]
-        if isinstance(d, GaussianBlock):
-            for k in range(K):
-                cov[np.ix_([k], inside, inside)] = p.covariance(k, columns)
     return (mean, cov) if all(found) else None
 
 

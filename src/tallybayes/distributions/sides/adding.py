@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays import Array
 from tallybayes.distributions.arithmetic import spread, subtract
-from tallybayes.distributions.context import Context, P, S
+from tallybayes.distributions.context import Context, Counted, P, S
 from tallybayes.distributions.contract import Contract
 from tallybayes.distributions.records import arrays_of, changed, record_of
 from tallybayes.schema import Levels
@@ -28,6 +28,20 @@ class Adds(Contract[S, P]):
             Compared with that of another; by default the class alone.
         """
         return (type(self),)
+
+    def counted_as(self) -> Counted | None:
+        """Tell what its tally is of, where a database could count it by grouping rows.
+
+        'moments': n, mean, low and m2 of single columns of numbers.  'levels': count and sizes of single columns.
+        'sets': single, sizes and joint, of single columns and of the sets in `tables`. These are the arrays that
+        `sums_of` is given.
+
+        Returns
+        -------
+        str or None
+            None if it is none of these, by default.
+        """
+        return None
 
     def combine(self, a: S, b: S, sign: int = 1) -> S:
         """Add two tallies, or take the second away from the first.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.context import Context, Features, P, S
+from tallybayes.distributions.context import Context, Features, Looks, P, S
 from tallybayes.distributions.contract import Contract
 from tallybayes.distributions.exported import Exported
 from tallybayes.encode import Data
@@ -117,6 +119,65 @@ class Tells(Contract[S, P]):
             None where that is not its form, by default.
         """
         return None
+
+    def gaussians(self, p: P, columns: Sequence[int]) -> tuple[Floats, Floats] | None:  # noqa: ARG002
+        """Give the Gaussian that some of its columns have together in each class.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        columns : sequence of int
+            Which of its columns.
+
+        Returns
+        -------
+        tuple of ndarrays of shapes (K, columns) and (K, columns, columns), or None
+            Means and covariances; None where that is not its form, by default.
+        """
+        return None
+
+    def alone(self, p: P, j: int, x: Array) -> Floats | None:  # noqa: ARG002
+        """Give log p(x_j | class) of values of one column, whatever the others are.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+        x : ndarray of shape (n,)
+            Its values, as `sample` draws them.
+
+        Returns
+        -------
+        ndarray of shape (n, K) or None
+            Of each value; None where `column` or `terms` says it, by default.
+        """
+        return None
+
+    def no_likelihood(self) -> str | None:
+        """Tell why rows without a label cannot be learned: EM climbs the likelihood of what adds.
+
+        Returns
+        -------
+        str or None
+            A sentence, and what to do; None where they can, by default.
+        """
+        return None
+
+    def looks(self) -> Looks:
+        """Tell how a column of it is drawn.
+
+        'curve': a density along the numbers.  'whole': a probability of each whole number.  'sides': of both sides of
+        the field `threshold`.  'share': one share of all its columns' counts, which belong into one picture.
+
+        Returns
+        -------
+        str
+            'curve' by default; columns of levels and intervals are drawn as such whatever it says.
+        """
+        return "curve"
 
     def features(self) -> Features | None:
         """Tell in which functions of its columns the log-odds of two classes are linear.

@@ -16,13 +16,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions import Categorical, Distribution, Gaussian
-from tallybayes.distributions.averaged import AveragedNetwork
-from tallybayes.distributions.bernoulli import Bernoulli
-from tallybayes.distributions.categorical import Binned, CategoricalSums
-from tallybayes.distributions.counted_sets import CountedSets, JointSums
-from tallybayes.distributions.gaussian import GaussianSums
-from tallybayes.distributions.network import FamilyNetwork
+from tallybayes.arrays import Floats
+from tallybayes.distributions.base import Distribution, stands_by
+from tallybayes.distributions.context import Counted
 from tallybayes.engines.reading import telling
 from tallybayes.engines.source import Ask
 from tallybayes.engines.sql.connection import MOMENTS
@@ -37,8 +33,6 @@ if TYPE_CHECKING:
     from tallybayes.estimators.base import TallyClassifier
 
 Model = TypeVar("Model", bound="TallyClassifier")
-TABLES = (Categorical, Bernoulli, Binned)
-NETWORKS = (FamilyNetwork, AveragedNetwork)
 
 
 class _Counted(NamedTuple):
@@ -65,9 +59,10 @@ class Counter(Generic[Model]):
         self.numbers: list[int] = []
         wanted = set(range(self.schema.d) if only is None else only)
         for term in self.fitted.terms:
-            if isinstance(term.distribution, Gaussian):
+            what = counted_as(term.distribution)
+            if what == "moments":
                 self.numbers += [j for j in term.columns if j in wanted]
-            elif isinstance(term.distribution, CountedSets):
+            elif what == "sets":
                 self.groups += [(j,) for j in term.columns]
                 self.groups += [tuple(term.columns[i] for i in some) for some in _sets(term)]
             else:
@@ -96,8 +91,7 @@ class Counter(Generic[Model]):
             return f"the column {dates[0]!r} holds dates, whose year, month, weekday and hour are read here"
         for term in self.fitted.terms:
             d = term.distribution
-            plain = type(d) is Gaussian or type(d) in TABLES or (type(d) in NETWORKS and not getattr(d, "reals", 0))
-            if not plain:
+            if counted_as(d) is None:
                 return f"the distribution {d.name!r} is no table of counts and no mean and variance of single columns"
             if getattr(d, "contiguous", False) and any(j not in self.schema.levels for j in term.columns):
                 return "its codes are its labels"
@@ -234,19 +228,23 @@ class Counter(Generic[Model]):
         to: dict[Any, int], K: int,
     ) -> Any:  # fmt: skip
         d: Distribution = term.distribution
-        if isinstance(d, Gaussian):
-            return self._gaussian(term, found, to, K)
+        what = counted_as(d)
+        if what == "moments":
+            return d.sums_of(self._sums_of_numbers(term, found, to, K))
         sizes = np.array([self._size(schema, j) if (j,) in tables else 0 for j in term.columns], dtype=np.int64)
         parts = [tables[(j,)] if (j,) in tables else np.zeros((K, 0)) for j in term.columns]
         single = np.ascontiguousarray(np.concatenate(parts, axis=1))
-        if not isinstance(d, CountedSets):
-            return CategoricalSums(single, sizes)
+        if what == "levels":
+            return d.sums_of({"count": single, "sizes": sizes})
         sets = [tables[tuple(term.columns[i] for i in some)].reshape(K, -1) for some in _sets(term)]
         joint = np.concatenate(sets, axis=1) if sets else np.zeros((K, 0))
         small = joint.size == 0 or joint.max() <= np.iinfo(np.uint32).max
-        return JointSums(single, sizes, np.ascontiguousarray(joint.astype(np.uint32) if small else joint))
+        joint = np.ascontiguousarray(joint.astype(np.uint32) if small else joint)
+        return d.sums_of({"single": single, "sizes": sizes, "joint": joint})
 
-    def _gaussian(self, term: Term, found: list[tuple[Any, ...]], to: dict[Any, int], K: int) -> GaussianSums:
+    def _sums_of_numbers(
+        self, term: Term, found: list[tuple[Any, ...]], to: dict[Any, int], K: int
+    ) -> dict[str, Floats]:
         n, mean, low, m2 = (np.zeros((K, len(term.columns))) for _ in range(4))
         start = 3 + max((len(group) for group in self.groups), default=0)
         for row in found:
@@ -271,7 +269,12 @@ class Counter(Generic[Model]):
                 "float64. Replace or rescale them in a query.",
                 column=name,
             )
-        return GaussianSums(n, mean, low, m2)
+        return {"n": n, "mean": mean, "low": low, "m2": m2}
+
+
+def counted_as(d: Distribution) -> Counted | None:
+    """What a database could count for it; a subclass that adds in its own way does not inherit that of another."""
+    return d.counted_as() if stands_by(d, "counted_as", ("add", "sums_of")) else None
 
 
 def _declared(schema: Schema) -> Schema:
@@ -282,9 +285,7 @@ def _declared(schema: Schema) -> Schema:
 
 def _sets(term: Term) -> list[tuple[int, ...]]:
     """The sets of columns of a network, by their places in the term."""
-    d = term.distribution
-    assert isinstance(d, CountedSets)
-    t = d.tables(len(term.columns))
+    t = term.distribution.tables(len(term.columns))  # type: ignore[attr-defined]
     flat, starts = t.columns.tolist(), t.starts.tolist()
     return [tuple(flat[a:b]) for a, b in pairwise(starts)]
 

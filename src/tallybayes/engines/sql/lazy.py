@@ -8,9 +8,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.engines.source import Ask
-from tallybayes.engines.sql.counting import Counter
+from tallybayes.engines.sql.counting import Counter, counted_as
 from tallybayes.engines.sql.database import Database, Table
 from tallybayes.engines.verbs import asked, settled
 from tallybayes.errors import OptionError, brief
@@ -182,7 +181,7 @@ def _rows(X: Any) -> Any:
 def _asked(plan: TallyClassifier, X: Any) -> set[int] | None:
     """The columns that have a value in one of the questions; None where a model needs all."""
     fitted = plan.fitted_
-    if any(isinstance(t.distribution, CountedSets) for t in fitted.terms):
+    if any(counted_as(t.distribution) == "sets" for t in fitted.terms):
         return None
     table = read_table(X)
     if table.names is None:
