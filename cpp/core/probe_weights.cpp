@@ -13,12 +13,23 @@ constexpr std::size_t padded = (terms + kWeightTile - 1) / kWeightTile * kWeight
 void sums(Probe& p, const WeightBlock& block) {
   List<double> gradient(terms + classes), between(padded * padded), across(terms * classes), by(classes * classes),
       share(all), surplus(all);
-  List<float> share32(all), root(all), mean(rows), x(padded * all);
-  const WeightSums out{gradient.data(), between.data(), across.data(), by.data(),   share.data(),
-                       surplus.data(),  share32.data(), root.data(),   mean.data(), x.data()};
+  List<float> weight(all), lean(all), keep(all), root(all), mean(rows), x(padded * all);
+  const WeightSums out{gradient.data(), between.data(), across.data(), by.data(),   share.data(), surplus.data(),
+                       weight.data(),   lean.data(),    keep.data(),   root.data(), mean.data(),  x.data()};
   TB_CALL_AT(p.isa, weight_sums, block, out);
   for (const List<double>* got : {&gradient, &between, &across}) p.got("weight_sums", *got, kSingle);
   for (const List<double>* got : {&by, &share, &surplus}) p.got("weight_sums", *got, kSums);
+}
+
+// A matrix whose rows differ little from those of the identity.
+void solve(Probe& p, Numbers& some) {
+  constexpr std::size_t n = kWeightLanes + 5, stride = 2 * kWeightLanes;
+  auto H = some.between(-0.02, 0.02, n * stride), g = some.between(-1.0, 1.0, stride);
+  List<double> whole(n);
+  for (std::size_t i = 0; i < n; ++i) whole[i] = H[i * stride + i] += 1.0;
+  TB_CALL_AT(p.isa, weight_solve, H.data(), stride, whole.data(), g.data(), n);
+  g.resize(n);
+  p.got("weight_solve", g, kSums);
 }
 
 void temper(Probe& p, Numbers& some) {
@@ -65,6 +76,7 @@ void probe_weights(Probe& p) {
   p.got("weight_move", move, kSums);
   p.got("weight_loss", TB_CALL_AT(p.isa, weight_loss, block, move.data(), 0.3), kSums);
   sums(p, block);
+  solve(p, some);
   temper(p, some);
   correct(p, some);
 }

@@ -42,7 +42,7 @@ struct Workspace {
   Workspace(std::size_t terms, std::size_t classes, std::size_t rows, std::size_t padded)
       : sums((terms + classes) + padded * padded + terms * classes + classes * classes),
         doubles(2 * classes * rows),
-        floats(2 * classes * rows + rows + padded * classes * rows) {
+        floats(4 * classes * rows + rows + padded * classes * rows) {
     const std::size_t all = classes * rows;
     to.gradient = sums.data();
     to.between = to.gradient + terms + classes;
@@ -50,11 +50,13 @@ struct Workspace {
     to.classes = to.across + terms * classes;
     to.share = doubles.data();
     to.surplus = to.share + all;
-    to.share32 = floats.data();
-    to.root = to.share32 + all;
+    to.weight = floats.data();
+    to.lean = to.weight + all;
+    to.keep = to.lean + all;
+    to.root = to.keep + all;
     to.mean = to.root + all;
     to.x = to.mean + rows;
-    std::fill(to.x + terms * all, to.x + padded * all, 0.0f);
+    std::fill(to.x + terms * (all - rows), to.x + padded * all, 0.0f);
     std::fill(sums.data(), sums.data() + sums.size(), 0.0);
   }
   AlignedArray sums, doubles;
@@ -62,41 +64,24 @@ struct Workspace {
   WeightSums to{};
 };
 
-// The sum of products, in four sums that do not wait for each other.
-double product(const double* a, const double* b, std::size_t n) {
-  double s[4] = {};
-  std::size_t k = 0;
-  for (; k + 4 <= n; k += 4) {
-    for (std::size_t i = 0; i < 4; ++i) s[i] += a[k + i] * b[k + i];
+// Solves H s = g for some of the unknowns; H (n, n) has its lower triangle. What is left of g is 0.
+std::vector<double> solved(const std::vector<double>& H, const std::vector<double>& g,
+                           const std::vector<std::size_t>& some) {
+  const std::size_t n = g.size(), m = some.size(), stride = (m + kWeightLanes - 1) / kWeightLanes * kWeightLanes;
+  AlignedArray upper(m * stride), to(stride);
+  std::vector<double> whole(m), out(n, 0.0);
+  for (std::size_t a = 0; a < m; ++a) {
+    double* row = upper.data() + a * stride;
+    std::fill(row, row + a, 0.0);
+    for (std::size_t b = a; b < m; ++b) row[b] = H[some[b] * n + some[a]];
+    std::fill(row + m, row + stride, 0.0);
+    whole[a] = row[a];
+    to.data()[a] = g[some[a]];
   }
-  for (; k < n; ++k) s[0] += a[k] * b[k];
-  return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-// Solves H s = g in place of g; H (n, n) has its lower triangle, and loses it. Directions in which H is flat to within
-// rounding are left alone: s = 0 there.
-void solve(std::vector<double>& H, std::vector<double>& g) {
-  const std::size_t n = g.size();
-  std::vector<bool> flat(n, false);
-  for (std::size_t i = 0; i < n; ++i) {
-    double* row = &H[i * n];
-    const double whole = row[i];
-    for (std::size_t j = 0; j < i; ++j) {
-      const double* other = &H[j * n];
-      row[j] = flat[j] ? 0.0 : (row[j] - product(row, other, j)) / other[j];
-      row[i] -= row[j] * row[j];
-    }
-    flat[i] = !(row[i] > 1e-8 * whole);  // H comes from floats: what is left is noise
-    row[i] = flat[i] ? 1.0 : std::sqrt(row[i]);
-    if (flat[i]) std::fill(row, row + i, 0.0), g[i] = 0.0;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    g[i] = (g[i] - product(&H[i * n], g.data(), i)) / H[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    g[i] /= H[i * n + i];
-    for (std::size_t k = 0; k < i; ++k) g[k] -= H[i * n + k] * g[i];
-  }
+  std::fill(to.data() + m, to.data() + stride, 0.0);
+  TB_CALL(weight_solve, upper.data(), stride, whole.data(), to.data(), m);
+  for (std::size_t a = 0; a < m; ++a) out[some[a]] = to.data()[a];
+  return out;
 }
 
 }  // namespace
@@ -204,32 +189,28 @@ class Newton {
       for (std::size_t e = 0; e <= c; ++e) H[(D + c) * n + D + e] = data_.scale_ * classes[c * K + e];
       H[(D + c) * n + D + c] += p_.bias_ridge;
     }
-    return p_.bounded ? bounded(H, g) : solved(H, g);
-  }
-
-  static std::vector<double> solved(std::vector<double> H, std::vector<double> g) {
-    solve(H, g);
-    return g;
+    return bounded(H, g);
   }
 
   std::vector<double> bounded(const std::vector<double>& H, const std::vector<double>& g) const {
     const std::size_t n = g.size();
     std::vector<bool> held(n, false);
+    std::vector<std::size_t> free_ones;
     for (std::size_t tries = 0;; ++tries) {
-      std::vector<double> some(H), to(g);
+      std::vector<double> from(g);
+      free_ones.clear();
       for (std::size_t i = 0; i < n; ++i) {
-        if (!held[i]) continue;
-        for (std::size_t j = 0; j < n; ++j) {
-          if (!held[j]) to[j] += out_.v[i] * H[std::max(i, j) * n + std::min(i, j)];
+        if (!held[i]) {
+          free_ones.push_back(i);
+          continue;
         }
+        for (std::size_t j = 0; j < n; ++j) from[j] += out_.v[i] * H[std::max(i, j) * n + std::min(i, j)];
       }
+      std::vector<double> to = solved(H, from, free_ones);
+      if (!p_.bounded) return to;
       for (std::size_t i = 0; i < n; ++i) {
-        if (!held[i]) continue;
-        for (std::size_t j = 0; j < n; ++j) some[std::max(i, j) * n + std::min(i, j)] = 0.0;
-        some[i * n + i] = 1.0;
-        to[i] = -out_.v[i];
+        if (held[i]) to[i] = -out_.v[i];
       }
-      solve(some, to);
       bool more = false;
       for (std::size_t d = 0; d < D_; ++d) {
         if (!p_.bounded[d] || held[d] || !(out_.v[d] + to[d] < 0)) continue;

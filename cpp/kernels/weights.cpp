@@ -17,6 +17,8 @@ TB_INLINE Vec widen(const float* p) {
   return __builtin_convertvector(static_cast<Half>(*reinterpret_cast<const HalfU*>(p)), Vec);
 }
 
+TB_INLINE void narrow(float* p, Vec v) { *reinterpret_cast<HalfU*>(p) = __builtin_convertvector(v, Half); }
+
 TB_INLINE double sum(Vec v) {
   double s = 0;
   for (int i = 0; i < W; ++i) s += v[i];
@@ -43,7 +45,10 @@ TB_INLINE Vec largest(const WeightBlock& b, const double* move, Vec step, std::s
   return top;
 }
 
-// P, w (P - [y]) and sqrt(w P) of every row and class.
+// P, w P, and how the classes split the variance of a term: with S_c the sum of P from class c on, and mean_c that of
+// the classes from c on,
+//   sum_c P_c (t_c - mean_0)^2 = sum over all but the last of P_c S_c+1 / S_c (t_c - mean_c+1)^2
+// so that a class less is multiplied.
 void shares(const WeightBlock& b, const WeightSums& o) {
   const std::size_t all = b.classes * b.rows;
   for (std::size_t r = 0; r < b.rows; r += W) {
@@ -55,16 +60,21 @@ void shares(const WeightBlock& b, const WeightSums& o) {
       total += e;
     }
     const Vec one = 1.0 / total, w = load(b.w + r);
-    for (std::size_t i = r; i < all; i += b.rows) {
-      const Vec p = load(o.share + i) * one;
+    Vec rest{};
+    for (std::size_t i = all - b.rows + r;; i -= b.rows) {
+      const Vec p = load(o.share + i) * one, here = p + rest;
+      const Vec below = 1.0 / pick(here > 0.0, here, set(1.0)), keep = rest * below, root = w * p * keep;
       store(o.share + i, p);
       store(o.surplus + i, w * p);
+      narrow(o.weight + i, w * p);
+      narrow(o.lean + i, p * below);
+      narrow(o.keep + i, keep);
+      // what is too small to matter would only make floats that are not normal, which are slow
+      narrow(o.root + i, square_root(pick(root < 1e-30, Vec{}, root)));
+      rest = here;
+      if (i < b.rows) break;
     }
   }
-  for (std::size_t i = 0; i < all; ++i) o.share32[i] = static_cast<float>(o.share[i]);
-  // what is too small to matter would only make floats that are not normal, which are slow
-  for (std::size_t i = 0; i < all; ++i)
-    o.root[i] = static_cast<float>(__builtin_sqrt(o.surplus[i] < 1e-30 ? 0.0 : o.surplus[i]));
 }
 
 void class_sums(const WeightBlock& b, const WeightSums& o) {
@@ -88,28 +98,30 @@ void class_sums(const WeightBlock& b, const WeightSums& o) {
   }
 }
 
-// The gradient of one term; its numbers less their mean, times sqrt(w P); the second derivatives with the classes.
+// The gradient of one term; its numbers as the classes split its variance; the second derivatives with the classes.
 void term_sums(const WeightBlock& b, const WeightSums& o, std::size_t d) {
-  const std::size_t all = b.classes * b.rows;
+  const std::size_t last = (b.classes - 1) * b.rows, all = last + b.rows;
   const float* t = b.term + d * all;
-  float* x = o.x + d * all;
-  for (std::size_t r = 0; r < b.rows; r += F) put(o.mean + r, Floats{});
+  float* x = o.x + d * last;
   Vec even{}, odd{};
-  for (std::size_t i = 0; i < all; i += b.rows) {
-    for (std::size_t r = 0; r < b.rows; r += F) {
-      put(o.mean + r, floats(o.mean + r) + floats(o.share32 + i + r) * floats(t + i + r));
-      even += load(o.surplus + i + r) * widen(t + i + r);
-      odd += load(o.surplus + i + r + W) * widen(t + i + r + W);
+  for (std::size_t r = 0; r < b.rows; r += F) {
+    Floats mean = floats(t + last + r);
+    for (std::size_t i = last + r;;) {
+      even += load(o.surplus + i) * widen(t + i);
+      odd += load(o.surplus + i + W) * widen(t + i + W);
+      if (i < b.rows) break;
+      i -= b.rows;
+      const Floats here = floats(t + i);
+      put(x + i, floats(o.root + i) * (here - mean));
+      mean = floats(o.keep + i) * mean + floats(o.lean + i) * here;
     }
+    put(o.mean + r, mean);
   }
   o.gradient[d] = sum(even + odd);
   for (std::size_t c = 0; c < b.classes; ++c) {
     Floats s{};
     for (std::size_t r = 0; r < b.rows; r += F) {
-      const Floats root = floats(o.root + c * b.rows + r);
-      const Floats v = root * (floats(t + c * b.rows + r) - floats(o.mean + r));
-      put(x + c * b.rows + r, v);
-      s += root * v;
+      s += floats(o.weight + c * b.rows + r) * (floats(t + c * b.rows + r) - floats(o.mean + r));
     }
     o.across[d * b.classes + c] = sum(s);
   }
@@ -204,7 +216,56 @@ void weight_sums(const WeightBlock& b, const WeightSums& o) {
   for (std::size_t d = 0; d < b.terms; ++d) term_sums(b, o, d);
   const std::size_t padded = (b.terms + kWeightTile - 1) / kWeightTile * kWeightTile;
   for (std::size_t d = 0; d < padded; d += kWeightTile) {
-    for (std::size_t e = 0; e < d + kWeightTile; e += 2) tile(o, b.classes * b.rows, padded, d, e);
+    for (std::size_t e = 0; e < d + kWeightTile; e += 2) tile(o, (b.classes - 1) * b.rows, padded, d, e);
+  }
+}
+
+// Rows k … of the triangle: once the rows above are taken off them, each is divided by the root of its first number.
+void weight_solve(double* H, std::size_t stride, const double* whole, double* g, std::size_t n) {
+  constexpr std::size_t kRows = 4;  // whose products are taken off all further rows together
+  for (std::size_t k = 0; k < n; k += kRows) {
+    const std::size_t end = k + kRows < n ? k + kRows : n;
+    for (std::size_t i = k; i < end; ++i) {
+      double* row = H + i * stride;
+      for (std::size_t q = k; q < i; ++q) {
+        const double* above = H + q * stride;
+        const Vec f = set(above[i]);
+        for (std::size_t j = i / W * W; j < n; j += W) store(row + j, load(row + j) - f * load(above + j));
+      }
+      const bool flat = !(row[i] > 1e-8 * whole[i]);  // H comes from floats: what is left is noise
+      const double root = flat ? 1.0 : __builtin_sqrt(row[i]);
+      const Vec one = set(1.0 / root);
+      for (std::size_t j = i / W * W; j < n; j += W) store(row + j, flat ? Vec{} : load(row + j) * one);
+      row[i] = root;
+      g[i] = flat ? 0.0 : g[i];
+    }
+    for (std::size_t i = end; i < n; ++i) {
+      double* row = H + i * stride;
+      const double *a = H + k * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+      const Vec fa = set(a[i]), fb = set(b[i]), fc = set(c[i]), fd = set(d[i]);
+      for (std::size_t j = i / W * W; j < n; j += W) {
+        const Vec first = fa * load(a + j) + fb * load(b + j), second = fc * load(c + j) + fd * load(d + j);
+        store(row + j, load(row + j) - (first + second));
+      }
+    }
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    const double* row = H + k * stride;
+    g[k] /= row[k];
+    const Vec f = set(g[k]);
+    std::size_t j = k + 1;
+    for (; j < n && j % W; ++j) g[j] -= g[k] * row[j];
+    for (; j < n; j += W) store(g + j, load(g + j) - f * load(row + j));
+  }
+  for (std::size_t j = n; j < stride; ++j) g[j] = 0.0;
+  for (std::size_t k = n; k-- > 0;) {
+    const double* row = H + k * stride;
+    double alone = 0;
+    std::size_t j = k + 1;
+    for (; j < n && j % W; ++j) alone += g[j] * row[j];
+    Vec s{};
+    for (; j < n; j += W) s += load(g + j) * load(row + j);
+    g[k] = (g[k] - (alone + sum(s))) / row[k];
   }
 }
 

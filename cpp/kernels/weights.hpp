@@ -28,10 +28,12 @@ struct WeightSums {
   double* classes;   // (classes, classes), the lower triangle
   double* share;     // (classes, rows): P
   double* surplus;   // (classes, rows): w (P - [y])
-  float* share32;    // P
-  float* root;       // sqrt(w P)
+  float* weight;     // (classes, rows): w P
+  float* lean;       // (classes, rows): P_c / S_c, S_c being the sum of P from class c on
+  float* keep;       // (classes, rows): S_c+1 / S_c
+  float* root;       // (classes, rows): sqrt(w P_c S_c+1 / S_c)
   float* mean;       // rows
-  float* x;          // (padded terms, classes, rows): sqrt(w P) (term - its mean over P); rows to spare are 0
+  float* x;  // (padded terms, classes - 1, rows): root (term - its mean over later classes); rows to spare are 0
 };
 
 }  // namespace tb
@@ -47,3 +49,7 @@ TB_DECLARE(void, weight_move, (const WeightBlock& block, const double* v, const 
 // The loss at joint + step * move.
 TB_DECLARE(double, weight_loss, (const WeightBlock& block, const double* move, double step))
 TB_DECLARE(void, weight_sums, (const WeightBlock& block, const WeightSums& out))
+// Solves H s = g in place of g. H (n, n), rows `stride` apart, a multiple of kWeightLanes, has its upper triangle, and
+// loses it; whole: its diagonal; g has `stride` numbers. Directions in which H is flat to within rounding are left
+// alone: s = 0 there.
+TB_DECLARE(void, weight_solve, (double* H, std::size_t stride, const double* whole, double* g, std::size_t n))
