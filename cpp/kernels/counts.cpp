@@ -68,18 +68,67 @@ std::uint64_t most_as(const Codes& c) {
   return place_of_bits<T>(all);
 }
 
+// Of columns that lie side by side in each row, as many as fit `chunks` vectors of B bytes: those of all rows or-ed
+// together in registers. The last vector ends where the last column does, and may look at some columns again. Meanwhile
+// the rows that come as far behind are fetched: they will be asked for when these have been counted.
+template <class T, std::size_t B, std::size_t chunks>
+TB_INLINE void most_of_strip(const char* x, std::ptrdiff_t stride, std::size_t n, std::size_t width,
+                             std::uint64_t* most) {
+  using U = typename Unsigned<T>::type;
+  typedef U Chunk __attribute__((vector_size(B)));
+  constexpr U one = is_signed<T> ? 1 : 0;
+  constexpr std::size_t each = B / sizeof(T);
+  Chunk all[chunks] = {};
+  std::size_t first[chunks];
+  for (std::size_t k = 0; k < chunks; ++k) first[k] = k + 1 < chunks ? k * each : width - each;
+  const std::ptrdiff_t ahead = static_cast<std::ptrdiff_t>(n) * stride;
+  for (std::size_t i = 0; i < n; ++i, x += stride) {
+    for (std::size_t b = 0; b < chunks * B; b += 64) __builtin_prefetch(x + ahead + b, 0, 2);
+    for (std::size_t k = 0; k < chunks; ++k) all[k] |= value<Chunk>(x + first[k] * sizeof(T)) + one;
+  }
+  for (std::size_t k = 0; k < chunks; ++k) {
+    for (std::size_t j = 0; j < each; ++j) most[first[k] + j] = place_of_bits<T>(all[k][j]);
+  }
+}
+
+template <class T, std::size_t B>
+TB_INLINE void most_of_strips(const char* x, std::ptrdiff_t stride, std::size_t n, std::size_t d, std::uint64_t* most) {
+  constexpr std::size_t each = B / sizeof(T);
+  while (d > 0) {
+    const std::size_t width = d < 4 * each ? d : 4 * each;
+    switch ((width + each - 1) / each) {
+      case 1:  // of more than one strip the last may be narrower than a vector
+        d < each ? most_of_strip<T, B, 1>(x - (each - d) * sizeof(T), stride, n, each, most - (each - d))
+                 : most_of_strip<T, B, 1>(x, stride, n, width, most);
+        break;
+      case 2:
+        most_of_strip<T, B, 2>(x, stride, n, width, most);
+        break;
+      case 3:
+        most_of_strip<T, B, 3>(x, stride, n, width, most);
+        break;
+      default:
+        most_of_strip<T, B, 4>(x, stride, n, width, most);
+    }
+    x += width * sizeof(T);
+    most += width;
+    d -= width;
+  }
+}
+
 template <class T>
 void most_of_rows(const char* x, std::ptrdiff_t stride, std::size_t n, std::size_t d, std::uint64_t* most) {
-  constexpr std::size_t strip = 64;
-  for (std::size_t j0 = 0; j0 < d; j0 += strip) {
-    const std::size_t w = d - j0 < strip ? d - j0 : strip;
-    typename Unsigned<T>::type all[strip] = {};
-    for (std::size_t i = 0; i < n; ++i) {
-      const char* row = x + static_cast<std::ptrdiff_t>(i) * stride + j0 * sizeof(T);
-      for (std::size_t j = 0; j < w; ++j) all[j] |= bits<T>(row + j * sizeof(T));
-    }
-    for (std::size_t j = 0; j < w; ++j) most[j0 + j] = place_of_bits<T>(all[j]);
+  constexpr std::size_t widest = W * 8;
+  const std::size_t bytes = d * sizeof(T);
+  if (bytes >= widest) return most_of_strips<T, widest>(x, stride, n, d, most);
+  if constexpr (widest > 32) {
+    if (bytes >= 32) return most_of_strips<T, 32>(x, stride, n, d, most);
   }
+  if constexpr (widest > 16) {
+    if (bytes >= 16) return most_of_strips<T, 16>(x, stride, n, d, most);
+  }
+  if (bytes >= 8) return most_of_strips<T, 8>(x, stride, n, d, most);
+  most_of_strips<T, sizeof(T)>(x, stride, n, d, most);
 }
 
 template <class T, class N, bool weighted>
