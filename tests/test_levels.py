@@ -316,6 +316,26 @@ def test_no_leaks():
     assert run(10_000) - before < 4e6
 
 
+@pytest.mark.parametrize("late", [(), (20_000,), (16_384,), (150_000, 99_999), (199_999,)])
+@pytest.mark.parametrize("levels", [3, 16, 40, 124, 300])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_codes_by_appearance_where_most_are_known(dtype, levels, late):
+    """The first rows have nearly all numbers; those that come late are met in any of the blocks that threads share."""
+    levels = min(levels, np.iinfo(dtype).max - len(late))
+    values = np.random.default_rng(levels).integers(levels, size=200_000).astype(dtype)
+    for k, row in enumerate(late):
+        values[row] = levels + k
+    here, where, place = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(where)
+    number = np.empty(len(here), int)
+    number[order] = np.arange(len(here))
+    for threads in (1, 0):
+        _core.limit_threads(threads)
+        codes, first = _core.appearance_codes(_core.Columns([values]), levels + len(late))
+        assert (first == where[order]).all()
+        assert (np.asarray(codes) == number[place]).all()
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 @pytest.mark.parametrize("size", [1, 9, 250])
 def test_codes_by_appearance(dtype, size):

@@ -28,6 +28,8 @@ class Codes {
   std::size_t rows() const { return rows_; }
   Dtype dtype() const { return bytes_ == 1 ? Dtype::i8 : bytes_ == 2 ? Dtype::i16 : Dtype::i32; }
   const void* data() const { return data_.get(); }
+  // Where the codes lie while they are bytes, for who writes rows in another order; else null.
+  std::int8_t* bytes() { return bytes_ == 1 ? reinterpret_cast<std::int8_t*>(data_.get()) : nullptr; }
 
   // Writes code(i) to row first + i for all i < count. All rows before `first` are written already.
   template <class Code>

@@ -1,12 +1,15 @@
 #include "core/plain_codes.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
 
 #include "core/lookup.hpp"
+#include "core/threads.hpp"
 #include "core/utf8.hpp"
+#include "kernels/known_codes.hpp"
 
 namespace tb {
 namespace {
@@ -50,6 +53,27 @@ Codes encode_numbers(const Column& column, std::size_t rows, Known& levels, bool
   return out;
 }
 
+// All numbers that a column has mostly show in its first rows. The others are then looked up by all threads at once,
+// into the codes that the first rows gave; from the first block with a number that has none, it goes on row by row.
+constexpr std::size_t kHead = 1 << 14, kBlock = 1 << 16;
+
+// Rows from `head` on, of which the numbers have codes in code_of. Returns how many rows have theirs.
+template <class T>
+std::size_t look_up(const Column& column, std::size_t head, std::size_t rows, const std::vector<std::int32_t>& code_of,
+                    std::int8_t* out) {
+  std::int8_t of[256];
+  for (std::size_t v = 0; v < 256; ++v)
+    of[v] = static_cast<std::int8_t>(v < code_of.size() ? code_of[v] : kNotYet);  // bytes: all codes are below 127
+  std::vector<char> fine((rows - head + kBlock - 1) / kBlock);
+  parallel_for(fine.size(), [&](std::size_t b, int) {
+    const std::size_t from = head + b * kBlock, count = std::min(kBlock, rows - from);
+    const KnownCodes task{column.data + from * sizeof(T), column.dtype, count, of};
+    fine[b] = TB_CALL(known_codes, task, out + from);
+  });
+  const auto known = std::find(fine.begin(), fine.end(), 0) - fine.begin();
+  return std::min(rows, head + static_cast<std::size_t>(known) * kBlock);
+}
+
 template <class T>
 Appearances number(const Column& column, const Column* there, std::size_t rows, std::size_t size) {
   Appearances out;
@@ -67,10 +91,16 @@ Appearances number(const Column& column, const Column* there, std::size_t rows, 
     return code_of[v];
   };
   const bool plain = !there && column.stride == static_cast<std::ptrdiff_t>(sizeof(T));
-  out.codes.fill_blocks(0, rows, [&](std::size_t from, std::size_t count, std::int32_t* block) {
-    if (plain && all_known<T>(column.data + from * sizeof(T), count, code_of, block)) return;
-    for (std::size_t i = 0; i < count; ++i) block[i] = code(from + i);
-  });
+  const auto fill = [&](std::size_t first, std::size_t end) {
+    out.codes.fill_blocks(first, end - first, [&](std::size_t from, std::size_t count, std::int32_t* block) {
+      if (plain && all_known<T>(column.data + (first + from) * sizeof(T), count, code_of, block)) return;
+      for (std::size_t i = 0; i < count; ++i) block[i] = code(first + from + i);
+    });
+  };
+  std::size_t done = std::min(rows, kHead);
+  fill(0, done);
+  if (plain && done < rows && out.codes.bytes()) done = look_up<T>(column, done, rows, code_of, out.codes.bytes());
+  fill(done, rows);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/chains.hpp"
 #include "kernels/counts.hpp"
 #include "kernels/cuts.hpp"
+#include "kernels/known_codes.hpp"
 #include "kernels/narrow.hpp"
 #include "kernels/network.hpp"
 #include "kernels/range.hpp"
@@ -152,6 +153,21 @@ void cuts(Probe& p) {
   }
 }
 
+// Numbers that have codes, of which a register holds all or not, and some that have none.
+template <class T>
+void known(Probe& p, Numbers& some) {
+  constexpr std::size_t n = 1100;
+  List<std::int8_t> of(256, -3), out(n);
+  for (std::size_t v = 0; v < 100; ++v) of[v] = static_cast<std::int8_t>(99 - v);
+  for (const std::uint32_t levels : {16, 100, 101}) {
+    auto x = some.below<T>(levels, n);
+    x[n - 1] = static_cast<T>(levels - 1);
+    const bool all = TB_CALL_AT(p.isa, known_codes, (KnownCodes{bytes_of(x), kDtype<T>, n, of.data()}), out.data());
+    p.got("known_codes", all);
+    if (all) p.got("known_codes", out);
+  }
+}
+
 }  // namespace
 
 void probe_codes(Probe& p) {
@@ -161,7 +177,10 @@ void probe_codes(Probe& p) {
             std::uint64_t>([&](auto type) { counts<decltype(type)>(p, some); });
   for_types<std::int8_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t>(
       [&](auto type) { narrowed<decltype(type)>(p, some); });
-  for_types<std::uint8_t, std::uint16_t, std::uint32_t>([&](auto type) { cells<decltype(type)>(p, some); });
+  for_types<std::uint8_t, std::uint16_t, std::uint32_t>([&](auto type) {
+    cells<decltype(type)>(p, some);
+    known<decltype(type)>(p, some);
+  });
   steps(p);
   cuts(p);
 }

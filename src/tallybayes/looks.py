@@ -57,6 +57,8 @@ def looks_like_id(column: RawColumn, counted: Array | None = None) -> bool:
     """
     if column.kind != "categorical" or column.scale is not None or column.storage not in ("arrow", "objects", "coded"):
         return False
+    if column.storage == "coded" and column.declared is not None and len(column.declared) < OWN * MANY_ROWS:
+        return False  # whichever rows have a value
     values = column.values
     if counted is not None and not counted.all():
         values = _of_rows(values, counted)

@@ -460,9 +460,11 @@ def _by_appearance(native: Any) -> RawColumn | None:
     top = codes.max()
     if top is None or top >= SHARED or not codes.dtype.is_unsigned_integer():
         return None
-    there = [native.is_not_null().to_numpy()] if native.null_count() else []
-    found, first = _core.appearance_codes(_core.Columns([codes.fill_null(0).to_numpy(), *there]), top + 1)
-    return RawColumn(found, "coded", "categorical", declared=tuple(native.gather(first).to_list()))
+    there = []
+    if native.null_count():
+        codes, there = codes.fill_null(0), [native.is_not_null().to_numpy()]
+    found, first = _core.appearance_codes(_core.Columns([codes.to_numpy(), *there]), top + 1)
+    return RawColumn(found, "coded", "categorical", declared=tuple(native[first].to_list()))
 
 
 def _unknown(s: Any, name: str) -> RawColumn:
