@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,7 +93,7 @@ def test_the_end_is_as_if_it_were_waited_for(model: Path, tmp_path: Path) -> Non
     assert "No such command 'melt'" in done.stderr
 
 
-@pytest.mark.parametrize("command", [["inspect", "MODEL"], ["predict", "MODEL", WATERMELON]])
+@pytest.mark.parametrize("command", [["inspect", "MODEL"], ["predict", "MODEL", WATERMELON], ["--help"], ["fit", "-h"]])
 def test_a_reader_that_has_left_before_there_is_a_word(model: Path, command: list[str]) -> None:
     """As in `tallybayes inspect model.tb | true`."""
     reading, writing = os.pipe()
@@ -101,6 +102,15 @@ def test_a_reader_that_has_left_before_there_is_a_word(model: Path, command: lis
     done = subprocess.run(args, stdout=writing, stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=120, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", [["--help"], ["inspect", "MODEL"]])
+def test_a_full_disk_is_one_line(model: Path, command: list[str]) -> None:
+    args = [sys.executable, "-m", "tallybayes", *(str(model) if a == "MODEL" else a for a in command)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=120, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(rb"tallybayes: (standard output: )?no space left on device\n", done.stderr)
 
 
 @pytest.mark.parametrize(

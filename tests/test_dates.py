@@ -512,3 +512,16 @@ def test_a_service_takes_dates() -> None:
     np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba([{"t": v} for v in MOMENTS]))
     table = from_columns({"t: weekday": ["Mon"]}, 1, served)
     np.testing.assert_array_equal(model.predict_proba(table), model.predict_proba([{"t: weekday": "Mon"}]))
+
+
+@pytest.mark.parametrize("form", ["array", "object array", "rows"])
+def test_a_duration_without_a_unit_is_refused(form: str) -> None:
+    spans: Any = np.array([5, 7, 9, "NaT"], dtype="m8")
+    X = {"array": spans[:, None], "object array": np.array([[v] for v in spans], dtype=object)}.get(
+        form, [{"wait": v} for v in spans]
+    )
+    with pytest.raises(TableError, match=r"timedelta64\(5\).* has no unit. Give it one"):
+        tb.NaiveBayes().fit(X, [0, 1, 0, 1])
+    missing = np.array([["NaT"], ["NaT"]], dtype="m8")
+    seconds = np.array([[5], [7]], dtype="m8[s]")
+    assert tb.NaiveBayes().fit(np.concatenate([missing, seconds]), [0, 1, 0, 1]).schema_.d == 1

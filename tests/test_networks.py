@@ -330,6 +330,18 @@ def test_memory_is_asked_for_first() -> None:
         tb.BayesNetwork({"x0": [f"x{j}" for j in range(1, 7)]}, schema="categorical").fit(X, y)
 
 
+def test_a_value_met_once_says_nothing_of_strengths_without_laplace() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 4, size=(600, 2))
+    X[:, 1] = np.where(rng.random(600) < 0.9, X[:, 0], X[:, 1])
+    y = rng.integers(0, 2, 600)
+    kept: dict[str, Any] = {"root": "x0", "schema": "categorical", "alpha": 0.0}
+    rare = np.vstack([X, [0, 9]]), np.append(y, 1)
+    found = [tb.TAN(**kept).fit(*rows).predictor_.fitted.terms[0].params.strengths for rows in ((X, y), rare)]
+    assert found[0].tolist() == found[1].tolist()
+    assert found[0].max() < 100
+
+
 def test_too_many_missing_parents_is_a_clear_error() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 140, size=(800, 4)), rng.integers(0, 2, size=(800, 4))]).astype(float)

@@ -165,6 +165,16 @@ def test_a_number_that_no_row_had_has_a_slider_from_0_to_1() -> None:
     assert json.loads(found[1])[1] == {"start": 0.0, "low": 0.0, "high": 1.0, "step": 0.01}
 
 
+def test_a_column_of_one_value_has_nowhere_to_slide_to() -> None:
+    rows = [{"a": float(i), "b": 3.7} for i in range(10)]
+    html = report(tb.GaussianNB().fit(rows, list("xy") * 5), rows, list("xy") * 5).html
+    found = re.search(r'"controls":\s*\{"columns":\s*(\[.*?\])', html)
+    assert found is not None
+    one = json.loads(found[1])[1]
+    assert one["low"] == one["high"] == one["start"] == 3.7
+    assert "the same in every row" in html
+
+
 def test_it_is_saved_and_shown(tmp_path: Any) -> None:
     found = report(tb.NaiveBayes().fit([{"a": "ä"}, {"a": "y"}], [0, 1]))
     found.save(tmp_path / "r.html")

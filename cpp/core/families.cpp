@@ -140,7 +140,7 @@ void family_strengths(const Counts& counts, const Tables& tables, const Families
       };
       search.begin();
       each([&](std::size_t i, double n, double total, double base) {
-        if (level.n[i] > 0) search.add(level.n[i], n, total, base);
+        if (level.n[i] > 0 && n + base > 0) search.add(level.n[i], n, total, base);  // otherwise no strength can help
       });
       const double chosen = search.best(grid.strengths[grid.size - 1]).strength;
       out[families.parent_start[f] + static_cast<std::int64_t>(l) - 1] = chosen;

@@ -98,6 +98,10 @@ class SharedWordsWarning(UserWarning):
     """More words than a model keeps apart: the rarest share cells."""
 
 
+class TargetColumnWarning(UserWarning):
+    """A column that is the same as y in every row: the answer, left among the columns."""
+
+
 class UnsavableLabelWarning(UserWarning):
     """Class labels that a model works with and that no model file can hold."""
 

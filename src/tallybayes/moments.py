@@ -197,10 +197,20 @@ def _zone_of(v: object) -> str | None:
     return None if isinstance(v, np.datetime64) else ""
 
 
+def check_unit(dtype: np.dtype[Any], value: object) -> None:
+    """Refuses a moment of NumPy of which nobody said whether it is days or nanoseconds."""
+    if np.datetime_data(dtype)[0] == "generic" and not np.isnat(value):  # type: ignore[arg-type]
+        raise TableError(
+            f"{value!r:.60} has no unit. Give it one, as in np.timedelta64(5, 's'), or give the number itself.",
+            value=value,
+        )
+
+
 def micro(v: Any) -> int:
     """Microseconds since 1970, or of a duration or since midnight."""
     if isinstance(v, np.datetime64 | np.timedelta64):
         kind = v.dtype.kind
+        check_unit(v.dtype, v)
         if abs(int(v.astype(f"{kind}8[D]").view(np.int64))) > MOST_DAYS:
             raise TableError(f"The date {v!s:.60} is more than 290,000 years from 1970. Mark it missing (None or NaT).")
         return int(v.astype(f"{kind}8[us]").view(np.int64))

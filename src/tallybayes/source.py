@@ -18,7 +18,7 @@ from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError, brief
 from tallybayes.later import nw
-from tallybayes.moments import Moments, Sort, zone_name
+from tallybayes.moments import Moments, Sort, check_unit, zone_name
 from tallybayes.raw import RawColumn, arrow_of, as_strings, gaps_as_none, is_missing, not_a_value, object_column
 from tallybayes.sparse import is_sparse, read_sparse
 
@@ -395,6 +395,9 @@ def _truths(s: Any) -> RawColumn:
 def _of_ticks(ticks: Array, zone: str | None = None, sort: Sort | None = None) -> Moments:
     """Moments as NumPy has them."""
     ticks = np.ascontiguousarray(ticks if ticks.dtype.isnative else ticks.astype(ticks.dtype.newbyteorder("=")))
+    met = ticks[~np.isnat(ticks)] if np.datetime_data(ticks.dtype)[0] == "generic" else ticks[:0]
+    if len(met):
+        check_unit(ticks.dtype, met[0])
     if sort is None:
         days = np.datetime_data(ticks.dtype)[0] in ("Y", "M", "W", "D")
         sort = "duration" if ticks.dtype.kind == "m" else "date" if days else "datetime"

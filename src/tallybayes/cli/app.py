@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -28,6 +29,11 @@ class OneLine(TyperGroup):
             help_ = f" Try: {context.command_path} --help" if context is not None else ""
             typer.echo(f"tallybayes: {one_line(_misunderstood(e))}{help_}", err=True)
             sys.exit(e.exit_code)
+        except SystemExit as e:  # typer's, of a pipe whose reader has seen enough: no fault of the command
+            code = 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else e.code
+        except OSError as e:  # help that nobody can read; commands tell their own
+            typer.echo(f"tallybayes: standard output: {one_line(e.strerror or str(e)).lower()}", err=True)
+            os._exit(1)  # what is left of it would be written at the end
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -23,6 +23,7 @@ from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
 from tallybayes.schema import Schema, align, infer_schema
 from tallybayes.source import Table, read_table
 from tallybayes.target import Target, read_target
+from tallybayes.telltale import tell_target
 
 
 class Learns(Adds, Fades, WeighsClasses, Tempers):
@@ -110,6 +111,8 @@ class Learns(Adds, Fades, WeighsClasses, Tempers):
             stage("reading")
             table = read_table(X)
             target, left = self._aged(read_target(y, table.n, sample_weight))
+            if whole:
+                tell_target(table, target)
             if fresh:
                 self._learn_first(table, target, classes, whole)
                 return

@@ -95,13 +95,14 @@ function whatIf(first) {
       input.value = String(Number(Number(range.value).toPrecision(12)));
       input.dispatchEvent(new Event("input"));
     });
+    const slides = high > low ? [range] : [make("span", { class: "note", text: "the same in every row" })];
     const date = make("span", { class: "date" });
     const show = () => {
       range.value = input.value;
       date.textContent = told(input.value, column);
     };
     return {
-      parts: days.has(column.name) ? [range, input, date] : [range, input],
+      parts: days.has(column.name) ? [...slides, input, date] : [...slides, input],
       input,
       read: () => (input.value === "" ? null : Number(input.value)),
       write(value) {

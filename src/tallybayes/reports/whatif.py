@@ -87,6 +87,8 @@ def slider(numbers: Array) -> Json:
     step = 10.0 ** math.floor(math.log10(width / 100)) if 0 < width < 1e300 else 1.0
     if bool(np.all(numbers == np.round(numbers))) and step < 1 <= width:
         step = 1.0
+    if low == high:  # nowhere to slide to
+        return {"start": low, "low": low, "high": low, "step": step}
     middle = float(np.median(numbers))
     start = round(middle / step) * step if abs(middle / step) < 1e15 else middle
     return {
