@@ -21,6 +21,7 @@ namespace {
 constexpr double kMost = 1e30;          // weight of all rows, and strength, in floats
 constexpr float kLeast = 1e-30f;        // strength: a context that was never met keeps the estimate above
 constexpr std::size_t kCellsOfRow = 4;  // cells of a chain for each row and rung, up to which its tables pay
+constexpr std::size_t kCellsOfOwn = 4;  // cells of a rung for each row, up to which those are lifted, not the rows
 constexpr std::size_t kContextBytes = std::size_t{1} << 20;      // contexts of the rows at a time, for each thread
 constexpr std::size_t kNodesOfCount = 16, kChainsOfCount = 128;  // whose contexts are read together, to be counted
 constexpr std::size_t kRowsOfCount = 16384;  // at a time: the counts of a chain are fetched anew for each time
@@ -56,53 +57,66 @@ class Learner {
              double* strengths, float* logs, float* terms) {
     begin(i, counts + chains_.counts[i] * K_);
     read_rows(i, rows, context);
-    start_rows(rows);
-    std::vector<float> above = base_, here, other = whole_, next;
+    start_rows();
+    above_ = base_, other_ = mine_ = whole_;
+    cells_ = tables_;
     float* out = logs + chains_.rungs[i] * K_;
     for (std::size_t l = 0; l <= parents_; ++l) {
       Rung& rung = rungs_[l];
       const bool laplace = smooth_.grid.size == 0;
       if (l == 0 && !of_child_ && !laplace) {
         strengths[0] = 0;
-        TB_CALL(logs_of, above.data(), out, K_);
+        TB_CALL(logs_of, above_.data(), out, K_);
         out += K_;
         continue;
       }
       if (laplace) {
         strengths[l] = smooth_.alpha * static_cast<double>(of_child_ ? bins_ : K_);
-      } else if (tables_ || !smooth_.given) {
-        const std::size_t some = tables_ ? rows.n : std::min(rows.n, smooth_.rows);
+      } else {
+        if (cells_ && rung.n.size() > kCellsOfOwn * rows.n) {
+          read_own(l, rows, context, rows.n);
+          cells_ = false;
+        }
+        const std::size_t judges = smooth_.given ? 0 : std::min(rows.n, smooth_.rows);
+        const std::size_t some = tables_ && !cells_ ? rows.n : judges;
+        if (cells_) read_own(l, rows, context, judges);
         TB_CALL(own_counts, OwnCounts{some, K_, bins_, context(l), child_.data(), rows.y, unit_.data(), rung.n.data(),
                                       rung.total.data(), !of_child_, n_.data(), total_.data()});
         if (!smooth_.given) strengths[l] = choose(rows);
       }
       const float a = std::max(static_cast<float>(std::min(strengths[l], kMost)), kLeast);
-      if (laplace) start_again(l, above);
-      share(rung, a);
-      if (tables_) TB_CALL(lift_own, own_.data(), n_.data(), total_.data(), rows.n, a, worth_);
+      if (laplace) start_again(l);
+      if (!(worth_ > 0)) share(rung, a);
+      if (tables_ && !cells_) TB_CALL(lift_own, own_.data(), n_.data(), total_.data(), rows.n, a, worth_);
       leave_out(l, rung, a);
       const std::size_t inner = l == 0 || laplace ? rung.contexts : rung.contexts / rungs_[l - 1].contexts;
-      here.resize(rung.n.size());
+      next_.resize(rung.n.size());
       if (worth_ > 0)
-        TB_CALL(fold_lifts, rung.n.data(), above.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-                here.data());
+        TB_CALL(fold_lifts, rung.n.data(), above_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+                next_.data());
       else
-        TB_CALL(fold_rung, rung.n.data(), above.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_,
-                !of_child_, here.data());
-      TB_CALL(logs_of, here.data(), out, here.size());
-      out += here.size();
-      if (!laplace) above.swap(here);
+        TB_CALL(fold_rung, rung.n.data(), above_.data(), rung.share.data(), a, rung.contexts, inner, bins_, K_,
+                !of_child_, next_.data());
+      TB_CALL(logs_of, next_.data(), out, next_.size());
+      out += next_.size();
+      if (!laplace) above_.swap(next_);
       if (!tables_) continue;
-      next.resize(rung.n.size());
-      TB_CALL(fold_lifts, rung.n.data(), other.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
-              next.data());
-      other.swap(next);
+      next_.resize(rung.n.size());
+      TB_CALL(fold_lifts, rung.n.data(), other_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+              next_.data());
+      other_.swap(next_);
+      if (!cells_) continue;
+      next_.resize(rung.n.size());
+      TB_CALL(fold_own, rung.n.data(), mine_.data(), rung.total.data(), a, worth_, rung.contexts, inner, bins_, K_,
+              next_.data());
+      mine_.swap(next_);
     }
     if (!terms) return;
     if (tables_) {
-      TB_CALL(logs_of, other.data(), other.data(), other.size());
+      if (cells_) read_own(parents_ + 1, rows, context, rows.n);
+      TB_CALL(logs_of, other_.data(), other_.data(), other_.size());
       TB_CALL(add_left_out,
-              LeftOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other.data(),
+              LeftOutTerms{rows.n, K_, bins_, context(parents_), child_.data(), rows.y, unit_.data(), other_.data(),
                            own_.data()},
               static_cast<float>(scale), terms);
     }
@@ -129,38 +143,25 @@ class Learner {
       rungs_[l].contexts = contexts;
     }
     const std::size_t row = bins_ * K_;
-    rungs_[parents_].n.assign(counts, counts + contexts * row);
+    Rung& last = rungs_[parents_];
+    last.n.resize(contexts * row);
     if constexpr (std::is_same_v<Count, double>) {  // weights that a float has no room for: only their shares matter
       double sum = 0;
       for (std::size_t e = 0; e < contexts * row; ++e) sum += counts[e];
-      if (sum > kMost)
-        for (std::size_t e = 0; e < contexts * row; ++e)
-          rungs_[parents_].n[e] = static_cast<float>(counts[e] * (kMost / sum));
+      const double less = sum > kMost ? kMost / sum : 1.0;
+      for (std::size_t e = 0; e < contexts * row; ++e) last.n[e] = static_cast<float>(counts[e] * less);
+    } else {
+      TB_CALL(float_counts, counts, last.n.data(), contexts * row);
     }
-    for (std::size_t l = parents_; l-- > 0;) {
-      const std::vector<float>& from = rungs_[l + 1].n;
-      const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
-      rungs_[l].n.assign(rungs_[l].contexts * row, 0.0f);
-      const float* next = from.data();
-      for (std::size_t u = 0; u < rungs_[l].contexts; ++u) {
-        float* to = rungs_[l].n.data() + u * row;
-        for (std::size_t k = 0; k < inner; ++k, next += row) {
-          for (std::size_t e = 0; e < row; ++e) to[e] += next[e];
-        }
-      }
-    }
-    add_up(rungs_[parents_]);
     const std::size_t each = of_child_ ? K_ : 1;
+    last.total.resize(contexts * each);
+    TB_CALL(fold_counts, last.n.data(), contexts, of_child_ ? bins_ : K_, each, last.total.data());
     for (std::size_t l = parents_; l-- > 0;) {
-      const float* next = rungs_[l + 1].total.data();
       const std::size_t inner = rungs_[l + 1].contexts / rungs_[l].contexts;
-      rungs_[l].total.assign(rungs_[l].contexts * each, 0.0f);
-      for (std::size_t u = 0; u < rungs_[l].contexts; ++u) {
-        float* to = rungs_[l].total.data() + u * each;
-        for (std::size_t k = 0; k < inner; ++k, next += each) {
-          for (std::size_t c = 0; c < each; ++c) to[c] += next[c];
-        }
-      }
+      rungs_[l].n.resize(rungs_[l].contexts * row);
+      rungs_[l].total.resize(rungs_[l].contexts * each);
+      TB_CALL(fold_counts, rungs_[l + 1].n.data(), rungs_[l].contexts, inner, row, rungs_[l].n.data());
+      TB_CALL(fold_counts, rungs_[l + 1].total.data(), rungs_[l].contexts, inner, each, rungs_[l].total.data());
     }
     all_ = 0;
     for (const float t : rungs_[0].total) all_ += t;
@@ -175,34 +176,21 @@ class Learner {
     }
   }
 
-  // The totals of a rung.
-  void add_up(Rung& rung) const {
-    rung.total.assign(rung.contexts * (of_child_ ? K_ : 1), 0.0f);
-    const float* next = rung.n.data();
-    for (std::size_t u = 0; u < rung.contexts; ++u) {
-      float* to = rung.total.data() + (of_child_ ? u * K_ : u);
-      for (std::size_t x = 0; x < bins_; ++x, next += K_) {
-        for (std::size_t c = 0; c < K_; ++c) to[of_child_ ? c : 0] += next[c];
-      }
-    }
-  }
-
   // The child of every row, and what it has in the counts: nothing, if a parent is missing. Which rows are careful.
   template <class T, class Context>
   void read_rows(std::size_t i, const Rows<T>& rows, Context&& context) {
     child_.assign(rows.n, 0);
     if (of_child_) ChainViews(chains_, i).step(parents_, rows.codes, rows.n, 0, child_.data(), rows.n);
     const std::uint32_t* last = context(parents_);
-    unit_.resize(rows.n);
-    for (std::size_t r = 0; r < rows.n; ++r)
-      unit_[r] = last[r] == kNoCell ? 0.0f : rows.w ? static_cast<float>(std::min(rows.w[r], 1.0)) : 1.0f;
     std::size_t cells = 0;
     for (std::size_t l = 0; l <= parents_; ++l) cells += rungs_[l].n.size();
     tables_ = worth_ > 0 && cells <= kCellsOfRow * rows.n * (parents_ + 1) * K_;
-    for (std::vector<float>* each : {&own_, &n_, &total_}) each->assign(rows.n, 1.0f);
+    for (std::vector<float>* each : {&own_, &n_, &total_, &unit_}) each->resize(rows.n);
+    if (!tables_) std::fill(own_.begin(), own_.end(), 1.0f);
+    const bool some = TB_CALL(row_units, last, child_.data(), rows.y, rows.w, rows.n, !tables_, unit_.data());
     Careful& to = careful_;
     to.row.clear(), to.y.clear(), to.unit.clear(), to.child.clear();
-    for (std::size_t r = 0; r < rows.n; ++r) {
+    for (std::size_t r = 0; r < rows.n && some; ++r) {
       if (child_[r] == kNoCell || rows.y[r] < 0 || (tables_ && unit_[r] == 1.0f)) continue;
       to.row.push_back(static_cast<std::uint32_t>(r));
       to.y.push_back(rows.y[r]), to.unit.push_back(unit_[r]), to.child.push_back(child_[r]);
@@ -215,13 +203,11 @@ class Learner {
   }
 
   // The estimates that do not look at the class, without the row.
-  template <class T>
-  void start_rows(const Rows<T>& rows) {
+  void start_rows() {
     const bool grid = smooth_.grid.size > 0, alike = of_child_ && grid;  // the same for all classes
     whole_.assign(alike ? bins_ * K_ : 0, 0.0f);                         // of each bin, for a row that is one
     for (std::size_t x = 0; x < bins_ && alike; ++x)
       std::fill_n(&whole_[x * K_], K_, base_without(base_[x * K_], 1.0, 1.0));
-    for (std::size_t r = 0; r < rows.n && tables_; ++r) own_[r] = whole_[child_[r] == kNoCell ? 0 : child_[r] * K_];
     Careful& to = careful_;
     to.p.assign(to.row.size() * K_, 1.0f);
     for (std::size_t k = 0; k < to.row.size(); ++k) {
@@ -244,12 +230,20 @@ class Learner {
     const double grown = static_cast<double>(p) * (all_ + 1);
     return static_cast<float>(std::max(grown - own, 0.0) + 1e-9) / static_cast<float>(std::max(all_ - u, 0.0) + 1);
   }
-  void start_again(std::size_t l, std::vector<float>& above) {  // Laplace: towards all bins alike
-    above = base_;
+  void start_again(std::size_t l) {  // Laplace: towards all bins alike
+    above_ = base_;
     Careful& to = careful_;
     for (std::size_t k = 0; k < to.row.size(); ++k) {
       if (to.context[l * to.row.size() + k] != kNoCell) std::copy_n(&base_[to.child[k] * K_], K_, &to.p[k * K_]);
     }
+  }
+
+  // The estimates of the own class of the first rows below rung l, from those of their cells.
+  template <class T, class Context>
+  void read_own(std::size_t l, const Rows<T>& rows, Context&& context, std::size_t some) {
+    TB_CALL(own_cells, some, K_, bins_, context(l == 0 ? 0 : l - 1), child_.data(), rows.y, mine_.data(), own_.data());
+    const Careful& to = careful_;
+    for (std::size_t k = 0; k < to.row.size(); ++k) own_[to.row[k]] = to.p[k * K_ + static_cast<std::size_t>(to.y[k])];
   }
 
   // The careful rows climb to rung l.
@@ -282,13 +276,7 @@ class Learner {
   double choose(const Rows<T>& rows) {
     const std::size_t some = std::min(rows.n, smooth_.rows);
     search_.begin();
-    const double worth = static_cast<double>(worth_);
-    for (std::size_t r = 0; r < some; ++r) {
-      if (!(total_[r] > 1e-6f)) continue;
-      const double p = std::max(static_cast<double>(own_[r]), 1e-37), n = static_cast<double>(n_[r]),
-                   total = static_cast<double>(total_[r]);
-      search_.add(rows.w ? rows.w[r] : 1.0, n + worth, worth > 0 ? total + worth / p : total, p);
-    }
+    search_.add({n_.data(), total_.data(), own_.data(), rows.w, static_cast<double>(worth_)}, some);
     const Grid& grid = smooth_.grid;
     return search_.best(grid.strengths[grid.size - 1]).strength;  // nothing to say: the estimate above
   }
@@ -309,8 +297,10 @@ class Learner {
   double all_ = 0;  // the weight of all rows
   std::vector<Rung> rungs_;
   bool tables_ = true;  // are the other classes read from tables?
+  bool cells_ = true;   // and the own class from mine_, so far?
   std::vector<float> base_, whole_, unit_;
-  std::vector<float> own_, n_, total_;  // of the row's own class: P, and the counts without the row
+  std::vector<float> above_, other_, mine_, next_;  // of all cells: P, without a row of another class, of the own class
+  std::vector<float> own_, n_, total_;              // of the row's own class: P, and the counts without the row
   std::vector<std::uint32_t> child_;
   Careful careful_;
   StrengthSearch search_;

@@ -90,6 +90,16 @@ void likelihoods(Probe& p) {
   TB_CALL_AT(p.isa, add_log_shares, above.data(), below.data(), prior.data(), count, grid.data(), grid.size(),
              shares.data());
   p.got("add_log_shares", shares, kSums);
+  auto n = some.below<float>(9, count), total = some.below<float>(3, count);
+  const auto own = some.between<float>(0.01, 1.0, count);
+  for (const double* w : {weight.data(), static_cast<const double*>(nullptr)}) {
+    List<double> to[4] = {List<double>(count), List<double>(count), List<double>(count), List<double>(count)};
+    Judging judging{to[0].data(), to[1].data(), to[2].data(), to[3].data()};
+    const std::size_t kept =
+        TB_CALL_AT(p.isa, judging_rows, JudgingRows{n.data(), total.data(), own.data(), w, 0.5}, count, judging);
+    for (const List<double>& got : to) p.got("judging_rows", got.data(), kept, kSums);
+    p.got("judging_rows", judging.most, kSums);
+  }
 }
 
 }  // namespace

@@ -43,6 +43,16 @@ void own_class(Probe& p, Numbers& some, std::size_t classes) {
   auto own = some.between<float>(0.01, 1.0, rows);
   TB_CALL_AT(p.isa, lift_own, own.data(), n.data(), total.data(), rows, 2.0f, 0.5f);
   p.got("lift_own", own, kSingle);
+  TB_CALL_AT(p.isa, own_cells, rows, classes, bins, context.data(), child.data(), y.data(), count.data(), own.data());
+  own[3] = own[8] = 0.0f;  // anything
+  p.got("own_cells", own);
+  const auto w = some.between(0.5, 1.5, rows);
+  for (const bool any : {false, true}) {
+    List<float> units(rows);
+    p.got("row_units", TB_CALL_AT(p.isa, row_units, context.data(), child.data(), y.data(), any ? w.data() : nullptr,
+                                  rows, any, units.data()));
+    p.got("row_units", units);
+  }
   auto out = some.between<float>(-1.0, 1.0, rows * classes);
   const LeftOutTerms terms{rows,     classes,     bins,       context.data(), child.data(),
                            y.data(), unit.data(), log.data(), own.data()};
@@ -64,6 +74,17 @@ void rungs(Probe& p, Numbers& some, std::size_t classes) {
   TB_CALL_AT(p.isa, fold_lifts, n.data(), above.data(), share.data(), 2.0f, 0.5f, contexts, inner, bins, classes,
              out.data());
   p.got("fold_lifts", out, kSingle);
+  TB_CALL_AT(p.isa, fold_own, n.data(), above.data(), share.data(), 2.0f, 0.5f, contexts, inner, bins, classes,
+             out.data());
+  p.got("fold_own", out, kSingle);
+  const auto count = some.below<std::uint32_t>(1000, n.size());
+  TB_CALL_AT(p.isa, float_counts, count.data(), out.data(), out.size());
+  p.got("float_counts", out);
+  for (std::size_t row = 1; row <= bins * classes; ++row) {
+    List<float> folded(out.size() / (inner * row) * row);
+    TB_CALL_AT(p.isa, fold_counts, out.data(), folded.size() / row, inner, row, folded.data());
+    p.got("fold_counts", folded, kSingle);
+  }
   out[1] = 0.0f;
   TB_CALL_AT(p.isa, logs_of, out.data(), logs.data(), out.size());
   p.got("logs_of", logs, kSingle);

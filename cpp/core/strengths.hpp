@@ -5,6 +5,7 @@
 // above and below being what its cell and its context hold without it, prior its estimate with a parent less. Cells of
 // which all rows are alike come as one row with their weight.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -39,6 +40,31 @@ class StrengthSearch {
     } else {
       weight_[other_.count] = weight;
       if (other_.add(above, below, prior) == kTogether) judge_others();
+    }
+  }
+
+  // The same for many rows, read as judging_rows says.
+  void add(const JudgingRows& from, std::size_t rows) {
+    constexpr std::size_t some = 128;  // rows at a time
+    double weight[some], above[some], below[some], prior[some];
+    for (std::size_t first = 0; first < rows; first += some) {
+      const JudgingRows here{from.n + first, from.total + first, from.p + first, from.w ? from.w + first : nullptr,
+                             from.worth};
+      Judging to{weight, above, below, prior};
+      const std::size_t count = TB_CALL(judging_rows, here, std::min(some, rows - first), to);
+      if (from.w || !together_ || !(to.most < kMostBelow)) {
+        for (std::size_t i = 0; i < count; ++i) add(from.w ? weight[i] : 1.0, above[i], below[i], prior[i]);
+        continue;
+      }
+      any_ = any_ || count > 0;
+      for (std::size_t i = 0; i < count;) {
+        const std::size_t room = std::min(count - i, kTogether - one_.count);
+        std::copy_n(above + i, room, one_.above + one_.count);
+        std::copy_n(below + i, room, one_.below + one_.count);
+        std::copy_n(prior + i, room, one_.prior + one_.count);
+        i += room, one_.count += room;
+        if (one_.count == kTogether) judge_ones();
+      }
     }
   }
 

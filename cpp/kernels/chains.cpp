@@ -134,25 +134,58 @@ TB_INLINE void left_out_terms(const LeftOutTerms& t, float scale, float* out) {
   }
 }
 
-// fold_lifts for few classes: their totals stand beside the bins, so that a row is one loop.
+// fold_lifts, or fold_own, for few classes: their totals stand beside the bins, so that a row is one loop.
+template <bool own>
 TB_INLINE void fold_few(const float* n, const float* above, const float* total, float strength, float worth,
                         std::size_t contexts, std::size_t inner, std::size_t row, std::size_t classes, float* p) {
   float each[kFewLifts];
   std::size_t next = 0;
   for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
     if (classes == 2) {
-      for (std::size_t e = 0; e < row; e += 2) each[e] = total[0], each[e + 1] = total[1];
+      const float a = own ? less(total[0], 1.0f) : total[0], b = own ? less(total[1], 1.0f) : total[1];
+      for (std::size_t e = 0; e < row; e += 2) each[e] = a, each[e + 1] = b;
     } else {
       for (std::size_t e = 0; e < row; e += classes) {
-        for (std::size_t c = 0; c < classes; ++c) each[e + c] = total[c];
+        for (std::size_t c = 0; c < classes; ++c) each[e + c] = own ? less(total[c], 1.0f) : total[c];
       }
     }
-    for (std::size_t e = 0; e < row; ++e) p[e] = lifted(above[e], n[e], each[e], strength, worth);
+    for (std::size_t e = 0; e < row; ++e)
+      p[e] = lifted(above[e], own ? less(n[e], 1.0f) : n[e], each[e], strength, worth);
     if (++next == inner) {
       next = 0;
       above += row;
     }
   }
+}
+
+template <bool own>
+TB_INLINE void fold_cells(const float* n, const float* above, const float* total, float strength, float worth,
+                          std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
+  const std::size_t row = bins * classes;
+  if (classes < 8 && row <= kFewLifts)
+    return fold_few<own>(n, above, total, strength, worth, contexts, inner, row, classes, p);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
+    for (std::size_t x = 0; x < row; x += classes) {
+      for (std::size_t c = 0; c < classes; ++c) {
+        const float here = own ? less(n[x + c], 1.0f) : n[x + c], whole = own ? less(total[c], 1.0f) : total[c];
+        p[x + c] = lifted(above[x + c], here, whole, strength, worth);
+      }
+    }
+    if (++next == inner) {
+      next = 0;
+      above += row;
+    }
+  }
+}
+
+// `size` numbers side by side, summed over `inner` rows.
+template <int size>
+TB_INLINE void fold_some(const float* from, std::size_t inner, std::size_t row, float* to) {
+  typedef float Some __attribute__((vector_size(size * 4), aligned(4), may_alias));
+  Some sum = {};
+  for (std::size_t k = 0; k < inner; ++k) sum += *reinterpret_cast<const Some*>(from + k * row);
+  *reinterpret_cast<Some*>(to) = sum;
 }
 
 // One sum of table look-ups gives the cell; a missing bin makes it kMostCells or more, whatever the others add.
@@ -275,6 +308,26 @@ void leave_out_class(const LeaveOut& t) {
 
 void own_counts(const OwnCounts& t) { t.alone ? own_counts_of<true>(t) : own_counts_of<false>(t); }
 
+void own_cells(std::size_t rows, std::size_t classes, std::size_t bins, const std::uint32_t* context,
+               const std::uint32_t* child, const std::int32_t* y, const float* table, float* out) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    const bool none = context[r] == kNoCell || child[r] == kNoCell;
+    const std::size_t cell = (context[r] * bins + child[r]) * classes + static_cast<std::size_t>(y[r]);
+    out[r] = table[none ? 0 : cell];
+  }
+}
+
+bool row_units(const std::uint32_t* context, const std::uint32_t* child, const std::int32_t* y, const double* w,
+               std::size_t rows, bool any, float* unit) {
+  std::uint32_t found = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const float one = !w || w[r] > 1.0 ? 1.0f : static_cast<float>(w[r]), u = context[r] == kNoCell ? 0.0f : one;
+    unit[r] = u;
+    found |= static_cast<std::uint32_t>((child[r] != kNoCell) & (y[r] >= 0) & (any | (u != 1.0f)));
+  }
+  return found;
+}
+
 void lift_own(float* p, const float* n, const float* total, std::size_t rows, float strength, float worth) {
   for (std::size_t r = 0; r < rows; ++r) p[r] = lifted(p[r], n[r], total[r], strength, worth);
 }
@@ -308,18 +361,28 @@ void fold_rung(const float* n, const float* above, const float* share, float str
 
 void fold_lifts(const float* n, const float* above, const float* total, float strength, float worth,
                 std::size_t contexts, std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
-  const std::size_t row = bins * classes;
-  if (classes < 8 && row <= kFewLifts)
-    return fold_few(n, above, total, strength, worth, contexts, inner, row, classes, p);
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < contexts; ++i, n += row, p += row, total += classes) {
-    for (std::size_t x = 0; x < row; x += classes) {
-      for (std::size_t c = 0; c < classes; ++c) p[x + c] = lifted(above[x + c], n[x + c], total[c], strength, worth);
-    }
-    if (++next == inner) {
-      next = 0;
-      above += row;
-    }
+  fold_cells<false>(n, above, total, strength, worth, contexts, inner, bins, classes, p);
+}
+void fold_own(const float* n, const float* above, const float* total, float strength, float worth, std::size_t contexts,
+              std::size_t inner, std::size_t bins, std::size_t classes, float* p) {
+  fold_cells<true>(n, above, total, strength, worth, contexts, inner, bins, classes, p);
+}
+
+void float_counts(const std::uint32_t* n, float* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(n[i]);
+}
+
+void fold_counts(const float* from, std::size_t contexts, std::size_t inner, std::size_t row, float* to) {
+  for (std::size_t i = 0; i < contexts; ++i, from += inner * row, to += row) {
+    std::size_t e = 0;
+    for (; e + 16 <= row; e += 16) fold_some<16>(from + e, inner, row, to + e);
+    if (e + 8 <= row) fold_some<8>(from + e, inner, row, to + e), e += 8;
+    if (e + 4 <= row) fold_some<4>(from + e, inner, row, to + e), e += 4;
+    if (e + 2 <= row) fold_some<2>(from + e, inner, row, to + e), e += 2;
+    if (e >= row) continue;
+    float sum = 0;
+    for (std::size_t k = 0; k < inner; ++k) sum += from[k * row + e];
+    to[e] = sum;
   }
 }
 

@@ -79,6 +79,15 @@ TB_DECLARE(void, leave_out_child, (const LeaveOut& t))
 TB_DECLARE(void, leave_out_class, (const LeaveOut& t))
 
 TB_DECLARE(void, own_counts, (const OwnCounts& t))
+// out[r] = table (contexts, bins, classes) at the row's own cell; anything for a row that takes no part
+TB_DECLARE(void, own_cells,
+           (std::size_t rows, std::size_t classes, std::size_t bins, const std::uint32_t* context,
+            const std::uint32_t* child, const std::int32_t* y, const float* table, float* out))
+// What each row has in the counts: 1, or its weight where that is less; nothing without a context. w: or null. Returns
+// whether a row with a class and a child has anything else than 1, or, if `any`, whether there is one.
+TB_DECLARE(bool, row_units,
+           (const std::uint32_t* context, const std::uint32_t* child, const std::int32_t* y, const double* w,
+            std::size_t rows, bool any, float* unit))
 // p = what fold_lifts makes of it, n and total being the row's own
 TB_DECLARE(void, lift_own,
            (float* p, const float* n, const float* total, std::size_t rows, float strength, float worth))
@@ -93,6 +102,13 @@ TB_DECLARE(void, fold_rung,
 TB_DECLARE(void, fold_lifts,
            (const float* n, const float* above, const float* total, float strength, float worth, std::size_t contexts,
             std::size_t inner, std::size_t bins, std::size_t classes, float* p))
+// The same for rows that are left out, by their cells: n and total are one less, but not below 0.
+TB_DECLARE(void, fold_own,
+           (const float* n, const float* above, const float* total, float strength, float worth, std::size_t contexts,
+            std::size_t inner, std::size_t bins, std::size_t classes, float* p))
+TB_DECLARE(void, float_counts, (const std::uint32_t* n, float* out, std::size_t count))
+// to (contexts, row) = the sum of `inner` rows each of `from`
+TB_DECLARE(void, fold_counts, (const float* from, std::size_t contexts, std::size_t inner, std::size_t row, float* to))
 // out = log(p), and out += scale * log(p), to about 1e-7 of max(1, |log p|); below 1e-37 p is taken as that.
 TB_DECLARE(void, logs_of, (const float* p, float* out, std::size_t count))
 TB_DECLARE(void, add_logs, (const float* p, float scale, float* out, std::size_t count))

@@ -41,4 +41,28 @@ void add_log_likelihoods(const double* weight, const double* above, const double
   }
 }
 
+std::size_t judging_rows(const JudgingRows& from, std::size_t rows, Judging& to) {
+  constexpr std::size_t kSome = 64;
+  double above[kSome], below[kSome], prior[kSome];
+  std::size_t kept = 0;
+  for (std::size_t first = 0; first < rows; first += kSome) {
+    const std::size_t some = rows - first < kSome ? rows - first : kSome;
+    const float* total = from.total + first;
+    for (std::size_t r = 0; r < some; ++r) {
+      const double p = static_cast<double>(from.p[first + r]), q = p > 1e-37 ? p : 1e-37;
+      above[r] = static_cast<double>(from.n[first + r]) + from.worth;
+      below[r] = static_cast<double>(total[r]) + (from.worth > 0 ? from.worth / q : 0.0);
+      prior[r] = q;
+    }
+    for (std::size_t r = 0; r < some; ++r) {  // one that is left out makes room for the next
+      const bool tells = total[r] > 1e-6f;
+      to.above[kept] = above[r], to.below[kept] = below[r], to.prior[kept] = prior[r];
+      if (from.w) to.weight[kept] = from.w[first + r];
+      to.most = tells && below[r] > to.most ? below[r] : to.most;
+      kept += tells;
+    }
+  }
+  return kept;
+}
+
 }  // namespace tb::TB_ISA

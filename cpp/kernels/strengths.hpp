@@ -11,6 +11,16 @@ constexpr std::size_t kLogLanes = 8;     // and those of add_log_likelihoods
 // Within these, products of four stay normal numbers.
 constexpr double kLeastStrength = 1e-6, kMostStrength = 1e6, kLeastShare = 1e-60, kMostBelow = 0x1p32;
 
+struct JudgingRows {
+  const float *n, *total, *p;
+  const double* w;  // or null
+  double worth;
+};
+struct Judging {
+  double *weight, *above, *below, *prior;  // room for all rows; weight: filled only if there is w
+  double most = 0.0;                       // the largest of below
+};
+
 }  // namespace tb
 
 // sum[g] += log((above + a prior) / (below + a)) over all, a = grid[g] in [kLeastStrength, kMostStrength],
@@ -22,3 +32,6 @@ TB_DECLARE(void, add_log_shares,
 TB_DECLARE(void, add_log_likelihoods,
            (const double* weight, const double* above, const double* below, const double* prior, std::size_t count,
             const double* grid, std::size_t grid_size, double* sum))
+// Rows as add_log_shares takes them, those whose total is next to nothing left out: above = n + worth, below = total +
+// worth / p (of no worth: total), prior = p, which is 1e-37 at least. Returns how many there are.
+TB_DECLARE(std::size_t, judging_rows, (const JudgingRows& from, std::size_t rows, Judging& to))
