@@ -20,8 +20,6 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-constexpr std::uint32_t kGone = ~0u;  // in place of a cell: the row has left
-
 struct Cut {
   std::int32_t column = -1, at = -1;
   double score = 0;
@@ -30,7 +28,12 @@ struct Cut {
 class Search {
  public:
   Search(const CorrectionProblem& p, const CorrectionSearch& s)
-      : p_(p), s_(s), K_(p.classes), slopes_(K_ == 2 ? 1 : K_) {
+      : p_(p),
+        s_(s),
+        K_(p.classes),
+        slopes_(K_ == 2 ? 1 : K_),
+        each_(slopes_ == 1 ? 2 : correction_wide(2 * slopes_)),
+        space_(static_cast<std::size_t>(threads())) {
     for (std::size_t r = 0; r < p.rows; ++r) {
       check_class(p.y[r], K_);
       check_weight(p.w[r]);
@@ -38,6 +41,7 @@ class Search {
       row_.push_back(static_cast<std::uint32_t>(r));
       y_.push_back(static_cast<std::uint32_t>(p.y[r]));
       w_.push_back(p.w[r]);
+      unit_.push_back(std::min(p.w[r], 1.0));
     }
     wide_ = (row_.size() + kCorrectionLanes - 1) / kCorrectionLanes * kCorrectionLanes;
     for (AlignedArray* each : {&joint_, &next_, &share_, &later_, &up_, &down_}) *each = AlignedArray(K_ * wide_);
@@ -53,7 +57,10 @@ class Search {
       for (std::size_t i = 0; i < row_.size(); ++i) bin_[j * row_.size() + i] = p.bin[j * p.rows + row_[i]];
     }
     node_.resize(row_.size());
+    out_.resize(row_.size());
     searched_.resize(row_.size());
+    slope_ = AlignedArray((std::min(s.rows, row_.size() / 2) + 1) * each_);
+    std::fill_n(slope_.data(), slope_.size(), 0.0);
     column_.resize(p.columns);
     std::iota(column_.begin(), column_.end(), 0u);
   }
@@ -90,60 +97,56 @@ class Search {
       for (std::size_t c = 0; c < slopes_; ++c) {
         const std::size_t of = K_ == 2 ? 1 : c;
         const double p = share_.data()[of * wide_ + i];
-        slope_[(q * slopes_ + c) * 2] = w_[i] * ((y_[i] == of ? 1.0 : 0.0) - p);
-        slope_[(q * slopes_ + c) * 2 + 1] = w_[i] * p * (1 - p);
+        slope_.data()[q * each_ + 2 * c] = w_[i] * ((y_[i] == of ? 1.0 : 0.0) - p);
+        slope_.data()[q * each_ + 2 * c + 1] = w_[i] * p * (1 - p);
       }
     }
     Correction out;
-    cell_.assign(some_.size(), 0);
-    near_.resize(some * some_.size());
+    const std::size_t m = some_.size();
+    near_.resize(some * m);
     for (std::size_t k = 0; k < some; ++k) {
       const std::uint8_t* bin = bins_of(column_[k]);
-      for (std::size_t q = 0; q < some_.size(); ++q) near_[k * some_.size() + q] = bin[some_[q]];
+      for (std::size_t q = 0; q < m; ++q) near_[k * m + q] = bin[some_[q]];
     }
+    order_.resize(m + 1), later_order_.resize(m + 1);  // the last is of no row: see part
+    std::iota(order_.begin(), order_.end(), 0u);
+    start_ = {0, static_cast<std::uint32_t>(m)};
     double score = 0;
     for (std::size_t l = 0; l < s_.depth; ++l) {
-      std::vector<Cut> best(some);
-      const std::size_t m = some_.size(), cells = std::size_t{1} << l;
-      parallel_for(some, [&](std::size_t k, int) {
-        const std::uint8_t* bin = near_.data() + k * m;
-        best[k] = slopes_ == 1 ? look<2>(column_[k], bin, cells) : look<0>(column_[k], bin, cells);
+      best_.assign(some, Cut{});
+      parallel_for((some + kCorrectionColumns - 1) / kCorrectionColumns, [&](std::size_t block, int thread) {
+        const std::size_t first = block * kCorrectionColumns;
+        look(first, std::min(some, first + kCorrectionColumns), space_[static_cast<std::size_t>(thread)]);
       });
       const Cut* most = nullptr;
-      for (const Cut& each : best)
+      for (const Cut& each : best_)
         if (each.column >= 0 && (!most || each.score > most->score)) most = &each;
       if (!most || !(most->score > score + s_.least)) break;
       score = most->score;
       out.column.push_back(most->column);
       out.cut.push_back(most->at);
-      const auto chosen = static_cast<std::size_t>(most - best.data());
-      for (std::size_t q = 0; q < m; ++q) {
-        const std::uint8_t b = near_[chosen * m + q];
-        cell_[q] = b == kNoBin ? kGone : 2 * cell_[q] + second(*most, b);
-      }
-      leave(some);
+      if (l + 1 < s_.depth) part(*most, near_.data() + static_cast<std::size_t>(most - best_.data()) * m);
     }
     return out;
   }
 
-  // Rows without a bin in the column that was cut.
-  void leave(std::size_t columns) {
-    const std::size_t m = some_.size(), each = 2 * slopes_;
-    if (std::find(cell_.begin(), cell_.end(), kGone) == cell_.end()) return;
+  // Each cell in two, in the order of the rows; those without a bin leave.
+  void part(const Cut& cut, const std::uint8_t* bin) {
+    later_start_.clear();
     std::size_t to = 0;
-    for (std::size_t k = 0; k < columns; ++k) {
-      for (std::size_t q = 0; q < m; ++q)
-        if (cell_[q] != kGone) near_[to++] = near_[k * m + q];
+    for (std::size_t u = 0; u + 1 < start_.size(); ++u) {
+      for (const std::size_t half : {0, 1}) {
+        later_start_.push_back(static_cast<std::uint32_t>(to));
+        for (std::size_t k = start_[u]; k < start_[u + 1]; ++k) {
+          const std::uint32_t q = order_[k];
+          later_order_[to] = q;  // unless it stays, the next one takes its place
+          to += bin[q] != kNoBin && second(cut, bin[q]) == half;
+        }
+      }
     }
-    near_.resize(to);
-    std::size_t kept = 0;
-    for (std::size_t q = 0; q < m; ++q) {
-      if (cell_[q] == kGone) continue;
-      some_[kept] = some_[q], cell_[kept] = cell_[q];
-      std::copy_n(&slope_[q * each], each, &slope_[kept * each]);
-      ++kept;
-    }
-    some_.resize(kept), cell_.resize(kept);
+    later_start_.push_back(static_cast<std::uint32_t>(to));
+    order_.swap(later_order_);
+    start_.swap(later_start_);
   }
 
   // At most half of the rows, by a bit of their keys; from another place on for each correction.
@@ -151,13 +154,12 @@ class Search {
     const std::size_t n = row_.size(), most = std::min(s_.rows, n / 2);
     std::fill(searched_.begin(), searched_.end(), 0);
     some_.clear();
-    for (std::size_t k = 0; k < n && some_.size() < most; ++k) {
-      const std::size_t i = (k + t * 2 * most) % n;
+    std::size_t i = t * 2 * most % n;
+    for (std::size_t k = 0; k < n && some_.size() < most; ++k, i = i + 1 == n ? 0 : i + 1) {
       if (mixed(p_.key[row_[i]] + t + (s_.seed << 32)) >> 63) continue;
       some_.push_back(static_cast<std::uint32_t>(i));
       searched_[i] = 1;
     }
-    slope_.resize(some_.size() * 2 * slopes_);
   }
 
   std::size_t pick_columns(std::size_t t) {
@@ -176,43 +178,36 @@ class Search {
     return p_.ordered[cut.column] ? bin <= cut.at : bin == cut.at;
   }
 
-  // The best cut of a column, by the sum over cells of (sum of slopes)^2 / (sum of curvatures + ridge). bin: of the
-  // searched rows. kEach: numbers of a row, 2 slopes_, or 0 where they are not known beforehand.
-  template <std::size_t kEach>
-  Cut look(std::uint32_t j, const std::uint8_t* bin, std::size_t cells) const {
-    const auto bins = static_cast<std::size_t>(p_.bins[j]);
-    Cut best;
-    if (bins < 2) return best;
-    const std::size_t each = kEach ? kEach : 2 * slopes_;
-    std::vector<double> sum(cells * bins * each, 0.0), whole(each), score(bins, 0.0);
-    for (std::size_t q = 0; q < some_.size(); ++q) {
-      if (bin[q] == kNoBin) continue;
-      double* to = &sum[(cell_[q] * bins + bin[q]) * each];
-      const double* from = &slope_[q * each];
-      for (std::size_t e = 0; e < each; ++e) to[e] += from[e];
+  // The best cut of each of some columns.
+  void look(std::size_t first, std::size_t end, AlignedArray& space) {
+    CorrectionColumn column[kCorrectionColumns];
+    std::size_t of[kCorrectionColumns], columns = 0, room = 0;
+    for (std::size_t k = first; k < end; ++k) {
+      const auto bins = static_cast<std::size_t>(p_.bins[column_[k]]);
+      if (bins < 2) continue;
+      column[columns] = {near_.data() + k * some_.size(), bins, p_.ordered[column_[k]], nullptr, nullptr};
+      of[columns++] = k;
+      room += correction_wide(bins) + correction_wide(correction_room(bins, each_));
     }
-    const bool ordered = p_.ordered[j];
-    const std::size_t cuts = ordered ? bins - 1 : bins;
-    for (std::size_t u = 0; u < cells; ++u) {
-      double* here = &sum[u * bins * each];
-      std::fill(whole.begin(), whole.end(), 0.0);
-      for (std::size_t k = 0; k < bins * each; k += each) {
-        for (std::size_t e = 0; e < each; ++e) {
-          whole[e] += here[k + e];
-          if (ordered) here[k + e] = whole[e];
-        }
-      }
-      for (std::size_t e = 0; e < each; e += 2) {
-        for (std::size_t b = 0; b < cuts; ++b) {
-          const double g = here[b * each + e], h = here[b * each + e + 1], other = whole[e] - g;
-          score[b] += g * g / (h + s_.ridge) + other * other / (std::max(whole[e + 1] - h, 0.0) + s_.ridge);
-        }
+    if (columns == 0) return;
+    space.at_least(room);
+    double* next = space.data();
+    for (std::size_t j = 0; j < columns; ++j) {
+      column[j].score = next;
+      column[j].sum = next += correction_wide(column[j].bins);
+      next += correction_wide(correction_room(column[j].bins, each_));
+    }
+    const CorrectionCells cells{start_.size() - 1, start_.data(), order_.data(), slope_.data(),
+                                slopes_,           each_,         s_.ridge};
+    TB_CALL(correction_scores, cells, column, columns);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::size_t cuts = column[j].ordered ? column[j].bins - 1 : column[j].bins;
+      Cut& best = best_[of[j]];
+      for (std::size_t b = 0; b < cuts; ++b) {
+        if (!(column[j].score[b] > best.score)) continue;
+        best = {static_cast<std::int32_t>(column_[of[j]]), static_cast<std::int32_t>(b), column[j].score[b]};
       }
     }
-    for (std::size_t b = 0; b < cuts; ++b) {
-      if (score[b] > best.score) best = {static_cast<std::int32_t>(j), static_cast<std::int32_t>(b), score[b]};
-    }
-    return best;
   }
 
   // --- what it changes ---
@@ -221,16 +216,12 @@ class Search {
   // which no cut was searched.
   double judge(Correction& one) {
     const std::size_t cuts = one.column.size(), nodes = (std::size_t{2} << cuts) - 1;
-    std::fill(node_.begin(), node_.end(), 0u);
-    std::vector<std::uint8_t> out(row_.size(), 0);  // a bin was missing
-    for (std::size_t l = 0; l < cuts; ++l) {
-      const Cut cut{one.column[l], one.cut[l], 0};
-      const std::uint8_t* bin = bins_of(static_cast<std::size_t>(cut.column));
-      for (std::size_t i = 0; i < row_.size(); ++i) {  // the nodes below node v are 2 v + 1 and 2 v + 2
-        const std::uint8_t b = bin[i];
-        out[i] |= b == kNoBin;
-        if (!out[i]) node_[i] = static_cast<std::uint32_t>(2 * node_[i] + 1 + second(cut, b));
-      }
+    std::fill(node_.begin(), node_.end(), std::uint16_t{0});
+    std::fill(out_.begin(), out_.end(), std::uint8_t{0});
+    for (std::size_t l = 0; l < cuts; ++l) {  // the nodes below node v are 2 v + 1 and 2 v + 2
+      const auto column = static_cast<std::size_t>(one.column[l]);
+      TB_CALL(correction_nodes, bins_of(column), row_.size(), p_.ordered[column], static_cast<std::uint8_t>(one.cut[l]),
+              out_.data(), node_.data());
     }
     std::vector<double> n(nodes * K_, 0.0), e(nodes * K_, 0.0);
     for (std::size_t i = 0; i < row_.size(); ++i) {
@@ -247,15 +238,8 @@ class Search {
     for (std::size_t k = K_; k < nodes * K_; ++k)
       one.value[k] = s_.step * std::log((n[k] + s_.worth) / (e[k] + s_.worth));
     for (std::size_t c = 0; c < K_; ++c) {
-      const double* share = share_.data() + c * wide_;
-      double *up = up_.data() + c * wide_, *down = down_.data() + c * wide_;
-      for (std::size_t i = 0; i < row_.size(); ++i) {
-        const double unit = std::min(w_[i], 1.0);
-        const std::size_t v = node_[i];
-        const bool told = v > 0;
-        up[i] = told ? std::max(n[v * K_ + c] - (y_[i] == c ? unit : 0.0), 0.0) + s_.worth : 1.0;
-        down[i] = told ? std::max(e[v * K_ + c] - unit * share[i], 0.0) + s_.worth : 1.0;
-      }
+      TB_CALL(correction_parts, node_.data(), y_.data(), unit_.data(), share_.data() + c * wide_, row_.size(), K_, c,
+              n.data(), e.data(), s_.worth, up_.data() + c * wide_, down_.data() + c * wide_);
     }
     move();
     double gain = 0, judges = 0;
@@ -283,14 +267,19 @@ class Search {
 
   const CorrectionProblem& p_;
   const CorrectionSearch& s_;
-  std::size_t K_, slopes_;  // of two classes one slope tells the other
+  std::size_t K_, slopes_, each_;    // of two classes one slope tells the other
+  std::vector<AlignedArray> space_;  // of each thread
   std::vector<std::uint32_t> row_, y_;
-  std::vector<double> w_;
+  std::vector<double> w_, unit_;  // unit_: what leaves with the row
   std::size_t wide_ = 0;
   AlignedArray joint_, next_, share_, later_, up_, down_, whole_, then_;
-  std::vector<std::uint32_t> node_, column_, some_, cell_;
-  std::vector<std::uint8_t> searched_, bin_, near_;  // bins: (columns, rows that take part), (columns, searched rows)
-  std::vector<double> slope_;                        // (searched rows, slopes, 2): w ([y] - P), and w P (1 - P)
+  std::vector<std::uint16_t> node_;
+  std::vector<std::uint32_t> column_, some_;
+  std::vector<std::uint32_t> order_, start_, later_order_, later_start_;  // searched rows, cell after cell
+  std::vector<std::uint8_t> searched_, out_;                              // out_: a bin was missing
+  std::vector<std::uint8_t> bin_, near_;  // bins: (columns, rows that take part), (columns, searched rows)
+  AlignedArray slope_;                    // (searched rows, each_): w ([y] - P), and w P (1 - P)
+  std::vector<Cut> best_;
 };
 
 }  // namespace

@@ -13,9 +13,9 @@ constexpr std::size_t padded = (terms + kWeightTile - 1) / kWeightTile * kWeight
 void sums(Probe& p, const WeightBlock& block) {
   List<double> gradient(terms + classes), between(padded * padded), across(terms * classes), by(classes * classes),
       share(all), surplus(all);
-  List<float> weight(all), lean(all), keep(all), root(all), mean(rows), x(padded * all);
+  List<float> weight(all), lean(all), root(all), mean(rows), x(padded * all);
   const WeightSums out{gradient.data(), between.data(), across.data(), by.data(),   share.data(), surplus.data(),
-                       weight.data(),   lean.data(),    keep.data(),   root.data(), mean.data(),  x.data()};
+                       weight.data(),   lean.data(),    root.data(),   mean.data(), x.data()};
   TB_CALL_AT(p.isa, weight_sums, block, out);
   for (const List<double>* got : {&gradient, &between, &across}) p.got("weight_sums", *got, kSingle);
   for (const List<double>* got : {&by, &share, &surplus}) p.got("weight_sums", *got, kSums);
@@ -50,6 +50,43 @@ void correct(Probe& p, Numbers& some) {
   for (const List<double>* got : {&to, &share, &whole}) p.got("correct_rows", *got, kSums);
 }
 
+void cuts(Probe& p, Numbers& some) {
+  constexpr std::size_t many = 50, bins = 11;
+  const auto order = some.below<std::uint32_t>(many, many);
+  const std::uint32_t start[] = {0, 20, 20, many};
+  auto bin = some.below<std::uint8_t>(bins, kCorrectionColumns * many);
+  bin[3] = bin[many + 7] = 255;
+  for (const std::size_t slopes : {1, 3}) {
+    const std::size_t each = slopes == 1 ? 2 : correction_wide(2 * slopes);
+    const auto slope = some.between(0.1, 1.0, many * each);
+    for (std::size_t columns = 1; columns <= kCorrectionColumns; ++columns) {
+      List<double> sum(columns * correction_room(bins, each)), score(columns * correction_wide(bins));
+      CorrectionColumn column[kCorrectionColumns];
+      for (std::size_t j = 0; j < columns; ++j)
+        column[j] = {bin.data() + j * many, bins, j % 2 == 0, sum.data() + j * correction_room(bins, each),
+                     score.data() + j * correction_wide(bins)};
+      TB_CALL_AT(p.isa, correction_scores, CorrectionCells{3, start, order.data(), slope.data(), slopes, each, 1.0},
+                 column, columns);
+      for (std::size_t j = 0; j < columns; ++j) p.got("correction_scores", column[j].score, bins, kSums);
+    }
+  }
+  List<std::uint8_t> out(many, 0);
+  List<std::uint16_t> node(many, 0);
+  for (const bool ordered : {true, false}) {
+    TB_CALL_AT(p.isa, correction_nodes, bin.data(), many, ordered, 4, out.data(), node.data());
+    p.got("correction_nodes", out);
+    p.got("correction_nodes", node);
+  }
+  const auto y = some.below<std::uint32_t>(classes, many);
+  const auto unit = some.between(0.5, 1.0, many), share = some.between(0.0, 1.0, many),
+             n = some.between(0.0, 3.0, 7 * classes), e = some.between(0.0, 3.0, 7 * classes);
+  List<double> up(many), down(many);
+  TB_CALL_AT(p.isa, correction_parts, node.data(), y.data(), unit.data(), share.data(), many, classes, 1, n.data(),
+             e.data(), 1.0, up.data(), down.data());
+  p.got("correction_parts", up, kSums);
+  p.got("correction_parts", down, kSums);
+}
+
 }  // namespace
 
 void probe_weights(Probe& p) {
@@ -79,6 +116,7 @@ void probe_weights(Probe& p) {
   solve(p, some);
   temper(p, some);
   correct(p, some);
+  cuts(p, some);
 }
 
 }  // namespace tb

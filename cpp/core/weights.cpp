@@ -42,7 +42,7 @@ struct Workspace {
   Workspace(std::size_t terms, std::size_t classes, std::size_t rows, std::size_t padded)
       : sums((terms + classes) + padded * padded + terms * classes + classes * classes),
         doubles(2 * classes * rows),
-        floats(4 * classes * rows + rows + padded * classes * rows) {
+        floats(3 * classes * rows + rows + padded * classes * rows) {
     const std::size_t all = classes * rows;
     to.gradient = sums.data();
     to.between = to.gradient + terms + classes;
@@ -52,8 +52,7 @@ struct Workspace {
     to.surplus = to.share + all;
     to.weight = floats.data();
     to.lean = to.weight + all;
-    to.keep = to.lean + all;
-    to.root = to.keep + all;
+    to.root = to.lean + all;
     to.mean = to.root + all;
     to.x = to.mean + rows;
     std::fill(to.x + terms * (all - rows), to.x + padded * all, 0.0f);

@@ -63,12 +63,11 @@ void shares(const WeightBlock& b, const WeightSums& o) {
     Vec rest{};
     for (std::size_t i = all - b.rows + r;; i -= b.rows) {
       const Vec p = load(o.share + i) * one, here = p + rest;
-      const Vec below = 1.0 / pick(here > 0.0, here, set(1.0)), keep = rest * below, root = w * p * keep;
+      const Vec below = 1.0 / pick(here > 0.0, here, set(1.0)), root = w * p * (rest * below);
       store(o.share + i, p);
       store(o.surplus + i, w * p);
       narrow(o.weight + i, w * p);
       narrow(o.lean + i, p * below);
-      narrow(o.keep + i, keep);
       // what is too small to matter would only make floats that are not normal, which are slow
       narrow(o.root + i, square_root(pick(root < 1e-30, Vec{}, root)));
       rest = here;
@@ -111,9 +110,9 @@ void term_sums(const WeightBlock& b, const WeightSums& o, std::size_t d) {
       odd += load(o.surplus + i + W) * widen(t + i + W);
       if (i < b.rows) break;
       i -= b.rows;
-      const Floats here = floats(t + i);
+      const Floats here = floats(t + i), lean = floats(o.lean + i);
       put(x + i, floats(o.root + i) * (here - mean));
-      mean = floats(o.keep + i) * mean + floats(o.lean + i) * here;
+      mean = (1.0f - lean) * mean + lean * here;
     }
     put(o.mean + r, mean);
   }

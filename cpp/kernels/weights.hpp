@@ -30,7 +30,6 @@ struct WeightSums {
   double* surplus;   // (classes, rows): w (P - [y])
   float* weight;     // (classes, rows): w P
   float* lean;       // (classes, rows): P_c / S_c, S_c being the sum of P from class c on
-  float* keep;       // (classes, rows): S_c+1 / S_c
   float* root;       // (classes, rows): sqrt(w P_c S_c+1 / S_c)
   float* mean;       // rows
   float* x;  // (padded terms, classes - 1, rows): root (term - its mean over later classes); rows to spare are 0
