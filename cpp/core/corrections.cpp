@@ -153,13 +153,15 @@ class Search {
   void pick_rows(std::size_t t) {
     const std::size_t n = row_.size(), most = std::min(s_.rows, n / 2);
     std::fill(searched_.begin(), searched_.end(), 0);
-    some_.clear();
-    std::size_t i = t * 2 * most % n;
-    for (std::size_t k = 0; k < n && some_.size() < most; ++k, i = i + 1 == n ? 0 : i + 1) {
-      if (mixed(p_.key[row_[i]] + t + (s_.seed << 32)) >> 63) continue;
-      some_.push_back(static_cast<std::uint32_t>(i));
-      searched_[i] = 1;
+    some_.resize(most + 1);  // the last is of no row
+    std::size_t i = t * 2 * most % n, count = 0;
+    for (std::size_t k = 0; k < n && count < most; ++k, i = i + 1 == n ? 0 : i + 1) {
+      const bool taken = !(mixed(p_.key[row_[i]] + t + (s_.seed << 32)) >> 63);
+      some_[count] = static_cast<std::uint32_t>(i);
+      searched_[i] = taken;
+      count += taken;
     }
+    some_.resize(count);
   }
 
   std::size_t pick_columns(std::size_t t) {
@@ -244,9 +246,9 @@ class Search {
     move();
     double gain = 0, judges = 0;
     for (std::size_t i = 0; i < row_.size(); ++i) {
-      if (searched_[i]) continue;
-      gain += w_[i] * (loss(joint_, whole_, i) - loss(next_, then_, i));
-      judges += w_[i];
+      const double w = searched_[i] ? 0.0 : w_[i];
+      gain += w * (loss(joint_, whole_, i) - loss(next_, then_, i));
+      judges += w;
     }
     return judges > 0 ? gain / judges : 0.0;
   }

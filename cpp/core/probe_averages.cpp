@@ -98,7 +98,7 @@ void likelihoods(Probe& p) {
     const std::size_t kept =
         TB_CALL_AT(p.isa, judging_rows, JudgingRows{n.data(), total.data(), own.data(), w, 0.5}, count, judging);
     for (const List<double>& got : to) p.got("judging_rows", got.data(), kept, kSums);
-    p.got("judging_rows", judging.most, kSums);
+    p.got("judging_rows", judging.far);
   }
 }
 

@@ -52,7 +52,7 @@ class StrengthSearch {
                              from.worth};
       Judging to{weight, above, below, prior};
       const std::size_t count = TB_CALL(judging_rows, here, std::min(some, rows - first), to);
-      if (from.w || !together_ || !(to.most < kMostBelow)) {
+      if (from.w || !together_ || to.far) {
         for (std::size_t i = 0; i < count; ++i) add(from.w ? weight[i] : 1.0, above[i], below[i], prior[i]);
         continue;
       }

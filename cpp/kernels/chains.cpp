@@ -188,6 +188,19 @@ TB_INLINE void fold_some(const float* from, std::size_t inner, std::size_t row, 
   *reinterpret_cast<Some*>(to) = sum;
 }
 
+// fold_counts of rows of two, four of them at a time.
+TB_INLINE void fold_pairs(const float* from, std::size_t contexts, std::size_t inner, float* to) {
+  typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
+  for (std::size_t i = 0; i < contexts; ++i, to += 2) {
+    Eight sum = {};
+    std::size_t k = 0;
+    for (; k + 4 <= inner; k += 4, from += 8) sum += *reinterpret_cast<const Eight*>(from);
+    float a = (sum[0] + sum[2]) + (sum[4] + sum[6]), b = (sum[1] + sum[3]) + (sum[5] + sum[7]);
+    for (; k < inner; ++k, from += 2) a += from[0], b += from[1];
+    to[0] = a, to[1] = b;
+  }
+}
+
 // One sum of table look-ups gives the cell; a missing bin makes it kMostCells or more, whatever the others add.
 template <std::size_t fixed, std::size_t fixed_classes>
 TB_INLINE std::size_t add_bytes(const std::uint8_t* const* code, const std::uint32_t (*lut)[256], std::size_t many,
@@ -373,6 +386,7 @@ void float_counts(const std::uint32_t* n, float* out, std::size_t count) {
 }
 
 void fold_counts(const float* from, std::size_t contexts, std::size_t inner, std::size_t row, float* to) {
+  if (row == 2) return fold_pairs(from, contexts, inner, to);
   for (std::size_t i = 0; i < contexts; ++i, from += inner * row, to += row) {
     std::size_t e = 0;
     for (; e + 16 <= row; e += 16) fold_some<16>(from + e, inner, row, to + e);

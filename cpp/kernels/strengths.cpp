@@ -42,26 +42,37 @@ void add_log_likelihoods(const double* weight, const double* above, const double
 }
 
 std::size_t judging_rows(const JudgingRows& from, std::size_t rows, Judging& to) {
-  constexpr std::size_t kSome = 64;
-  double above[kSome], below[kSome], prior[kSome];
-  std::size_t kept = 0;
+  constexpr std::size_t kSome = 64;  // rows at a time: they are put where they go if all of them tell something
+  std::size_t kept = 0, far = 0;
   for (std::size_t first = 0; first < rows; first += kSome) {
     const std::size_t some = rows - first < kSome ? rows - first : kSome;
-    const float* total = from.total + first;
+    const float *n = from.n + first, *total = from.total + first, *p = from.p + first;
+    const double worth = from.worth;
+    double *weight = to.weight + kept, *above = to.above + kept, *below = to.below + kept, *prior = to.prior + kept;
+    std::uint32_t tell = 0;
     for (std::size_t r = 0; r < some; ++r) {
-      const double p = static_cast<double>(from.p[first + r]), q = p > 1e-37 ? p : 1e-37;
-      above[r] = static_cast<double>(from.n[first + r]) + from.worth;
-      below[r] = static_cast<double>(total[r]) + (from.worth > 0 ? from.worth / q : 0.0);
+      const double q = static_cast<double>(p[r] > 1e-37f ? p[r] : 1e-37f);
+      above[r] = static_cast<double>(n[r]) + worth;
+      below[r] = static_cast<double>(total[r]) + worth / q;
       prior[r] = q;
+      tell += total[r] > 1e-6f;
     }
-    for (std::size_t r = 0; r < some; ++r) {  // one that is left out makes room for the next
-      const bool tells = total[r] > 1e-6f;
-      to.above[kept] = above[r], to.below[kept] = below[r], to.prior[kept] = prior[r];
-      if (from.w) to.weight[kept] = from.w[first + r];
-      to.most = tells && below[r] > to.most ? below[r] : to.most;
-      kept += tells;
+    if (from.w) {
+      for (std::size_t r = 0; r < some; ++r) weight[r] = from.w[first + r];
     }
+    if (tell < some) {
+      std::size_t at = 0;
+      for (std::size_t r = 0; r < some; ++r) {  // one that is left out makes room for the next
+        above[at] = above[r], below[at] = below[r], prior[at] = prior[r];
+        if (from.w) weight[at] = weight[r];
+        at += total[r] > 1e-6f;
+      }
+    }
+    std::uint32_t beyond = 0;
+    for (std::size_t r = 0; r < tell; ++r) beyond += !(below[r] < kMostBelow);
+    kept += tell, far += beyond;
   }
+  to.far = far > 0;
   return kept;
 }
 

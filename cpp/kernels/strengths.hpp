@@ -1,6 +1,7 @@
 // The hot loops of core/strengths.hpp.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 #include "core/dispatch.hpp"
 
@@ -18,7 +19,7 @@ struct JudgingRows {
 };
 struct Judging {
   double *weight, *above, *below, *prior;  // room for all rows; weight: filled only if there is w
-  double most = 0.0;                       // the largest of below
+  bool far = false;                        // is any of below as large as kMostBelow?
 };
 
 }  // namespace tb
@@ -33,5 +34,5 @@ TB_DECLARE(void, add_log_likelihoods,
            (const double* weight, const double* above, const double* below, const double* prior, std::size_t count,
             const double* grid, std::size_t grid_size, double* sum))
 // Rows as add_log_shares takes them, those whose total is next to nothing left out: above = n + worth, below = total +
-// worth / p (of no worth: total), prior = p, which is 1e-37 at least. Returns how many there are.
+// worth / p, prior = p, which is 1e-37 at least. Returns how many there are.
 TB_DECLARE(std::size_t, judging_rows, (const JudgingRows& from, std::size_t rows, Judging& to))
