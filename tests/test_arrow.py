@@ -63,6 +63,24 @@ def test_pyarrow_texts(kind, values, known, grow, cut):
     check(pa.chunked_array(chunks, kind), values, known, grow)
 
 
+@pytest.mark.parametrize("kind", STRING_TYPES, ids=str)
+@pytest.mark.parametrize("levels", [3, 130, 5000])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_many_texts(kind, levels, gaps):
+    """Rows enough that codes are kept in front of the dictionary, and levels enough that they drive one another out."""
+    rng = np.random.default_rng(levels)
+    some = ["", "\0", "a\0", "a", "0123456789ab", "0123456789abc", "0123456789abcdef", "0123456789abcdefg"]
+    some += [f"{'level ' * (k % 3)}{k}" for k in range(levels)]
+    values = [some[k] for k in rng.integers(len(some), size=12_000)]
+    values = [None if gaps and k % 7 == 0 else v for k, v in enumerate(values)]
+    known = ["a", "not there", some[-1]]
+    array = pa.array(values, kind)
+    for grow in (True, False):
+        check(array, values, known, grow)
+        check(pa.chunked_array([array[:5000], array[5000:5100], array[5100:]], kind), values, known, grow)
+        check(array[6:], values[6:], known, grow)
+
+
 @given(values=texts, grow=st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_frames_texts(values, grow):

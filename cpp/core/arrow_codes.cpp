@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "core/arrow_values.hpp"
+#include "core/text_memo.hpp"
 #include "core/threads.hpp"
 
 namespace tb::arrow {
@@ -22,16 +23,38 @@ void in_chunk(std::size_t first, std::size_t col, F&& f) {
   }
 }
 
+// code(i) of a reader of texts, most of which have come before.
+template <class Reader>
+TB_INLINE std::int32_t code_again(const Reader& reader, TextMemo& memo, Known& levels, bool grow, std::size_t i) {
+  Word w;
+  if (!reader.key(i, w)) return reader.code(levels, grow, i);
+  TextMemo::Entry& e = memo.at(w);
+  if (e.holds(w)) [[likely]]
+    return e.code;
+  const std::int32_t code = reader.code(levels, grow, i);
+  if (code >= 0) e = {w.a, w.b, w.tag, code};  // one that is not known now may be later
+  return code;
+}
+
 void encode_plain(const Array& chunk, const Type& type, Known& levels, bool grow, Codes& out, std::size_t first) {
   const auto rows = static_cast<std::size_t>(chunk.length);
   if (type.layout == Layout::null) return out.fill(first, rows, [](std::size_t) { return kMissing; });
   const Validity valid(chunk);
   with_reader(chunk, type, [&](const auto& reader) {
-    if (valid.any()) {
-      out.fill(first, rows, [&](std::size_t i) { return valid(i) ? reader.code(levels, grow, i) : kMissing; });
-    } else {
-      out.fill(first, rows, [&](std::size_t i) { return reader.code(levels, grow, i); });
+    const auto fill = [&](auto&& code) {
+      if (valid.any())
+        out.fill(first, rows, [&](std::size_t i) { return valid(i) ? code(i) : kMissing; });
+      else
+        out.fill(first, rows, code);
+    };
+    Word w;
+    if constexpr (requires { reader.key(0, w); }) {
+      if (rows >= TextMemo::kManyRows) {
+        TextMemo memo;
+        return fill([&](std::size_t i) { return code_again(reader, memo, levels, grow, i); });
+      }
     }
+    fill([&](std::size_t i) { return reader.code(levels, grow, i); });
   });
 }
 

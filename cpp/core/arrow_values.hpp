@@ -64,6 +64,15 @@ class Texts {
     const std::int32_t code = levels.find(word_of_text(bytes_ + from, len));
     return code >= 0 || !grow ? code : new_text(levels, bytes_ + from, len, i);
   }
+  // What tells a text from all others, if that is a word; false if not.
+  TB_INLINE bool key(std::size_t i, Word& w) const {
+    const auto from = static_cast<std::uint64_t>(load<Offset>(start_, i));
+    const auto len = static_cast<std::uint64_t>(load<Offset>(start_, i + 1)) - from;
+    if (len > kShort || from >= safe_) [[unlikely]]
+      return false;
+    w = word_of_text(bytes_ + from, len);
+    return true;
+  }
   TextRef text(std::size_t i) const {
     const auto from = static_cast<std::uint64_t>(load<Offset>(start_, i));
     const auto len = static_cast<std::uint64_t>(load<Offset>(start_, i + 1)) - from;
@@ -103,6 +112,13 @@ class Views {
     const std::uint64_t b = std::endian::native == std::endian::little ? tail : tail << 32;
     const std::int32_t code = levels.find({load_word(view + 4) & load_word(mask), b & load_word(mask + 8), len});
     return code >= 0 || !grow ? code : new_text(levels, view + 4, len, i);
+  }
+  // A text in the view is told by the view itself. If its bytes past the end are not zeros, it is looked up as a text
+  // of its own, and found to be none.
+  TB_INLINE bool key(std::size_t i, Word& w) const {
+    const char* const view = views_ + i * 16;
+    w = {load_word(view), load_word(view + 8), 0};
+    return load<std::uint32_t>(view, 0) <= 12;
   }
   TextRef text(std::size_t i) const {
     const char* const view = views_ + i * 16;
