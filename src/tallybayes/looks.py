@@ -43,11 +43,15 @@ def is_text(values: list[object]) -> bool:
     unspaced = sum(len(UNSPACED.findall(v)) for v in texts)
     if 2 * unspaced > sum(map(len, texts)):
         return unspaced > LONG * len(texts) and len(texts) > 1
-    spaced = sum(len(v.split()) > 1 for v in texts)
-    if 2 * spaced <= len(texts):
+    return _has_words([len(v.split()) for v in texts])
+
+
+def _has_words(pieces: list[int]) -> bool:
+    """Mostly more than one piece between spaces, and on average so many as suit the number of values."""
+    n = len(pieces)
+    if 2 * sum(k > 1 for k in pieces) <= n:
         return False
-    pieces = sum(len(v.split()) for v in texts) / len(texts)
-    return pieces >= (FEW_WORDS if 1 < len(texts) < MANY_VALUES else 2 * FEW_WORDS if len(texts) == 1 else 2.0)
+    return sum(pieces) / n >= (2 * FEW_WORDS if n == 1 else FEW_WORDS if n < MANY_VALUES else 2.0)
 
 
 def looks_like_id(column: RawColumn, counted: Array | None = None) -> bool:

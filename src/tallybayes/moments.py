@@ -197,9 +197,9 @@ def _zone_of(v: object) -> str | None:
     return None if isinstance(v, np.datetime64) else ""
 
 
-def check_unit(dtype: np.dtype[Any], value: object) -> None:
+def check_unit(dtype: np.dtype[Any], value: np.datetime64 | np.timedelta64) -> None:
     """Refuses a moment of NumPy of which nobody said whether it is days or nanoseconds."""
-    if np.datetime_data(dtype)[0] == "generic" and not np.isnat(value):  # type: ignore[arg-type]
+    if np.datetime_data(dtype)[0] == "generic" and not np.isnat(value):
         raise TableError(
             f"{value!r:.60} has no unit. Give it one, as in np.timedelta64(5, 's'), or give the number itself.",
             value=value,

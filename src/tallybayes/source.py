@@ -5,21 +5,24 @@ A `Table` is either one numeric matrix, one sparse matrix, or a tuple of columns
 
 from __future__ import annotations
 
-import numbers
 import sys
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 
-from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.errors import NestedValueError, TableError, brief
+from tallybayes.frame_columns import (
+    category_column,
+    frame_column,
+    has_arrow,
+    of_ticks,
+    series_objects,
+)
 from tallybayes.later import nw
-from tallybayes.moments import Moments, Sort, check_unit, zone_name
-from tallybayes.raw import RawColumn, arrow_of, as_strings, gaps_as_none, is_missing, not_a_value, object_column
+from tallybayes.raw import RawColumn, arrow_of, gaps_as_none, is_missing, object_column
 from tallybayes.sparse import is_sparse, read_sparse
 
 if TYPE_CHECKING:
@@ -27,11 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TRUTH = np.dtype(bool)
-LONG = 4096  # rows of a column whose own codes are worth a look
-SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
-SAID = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories that are labels by how they are written
 ARROW_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"float", "double"}
-_labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # by the id of pandas' categories
 FEW_ROWS = 1000  # a frame of so many may be copied whole, where its columns lie apart
 Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
 
@@ -104,7 +103,7 @@ def read_table(X: object) -> Table:
     """Reads NumPy arrays, scipy sparse matrices, pandas, polars and pyarrow tables, and rows as dicts."""
     if isinstance(X, Table):
         return X
-    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8):
+    if type(X) is np.ndarray and _is_matrix(X):
         return _from_matrix(X)
     if is_sparse(X):
         csr = read_sparse(X)
@@ -128,6 +127,10 @@ def read_table(X: object) -> Table:
     if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
         return _from_rows(X)
     return _from_array(X)
+
+
+def _is_matrix(X: Array) -> bool:
+    return X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8)
 
 
 def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
@@ -168,8 +171,8 @@ def _from_series(X: object) -> Table | None:
         return None
     native, name = column.to_native(), column.name
     names = (name,) if isinstance(name, str) and name else None
-    in_arrow = _has_arrow(native)
-    held = RawColumn(native if in_arrow else _objects(column), "arrow" if in_arrow else "objects", "text")
+    in_arrow = has_arrow(native)
+    held = RawColumn(native if in_arrow else series_objects(column), "arrow" if in_arrow else "objects", "text")
     container: Container = "polars" if column.implementation.is_polars() else "pyarrow"
     if column.implementation.is_pandas():
         container = "pandas"
@@ -205,7 +208,7 @@ def _from_array(X: object) -> Table:
     if a.dtype.kind in "UST":
         a = a.astype(object)
     if a.dtype.kind in "mM" and a.size:
-        moments = [RawColumn(_of_ticks(a[:, j]), "moments", "date") for j in range(a.shape[1])]
+        moments = [RawColumn(of_ticks(a[:, j]), "moments", "date") for j in range(a.shape[1])]
         return Table(a.shape[0], a.shape[1], "numpy", columns=tuple(moments))
     if a.dtype != object:
         raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings, dates or objects.")
@@ -279,7 +282,7 @@ def _from_frame(frame: Any) -> Table:
         "polars" if "polars" in implementation else "pyarrow" if "pyarrow" in implementation else "pandas"
     )
     names = _text_names(list(frame.columns), (n, d))
-    columns = tuple(_frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns()))
+    columns = tuple(frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns()))
     return Table(n, d, container, names, columns=columns)
 
 
@@ -305,11 +308,11 @@ def _from_pandas(X: pd.DataFrame) -> Table:
         elif types[j] is TRUTH:
             columns.append(RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True)))
         elif type(types[j]).__name__ == "CategoricalDtype":
-            columns.append(_categories(s, names[j] if names else f"x{j}"))
-        elif type(types[j]).__name__ == "StringDtype" and _has_arrow(s):
+            columns.append(category_column(s, names[j] if names else f"x{j}"))
+        elif type(types[j]).__name__ == "StringDtype" and has_arrow(s):
             columns.append(RawColumn(s, "arrow", "categorical"))
         else:
-            columns.append(_frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
+            columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
     return Table(n, d, "pandas", names, columns=tuple(columns))
 
 
@@ -327,7 +330,7 @@ def _from_arrow(X: pa.Table) -> Table:
         if (kind := str(s.type)) in ARROW_NUMBERS:
             columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer="int" in kind))
         else:
-            columns.append(_frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
+            columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
     return Table(n, d, "pyarrow", names, columns=tuple(columns))
 
 
@@ -357,142 +360,3 @@ def _text_names(raw_names: list[object], shape: tuple[int, int]) -> tuple[str, .
 def _twice(names: list[str]) -> str:
     name = next(n for n in names if names.count(n) > 1)
     return f"Several columns are called {name!r}. Each column needs a name of its own."
-
-
-def _frame_column(s: Any, name: str) -> RawColumn:
-    dtype, native = s.dtype, s.to_native()
-    if dtype.is_decimal() or dtype == nw.Int128 or dtype == nw.UInt128:  # NumPy has no such type
-        return RawColumn(s.cast(nw.Float64).to_numpy(), "numbers", "real", integer=dtype.is_integer())
-    if dtype.is_integer() or dtype.is_float():
-        return RawColumn(_eight_bytes(s.to_numpy()), "numbers", "real", integer=dtype.is_integer())
-    if dtype == nw.Boolean:
-        return _truths(s)
-    if dtype == nw.Categorical or dtype == nw.Enum:
-        return _categories(native, name)
-    if dtype == nw.String and _has_arrow(native):
-        return RawColumn(native, "arrow", "categorical")
-    if dtype in (nw.String, nw.Binary):
-        return RawColumn(_objects(s), "objects", "categorical")
-    if dtype.is_temporal():
-        return _moments(s)
-    if dtype == nw.Object:
-        return object_column(np.asarray(s.to_numpy(), dtype=object), name)
-    if dtype.is_nested():
-        raise NestedValueError(
-            f"Column {name!r} holds nested values ({dtype}); each argument must be one string or one number. Spread it "
-            "over several columns.",
-            column=name,
-        )
-    return _unknown(s, name)
-
-
-def _truths(s: Any) -> RawColumn:
-    if s.null_count() == 0:
-        return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))
-    return RawColumn(_objects(s), "objects", "binary", declared=(False, True))
-
-
-def _of_ticks(ticks: Array, zone: str | None = None, sort: Sort | None = None) -> Moments:
-    """Moments as NumPy has them."""
-    ticks = np.ascontiguousarray(ticks if ticks.dtype.isnative else ticks.astype(ticks.dtype.newbyteorder("=")))
-    met = ticks[~np.isnat(ticks)] if np.datetime_data(ticks.dtype)[0] == "generic" else ticks[:0]
-    if len(met):
-        check_unit(ticks.dtype, met[0])
-    if sort is None:
-        days = np.datetime_data(ticks.dtype)[0] in ("Y", "M", "W", "D")
-        sort = "duration" if ticks.dtype.kind == "m" else "date" if days else "datetime"
-    return Moments(ticks, sort, zone)
-
-
-def _moments(s: Any) -> RawColumn:
-    """A column of dates, times or durations of one of the libraries."""
-    dtype = s.dtype
-    zone = zone_name(getattr(getattr(s.to_native(), "dtype", None), "tz", None) or getattr(dtype, "time_zone", None))
-    if zone is not None:
-        s = s.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    if dtype == nw.Time:
-        return object_column(_objects(s), str(s.name))
-    found = s.to_numpy()
-    if found.dtype.kind not in "mM":
-        return object_column(np.asarray(found, dtype=object), str(s.name))
-    sort: Sort = "date" if dtype == nw.Date else "duration" if dtype == nw.Duration else "datetime"
-    return RawColumn(_of_ticks(found, zone, sort), "moments", "date")
-
-
-def _eight_bytes(values: Array) -> Array:
-    """Numbers in a type that the kernels read."""
-    known = values.dtype.kind in "fiu" and values.dtype.itemsize in (1, 2, 4, 8) and values.dtype != np.float16
-    return values if known else values.astype(np.float64)
-
-
-def _objects(s: Any) -> Array:
-    """The values as Python objects; None is missing."""
-    values = np.empty(len(s), dtype=object)
-    values[:] = s.to_list()
-    return gaps_as_none(values)
-
-
-def _categories(native: object, name: str) -> RawColumn:
-    if type(getattr(native, "dtype", None)).__name__ != "CategoricalDtype":
-        return _by_appearance(native) or RawColumn(native, "arrow", "categorical", declared=())
-    held = native.array  # type: ignore[attr-defined]  # pandas: codes and categories are at hand
-    return RawColumn(held.codes, "coded", "categorical", declared=_labels_of(held.categories, name))
-
-
-def _labels_of(categories: Any, name: str) -> tuple[object, ...]:
-    """The categories of a pandas column: read once for all the frames that share them, however few rows they have."""
-    key = id(categories)
-    found = _labels_read.get(key)
-    if found is None or found[0]() is not categories:
-        labels = tuple(categories.tolist())
-        if categories.dtype.kind in "mM" or type(categories.dtype).__name__ in SAID:
-            labels = tuple(as_strings(labels).tolist())
-        for v in labels:
-            if not isinstance(v, str | bytes | numbers.Number | np.generic):
-                raise not_a_value(name, f"category of {type(v).__name__}", value=v)
-        found = _labels_read[key] = (weakref.ref(categories, lambda _: _labels_read.pop(key, None)), labels)
-    return found[1]
-
-
-def _by_appearance(native: Any) -> RawColumn | None:
-    """A long Categorical column of polars. As Arrow, polars would make a dictionary of its own for it, row by row; its
-    codes are at hand, of a list that it shares with other columns: those that are here get numbers as they appear."""
-    if not hasattr(native, "to_physical") or len(native) < LONG:
-        return None
-    codes = native.to_physical()
-    top = codes.max()
-    if top is None or top >= SHARED or not codes.dtype.is_unsigned_integer():
-        return None
-    there = []
-    if native.null_count():
-        codes, there = codes.fill_null(0), [native.is_not_null().to_numpy()]
-    found, first = _core.appearance_codes(_core.Columns([codes.to_numpy(), *there]), top + 1)
-    return RawColumn(found, "coded", "categorical", declared=tuple(native[first].to_list()))
-
-
-def _unknown(s: Any, name: str) -> RawColumn:
-    """Types that only one of the libraries has."""
-    native, dtype = s.to_native(), str(s.dtype)
-    if dtype in ("Unknown", "Null") and s.null_count() == len(s):
-        return RawColumn(np.full(len(s), np.nan), "numbers", "real")
-    own = getattr(native, "dtype", None)
-    if str(getattr(native, "type", "")) == "date64[ms]":  # pyarrow
-        return _frame_column(nw.from_native(native.cast("date32"), series_only=True), name)
-    zone = getattr(own, "tz", None)
-    if zone is not None:  # pandas: of a zone whose name narwhals does not read
-        utc = nw.from_native(native.dt.tz_convert("UTC").dt.tz_localize(None), series_only=True)
-        return RawColumn(_of_ticks(utc.to_numpy(), zone_name(zone)), "moments", "date")
-    if type(own).__name__ == "PeriodDtype":
-        return _frame_column(nw.from_native(native.dt.to_timestamp(), series_only=True), name)
-    if type(own).__name__ == "IntervalDtype":
-        return RawColumn(as_strings(gaps_as_none(native.to_numpy(dtype=object))), "objects", "categorical")
-    if type(own).__name__ == "SparseDtype":  # pandas: most values are one, and left out
-        return _frame_column(nw.from_native(native.sparse.to_dense(), series_only=True), name)
-    if isinstance(own, np.dtype) and own.kind == "f":  # of more than 8 bytes
-        return RawColumn(native.to_numpy().astype(np.float64), "numbers", "real")
-    raise not_a_value(name, dtype if dtype != "Unknown" else str(own or getattr(native, "type", None)))
-
-
-def _has_arrow(native: object) -> bool:
-    """pandas offers the Arrow stream of a column only where pyarrow backs it."""
-    return hasattr(native, "__arrow_c_stream__") and "object" not in str(getattr(native, "dtype", ""))

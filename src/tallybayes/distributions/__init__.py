@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.bernoulli import Bernoulli, Threshold
 from tallybayes.distributions.categorical import Binned, Categorical
-from tallybayes.distributions.counts import Complement, Multinomial, Poisson
+from tallybayes.distributions.counts import Complement, Multinomial
 from tallybayes.distributions.gaussian import Gaussian
 from tallybayes.distributions.kernel import Kernel
 from tallybayes.distributions.log_gaussian import LogGaussian
+from tallybayes.distributions.poisson import Poisson
 from tallybayes.distributions.simple import SimpleDistribution
 from tallybayes.distributions.words import Words
 from tallybayes.errors import OptionError, brief
@@ -136,7 +137,7 @@ def known() -> dict[str, type[Distribution]]:
     --------
     >>> from tallybayes.distributions import known
     >>> known()["poisson"]
-    <class 'tallybayes.distributions.counts.Poisson'>
+    <class 'tallybayes.distributions.poisson.Poisson'>
     """
     own: dict[str, type[Distribution]] = {}
     waiting = Distribution.__subclasses__()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -13,12 +12,15 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.arithmetic import split
+from tallybayes.distributions.averaged_params import AveragedParams, AveragedReals
 from tallybayes.distributions.context import Context, RowColumn
-from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals, information
+from tallybayes.distributions.counted_sets import CountedSets, information
 from tallybayes.distributions.exported import Exported, Json, plain, reads_of, too_large
+from tallybayes.distributions.families import families
+from tallybayes.distributions.family_draws import draw_families, draw_real
 from tallybayes.distributions.family_left_out import without_lone_levels
 from tallybayes.distributions.joint import GRID, fields_of, matrix_codes
-from tallybayes.distributions.network import draw_families, draw_real, families
+from tallybayes.distributions.joint_records import JointSums, Reals
 from tallybayes.distributions.reals import (
     Moments,
     RealTables,
@@ -30,82 +32,12 @@ from tallybayes.distributions.reals import (
     terms,
     whole_of,
 )
-from tallybayes.distributions.tables import Tables
 from tallybayes.encode import Coded, Data
 from tallybayes.errors import OptionError, brief, is_number
 
 MOST_SETS = 64  # whose cells choose the strength of back-off of real columns
 SUBSUMED = 100.0  # rows that a value must have before another is believed to follow from it
 OneSet = Callable[[int, tuple[int, ...], Array, Floats], Floats]  # see _averaged
-
-
-@dataclass(frozen=True, eq=False)
-class AveragedReals(Reals):
-    """strengths: of back-off to no parent, to one, …, None with Laplace; terms: of the real columns without parents and
-    then beside each set of them, as the kernels read them."""
-
-    strengths: list[Floats] | None
-    terms: list[Floats]
-
-
-@dataclass(frozen=True, eq=False)
-class AveragedParams(JointParams):
-    """The parameters of averaged networks.
-
-    Parameters
-    ----------
-    single : ndarray of shape (K, levels)
-        How often each level was met, the levels of all columns side by side.
-    sizes : ndarray of int64, of shape (d,)
-        How many levels each column has.
-    class_weight : ndarray of shape (K,)
-        The weight of the rows of each class.
-    N : ndarray of shape (d,)
-        How many levels of each column share its probability.
-    exist : list of ndarray of bool
-        Of each column, which of its levels do.
-    log : ndarray of shape (levels, K)
-        log P(level | class) without parents.
-    joint : ndarray of shape (K, cells)
-        The counts of all tables.
-    reals : AveragedReals or None
-        Of the real columns; None where no column is real.
-    tables : Tables
-        What was counted.
-    alpha : float
-        What is added to every count.
-    n : int
-        How many parents there are, 0 where no column is left to be one.
-    W : ndarray
-        The weight of each set of parents.
-    rank : ndarray of int32
-        Of two parents the one with the smaller rank is backed off from last.
-    strengths : ndarray of shape (n, columns) or None
-        Of back-off; None with Laplace.
-    follows : ndarray of bool or None
-        [a, b]: level a (of all columns' levels) is there in every row with level b; None if nobody asks.
-    """
-
-    reals: AveragedReals | None
-    tables: Tables
-    alpha: float
-    n: int
-    W: Floats
-    rank: NDArray[np.int32]
-    strengths: Floats | None
-    follows: NDArray[np.bool_] | None
-
-    @cached_property
-    def networks(self) -> _core.Averaged:
-        """The counts as the kernels read them, checked once; there are n > 0 parents."""
-        return _core.Averaged(self.counts(self.tables, self.alpha), self.n, self.rank, self.strengths)
-
-    @cached_property
-    def naive(self) -> _core.Network:
-        """Without parents."""
-        d = len(self.sizes)
-        none = np.empty(0, dtype=np.int32), np.zeros(d + 1, dtype=np.int64)
-        return _core.Network(self.sizes, np.arange(d, dtype=np.int32), *none, self.log)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.distributions.ensemble_records import EnsembleParams
-from tallybayes.distributions.network import draw as draw_levels
+from tallybayes.distributions.family_draws import draw as draw_levels
 from tallybayes.encode import Coded
 from tallybayes.errors import OptionError
 

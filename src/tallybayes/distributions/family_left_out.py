@@ -20,14 +20,15 @@ from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.arithmetic import minus, split
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import Context
-from tallybayes.distributions.counted_sets import JointParams, JointSums
+from tallybayes.distributions.joint_records import JointParams, JointSums
 from tallybayes.distributions.reals import left_out_logs
 from tallybayes.distributions.tables import family_sets
 from tallybayes.encode import Coded, rows_of
 from tallybayes.errors import TableError
 
 if TYPE_CHECKING:
-    from tallybayes.distributions.network import FamilyNetwork, FamilyParams
+    from tallybayes.distributions.network import FamilyNetwork
+    from tallybayes.distributions.network_params import FamilyParams
 
 ROWS = 1 << 20  # numbers of each kind that are held at a time, over rows and classes
 

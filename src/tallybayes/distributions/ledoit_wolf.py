@@ -14,6 +14,7 @@ keeps the weight of each of its rows instead, as long as it holds the rows thems
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,15 @@ from tallybayes.errors import TableError
 LEAST, MOST = 1e-70, 1e70  # standard deviations whose fourth powers can be summed
 
 
+def _by_class(data: Numbers, y: NDArray[np.int32], w: Weights) -> Iterator[tuple[int, Array, Array]]:
+    """A class, numbers of rows of it, and their weights: block by block, and of each block class by class."""
+    for rows, x in blocks(data):
+        code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
+        for k in np.unique(code[(code >= 0) & (weight > 0)]).tolist():
+            mine = (code == k) & (weight > 0)
+            yield k, x[mine], weight[mine]
+
+
 # --- one matrix per class, for full covariances ----------------------------------------------------------------
 
 
@@ -49,11 +59,8 @@ def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: BlockSums) -> Four
     assert isinstance(s, ScatterSums)
     third, fourth = np.zeros((2, *s.scatter.shape))
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows, x in blocks(data):
-            code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
-            for k in np.unique(code[(code >= 0) & (weight > 0)]):
-                mine = (code == k) & (weight > 0)
-                _add_rows(x[mine] - s.mean[k] - s.low[k], weight[mine], third[k], fourth[k])
+        for k, x, weight in _by_class(data, y, w):
+            _add_rows(x - s.mean[k] - s.low[k], weight, third[k], fourth[k])
     return FourthSums(s.n, s.mean, s.low, s.scatter, third, fourth)
 
 
@@ -170,14 +177,11 @@ def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: GaussianSu
     """The tally of a Gaussian with its third and fourth moments; missing values are left out, column by column."""
     m3, m4 = np.zeros((2, *s.n.shape))
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows, x in blocks(data):
-            code, weight = y[rows], np.ones(len(x)) if w is None else w[rows]
-            for k in np.unique(code[(code >= 0) & (weight > 0)]):
-                mine = (code == k) & (weight > 0)
-                centred = x[mine] - s.mean[k] - s.low[k]
-                centred = np.where(np.isnan(centred), 0.0, centred)
-                m3[k] += weight[mine] @ centred**3
-                m4[k] += weight[mine] @ centred**4
+        for k, x, weight in _by_class(data, y, w):
+            centred = x - s.mean[k] - s.low[k]
+            centred = np.where(np.isnan(centred), 0.0, centred)
+            m3[k] += weight @ centred**3
+            m4[k] += weight @ centred**4
     return MomentSums(s.n, s.mean, s.low, s.m2, m3, m4)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,78 +14,17 @@ from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import family_left_out
 from tallybayes.distributions.context import Context, RowColumn, RowScores
-from tallybayes.distributions.counted_sets import CountedSets, JointParams, JointSums, Reals
+from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.distributions.exported import Exported, plain, reads_of, too_large
+from tallybayes.distributions.families import Families, families
+from tallybayes.distributions.family_draws import draw_families, draw_real
 from tallybayes.distributions.joint import GRID, fields_of, matrix_codes, places
+from tallybayes.distributions.joint_records import JointParams, JointSums, Reals
+from tallybayes.distributions.network_params import FamilyParams, FamilyReals
 from tallybayes.distributions.reals import Normal, chain_strengths, each_once, left_out_logs, normals, terms, whole_of
 from tallybayes.encode import Coded, Data
-from tallybayes.errors import OptionError
 
 FACTORS = 1 << 22  # densities of real columns that are held at a time
-
-
-@dataclass(frozen=True, eq=False)
-class FamilyReals(Reals):
-    """parent, start: the parents of each real column, as the kernels read them; normals: mean and variance (cells,
-    classes) of each; strengths: of back-off, a list for each (None: each cell speaks for itself); terms: of all, as the
-    kernels read them."""
-
-    parent: NDArray[np.int32]
-    start: NDArray[np.int64]
-    normals: list[Normal]
-    strengths: list[list[Floats] | None]
-    terms: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class FamilyParams(JointParams):
-    """The parameters of a network: a table for each family, parents before children.
-
-    Parameters
-    ----------
-    single : ndarray of shape (K, levels)
-        How often each level was met, the levels of all columns side by side.
-    sizes : ndarray of int64, of shape (d,)
-        How many levels each column has.
-    class_weight : ndarray of shape (K,)
-        The weight of the rows of each class.
-    N : ndarray of shape (d,)
-        How many levels of each column share its probability.
-    exist : list of ndarray of bool
-        Of each column, which of its levels do.
-    log : ndarray of shape (levels, K)
-        log P(level | class) without parents.
-    joint : ndarray of shape (K, cells)
-        The counts of all tables.
-    reals : FamilyReals or None
-        Of the real columns; None where no column is real.
-    child : ndarray of int32
-        The child of each family.
-    parent : ndarray of int32
-        The parents of all families, one family after another.
-    parent_start : ndarray of int64
-        Where those of each family begin, and the end of the last.
-    strengths : ndarray or None
-        Of back-off, one for each parent; None with Laplace.
-    logs : ndarray of shape (cells, K)
-        log P(child | class, parents) of one family after another.
-    offsets : ndarray of int64
-        Where those of each family begin.
-    """
-
-    reals: FamilyReals | None
-    child: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    parent_start: NDArray[np.int64]
-    strengths: Floats | None
-    logs: Floats
-    offsets: NDArray[np.int64]
-
-    @cached_property
-    def network(self) -> _core.Network:
-        """The tables as the kernels read them, checked once."""
-        reals = () if self.reals is None else (self.reals.parent, self.reals.start, self.reals.terms)
-        return _core.Network(self.sizes, self.child, self.parent, self.parent_start, self.logs, *reals)
 
 
 @dataclass(frozen=True)
@@ -504,90 +442,3 @@ class FamilyNetwork(CountedSets[FamilyParams]):
                 for own, (mean, variance) in zip(self.real_parents(len(p.sizes)), normals, strict=True)
             ],
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Families:
-    """The families in topological order, as the kernels read them. sets: the set of columns that each parent needs."""
-
-    child: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    start: NDArray[np.int64]
-    sets: list[tuple[int, ...]]
-
-
-def families(parents: Sequence[Sequence[int]], order: Sequence[int] | None = None) -> Families:
-    order = topological(parents) if order is None else order
-    flat = [i for j in order for i in parents[j]]
-    start = np.cumsum([0, *(len(parents[j]) for j in order)])
-    sets = [tuple(sorted((j, *parents[j][:m]))) for j in order for m in range(1, len(parents[j]) + 1)]
-    child, parent = np.array(order, dtype=np.int32), np.array(flat, dtype=np.int32)
-    return Families(child, parent, start.astype(np.int64), sets)
-
-
-def draw_families(
-    f: Families, logs: Array, offsets: Array, p: JointParams, y: Array, rng: np.random.Generator
-) -> list[Array]:
-    """A level of each discrete column for each row, parents first."""
-    drawn: list[Array] = [np.empty(0)] * len(p.sizes)
-    for i, j in enumerate(f.child.tolist()):
-        table = logs[offsets[i] : offsets[i + 1]].reshape(-1, int(p.sizes[j]), p.K)
-        cell = drawn_cell(f.parent[f.start[i] : f.start[i + 1]].tolist(), p.sizes, drawn, len(y))
-        drawn[j] = draw(table, p.exist[j], cell, y, rng)
-    return drawn
-
-
-def drawn_cell(parents: Sequence[int], sizes: Array, drawn: Sequence[Array], n: int) -> NDArray[np.intp]:
-    """The cell of the parents' values that were drawn. A column without a level (−1) has one place."""
-    cell = np.zeros(n, dtype=np.intp)
-    for i in parents:
-        cell = cell * int(sizes[i]) + np.maximum(drawn[i], 0)
-    return cell
-
-
-def topological(parents: Sequence[Sequence[int]]) -> list[int]:
-    """The columns, parents before children, otherwise in their own order; a cycle is an error."""
-    children: list[list[int]] = [[] for _ in parents]
-    for j, own in enumerate(parents):
-        for i in own:
-            children[i].append(j)
-    missing = [len(own) for own in parents]
-    done: list[int] = []
-    ready = [j for j, count in enumerate(missing) if not count]
-    while ready:
-        done += ready
-        free = []
-        for i in ready:
-            for j in children[i]:
-                missing[j] -= 1
-                if not missing[j]:
-                    free.append(j)
-        ready = sorted(free)
-    if len(done) < len(parents):
-        waiting = [j for j, count in enumerate(missing) if count]
-        raise OptionError(f"The graph has a cycle among columns {waiting}.")
-    return done
-
-
-def draw_real(
-    normal: Normal,
-    sizes: Array,
-    parents: Sequence[int],
-    drawn: Sequence[Array],
-    y: Array,
-    rng: np.random.Generator,
-) -> Array:
-    """A number for each row, given the levels drawn for its parents."""
-    cell = drawn_cell(parents, sizes, drawn, len(y))
-    mean, var = normal
-    return np.asarray(rng.normal(mean[cell, y], np.sqrt(var[cell, y])))
-
-
-def draw(table: Array, exist: Array, cell: Array, y: Array, rng: np.random.Generator) -> Array:
-    """A level for each row: table (cells, levels, classes) of logs, of which only existing levels are drawn."""
-    p = np.where(exist[None, :, None], np.exp(table), 0.0)
-    steps = np.cumsum(p, axis=1)
-    mine = steps[cell, :, y]
-    u = rng.random(len(y)) * mine[:, -1]
-    out: Array = np.minimum((u[:, None] >= mine).sum(axis=1), table.shape[1] - 1)
-    return np.where(mine[:, -1] > 0, out, -1)

@@ -147,21 +147,19 @@ class BayesClassifier(TallyClassifier):
             raise OptionError(
                 f"weighting must be {', '.join(map(repr, WEIGHTING))}, or None; got {brief(self.weighting)}."
             )
-        for name, least, most in (("members", 1, 1000), ("parents", 0, 8)):
-            value = getattr(self, name)
-            if value is not None and (
-                not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most
-            ):
-                raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
-        if self.parts is not None and (
-            not isinstance(self.parts, list | tuple) or not self.parts or any(part not in PARTS for part in self.parts)
-        ):
-            raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(self.parts)}.")
-        if self.parts is not None and "corrections" in self.parts and self._recipe().weighting != "features":
-            raise OptionError("corrections are of weighted parts: leave them out, or let weighting be 'features'.")
+        _check_whole("members", self.members, 1, 1000)
+        _check_whole("parents", self.parents, 0, 8)
+        if self.parts is not None:
+            self._check_parts(self.parts)
         if self.unseen not in ("ignore", "error"):
             raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
         self._seed()
+
+    def _check_parts(self, parts: object) -> None:
+        if not isinstance(parts, list | tuple) or not parts or any(part not in PARTS for part in parts):
+            raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(parts)}.")
+        if "corrections" in parts and self._recipe().weighting != "features":
+            raise OptionError("corrections are of weighted parts: leave them out, or let weighting be 'features'.")
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer) and not isinstance(self.random_state, bool):
@@ -392,6 +390,12 @@ class BayesClassifier(TallyClassifier):
         joint = (predictor.start if start is None else start) + log_density(ensemble, term.params, data)
         top = joint.max(axis=1)
         return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and least <= value <= most
+    if value is not None and not whole:
+        raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
 
 
 def _columns(s: EnsembleSums, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:

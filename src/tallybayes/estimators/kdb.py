@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays import Floats
 from tallybayes.distributions.categorical import CategoricalSums
-from tallybayes.distributions.counted_sets import JointSums, information
+from tallybayes.distributions.counted_sets import information
+from tallybayes.distributions.joint_records import JointSums
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.distributions.reals import Sets, family_real_sets
 from tallybayes.distributions.tables import family_sets, tables

@@ -10,10 +10,8 @@ from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.inputs import unseen_policy
 from tallybayes.estimators.smooths import Smooths
-from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
 from tallybayes.plan import Term, assign, to_choose
-from tallybayes.rows import Rows
 from tallybayes.schema import KINDS, Schema
 from tallybayes.source import Table
 from tallybayes.target import Target
@@ -117,12 +115,6 @@ class NaiveBayes(Smooths, TallyClassifier):
 
     def _choose(self, schema: Schema) -> tuple[Term, ...]:
         return assign(schema, self.distributions, self._options())
-
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
-        return self._again_smoothed(self._choose(fitted.schema), fitted)
-
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
-        return self._smoothed(fitted, rows)
 
     def settles_on_rows(self, schema: Schema) -> bool:
         options = self._options()

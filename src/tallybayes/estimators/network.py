@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Floats
 from tallybayes.distributions.categorical import Categorical
-from tallybayes.distributions.counted_sets import CountedSets, JointParams
+from tallybayes.distributions.counted_sets import CountedSets
 from tallybayes.distributions.joint import GRID
+from tallybayes.distributions.joint_records import JointParams
 from tallybayes.distributions.network import FamilyNetwork
 from tallybayes.encode import CUT, Coded
 from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing

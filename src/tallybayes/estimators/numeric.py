@@ -8,16 +8,13 @@ import numpy as np
 
 from tallybayes.arrays import Floats
 from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
-from tallybayes.distributions.counts import PoissonParams
 from tallybayes.distributions.gaussian import GaussianParams
 from tallybayes.distributions.kernel import KernelParams
+from tallybayes.distributions.poisson import PoissonParams
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.preset import Preset, read_only
 from tallybayes.estimators.smooths import Smooths
-from tallybayes.fitted import Fitted
 from tallybayes.paragraphs import documented
-from tallybayes.plan import Term
-from tallybayes.rows import Rows
 from tallybayes.schema import Kind, Schema
 
 if TYPE_CHECKING:
@@ -92,12 +89,6 @@ class GaussianNB(Smooths, Preset):
 
     def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
         return Gaussian(self.ddof, self.variance == "shared", self._smoothing(None))
-
-    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
-        return self._again_smoothed(self._choose(fitted.schema), fitted)
-
-    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
-        return self._smoothed(fitted, rows)
 
     def settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
         return self.tempered or isinstance(self.var_smoothing, str)

@@ -54,7 +54,7 @@ class Smooths(Model):
     def _asks_again(self) -> bool:
         return self.tempered or isinstance(self.var_smoothing, str)
 
-    def _smoothed(self, fitted: Fitted, rows: Rows) -> Fitted:
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
         """The first rows, counted, with the smoothing that suits them best."""
         if not isinstance(self.var_smoothing, str):
             return fitted
@@ -89,8 +89,9 @@ class Smooths(Model):
         ]
         return fitted.with_terms(terms)
 
-    def _again_smoothed(self, terms: tuple[Term, ...], fitted: Fitted) -> tuple[Term, ...]:
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         """Terms for more rows, with the smoothing that was chosen."""
+        terms = super()._choose_again(fitted)
         if not isinstance(self.var_smoothing, str):
             return terms
         s = self._smoothing(fitted)

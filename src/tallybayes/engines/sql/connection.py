@@ -214,13 +214,7 @@ def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
     import pyarrow as pa
 
     if kind == NUMBER:
-        plain = [float(v) if isinstance(v, decimal.Decimal) else v for v in values]
-        there = [v for v in plain if v is not None]
-        whole = bool(there) and all(isinstance(v, int) for v in there)
-        try:
-            return pa.array(plain, pa.int64() if whole else pa.float64())
-        except (OverflowError, pa.ArrowInvalid):
-            return pa.array([None if v is None else float(v) for v in plain], pa.float64())
+        return _numbers(values)
     if kind == TEXT:
         return pa.array([None if v is None else str(v) for v in values], pa.string())
     if kind == TRUTH:
@@ -232,6 +226,19 @@ def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
         "a query, or leave it out.",
         column=name,
     )
+
+
+def _numbers(values: Sequence[Any]) -> pa.Array:
+    """Whole numbers as such, as long as they fit."""
+    import pyarrow as pa
+
+    plain = [float(v) if isinstance(v, decimal.Decimal) else v for v in values]
+    there = [v for v in plain if v is not None]
+    whole = bool(there) and all(isinstance(v, int) for v in there)
+    try:
+        return pa.array(plain, pa.int64() if whole else pa.float64())
+    except (OverflowError, pa.ArrowInvalid):
+        return pa.array([None if v is None else float(v) for v in plain], pa.float64())
 
 
 def _moments(values: Sequence[Any], kind: str) -> pa.Array:
