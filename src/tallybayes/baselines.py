@@ -25,13 +25,37 @@ class LargestClass:
         self.log_share = np.empty(0)
 
     def fit(self, _: object, y: Array) -> Self:
-        """Count the classes."""
+        """Count the classes.
+
+        Parameters
+        ----------
+        _ : object
+            Rows, which it does not look at.
+        y : ndarray of int, of shape (n,)
+            The class of each row by number.
+
+        Returns
+        -------
+        Self
+            The same, fitted.
+        """
         self.classes_, n = np.unique(y, return_counts=True)
         self.log_share = np.log(n / n.sum())
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Give each row the shares of the classes."""
+        """Give each row the shares of the classes.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row and class.
+        """
         return np.tile(self.log_share, (read_table(X).n, 1))
 
 
@@ -56,13 +80,37 @@ class Logistic:
         self.model = LogisticRegression(max_iter=1000)
 
     def fit(self, X: object, y: Array) -> Self:
-        """Fit the regression on what it makes of the columns."""
+        """Fit the regression on what it makes of the columns.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            Rows.
+        y : ndarray of int, of shape (n,)
+            The class of each row by number.
+
+        Returns
+        -------
+        Self
+            The same, fitted.
+        """
         self.model.fit(self._matrix(X, "fit_transform"), y)
         self.classes_ = self.model.classes_
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Give log P(class | x) of each row."""
+        """Give log P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row and class.
+        """
         return np.asarray(self.model.predict_log_proba(self._matrix(X, "transform")))
 
     def _matrix(self, X: object, how: str) -> Any:
@@ -100,14 +148,38 @@ class Own:
         self.model = clone(model)
 
     def fit(self, X: object, y: Array) -> Self:
-        """Fit a copy of the model that was given."""
+        """Fit a copy of the model that was given.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            Rows.
+        y : ndarray of int, of shape (n,)
+            The class of each row by number.
+
+        Returns
+        -------
+        Self
+            The same, fitted.
+        """
         with _as_ours():
             self.model.fit(X, y)
             self.classes_ = np.asarray(self.model.classes_)
         return self
 
     def predict_log_proba(self, X: object) -> Floats:
-        """Give log P(class | x) of each row, in the order of the classes."""
+        """Give log P(class | x) of each row, in the order of the classes.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row and class.
+        """
         with _as_ours():
             proba = np.asarray(self.model.predict_proba(X), dtype=np.float64)
         if proba.shape != (read_table(X).n, len(self.classes_)) or not np.allclose(proba.sum(axis=1), 1, atol=1e-3):

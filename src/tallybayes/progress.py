@@ -30,7 +30,7 @@ def watched(screen: TextIO | None) -> bool:
     return getattr(ipython.get_ipython(), "kernel", None) is not None if ipython is not None else False
 
 
-class Line:
+class _Line:
     """One line that is written over again and again, and is gone at the end."""
 
     def __init__(self, screen: TextIO, what: str, unit: str = "") -> None:
@@ -90,7 +90,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
     if not watched(screen):
         yield lambda _: None
         return
-    line = Line(screen, what, "rows")
+    line = _Line(screen, what, "rows")
     line.begin("", total)
     try:
         yield line.advance
@@ -98,13 +98,13 @@ def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], No
         line.clear()
 
 
-_line: ContextVar[Line | None] = ContextVar("line", default=None)
+_line: ContextVar[_Line | None] = ContextVar("line", default=None)
 
 
 @contextmanager
 def telling(what: str, on: bool) -> Iterator[None]:
     """What runs inside may say where it is; on: to whoever watches, else to nobody, not to a call around this one."""
-    line = Line(sys.stderr, what) if on and watched(sys.stderr) else None
+    line = _Line(sys.stderr, what) if on and watched(sys.stderr) else None
     before = _line.set(line)
     try:
         yield

@@ -93,7 +93,18 @@ class RowCodes:
         ]
 
     def read(self, row: dict[str, object]) -> Array | None:
-        """The codes; None for the careful way."""
+        """Give the packed codes of a row.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            A key left out is a missing value.
+
+        Returns
+        -------
+        ndarray of shape (columns, 1) or None
+            None for the careful way.
+        """
         none = int(np.iinfo(self._kind).max)
         codes, met = [none] * len(self._readers), 0
         for i, (name, points, labels) in enumerate(self._readers):

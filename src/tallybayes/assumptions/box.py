@@ -37,7 +37,18 @@ class NullM:
         return self._slope(0.0)
 
     def tail(self, m: float) -> float:
-        """P(M ≥ m)"""
+        """Tell P(M ≥ m).
+
+        Parameters
+        ----------
+        m : float
+            A value of the statistic.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         t = self._saddle(m)
         if t is None:
             return 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -16,7 +15,7 @@ from tallybayes.cli.say import one_line
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
 
 
-class OneLine(TyperGroup):
+class _OneLine(TyperGroup):
     """A command that was not understood is answered in one line, with exit code 2."""
 
     def main(self, args: Sequence[str] | None = None, *_: object, **extra: Any) -> Any:
@@ -31,9 +30,6 @@ class OneLine(TyperGroup):
             sys.exit(e.exit_code)
         except SystemExit as e:  # typer's, of a pipe whose reader has seen enough: no fault of the command
             code = 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else e.code
-        except OSError as e:  # help that nobody can read; commands tell their own
-            typer.echo(f"tallybayes: standard output: {one_line(e.strerror or str(e)).lower()}", err=True)
-            os._exit(1)  # what is left of it would be written at the end
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -51,7 +47,7 @@ def _misunderstood(e: Any) -> str:
 
 
 app = typer.Typer(
-    cls=OneLine,
+    cls=_OneLine,
     add_completion=False,
     rich_markup_mode=None,  # plain help: rich alone would take longer than all the rest of it
     pretty_exceptions_enable=False,

@@ -55,7 +55,20 @@ class Source:
         self.kept = pa.table({})
 
     def map(self, what: str, do: Callable[[pa.Table, Any], T]) -> Iterator[T]:
-        """do(X, y) of each batch; y is None without a target. what: for the progress bar."""
+        """Do something with each batch.
+
+        Parameters
+        ----------
+        what : str
+            What is done, for the progress bar.
+        do : callable
+            Takes the rows of a batch and their labels, None without a target.
+
+        Returns
+        -------
+        iterator
+            What `do` gives for each batch.
+        """
         target = self.asked.target
         columns = dict.fromkeys([*self.features, *([target] if target is not None else []), *self.asked.keep])
         with progress(what) as advance:
@@ -99,7 +112,20 @@ class Source:
             raise type(e)(re.sub(r"\brow (\d+)(?=[).,;]| is| cannot)", place, str(e))) from None
 
     def sample(self, most: int, seed: int = 0) -> tuple[pa.Table, Any, int]:
-        """At most so many rows, each as likely as the other, in their order; and how many there were."""
+        """Draw some rows.
+
+        Parameters
+        ----------
+        most : int
+            How many rows at the most.
+        seed : int, default=0
+            What they are drawn with.
+
+        Returns
+        -------
+        tuple of (Table of pyarrow, labels, int)
+            The rows in their order, each as likely as the other, and how many there were.
+        """
         rng = np.random.default_rng(seed)
         held: list[pa.Table] = []
         keys: list[Any] = []

@@ -48,15 +48,23 @@ def own_process() -> None:
 
 def run(command: Callable[[], object]) -> None:
     """Runs a command and ends the process, there and then. Files are closed by then: each is written in a `with`."""
+    code = 0
     try:
-        command()
-    except SystemExit as e:
-        if not isinstance(e.code, int):
-            raise
-        with suppress(BrokenPipeError):  # the reader of our output has seen enough
+        try:
+            command()
+        except SystemExit as e:
+            if not isinstance(e.code, int):
+                raise
+            code = e.code
             sys.stdout.flush()
             sys.stderr.flush()
-        os._exit(e.code)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        pass
+    except OSError as e:  # a full disk, under help or the last words; commands tell of what they write
+        code = 1
+        with suppress(OSError):
+            os.write(2, f"tallybayes: standard output: {(e.strerror or str(e)).lower()}\n".encode())
+    os._exit(code)
 
 
 def stop(*_: object) -> None:

@@ -88,7 +88,20 @@ class Rows:
         return listing([file.name for file in self.files]) if len(self.files) > 1 else self.files[0].name
 
     def batches(self, columns: Sequence[str], rows: int | None = None) -> Iterator[pa.Table]:
-        """Tables of `rows` rows (the last has what is left)."""
+        """Read the rows as tables.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Which columns.
+        rows : int or None, default=None
+            How many rows a table has; None takes them as they come.
+
+        Returns
+        -------
+        iterator of Table of pyarrow
+            The last has what is left.
+        """
         rows = rows or batch_rows(len(columns))
         schema = pa.schema([self.schema.field(name) for name in columns])
         with ahead(self._read(schema)) as stream:
@@ -106,7 +119,18 @@ class Rows:
                     yield found if found.schema == schema else found.cast(schema)
 
     def place(self, row: int) -> str:
-        """Where a row is, in the words of somebody who opens the file in an editor. row: counted from 0 over all."""
+        """Tell where a row is.
+
+        Parameters
+        ----------
+        row : int
+            Its number, counted from 0 over all.
+
+        Returns
+        -------
+        str
+            In the words of somebody who opens the file in an editor.
+        """
         k = max(k for k, start in enumerate(self.starts) if start <= row)
         file, within = self.files[k], row - self.starts[k]
         line = line_of_row(file.path, file.dialect, within) if file.format in TEXT else None

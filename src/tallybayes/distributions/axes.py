@@ -76,7 +76,18 @@ class GaussianAxes(Gaussian):
         return Distribution.left_out(self, data, y, unit, s, p, context)
 
     def class_amounts(self, s: GaussianSums) -> tuple[float, ...]:
-        """γ of each class, where it is not one number for all."""
+        """Tell γ of each class, where `gamma` is the name of a rule.
+
+        Parameters
+        ----------
+        s : sums
+            A tally.
+
+        Returns
+        -------
+        tuple of float
+            One for each class.
+        """
         mean, _, _, epsilon = _overall(s)
         found = spread(s.n, s.m2, np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
         return tuple(self._amounts(found, s).tolist())
@@ -154,7 +165,18 @@ class Spread:
     varies: Array  # (…, d): columns that are not left out
 
     def mixed(self, alpha: float) -> tuple[Array, Array]:
-        """α own + (1 − α) shared, and the mean of it over the columns that vary (…, K, 1)."""
+        """Give α own + (1 − α) shared.
+
+        Parameters
+        ----------
+        alpha : float
+            How far each class has its own variances.
+
+        Returns
+        -------
+        tuple of two ndarrays
+            The variances (…, K, columns), and their mean over the columns that vary (…, K, 1).
+        """
         var = alpha * self.own + (1 - alpha) * self.shared[..., None, :]
         count = np.maximum(self.varies.sum(axis=-1), 1)[..., None, None]
         return var, (var * self.varies[..., None, :]).sum(axis=-1, keepdims=True) / count

@@ -234,7 +234,20 @@ class WideParams(BlockParams):
     outside: Array  # (K): the variance outside it
 
     def thin(self, columns: Array, k: int) -> tuple[float, Array, Array]:
-        """f, A and s with Σ_k = D (f I + A diag(s²) Aᵀ) D over the given columns; A has few columns, orthonormal."""
+        """Give the covariance of a class as a multiple of the identity and few directions.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Which columns.
+        k : int
+            The class.
+
+        Returns
+        -------
+        tuple of (float, ndarray, ndarray)
+            f, A and s with Σ_k = D (f I + A diag(s²) Aᵀ) D over these columns; A has few columns, orthonormal.
+        """
         f = float(self.outside[k])
         lower = np.linalg.inv(self.factor_of(k))
         value, vector = np.linalg.eigh(lower @ lower.T - f * np.eye(len(lower)))

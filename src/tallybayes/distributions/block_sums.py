@@ -270,7 +270,20 @@ class FourthSums(CompactSums):
         return replace(moved, third=spread(self.third, to, K), fourth=spread(self.fourth, to, K))
 
     def fourth_powers(self, k: int, unit: Array) -> float:
-        """Σ |z|⁴ of class k, z in these units."""
+        """Sum |z|⁴ of a class, z in these units.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+        unit : ndarray of shape (d,)
+            What each column is divided by.
+
+        Returns
+        -------
+        float
+            Over the rows of the class.
+        """
         return float((self.fourth[k] / unit**2 / (unit**2)[:, None]).sum())
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
@@ -302,7 +315,18 @@ class WideSums(BlockSums):
         return replace(super().reclassed(to, K, pooled).only(owner >= 0), owner=owner[owner >= 0])
 
     def only(self, some: Array) -> Self:
-        """Without the other rows."""
+        """Keep some rows.
+
+        Parameters
+        ----------
+        some : ndarray of bool or int
+            Which rows.
+
+        Returns
+        -------
+        WideSums
+            Without the others.
+        """
         return replace(self, rows=self.rows[some], owner=self.owner[some])
 
     def limits(self) -> Iterator[tuple[Array, float | Array]]:
@@ -334,7 +358,20 @@ class WeighedSums(WideSums):
         return replace(super().only(some), weight=self.weight[some])
 
     def fourth_powers(self, k: int, unit: Array) -> float:
-        """Σ |z|⁴ of class k, z in these units."""
+        """Sum |z|⁴ of a class, z in these units.
+
+        Parameters
+        ----------
+        k : int
+            The class.
+        unit : ndarray of shape (d,)
+            What each column is divided by.
+
+        Returns
+        -------
+        float
+            Over the rows of the class.
+        """
         mine = self.owner == k
         size = np.square(self.rows[mine] / unit).sum(axis=1)
         return float((np.square(size) / self.weight[mine]).sum())

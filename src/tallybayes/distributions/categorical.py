@@ -155,23 +155,6 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         if np.shape(self.min_categories) not in ((), (context.d,)):
             raise ValueError(f"min_categories has the shape {np.shape(self.min_categories)}, not ({context.d},)")
 
-    def levels_counted(self, s: CategoricalSums, context: Context) -> Array:
-        """Tell N_j: how many levels share the probability.
-
-        Parameters
-        ----------
-        s : sums
-            A tally.
-        context : Context
-            The weight of each class, and the labels behind the codes.
-
-        Returns
-        -------
-        ndarray of shape (columns,)
-            One number for each column.
-        """
-        return self.existing(s, context)[1]
-
     def counted_as(self) -> Counted | None:
         return "levels"
 

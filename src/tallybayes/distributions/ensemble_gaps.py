@@ -27,7 +27,7 @@ NO_BIN = 255
 
 
 @dataclass(frozen=True, eq=False)
-class PartialRows:
+class _PartialRows:
     """Which rows have such gaps, (columns, these rows): where, and t of each."""
 
     rows: NDArray[np.intp]
@@ -57,8 +57,19 @@ class Gaps:
     columns: int
     alone: Floats
 
-    def partial(self, codes: Array) -> PartialRows | None:
-        """None where no row has such a gap."""
+    def partial(self, codes: Array) -> _PartialRows | None:
+        """Find the rows that miss a value where no gap was learned.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (columns, n)
+            Packed codes.
+
+        Returns
+        -------
+        _PartialRows or None
+            None where no row has such a gap.
+        """
         top = np.iinfo(codes.dtype).max
         if codes.max(initial=0) < top:
             return None
@@ -68,15 +79,45 @@ class Gaps:
         if not len(rows):
             return None
         known = self.columns - missing[rows]
-        return PartialRows(rows, gaps[:, rows], np.maximum(known - 1, 0) / max(self.columns - 1, 1))
+        return _PartialRows(rows, gaps[:, rows], np.maximum(known - 1, 0) / max(self.columns - 1, 1))
 
     def scores(self, ensemble: Ensemble, logs: Array, codes: Array) -> Floats:
-        """(rows, classes): the mean of the networks."""
+        """Give log P(x | class) by the networks alone.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            Whose networks.
+        logs : ndarray
+            The logarithms of its chains.
+        codes : ndarray of shape (columns, n)
+            Packed codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            The mean of the networks.
+        """
         one = _core.ChainPlanes(1, np.zeros(len(self.alone), dtype=np.int32), self.alone)
         return np.asarray(ensemble.chains.terms(logs, np.ascontiguousarray(codes), one)[0])
 
     def by_column(self, ensemble: Ensemble, logs: Array, codes: Array) -> Floats:
-        """(rows, columns + 1, classes): the same, column by column; the last is nothing."""
+        """Give the same, column by column.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            Whose networks.
+        logs : ndarray
+            The logarithms of its chains.
+        codes : ndarray of shape (columns, n)
+            Packed codes.
+
+        Returns
+        -------
+        ndarray of shape (n, columns + 1, K)
+            The last, which belongs to no column, is nothing.
+        """
         d = ensemble.columns
         where = np.where(ensemble.child < 0, d, ensemble.view_column[ensemble.child]).astype(np.int32)
         planes = _core.ChainPlanes(d + 1, where, self.alone)
@@ -84,7 +125,18 @@ class Gaps:
         return np.ascontiguousarray(found.transpose(1, 0, 2))
 
     def export(self, more: int) -> Json:
-        """As plain JSON values. more: chains after those of the ensemble, which say nothing here."""
+        """Give what it reads as plain values.
+
+        Parameters
+        ----------
+        more : int
+            How many chains there are after those of the ensemble, which say nothing here.
+
+        Returns
+        -------
+        JSON values
+            For other programs.
+        """
         whole = np.flatnonzero(self.whole).tolist()
         return {"whole": whole, "columns": self.columns, "alone": self.alone.tolist() + [0.0] * more}
 

@@ -36,7 +36,26 @@ class EnsembleSums(LevelSums):
     def of(
         cls, single: Floats, sizes: NDArray[np.int64], kept: KeptRows, chains: Array, normal: normal_part.Sums
     ) -> EnsembleSums:
-        """Put the sums of all parts together."""
+        """Put the sums of all parts together.
+
+        Parameters
+        ----------
+        single : ndarray of shape (K, levels)
+            The weight of each level.
+        sizes : ndarray of int64
+            How many levels each column has.
+        kept : KeptRows
+            The rows that choose.
+        chains : ndarray
+            The counts of all chains.
+        normal : Sums
+            Those of the Gaussian part.
+
+        Returns
+        -------
+        EnsembleSums
+            One record.
+        """
         rows = (kept.rows, kept.label, kept.weight, kept.key)
         return cls(single, sizes, *rows, chains, normal.n, normal.mean, normal.scatter)
 

@@ -31,14 +31,38 @@ class LevelTerms:
     tables: tuple[Floats, ...]
 
     def scores(self, codes: Array, weights: Floats) -> Floats:
-        """(rows, classes) of packed codes (columns of the table, rows)."""
+        """Give what its columns add together.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (columns of the table, n)
+            Packed codes.
+        weights : ndarray
+            The weight of each of its columns.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row.
+        """
         out = np.zeros((codes.shape[1], len(self.prior)))
         for i, own in enumerate(self.each(codes)):
             out += weights[i] * own
         return out
 
     def each(self, codes: Array) -> list[Floats]:
-        """The same column by column, unweighted."""
+        """Give what each column adds, unweighted.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (columns of the table, n)
+            Packed codes.
+
+        Returns
+        -------
+        list of ndarray of shape (n, K)
+            One for each of its columns.
+        """
         at = zip(self.columns.tolist(), self.tables, strict=True)
         return [table[np.minimum(codes[j], len(table) - 1)] for j, table in at]
 

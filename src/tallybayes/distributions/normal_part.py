@@ -49,7 +49,18 @@ class Scale:
         return np.asarray(np.diff(self.start)[:, None] - 1)
 
     def read(self, codes: Array) -> Floats:
-        """(rows, dimensions) of packed codes."""
+        """Read codes as points on the line.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (columns, n)
+            Packed codes.
+
+        Returns
+        -------
+        ndarray of shape (n, dimensions)
+            Scaled numbers.
+        """
         if codes.shape[1] <= FEW:  # all dimensions at once: a loop over them takes longer than few rows
             at = np.minimum(codes[self.column], self._last)
             return np.ascontiguousarray(self.value[self.start[:-1, None] + at].T)
@@ -59,7 +70,13 @@ class Scale:
         return out.T
 
     def check(self, d: int) -> None:
-        """Raises ValueError if these are not numbers for levels of d columns: they may come from a file."""
+        """Raise ValueError if these are not numbers for levels of d columns: they may come from a file.
+
+        Parameters
+        ----------
+        d : int
+            How many columns there are.
+        """
         n = len(self.column)
         if self.start.shape != (n + 1,) or self.start[0] != 0 or self.start[-1] != len(self.value):
             raise ValueError("the Gaussian part has no value for each level")
@@ -130,15 +147,43 @@ class Normals:
         return np.zeros_like(self.mean), np.zeros_like(self.constant)
 
     def logs(self, z: Floats) -> Floats:
-        """The log densities of scaled numbers."""
+        """Give the log densities of scaled numbers.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n, dimensions)
+            Scaled numbers.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Log densities.
+        """
         linear, constant = self._nothing
         scores = _core.quadratic_scores(_core.Columns(z), self.mean, linear, self.root, constant)
         distance = -2 * np.asarray(scores)  # the kernel has −½ of the distance
         return self.constant - tails(distance, z.shape[1], self.freedom)
 
     def by_column(self, line: Scale, codes: Array, d: int) -> tuple[Floats, Floats]:
-        """(rows, d, classes) and (classes,): what each column adds, and what is the same for all rows. Of the distance
-        |root e|² = Σ_i e_i (root' root e)_i each dimension has its own summand; the tails scale all of them alike."""
+        """Tell what each column adds.
+
+        Of the distance |root e|² = Σ_i e_i (root' root e)_i each dimension has its own summand; the tails scale all of
+        them alike.
+
+        Parameters
+        ----------
+        line : Scale
+            How codes are read.
+        codes : ndarray of shape (columns, n)
+            Packed codes.
+        d : int
+            How many columns there are.
+
+        Returns
+        -------
+        tuple of ndarrays of shapes (n, d, K) and (K,)
+            What each column adds, and what is the same for all rows.
+        """
         z = line.read(codes)
         out = np.zeros((len(z), d, len(self.mean)))
         for k, (mean, root) in enumerate(zip(self.mean, self.root, strict=True)):

@@ -41,7 +41,18 @@ class Moments:
         return Moments(self.n[at], self.mean[at], self.m2[at])
 
     def pooled(self, axis: int) -> Moments:
-        """All along an axis (kept, of length 1) as if they were one."""
+        """Take all along an axis as if they were one.
+
+        Parameters
+        ----------
+        axis : int
+            Which axis; it is kept, of length 1.
+
+        Returns
+        -------
+        Moments
+            Weights, means and squares.
+        """
         n = self.n.sum(axis=axis, keepdims=True)
         share = np.divide(self.n, n, out=np.zeros_like(self.n), where=n > 0)
         mean = (share * self.mean).sum(axis=axis, keepdims=True)
@@ -51,7 +62,20 @@ class Moments:
         return Moments(n, mean, m2)
 
     def without(self, x: Floats, weight: Floats) -> Moments:
-        """x taken out, `weight` times: the inverse of adding it."""
+        """Take values out: the inverse of adding them.
+
+        Parameters
+        ----------
+        x : ndarray
+            Values.
+        weight : ndarray
+            How many times each is taken out.
+
+        Returns
+        -------
+        Moments
+            Weights, means and squares.
+        """
         n = self.n - weight
         left = n > 1e-9 * self.n
         n = np.where(left, n, 0.0)
@@ -179,16 +203,51 @@ class RealTables:
         return key in self._at
 
     def level(self, j: int, parents: Sequence[int]) -> Moments:
-        """(cells, classes) of real column j, the first parent slowest."""
+        """Give the moments of one real column beside these parents.
+
+        Parameters
+        ----------
+        j : int
+            The real column, counted among them.
+        parents : sequence of int
+            Discrete columns, the first slowest.
+
+        Returns
+        -------
+        Moments
+            Of (cells, classes).
+        """
         t, i = self._at[tuple(sorted(parents)), j]
         return self._read(t, parents)[:, i]
 
     def all(self, parents: Sequence[int]) -> Moments:
-        """(cells, real columns, classes), of a set that is counted beside all real columns."""
+        """Give those of all real columns, of a set that is counted beside all of them.
+
+        Parameters
+        ----------
+        parents : sequence of int
+            Discrete columns, the first slowest.
+
+        Returns
+        -------
+        Moments
+            Of (cells, real columns, classes).
+        """
         return self._read(self._at[tuple(sorted(parents)), 0][0], parents)
 
     def all_chain(self, parents: Sequence[int]) -> list[Moments]:
-        """The moments beside no parent, the first, the first two, and so on."""
+        """Give the moments beside no parent, the first, the first two, and so on.
+
+        Parameters
+        ----------
+        parents : sequence of int
+            Discrete columns, the first slowest.
+
+        Returns
+        -------
+        list of Moments
+            As `all` gives them.
+        """
         return [self.all(parents[:m]) for m in range(len(parents) + 1)]
 
     def _read(self, t: int, parents: Sequence[int]) -> Moments:
@@ -203,7 +262,22 @@ class RealTables:
         return Moments(*map(read, self._moments))
 
     def chain(self, j: int, parents: Sequence[int], group: Sequence[int] | None = None) -> list[Moments]:
-        """The levels without parents, with the first, with the first two, … group: classes that share their moments."""
+        """Give the moments of one real column beside no parent, the first, the first two, and so on.
+
+        Parameters
+        ----------
+        j : int
+            The real column, counted among them.
+        parents : sequence of int
+            Discrete columns, the first slowest.
+        group : sequence of int or None, default=None
+            Classes with one number share their moments; None: each has its own.
+
+        Returns
+        -------
+        list of Moments
+            As `level` gives them.
+        """
         levels = [self.level(j, parents[:m]) for m in range(len(parents) + 1)]
         return levels if group is None else [_shared(m, np.asarray(group)) for m in levels]
 

@@ -30,10 +30,10 @@ Model = TypeVar("Model", bound="TallyClassifier")
 
 def frame(source: Any) -> Source:
     """A data frame of Dask."""
-    return DaskFrame(source)
+    return _DaskFrame(source)
 
 
-class DaskFrame(Source):
+class _DaskFrame(Source):
     """The partitions of a data frame of Dask, in order."""
 
     where = "the Dask frame"

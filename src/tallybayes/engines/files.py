@@ -74,7 +74,20 @@ class Files(Source):
         return tuple(self.rows.names)
 
     def as_known(self, model: TallyClassifier, ask: Ask) -> Source:
-        """Of text, columns are read as the model knows them: 02139 stays 02139."""
+        """Read columns of text as a model knows them: 02139 stays 02139.
+
+        Parameters
+        ----------
+        model : TallyClassifier
+            A fitted model.
+        ask : Ask
+            Which columns are what.
+
+        Returns
+        -------
+        Source
+            The same files otherwise.
+        """
         if self.rows.files[0].format in ("parquet", "arrow"):
             return self
         import pyarrow as pa
@@ -101,7 +114,24 @@ class Files(Source):
         yield from self._groups(groups, columns, rows)
 
     def pieces(self, columns: Sequence[str], rows: int, most: int, least: int) -> Iterator[pa.Table]:
-        """Row groups of Parquet, evenly spread; of other formats all rows."""
+        """Read some pieces.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Which columns.
+        rows : int
+            How many rows a table has at the most.
+        most : int
+            How many pieces at the most,
+        least : int
+            unless they have fewer rows than this: then more.
+
+        Returns
+        -------
+        iterator of Table of pyarrow
+            Row groups of Parquet, evenly spread; of other formats all rows.
+        """
         if not self._parquet:
             yield from self.batches(columns, rows)
             return

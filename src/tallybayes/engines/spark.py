@@ -44,10 +44,10 @@ PART = "part long, data binary, error string"  # what a task gives: its number, 
 
 def frame(source: Any) -> Source:
     """A data frame of Spark, classic or Connect."""
-    return SparkFrame(source)
+    return _SparkFrame(source)
 
 
-class SparkFrame(Source):
+class _SparkFrame(Source):
     """The rows of a data frame of Spark, by its partitions."""
 
     where = "the Spark frame"

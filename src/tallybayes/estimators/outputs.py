@@ -36,7 +36,13 @@ class Outputs:
         return math.prod(self.shape)
 
     def check(self, K: int) -> None:
-        """Raises ValueError unless these are names and labels whose combinations are K classes."""
+        """Raise ValueError unless these are names and labels whose combinations are K classes.
+
+        Parameters
+        ----------
+        K : int
+            How many classes there are.
+        """
         good = len(self.names) == len(self.labels) > 0 and all(isinstance(v, str) for v in self.names)
         if not good or any(not isinstance(v, np.ndarray) or v.ndim != 1 or not len(v) for v in self.labels):
             raise ValueError("its targets are not names with labels")
@@ -44,7 +50,20 @@ class Outputs:
             raise ValueError(f"its targets have {self.K} combinations of labels, and it has {K} classes")
 
     def codes(self, columns: Sequence[Array], n: int) -> NDArray[np.int64]:
-        """The class of each row, from one column of labels per target."""
+        """Tell the class of each row, from one column of labels for each target.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray
+            The labels of each target.
+        n : int
+            How many rows there are.
+
+        Returns
+        -------
+        ndarray of int64, of shape (n,)
+            The number of the combination.
+        """
         each = []
         for name, known, column in zip(self.names, self.labels, columns, strict=True):
             codes, found = read_labels(column, n)
@@ -56,7 +75,18 @@ class Outputs:
         return np.ravel_multi_index(each, self.shape)
 
     def decode(self, joint: Array) -> Array:
-        """(rows, targets): the labels of each class number."""
+        """Give the labels of class numbers.
+
+        Parameters
+        ----------
+        joint : ndarray of int
+            Class numbers.
+
+        Returns
+        -------
+        ndarray of shape (n, targets)
+            Labels.
+        """
         each = np.unravel_index(joint, self.shape)
         one_kind = len({v.dtype.kind for v in self.labels}) == 1
         kind = np.result_type(*(v.dtype for v in self.labels)) if one_kind else np.dtype(object)
@@ -66,7 +96,18 @@ class Outputs:
         return out
 
     def groups(self, wanted: Sequence[Sequence[str]]) -> tuple[tuple[int, ...], ...]:
-        """For each column the group of each class: those that agree in the targets it depends on (all, if none)."""
+        """Tell which classes a column does not tell apart.
+
+        Parameters
+        ----------
+        wanted : sequence of sequence of str
+            The targets that each column depends on; none: all.
+
+        Returns
+        -------
+        tuple of tuple of int
+            Of each column the group of each class: classes that agree in those targets have one number.
+        """
         each = np.unravel_index(np.arange(self.K), self.shape)
         out = []
         for names in wanted:
@@ -76,7 +117,22 @@ class Outputs:
         return tuple(out)
 
     def prior(self, weight: Floats, arrows: Sequence[Edge], alpha: float) -> Floats:
-        """P(y₁, …, y_m): as counted, or Π_t P(y_t | parents of t) with Laplace's correction where arrows are given."""
+        """Give the prior: as counted, or Π_t P(y_t | parents of t) where arrows are given.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (K,)
+            The weight of the rows of each class.
+        arrows : sequence of (str, str)
+            Which target depends on which.
+        alpha : float
+            What is added to each count, where arrows are given: Laplace's correction.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            P(y₁, …, y_m).
+        """
         if not arrows:
             return np.asarray(weight / weight.sum())
         parents = parents_of(arrows, self.names.index, self.names)
@@ -89,7 +145,18 @@ class Outputs:
         return np.asarray((p / p.sum()).ravel())
 
     def given(self, known: Mapping[str, object] | None) -> NDArray[np.bool_]:
-        """Which classes agree with the targets that are known."""
+        """Tell which classes agree with the targets that are known.
+
+        Parameters
+        ----------
+        known : dict from target to label, or None
+            What is known.
+
+        Returns
+        -------
+        ndarray of bool, of shape (K,)
+            True for those.
+        """
         fits = np.ones(self.K, dtype=bool)
         each = np.unravel_index(np.arange(self.K), self.shape)
         if known is not None and not isinstance(known, Mapping):

@@ -14,7 +14,13 @@ class Tree:
         self._shared: dict[int, tuple[object, ...]] | None = None  # levels that all list first, in one order
 
     def add(self, fitted: Fitted) -> None:
-        """Take one more, and merge those of one size."""
+        """Take one more, and merge those of one size.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            One more.
+        """
         self._share(fitted)
         height = 0
         while self._stack and self._stack[-1][0] == height:

@@ -26,11 +26,33 @@ class Graph:
         return f"{self.prefix}t{self._count}"
 
     def inner(self, name: str) -> Graph:
-        """A graph for a branch, whose names are its own."""
+        """Begin a graph for a branch, whose names are its own.
+
+        Parameters
+        ----------
+        name : str
+            What its names begin with.
+
+        Returns
+        -------
+        Graph
+            A new one.
+        """
         return Graph(self.onnx, f"{self._name()}_{name}_")
 
     def constant(self, value: Any) -> str:
-        """An array: floats as float64, whole numbers as int64, texts as strings."""
+        """Put in an array.
+
+        Parameters
+        ----------
+        value : array-like
+            Floats become float64, whole numbers int64, texts strings.
+
+        Returns
+        -------
+        str
+            The name of the output.
+        """
         a = np.asarray(value)
         if a.dtype.kind == "f":
             a = a.astype(np.float64)
@@ -45,49 +67,174 @@ class Graph:
         return self._known[key]
 
     def op(self, kind: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: Any) -> Any:
-        """A node; the name of its output, or names if it has several."""
+        """Put in a node.
+
+        Parameters
+        ----------
+        kind : str
+            The name of the operator.
+        *inputs : str
+            The names of its inputs.
+        domain : str, default=''
+            Whose operator it is.
+        outputs : int, default=1
+            How many outputs it has.
+        **attributes : object
+            Its attributes.
+
+        Returns
+        -------
+        str or list of str
+            The name of its output, or names if it has several.
+        """
         names = [self._name() for _ in range(outputs)]
         self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), names, domain=domain, **attributes))
         return names[0] if outputs == 1 else names
 
     def sum(self, x: str, axis: int, keep: bool = False) -> str:
-        """Sum along an axis."""
+        """Sum along an axis.
+
+        Parameters
+        ----------
+        x : str
+            The name of an input.
+        axis : int
+            Along which axis.
+        keep : bool, default=False
+            Whether the axis stays, of length 1.
+
+        Returns
+        -------
+        str
+            The name of the output.
+        """
         found: str = self.op("ReduceSum", x, self.constant([axis]), keepdims=int(keep))
         return found
 
     def largest(self, x: str, axis: int) -> str:
-        """Kept, of length 1."""
+        """Take the largest along an axis.
+
+        Parameters
+        ----------
+        x : str
+            The name of an input.
+        axis : int
+            Along which axis.
+
+        Returns
+        -------
+        str
+            The name of the output; the axis stays, of length 1.
+        """
         found: str = self.op("ReduceMax", x, axes=[axis], keepdims=1)
         return found
 
     def cast(self, x: str, to: type[Any]) -> str:
-        """Change the type of the elements."""
+        """Change the type of the elements.
+
+        Parameters
+        ----------
+        x : str
+            The name of an input.
+        to : type
+            A type of NumPy.
+
+        Returns
+        -------
+        str
+            The name of the output.
+        """
         kind = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(to))
         found: str = self.op("Cast", x, to=kind)
         return found
 
     def expand(self, x: str, axis: int) -> str:
-        """Put in an axis of length 1."""
+        """Put in an axis of length 1.
+
+        Parameters
+        ----------
+        x : str
+            The name of an input.
+        axis : int
+            Where.
+
+        Returns
+        -------
+        str
+            The name of the output.
+        """
         found: str = self.op("Unsqueeze", x, self.constant([axis]))
         return found
 
     def shape(self, x: str, dims: list[int]) -> str:
-        """Change the shape."""
+        """Change the shape.
+
+        Parameters
+        ----------
+        x : str
+            The name of an input.
+        dims : list of int
+            The new shape; −1 is what is left.
+
+        Returns
+        -------
+        str
+            The name of the output.
+        """
         found: str = self.op("Reshape", x, self.constant(np.array(dims, dtype=np.int64)))
         return found
 
     def where(self, test: str, a: str, b: str) -> str:
-        """Take a where the test is true, else b."""
+        """Take a where the test is true, else b.
+
+        Parameters
+        ----------
+        test : str
+            The name of truth values.
+        a : str
+            The name of an input.
+        b : str
+            The name of another.
+
+        Returns
+        -------
+        str
+            The name of the output.
+        """
         found: str = self.op("Where", test, a, b)
         return found
 
     def never(self, x: str) -> str:
-        """Where a logarithm is −∞. (IsInf is for float32 in some runtimes.)"""
+        """Tell where a logarithm is −∞: IsInf is for float32 in some runtimes.
+
+        Parameters
+        ----------
+        x : str
+            The name of an input.
+
+        Returns
+        -------
+        str
+            The name of truth values.
+        """
         found: str = self.op("Equal", x, self.constant(np.full(1, -np.inf)))
         return found
 
     def log_sum_exp(self, x: str, axis: int) -> str:
-        """The axis goes; −∞ where all are."""
+        """Take the logarithm of the sum of exponentials.
+
+        Parameters
+        ----------
+        x : str
+            The name of an input.
+        axis : int
+            Along which axis.
+
+        Returns
+        -------
+        str
+            The name of the output, without the axis; −∞ where all are.
+        """
         top = self.largest(x, axis)
         safe = self.where(self.never(top), self.constant(np.zeros(1)), top)
         total = self.op("Log", self.sum(self.op("Exp", self.op("Sub", x, safe)), axis))

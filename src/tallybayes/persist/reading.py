@@ -45,7 +45,22 @@ class Reader:
             raise ModelFileError(f"Its array {min(self._arrays)} belongs to nothing.")
 
     def value(self, j: Json, where: str, depth: int = 0) -> Any:
-        """Read one value of the file."""
+        """Read one value of the file.
+
+        Parameters
+        ----------
+        j : JSON values
+            What the file has there.
+        where : str
+            What to call it in an error.
+        depth : int, default=0
+            How deep it lies in others.
+
+        Returns
+        -------
+        object
+            Of Python or NumPy.
+        """
         if depth > DEEP:
             raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
         if isinstance(j, list):
@@ -90,7 +105,20 @@ class Reader:
         return found
 
     def numbers(self, j: Json, where: str) -> Array:
-        """An array of numbers, such as a tally has."""
+        """Read an array of numbers, such as a tally has.
+
+        Parameters
+        ----------
+        j : JSON values
+            What the file has there.
+        where : str
+            What to call it in an error.
+
+        Returns
+        -------
+        ndarray
+            Numbers.
+        """
         [entry] = fields(j, where, "array")
         found = self._array(entry, where)
         if found.dtype.kind not in "fiu":
@@ -98,14 +126,38 @@ class Reader:
         return found
 
     def label(self, j: Json, where: str) -> object:
-        """Read the label of a class or level."""
+        """Read the label of a class or level.
+
+        Parameters
+        ----------
+        j : JSON values
+            What the file has there.
+        where : str
+            What to call it in an error.
+
+        Returns
+        -------
+        object
+            A string, bytes, a boolean or a number.
+        """
         v = self.value(j, where)
         if not is_label(v):
             raise ModelFileError(f"{where} has a label that is none: {v!r:.60}.")
         return v
 
     def schema(self, j: Json) -> Schema:
-        """Read what the columns are."""
+        """Read what the columns are.
+
+        Parameters
+        ----------
+        j : JSON values
+            What the file has there.
+
+        Returns
+        -------
+        Schema
+            Checked.
+        """
         whole = {**MORE, **mapping(j, "the schema")}
         kinds, names, container, levels, cuts, ambiguous, chosen, given, extra = fields(
             whole, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", *MORE

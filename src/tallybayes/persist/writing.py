@@ -46,7 +46,22 @@ class Writer:
         self._places: dict[int, int] = {}  # of distributions, by identity
 
     def value(self, v: object, where: str, depth: int = 0) -> Json:
-        """where: what to call the value if it cannot be stored."""
+        """Write one value.
+
+        Parameters
+        ----------
+        v : object
+            Any value.
+        where : str
+            What to call it if it cannot be stored.
+        depth : int, default=0
+            How deep it lies in others.
+
+        Returns
+        -------
+        JSON values
+            For `Reader.value`.
+        """
         if depth > DEEP:
             raise ModelFileError(f"{where} is nested more than {DEEP} deep.")
         if isinstance(v, np.generic) and not isinstance(v, np.void):
@@ -72,7 +87,22 @@ class Writer:
         )
 
     def array(self, a: Array, where: str, depth: int = 0) -> Json:
-        """Tell an array as the file does: its place among the arrays, or its labels one by one."""
+        """Tell an array as the file does: its place among the arrays, or its labels one by one.
+
+        Parameters
+        ----------
+        a : ndarray
+            Numbers or labels.
+        where : str
+            What to call it if it cannot be stored.
+        depth : int, default=0
+            How deep it lies in others.
+
+        Returns
+        -------
+        JSON values
+            For `Reader.value`.
+        """
         if a.dtype.kind == "T" and a.ndim == 1:
             return {"texts": [str(v) for v in a.tolist()]}
         if a.dtype.kind == "O" and a.ndim == 1:
@@ -83,7 +113,20 @@ class Writer:
         return {"array": len(self.arrays) - 1}
 
     def label(self, v: object, where: str) -> Json:
-        """A class label, the label of a level, or the key of a dict."""
+        """Write a class label, the label of a level, or the key of a dict.
+
+        Parameters
+        ----------
+        v : object
+            A label.
+        where : str
+            What to call it if it cannot be stored.
+
+        Returns
+        -------
+        JSON values
+            For `Reader.label`.
+        """
         v = v.item() if isinstance(v, np.generic) else v
         if not is_label(v):
             raise ModelFileError(
@@ -93,7 +136,18 @@ class Writer:
         return self.value(v, where)
 
     def schema(self, s: Schema) -> Json:
-        """Write what the columns are."""
+        """Write what the columns are.
+
+        Parameters
+        ----------
+        s : Schema
+            What the columns are.
+
+        Returns
+        -------
+        JSON values
+            For `Reader.schema`.
+        """
         return {
             "kinds": list(s.kinds),
             "names": None if s.names is None else list(s.names),

@@ -23,7 +23,15 @@ class Pen:
         self.names: list[tuple[float, str]] = []
 
     def name(self, y: float, name: str) -> None:
-        """Written at the end, when it is known how far to the left the labels reach."""
+        """Name a line: at the end, when it is known how far to the left the labels reach.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        name : str
+            What to write.
+        """
         self.names.append((y, name))
 
     def write_names(self) -> None:
@@ -34,13 +42,31 @@ class Pen:
         self.ax.set_xlim(left, self.ends[1] + self.letter)
 
     def ruler(self, y: float, ticks: list[float], name: str) -> None:
-        """Draw a ruler with its ticks."""
+        """Draw a ruler with its ticks.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        ticks : list of float
+            Where its ticks are.
+        name : str
+            What it is called.
+        """
         self.name(y, name)
         self.line(y, np.array([self.low, self.high]))
         self.labels(y, np.array(ticks), [f"{t:g}" for t in ticks], sides=(-1,))
 
     def line(self, y: float, points: Floats) -> None:
-        """Draw a line over the span of some points; arrows where it leaves the sheet."""
+        """Draw a line over the span of some points; arrows where it leaves the sheet.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        points : ndarray
+            Where, along the sheet.
+        """
         finite = np.clip(np.asarray(points, dtype=float), self.low, self.high)
         self.ax.plot(
             [finite.min(), finite.max()], [y, y], color=style.INK, linewidth=1.3, solid_capstyle="round", zorder=2
@@ -53,14 +79,35 @@ class Pen:
                 self.ax.plot([at], [y], shape, color=style.INK, markersize=6, zorder=2)
 
     def join(self, y: float, at: float) -> None:
-        """Where a scale turns back."""
+        """Draw the place where a scale turns back.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        at : float
+            Where.
+        """
         x = float(np.clip(at, self.low, self.high))
         self.ax.plot([x, x], [y - 0.13, y + 0.13], color=style.INK, linewidth=1.3, zorder=2)
 
     def labels(self, y: float, points: Floats, names: list[str], sides: tuple[int, ...]) -> None:
-        """A tick for each; its name above, else below, else (where neither has room) left away: numbers between two
-        others can be told."""
-        places = self.fit(points, names, sides)
+        """Draw a tick for each point, and its name above, else below.
+
+        Where neither has room there is none: numbers between two others can be told.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        points : ndarray
+            Where, along the sheet.
+        names : list of str
+            What to write.
+        sides : tuple of int
+            Which sides may be taken: 1 above, −1 below.
+        """
+        places = self._fit(points, names, sides)
         for i in np.flatnonzero(self.seen(points)):
             x, side = float(points[i]), places.get(int(i))
             self.ax.plot([x, x], [y, y + (side or -1) * 0.09], color=style.INK, linewidth=1, zorder=2)
@@ -68,17 +115,45 @@ class Pen:
                 self._write(x, y, 5 * side, names[i], side)
 
     def seen(self, points: Floats) -> Array:
-        """Which of them are on the sheet?"""
+        """Tell which points are on the sheet.
+
+        Parameters
+        ----------
+        points : ndarray
+            Where, along the sheet.
+
+        Returns
+        -------
+        ndarray of bool
+            True for those.
+        """
         return (points >= self.low - 1e-9) & (points <= self.high + 1e-9)
 
-    def fit(self, points: Floats, names: list[str], sides: tuple[int, ...]) -> dict[int, int]:
+    def _fit(self, points: Floats, names: list[str], sides: tuple[int, ...]) -> dict[int, int]:
         """The side of each name that has room right at its tick."""
         return fitting(points, names, sides, self.letter, self.low, self.high)
 
     def all_labels(self, y: float, points: Floats, names: list[str], first: int | None) -> int:
-        """Every name, moved aside as far as needed and joined to its tick by a line; how many have no room even so.
+        """Draw every name, moved aside as far as needed and joined to its tick by a line.
 
-        first: one that must be there. Names at the ends come before those in the middle."""
+        Names at the ends come before those in the middle.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        points : ndarray
+            Where, along the sheet.
+        names : list of str
+            What to write.
+        first : int or None
+            One that must be there.
+
+        Returns
+        -------
+        int
+            How many have no room even so.
+        """
         order = sorted(np.flatnonzero(self.seen(points)).tolist(), key=lambda i: (i != first, -abs(points[i])))
         wide = np.array([(text.width(name) + 1.2) * self.letter for name in names])
         kept: list[int] = []
@@ -113,12 +188,28 @@ class Pen:
         )
 
     def aside(self, y: float, words: str) -> None:
-        """What a scale does not show, at its end."""
+        """Write what a scale does not show, at its end.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        words : str
+            What to write.
+        """
         place: style.Look = {"ha": "right", "va": "center", "fontsize": "x-small", "color": style.FAINT}
         self.ax.text(self.high, y, words, path_effects=style.halo(), zorder=3, **place)
 
     def mark(self, y: float, at: float) -> None:
-        """Mark a place on a ruler."""
+        """Mark a place on a ruler.
+
+        Parameters
+        ----------
+        y : float
+            How high on the sheet.
+        at : float
+            Where.
+        """
         if np.isfinite(at):
             x = float(np.clip(at, self.low, self.high))
             self.ax.plot([x], [y], "o", color=style.COLOURS[6], markeredgecolor=style.INK, markersize=9, zorder=5)

@@ -63,7 +63,18 @@ class Axis:
         return np.concatenate([[ends[0]], middle, [ends[1]]])
 
     def place(self, column: Array) -> Floats:
-        """Where the values of a column lie; NaN for what is missing or no level."""
+        """Tell where the values of a column lie.
+
+        Parameters
+        ----------
+        column : ndarray
+            Values of a column.
+
+        Returns
+        -------
+        ndarray of float
+            NaN for what is missing or no level.
+        """
         if not self.levels:  # `_axis` has made levels of a column that is no numbers
             return column.astype(np.float64)
         where = {str(v): float(i) for i, v in enumerate(self.values)}

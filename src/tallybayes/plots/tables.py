@@ -56,14 +56,36 @@ class Columns:
         self.names = [self.table.name(j) for j in range(self.table.d)]
 
     def called(self, names: list[str]) -> Columns:
-        """With the names that a model has for its columns, where either side has none: by position, as predict does."""
+        """Take the names that a model has, where either side has none: by position, as predict does.
+
+        Parameters
+        ----------
+        names : list of str
+            What a model calls its columns.
+
+        Returns
+        -------
+        Columns
+            The same columns.
+        """
         unnamed = self.table.names is None or not set(names) & set(self.names)
         if unnamed and self.table.container != "rows" and len(names) == len(self.names):
             self.names = names
         return self
 
     def column(self, name: str) -> Array:
-        """The values of a column: floats with NaN for missing, or objects with None."""
+        """Give the values of a column.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        ndarray
+            Floats with NaN for missing, or objects with None.
+        """
         return tidy_values(self.table.values(self.names.index(name)))
 
 

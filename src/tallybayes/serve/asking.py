@@ -34,7 +34,18 @@ class Asking:
     # --- rows --------------------------------------------------------------------------------------------------
 
     def predict(self, request: Request) -> Answer:
-        """P(class | x) of one row or many; as JSON, CSV or Arrow, in and out."""
+        """Tell P(class | x) of one row or many; as JSON, CSV or Arrow, in and out.
+
+        Parameters
+        ----------
+        request : Request
+            With its body.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         known, form = self._live.known, form_of(request.content_type)
         into = a.form_of_answer(request.accept)
         with listening() as heard:
@@ -63,7 +74,18 @@ class Asking:
         return Answer(a.encode(a.prediction(known, P, one, _notes(heard))), rows=n)
 
     def explain(self, request: Request) -> Answer:
-        """What each column says for each class, row by row."""
+        """Tell what each column says for each class, row by row.
+
+        Parameters
+        ----------
+        request : Request
+            With its body.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         known = self._live.known
         question: Explain = self._explain.read(_json(request))
         with listening() as heard:
@@ -78,7 +100,18 @@ class Asking:
         return Answer(a.encode(found), rows=n)
 
     def decide(self, request: Request) -> Answer:
-        """The answer that is expected to cost least."""
+        """Give the answer that is expected to cost least.
+
+        Parameters
+        ----------
+        request : Request
+            With its body.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         known = self._live.known
         question: Decide = self._decide.read(_json(request))
         with listening() as heard:
@@ -92,7 +125,18 @@ class Asking:
     # --- about the model ---------------------------------------------------------------------------------------
 
     def model(self, _: Request) -> Answer:
-        """What is served."""
+        """Tell what is served.
+
+        Parameters
+        ----------
+        _ : Request
+            It says nothing more.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         known = self._live.known
         model, schema = known.model, known.model.schema_
         found = {
@@ -109,7 +153,18 @@ class Asking:
         return Answer(a.encode(found))
 
     def openapi(self, _: Request) -> Answer:
-        """The document, made anew when the model is."""
+        """Give the document, made anew when the model is.
+
+        Parameters
+        ----------
+        _ : Request
+            It says nothing more.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         known = self._live.known
         generation, body = self._document
         if generation != known.generation:

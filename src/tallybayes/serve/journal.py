@@ -108,13 +108,43 @@ class Journal:
             at = entry.at + entry.length
 
     def read(self, at: int, length: int) -> bytes:
-        """The payload that is there."""
+        """Read a payload.
+
+        Parameters
+        ----------
+        at : int
+            Where it is in the file.
+        length : int
+            How many bytes it has.
+
+        Returns
+        -------
+        bytes
+            The payload.
+        """
         return os.pread(self._fd, length, at)
 
     # --- writing -----------------------------------------------------------------------------------------------
 
     def add(self, kind: int, last: bool, number: int, payload: bytes) -> int:
-        """Put an entry into the next group; gives where its payload will be."""
+        """Put an entry into the next group.
+
+        Parameters
+        ----------
+        kind : int
+            What the entry is.
+        last : bool
+            Whether it ends what belongs together.
+        number : int
+            Its number.
+        payload : bytes
+            What it holds.
+
+        Returns
+        -------
+        int
+            Where its payload will be.
+        """
         self._pending.append(encoded(kind, last, number, self.end, payload))
         at = self._tail + SIZE
         self._tail += len(self._pending[-1])
@@ -136,13 +166,30 @@ class Journal:
         self.end = self._tail = at
 
     def erase(self, places: Iterable[tuple[int, int]]) -> None:
-        """Overwrite payloads with zeros, and return when the disk has that."""
+        """Overwrite payloads with zeros, and return when the disk has that.
+
+        Parameters
+        ----------
+        places : iterable of (int, int)
+            Where payloads are, and how long.
+        """
         for at, length in places:
             os.pwrite(self._fd, bytes(length), at)
         os.fdatasync(self._fd)
 
     def compact(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Write the journal anew with these entries alone; gives them with their new places."""
+        """Write the journal anew with these entries alone.
+
+        Parameters
+        ----------
+        entries : iterable of Entry
+            Those that stay.
+
+        Returns
+        -------
+        list of Entry
+            The same with their new places.
+        """
         kept, pieces, at = [], [], FIRST
         for entry in entries:
             payload = self.read(entry.at, entry.length)

@@ -262,7 +262,18 @@ class Ledger:
     # --- lessons -----------------------------------------------------------------------------------------------
 
     def learn(self, lessons: Sequence[Lesson]) -> Learned:
-        """Learn all of these or none; they are acknowledged after the next `commit`."""
+        """Learn all of these or none; they are acknowledged after the next `commit`.
+
+        Parameters
+        ----------
+        lessons : sequence of Lesson
+            What is taught.
+
+        Returns
+        -------
+        Learned
+            How many are new, and how many had been learned before.
+        """
         assert self.journal is not None
         fresh = [lesson for lesson in lessons if self._is_fresh(lesson)]
         if fresh:
@@ -297,7 +308,18 @@ class Ledger:
         self.model = model
 
     def forget(self, ids: Iterable[str]) -> int:
-        """Take these lessons out of the model, the model file and the journal; when it returns they are gone."""
+        """Take these lessons out of the model, the model file and the journal; when it returns they are gone.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            Their names.
+
+        Returns
+        -------
+        int
+            How many there were.
+        """
         assert self.journal is not None
         self.commit()
         found = {name: self.index[name] for name in ids if name in self.index}
@@ -330,11 +352,33 @@ class Ledger:
         self.model = without_names(self.model, [one.row for one in lessons])
 
     def was_forgotten(self, name: str) -> bool:
-        """Whether there was a lesson of this name that was forgotten."""
+        """Whether there was a lesson of this name that was forgotten.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        bool
+            True if there was.
+        """
         return self._hash(name) in self.forgotten
 
     def lessons(self, names: Iterable[str]) -> list[Lesson]:
-        """Some lessons as they were taught."""
+        """Give some lessons as they were taught.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Their names, all of which are known.
+
+        Returns
+        -------
+        list of Lesson
+            In this order.
+        """
         self.commit()
         return self._read(names)
 

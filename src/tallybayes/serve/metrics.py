@@ -49,11 +49,29 @@ class Metrics:
         self._row = 0
 
     def become(self, worker: int) -> None:
-        """Write in the row of this worker from now on."""
+        """Write in the row of this worker from now on.
+
+        Parameters
+        ----------
+        worker : int
+            Its number.
+        """
         self._row = worker * self._width
 
     def done(self, route: int, status: int, seconds: float, rows: int) -> None:
-        """Count a request that was answered."""
+        """Count a request that was answered.
+
+        Parameters
+        ----------
+        route : int
+            The number of the route.
+        status : int
+            The status of the answer.
+        seconds : float
+            How long it took.
+        rows : int
+            How many rows it had.
+        """
         cells, at = self._all, self._row + route * PER_ROUTE
         cells[at + PLACE.get(status, PLACE[500])] += 1
         at += len(STATUSES)
@@ -64,11 +82,30 @@ class Metrics:
             cells[at + 1] += rows
 
     def event(self, name: str, times: int = 1) -> None:
-        """Count something else that happened. Each event has one thread that counts it."""
+        """Count something else that happened. Each event has one thread that counts it.
+
+        Parameters
+        ----------
+        name : str
+            What happened.
+        times : int, default=1
+            How many times.
+        """
         self._all[self._row + len(self.routes) * PER_ROUTE + self._names.index(name)] += times
 
     def text(self, facts: dict[str, float]) -> str:
-        """All of it as Prometheus reads it. facts: what is so now, by name."""
+        """Give all of it as text.
+
+        Parameters
+        ----------
+        facts : dict from name to number
+            What is so now.
+
+        Returns
+        -------
+        str
+            As Prometheus reads it.
+        """
         total = [sum(self._all[k :: self._width]) for k in range(self._width)]
         lines: list[str] = []
         _head(lines, "requests_total", "counter", "Requests by route and status")

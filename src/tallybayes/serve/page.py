@@ -25,11 +25,33 @@ class Pages:
         self._page, self._described = _Kept(_page), _Kept(_description)
 
     def page(self, _: Request) -> Answer:
-        """The what-if page; of a model without a form for a page, what it learned."""
+        """Give the what-if page; of a model without a form for a page, what it learned.
+
+        Parameters
+        ----------
+        _ : Request
+            It says nothing more.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         return Answer(self._page.of(self._live.known), HTML, headers=HEADERS)
 
     def description(self, _: Request) -> Answer:
-        """The model as `to_json` writes it."""
+        """Give the model as `to_json` writes it.
+
+        Parameters
+        ----------
+        _ : Request
+            It says nothing more.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         return Answer(self._described.of(self._live.known))
 
 

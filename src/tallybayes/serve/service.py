@@ -169,7 +169,20 @@ class Service:
     # --- the short way, past ASGI ------------------------------------------------------------------------------
 
     def is_simple(self, route: Route, request: Request) -> bool:
-        """Whether the body may be waited for: it comes as one, it is not too long, and who sends it may ask."""
+        """Whether the body may be waited for: it comes as one, it is not too long, and who sends it may ask.
+
+        Parameters
+        ----------
+        route : Route
+            Where it goes.
+        request : Request
+            Without its body.
+
+        Returns
+        -------
+        bool
+            True if it may.
+        """
         if request.in_parts:
             return False
         if self.is_short(request.length):
@@ -181,11 +194,35 @@ class Service:
         return request.length <= self.settings.limits.body
 
     def is_short(self, n: int) -> bool:
-        """Whether a request with a body of so many bytes is answered at once."""
+        """Whether a request with a body of so many bytes is answered at once.
+
+        Parameters
+        ----------
+        n : int
+            How many bytes.
+
+        Returns
+        -------
+        bool
+            True if it is.
+        """
         return n <= self._short
 
     def now(self, route: Route, request: Request) -> Answer:
-        """The answer to a short request for one of `at_once`."""
+        """Answer a short request for one of `at_once`.
+
+        Parameters
+        ----------
+        route : Route
+            Where it goes.
+        request : Request
+            With its body.
+
+        Returns
+        -------
+        Answer
+            What goes back.
+        """
         try:
             self._check(route, request)
             assert route.handler is not None
@@ -194,7 +231,17 @@ class Service:
             return _refusal(e)
 
     def count(self, route: Route | None, answer: Answer, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Count a request that was answered.
+
+        Parameters
+        ----------
+        route : Route or None
+            Where it went; None: nowhere.
+        answer : Answer
+            What went back.
+        seconds : float
+            How long it took.
+        """
         number = len(self.routes) if route is None else route.number
         self.metrics.done(number, answer.status, seconds, answer.rows)
 

@@ -22,7 +22,15 @@ class Tokens:
     known: tuple[tuple[bytes, str], ...] = ()
 
     def check(self, authorization: bytes | None, scope: str) -> None:
-        """Raises 401 without a known token, 403 if it may not do this. All are compared, whichever it is."""
+        """Raise 401 without a known token, 403 if it may not do this. All are compared, whichever it is.
+
+        Parameters
+        ----------
+        authorization : bytes or None
+            What the header says.
+        scope : str
+            What is to be done.
+        """
         if not self.known:
             return
         given = hashlib.sha256(_presented(authorization)).digest()

@@ -68,7 +68,18 @@ class Answer(NamedTuple):
 
     @classmethod
     def refusal(cls, problem: HttpError) -> Answer:
-        """What goes back for a request that is refused."""
+        """Make what goes back for a request that is refused.
+
+        Parameters
+        ----------
+        problem : HttpError
+            Why.
+
+        Returns
+        -------
+        Answer
+            With its status and a line of JSON.
+        """
         return cls(problem.body(), TYPE, 0, problem.status, problem.headers)
 
 

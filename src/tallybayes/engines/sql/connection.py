@@ -36,15 +36,58 @@ class Connection(ABC):
 
     @abstractmethod
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a statement."""
+        """Give all rows of a statement.
+
+        Parameters
+        ----------
+        sql : str
+            A statement.
+        parameters : sequence of object, default=()
+            What stands for its placeholders.
+
+        Returns
+        -------
+        list of tuple
+            Its rows.
+        """
 
     @abstractmethod
     def batches(self, sql: str, parameters: Sequence[object], rows: int, kinds: dict[str, str]) -> Iterator[pa.Table]:
-        """The rows of a statement in batches. kinds: of its columns."""
+        """Give the rows of a statement in batches.
+
+        Parameters
+        ----------
+        sql : str
+            A statement.
+        parameters : sequence of object
+            What stands for its placeholders.
+        rows : int
+            How many rows a batch has at the most.
+        kinds : dict from column to kind
+            What `kinds` says of its columns.
+
+        Returns
+        -------
+        iterator of Table of pyarrow
+            The rows.
+        """
 
     @abstractmethod
     def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
-        """What each column is: 'number', 'text', 'boolean', or the name of another type."""
+        """Tell what each column is.
+
+        Parameters
+        ----------
+        relation : str
+            A table, or a query in parentheses.
+        parameters : sequence of object, default=()
+            What stands for its placeholders.
+
+        Returns
+        -------
+        dict from column to str
+            'number', 'text', 'boolean', or the name of another type.
+        """
 
 
 class DuckDB(Connection):
@@ -95,7 +138,7 @@ class Relation(DuckDB):
         return self.raw.query("tb source", sql)
 
 
-class PlainRows(Connection):
+class _PlainRows(Connection):
     """A database whose rows come as Python objects."""
 
     def batches(self, sql: str, parameters: Sequence[object], rows: int, kinds: dict[str, str]) -> Iterator[pa.Table]:
@@ -112,7 +155,7 @@ class PlainRows(Connection):
         """A cursor that runs a statement without taking all rows at once."""
 
 
-class SQLiteRows(PlainRows):
+class _SQLiteRows(_PlainRows):
     """SQLite, where a column may hold anything: what its values are says what it is."""
 
     dialect = DIALECTS["sqlite"]
@@ -144,7 +187,7 @@ class SQLiteRows(PlainRows):
         return _once(out)
 
 
-class PostgreSQLRows(PlainRows):
+class _PostgreSQLRows(_PlainRows):
     """PostgreSQL by psycopg; batches by a cursor of the server."""
 
     dialect = DIALECTS["postgresql"]
@@ -184,9 +227,9 @@ def connection_of(raw: object) -> Connection:
     if kind == "duckdb" and name == "DuckDBPyConnection":
         return DuckDB(raw)
     if isinstance(raw, sqlite3.Connection):
-        return SQLiteRows(raw)
+        return _SQLiteRows(raw)
     if kind == "psycopg" and name == "Connection":
-        return PostgreSQLRows(raw)
+        return _PostgreSQLRows(raw)
     if isinstance(raw, Connection):
         return raw
     raise OptionError(
