@@ -8,6 +8,7 @@
 #include "core/eigen.hpp"
 #include "core/marginal.hpp"
 #include "core/quadratic.hpp"
+#include "core/normal_left_out.hpp"
 #include "core/roots.hpp"
 #include "core/scatter.hpp"
 
@@ -131,6 +132,47 @@ auto py_solve_normal(const Matrix& factor, const Matrix& a) {
   return std::tuple(weight, square);
 }
 
+using NormalSums = std::tuple<Doubles, Matrix, Factors, Doubles, Doubles>;
+
+std::optional<Array<double, 3>> py_normal_left_out(const Matrix& z, const Labels& y, const Doubles& unit,
+                                                   const NormalSums& sums, const Matrix& half, double shared,
+                                                   double diagonal, const Doubles& freedom) {
+  const auto& [n, mean, root, log_det, below] = sums;
+  const std::size_t rows = z.shape(0), p = z.shape(1), K = n.shape(0);
+  if (mean.shape(0) != K || mean.shape(1) != p || root.shape(0) != K || root.shape(1) != p || root.shape(2) != p ||
+      log_det.shape(0) != K || below.shape(0) != K) {
+    throw nb::value_error("sums must be of (classes), (classes, columns) and (classes, columns, columns)");
+  }
+  if (y.shape(0) != rows || unit.shape(0) != rows || half.shape(0) != rows || half.shape(1) != K) {
+    throw nb::value_error("y and unit must be (rows), half (rows, classes)");
+  }
+  const auto known = [&](std::int32_t c) { return c >= 0 && static_cast<std::size_t>(c) < K; };
+  if (!std::all_of(y.data(), y.data() + rows, known)) throw nb::value_error("there are not all of these classes");
+  auto out = make_array<double, 3>({freedom.shape(0), rows, K});
+  const NormalLeftOut task{rows,
+                           K,
+                           p,
+                           z.data(),
+                           y.data(),
+                           unit.data(),
+                           n.data(),
+                           mean.data(),
+                           root.data(),
+                           log_det.data(),
+                           below.data(),
+                           half.data(),
+                           shared,
+                           diagonal,
+                           freedom.data(),
+                           freedom.shape(0)};
+  bool finite = false;
+  {
+    const nb::gil_scoped_release release;
+    finite = normal_left_out(task, out.data());
+  }
+  return finite ? std::optional(out) : std::nullopt;
+}
+
 auto py_eigen(const Factors& a) {
   const std::size_t count = a.shape(0), d = a.shape(1);
   if (a.shape(2) != d) throw nb::value_error("a must be (count, columns, columns)");
@@ -182,6 +224,12 @@ void bind_discriminant(nb::module_& m) {
         "positive (what it became means nothing then); the trace of s[k]^-1 in the given units.");
   m.def("solve_normal", &py_solve_normal, nb::arg("factor").noconvert(), nb::arg("a").noconvert(),
         "(F'F a_k, |F a_k|^2) of the rows a_k, F lower triangular.");
+  m.def("normal_left_out", &py_normal_left_out, nb::arg("z").noconvert(), nb::arg("y").noconvert(),
+        nb::arg("unit").noconvert(), nb::arg("sums"), nb::arg("half").noconvert(), nb::arg("shared"),
+        nb::arg("diagonal"), nb::arg("freedom").noconvert(),
+        "(freedoms, rows, classes): log p(z | class) of rows that are in the sums (n, mean, root, log_det, below), "
+        "each\n"
+        "without itself; half: -|root (z - mean)|^2 / 2. None if they are not finite.");
   m.def("eigen", &py_eigen, nb::arg("a").noconvert(),
         "(value, vector) of symmetric matrices: an eigenvector in each row, in no order. Meant for small matrices.");
   nb::class_<RowFlags>(m, "RowFlags", "Rows that a part of a scorer has left alone because a value is missing.")

@@ -163,7 +163,7 @@ def _bins_of(table: KeptTable, j: int) -> NDArray[np.uint8]:
         return np.full(size + 1, NONE, dtype=np.uint8)
     if table.ordered[j]:
         place = np.minimum((np.cumsum(n) - n / 2) / total * BINS, BINS - 1).astype(np.int64)
-        own = np.unique(place, return_inverse=True)[1] + 1
+        own = np.cumsum(place != np.concatenate([place[:1], place[:-1]])) + 1  # they ascend
         return np.append(own, missing).astype(np.uint8)
     rows = int((np.minimum(table.codes[j], size) < size).sum())
     if (n > 0).sum() > BINS and (n > 0).sum() >= OWN * rows:  # nearly every row has a value of its own
@@ -176,6 +176,8 @@ def _bins_of(table: KeptTable, j: int) -> NDArray[np.uint8]:
 
 
 def _halves(lut: NDArray[np.uint8], cut: int, ordered: bool) -> NDArray[np.uint8]:
-    """The view of a cut: which half each level is in."""
-    second = lut <= cut if ordered else lut == cut
-    return np.where(lut == NONE, NONE, second).astype(np.uint8)
+    """The view of a cut: which half each level is in. Only what is missing may have no bin."""
+    second = (lut <= cut if ordered else lut == cut).view(np.uint8)
+    if lut[-1] == NONE:
+        second[-1] = NONE
+    return second

@@ -352,10 +352,11 @@ def choose_normals(
     """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
     judges = min(normal_part.JUDGES, max(200, normal_part.ANSWERS // len(s.n)))
     few = slice(0, judges // 2 if hurry else judges)
+    z_few, y_few, unit_few = np.ascontiguousarray(z[few]), y[few], unit[few]
 
     def losses(pair: tuple[float, float], freedom: tuple[float, ...]) -> list[tuple[float, float]]:
         """For each ν."""
-        found = normal_part.left_out(s, z[few], y[few], unit[few], *pair, freedom)
+        found = normal_part.left_out(s, z_few, y_few, unit_few, *pair, freedom)
         if found is None:
             return [(np.inf, 0.0)]
         total = max(float(w[few].sum()), 1e-300)

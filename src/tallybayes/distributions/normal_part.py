@@ -26,7 +26,6 @@ from tallybayes.arrays import Array, Floats
 FREEDOM = (10.0, np.inf)  # ν of Student's t; the normal distribution has infinitely many
 JUDGES = 1000  # rows that choose λ, γ and ν
 ANSWERS = 150_000  # … times classes, for 200 rows at least
-BLOCK = 1 << 18  # numbers at a time
 FEW = 256  # rows
 CHOICES = (  # of λ and γ, the first of them for those in a hurry
     (1.0, 0.1), (0.5, 0.1), (0.3, 0.5), (0.1, 0.1), (0.1, 0.0), (0.02, 0.2),
@@ -247,36 +246,15 @@ def left_out(
     its weight r, S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r). What the sums are divided
     by, D and T are kept. Rows that are all of their class have no mean without themselves: they are taken to lie on
     it."""
-    K, p = s.mean.shape
+    K = len(s.mean)
     below, floor = _bounds(s, lam, gam)
     found = _roots(_covariances(s, lam, gam, below, floor))
     if found is None:
         return None
     root, log_det = found
-    between = s.mean[:, None, :] - s.mean  # (K, K, p): from the mean of the row's class to that of another
-    turned = np.matmul(between, root.transpose(0, 2, 1))
-    toward, apart = np.matmul(turned, root), np.einsum("kyi,kyi->ky", turned, turned)
-    at_mean = np.einsum("kyi,ki->ky", toward, s.mean)
     none = np.zeros_like(s.mean), np.zeros(K)
-    out = [np.empty((len(z), K)) for _ in freedom]
-    step = max(1, BLOCK // K)
-    for first in range(0, len(z), step):
-        some = slice(first, first + step)
-        here, classes, r = z[some], y[some], unit[some, None]
-        n = s.n[classes][:, None]
-        grow = n / np.maximum(n - r, 1e-9)
-        own = classes[:, None] == np.arange(K)
-        far2 = -2 * np.asarray(_core.quadratic_scores(_core.Columns(here), s.mean, none[0], root, none[1]))
-        along = np.empty((len(here), K))  # far · turned: far and e = far + turned are z from the two means, times root
-        for c in range(K):
-            rows = np.flatnonzero(classes == c)
-            along[rows] = here[rows] @ toward[:, c].T - at_mean[:, c]
-        e2 = np.maximum(far2 + 2 * along + apart[:, classes].T, 0.0)
-        rho = (1 - gam) * np.where(own, 1.0, lam) * r * grow / below  # of the row's own product in the covariance
-        left = np.maximum(1 - rho * e2, 1e-9)
-        distance = np.where(own, grow**2 * e2, far2 + rho * (far2 + along) ** 2 / left)
-        np.divide(distance, left, out=distance, where=own)
-        constant = -0.5 * (log_det + np.log(left))
-        for logs, nu in zip(out, freedom, strict=True):
-            logs[some] = constant - tails(distance, p, nu)
-    return out if all(np.isfinite(logs).all() for logs in out) else None
+    here = np.ascontiguousarray(z)
+    half = np.asarray(_core.quadratic_scores(_core.Columns(here), s.mean, none[0], root, none[1]))
+    sums_of = (s.n, s.mean, root, log_det, below)
+    left = _core.normal_left_out(here, y, unit, sums_of, half, lam, gam, np.array(freedom))
+    return None if left is None else list(left)

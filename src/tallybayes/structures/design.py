@@ -29,7 +29,7 @@ def orders(strength: Floats, noise: float, members: int, most: int, rng: np.rand
     owed, taken = np.zeros_like(share), list[int]()
     for _ in range(members):
         owed += share
-        taken.append(int(np.argmax(owed[has].sum(axis=1))))
+        taken.append(int(owed.take(has).sum(axis=1).argmax()))
         owed -= np.bincount(has[taken[-1]], minlength=len(owed))
     return np.asarray(drawn[taken])
 

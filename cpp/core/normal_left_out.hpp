@@ -1,0 +1,28 @@
+// Log densities of regularised Gaussians for rows that are in their sums, each without itself: by a rank-one step, as
+// distributions/normal_part.py says.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tb {
+
+struct NormalLeftOut {
+  std::size_t rows, classes, columns;
+  const double* z;        // (rows, columns)
+  const std::int32_t* y;  // rows, each in [0, classes)
+  const double* unit;     // rows: what leaves with each
+  const double* n;        // classes
+  const double* mean;     // (classes, columns)
+  const double* root;     // (classes, columns, columns), lower triangular: root'root is the inverse covariance
+  const double* log_det;  // classes: of the covariance
+  const double* below;    // classes: what its sums are divided by
+  const double* half;     // (rows, classes): -|root (z - mean)|^2 / 2
+  double shared, diagonal;
+  const double* freedom;  // of Student's t; infinite: the normal distribution
+  std::size_t freedoms;
+};
+
+// out (freedoms, rows, classes). False: not all are finite.
+bool normal_left_out(const NormalLeftOut& t, double* out);
+
+}  // namespace tb
