@@ -207,17 +207,26 @@ TB_INLINE std::size_t add_bytes(const std::uint8_t* const* code, const std::uint
                                 const float* log, std::size_t rows, std::size_t classes, double scale, double* out,
                                 std::uint32_t* odd) {
   const std::size_t views = fixed ? fixed : many, K = fixed_classes ? fixed_classes : classes;
+  constexpr std::size_t some = 128;  // rows whose estimates are asked for before the first is added
+  std::uint32_t cell[some];
   std::size_t left = 0;
-  for (std::size_t r = 0; r < rows; ++r) {
-    std::uint32_t cell = 0;
-    for (std::size_t v = 0; v < views; ++v) cell += lut[v][code[v][r]];
-    if (cell >= kMostCells) {
-      odd[left++] = static_cast<std::uint32_t>(r);
-      continue;
+  for (std::size_t first = 0; first < rows; first += some) {
+    const std::size_t count = rows - first < some ? rows - first : some;
+    for (std::size_t r = 0; r < count; ++r) {
+      std::uint32_t at = 0;
+      for (std::size_t v = 0; v < views; ++v) at += lut[v][code[v][first + r]];
+      cell[r] = at;
+      __builtin_prefetch(log + (at < kMostCells ? at : 0) * K);
     }
-    const float* from = log + cell * K;
-    double* to = out + r * K;
-    for (std::size_t c = 0; c < K; ++c) to[c] += scale * static_cast<double>(from[c]);
+    for (std::size_t r = 0; r < count; ++r) {
+      if (cell[r] >= kMostCells) {
+        odd[left++] = static_cast<std::uint32_t>(first + r);
+        continue;
+      }
+      const float* from = log + cell[r] * K;
+      double* to = out + (first + r) * K;
+      for (std::size_t c = 0; c < K; ++c) to[c] += scale * static_cast<double>(from[c]);
+    }
   }
   return left;
 }
@@ -227,6 +236,8 @@ std::size_t add_bytes(const std::uint8_t* const* code, const std::uint32_t (*lut
                       const float* log, std::size_t rows, std::size_t classes, double scale, double* out,
                       std::uint32_t* odd) {
   if (classes == 2) return add_bytes<fixed, 2>(code, lut, views, log, rows, classes, scale, out, odd);
+  if (classes == 3) return add_bytes<fixed, 3>(code, lut, views, log, rows, classes, scale, out, odd);
+  if (classes == 4) return add_bytes<fixed, 4>(code, lut, views, log, rows, classes, scale, out, odd);
   return add_bytes<fixed, 0>(code, lut, views, log, rows, classes, scale, out, odd);
 }
 
@@ -276,6 +287,10 @@ std::size_t add_chain8(const ViewRead* view, std::size_t views, std::uint32_t st
       return add_bytes<3>(code, lut, views, log, rows, classes, scale, out, odd);
     case 4:
       return add_bytes<4>(code, lut, views, log, rows, classes, scale, out, odd);
+    case 5:  // a child and four parents: what most chains of many rows have
+      return add_bytes<5>(code, lut, views, log, rows, classes, scale, out, odd);
+    case 6:  // the cuts of a correction
+      return add_bytes<6>(code, lut, views, log, rows, classes, scale, out, odd);
     default:
       return add_bytes<0>(code, lut, views, log, rows, classes, scale, out, odd);
   }
