@@ -16,12 +16,14 @@ namespace tb {
 namespace {
 
 constexpr double kGain = 0.5;
-constexpr double kAny = 1.0;  // a strength, where contexts hold nothing and none matters
+constexpr std::size_t kExact = std::size_t{1} << 24;  // whole numbers below it are floats
+constexpr double kAny = 1.0;                          // a strength, where contexts hold nothing and none matters
 
 // The rows that take part, in order.
 struct Taking {
   std::vector<std::uint32_t> row, y;
   std::vector<double> w, share;  // share: p before the first split
+  bool ones = true;              // does each weigh 1?
 };
 
 Taking taking_part(const ContextGrowth& g, const bool* part) {
@@ -36,6 +38,7 @@ Taking taking_part(const ContextGrowth& g, const bool* part) {
     t.row.push_back(static_cast<std::uint32_t>(r));
     t.y.push_back(static_cast<std::uint32_t>(g.y[r]));
     t.w.push_back(w);
+    t.ones = t.ones && w == 1.0;
     n[t.y.back()] += w;
     total += w;
   }
@@ -85,6 +88,7 @@ class Member {
 
   void grow(const Taking& all, const std::int32_t* candidate, std::int32_t* chosen) {
     row_ = all.row, y_ = all.y, w_ = all.w, share_ = all.share;
+    ones_ = all.ones && all.row.size() < kExact;
     context_.assign(row_.size(), 0);
     contexts_ = 1;
     double cells = static_cast<double>(g_.classes);
@@ -127,6 +131,16 @@ class Member {
       id_[i] = static_cast<std::uint32_t>(bin == kNoBin ? none : few ? place : numbering_(place));
     }
     cut_ = none;
+    if (ones_) {
+      one_count_.assign((none + 1) * stride_, 0.0f);
+      for (std::size_t i = 0; i < row_.size(); ++i) {
+        float* n = &one_count_[id_[i] * stride_];
+        n[y_[i]] += 1.0f;
+        n[g_.classes] += 1.0f;
+      }
+      std::fill_n(&one_count_[none * stride_], stride_, 0.0f);
+      return;
+    }
     count_.assign((none + 1) * stride_, 0.0);
     for (std::size_t i = 0; i < row_.size(); ++i) {
       double* n = &count_[id_[i] * stride_];
@@ -138,6 +152,13 @@ class Member {
 
   // What the rest of row i's context holds: of its class, and in all. Nothing if it is alone.
   void others(std::size_t i, double& above, double& below) const {
+    if (ones_) {
+      const float* n = &one_count_[id_[i] * stride_];
+      const float rest = n[g_.classes] - 1.0f;
+      above = static_cast<double>(rest > 0.0f ? std::max(n[y_[i]] - 1.0f, 0.0f) : 0.0f);
+      below = static_cast<double>(std::max(rest, 0.0f));
+      return;
+    }
     const double* n = &count_[id_[i] * stride_];
     const double unit = std::min(w_[i], 1.0);
     const double rest = n[g_.classes] - unit;
@@ -148,6 +169,11 @@ class Member {
   // What the rows are worth as they are.
   double present() {
     now_.begin();
+    if (ones_) {
+      above_.assign(row_.size(), 0.0);
+      now_.add_ones(above_.data(), above_.data(), share_.data(), row_.size());
+      return now_.best(kAny).sum;
+    }
     for (std::size_t i = 0; i < row_.size(); ++i) now_.add(w_[i], 0.0, 0.0, share_[i]);
     return now_.best(kAny).sum;
   }
@@ -155,7 +181,12 @@ class Member {
   Choice judge(std::int32_t s) {
     cut(s);
     search_.begin();
-    for (std::size_t i = 0; i < row_.size(); ++i) {
+    if (ones_) {
+      above_.resize(row_.size()), below_.resize(row_.size());
+      for (std::size_t i = 0; i < row_.size(); ++i) others(i, above_[i], below_[i]);
+      search_.add_ones(above_.data(), below_.data(), share_.data(), row_.size());
+    }
+    for (std::size_t i = 0; i < row_.size() && !ones_; ++i) {
       double above, below;
       others(i, above, below);
       search_.add(w_[i], above, below, share_[i]);
@@ -195,7 +226,9 @@ class Member {
   std::size_t contexts_ = 1;
   std::vector<std::uint32_t> id_;
   std::size_t cut_ = 0;  // contexts after the split at hand
-  std::vector<double> count_;
+  bool ones_ = false;    // each row weighs 1, and floats hold their counts
+  std::vector<float> one_count_;
+  std::vector<double> count_, above_, below_;
   StrengthSearch search_, now_;
 };
 

@@ -52,19 +52,28 @@ class StrengthSearch {
                              from.worth};
       Judging to{weight, above, below, prior};
       const std::size_t count = TB_CALL(judging_rows, here, std::min(some, rows - first), to);
-      if (from.w || !together_ || to.far) {
+      if (from.w || to.far) {
         for (std::size_t i = 0; i < count; ++i) add(from.w ? weight[i] : 1.0, above[i], below[i], prior[i]);
         continue;
       }
-      any_ = any_ || count > 0;
-      for (std::size_t i = 0; i < count;) {
-        const std::size_t room = std::min(count - i, kTogether - one_.count);
-        std::copy_n(above + i, room, one_.above + one_.count);
-        std::copy_n(below + i, room, one_.below + one_.count);
-        std::copy_n(prior + i, room, one_.prior + one_.count);
-        i += room, one_.count += room;
-        if (one_.count == kTogether) judge_ones();
-      }
+      add_ones(above, below, prior, count);
+    }
+  }
+
+  // The same for rows of weight 1 whose below and prior are such as add_log_shares takes.
+  void add_ones(const double* above, const double* below, const double* prior, std::size_t count) {
+    if (!together_) {
+      for (std::size_t i = 0; i < count; ++i) add(1.0, above[i], below[i], prior[i]);
+      return;
+    }
+    any_ = any_ || count > 0;
+    for (std::size_t i = 0; i < count;) {
+      const std::size_t room = std::min(count - i, kTogether - one_.count);
+      std::copy_n(above + i, room, one_.above + one_.count);
+      std::copy_n(below + i, room, one_.below + one_.count);
+      std::copy_n(prior + i, room, one_.prior + one_.count);
+      i += room, one_.count += room;
+      if (one_.count == kTogether) judge_ones();
     }
   }
 
