@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/classes.hpp"
 #include "kernels/logs.hpp"
 #include "kernels/pack.hpp"
 
@@ -36,7 +37,7 @@ ClassRows::ClassRows(const Plan& plan) : plan_(plan), t_(plan.t) {
   block_rows_ = std::min(std::clamp<std::size_t>(kBlockBytes / (d * size), 16, 4096), t_.x.n);
   most_slots_ = std::min({t_.classes, plan.chunk_rows, t_.x.n});
   slot_of_.assign(t_.classes, -1);
-  for (auto* v : {&row_, &slot_, &sorted_row_, &sorted_slot_}) v->resize(block_rows_);
+  for (auto* v : {&row_, &slot_, &sorted_row_, &sorted_slot_}) v->resize(block_rows_ + 16);  // as list_class wants
   if (t_.w) {
     w_.resize(block_rows_);
     sorted_w_.resize(block_rows_);
@@ -67,8 +68,10 @@ bool ClassRows::next(RowList& block) {
     take(begin, end);
     block.x = t_.x.col[0].data;
   } else {
-    list(begin, end);
-    sort();
+    if (!list_few(begin, end)) {
+      list(begin, end);
+      sort();
+    }
     block.x = as_rows(begin, end);
     if (plan_.direct && block.stride > 0 && end < end_)
       block.ahead = block.x + static_cast<std::ptrdiff_t>(end - begin) * block.stride;
@@ -120,6 +123,28 @@ void ClassRows::list(std::size_t begin, std::size_t end) {
     slot[m++] = static_cast<std::uint32_t>(s);
   }
   m_ = m;
+}
+
+// list and sort at once, class by class. False, with nothing done, where that does not pay: a vector must find the rows
+// of a class, and each class costs a look at all rows.
+bool ClassRows::list_few(std::size_t begin, std::size_t end) {
+  if (t_.w || t_.classes > kFewClasses || isa() != Isa::avx512) return false;
+  const std::int32_t* y = t_.y + begin;
+  const std::size_t n = end - begin;
+  std::size_t m = 0;
+  for (std::size_t c = 0; c < t_.classes; ++c) {
+    std::uint32_t* const row = row_.data() + m;
+    const std::size_t found = TB_CALL(list_class, y, n, static_cast<std::int32_t>(c), row);
+    if (found == 0) continue;
+    const std::int32_t known = slot_of_[c];
+    const std::uint32_t s = known < 0 ? open(static_cast<std::int32_t>(c), row[0]) : static_cast<std::uint32_t>(known);
+    count_[s] = static_cast<std::uint32_t>(found);
+    std::fill_n(slot_.data() + m, found, s);
+    m += found;
+  }
+  if (m < n) std::for_each(y, y + n, [&](std::int32_t c) { check_class(c, t_.classes); });
+  m_ = m;
+  return true;
 }
 
 // Lists entries [begin, end) of the order by class.

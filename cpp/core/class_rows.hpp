@@ -56,6 +56,7 @@ class ClassRows {
  private:
   std::uint32_t open(std::int32_t c, std::size_t row);
   void list(std::size_t begin, std::size_t end);
+  bool list_few(std::size_t begin, std::size_t end);
   void sort();
   void take(std::size_t begin, std::size_t end);
   const char* as_rows(std::size_t begin, std::size_t end);

@@ -6,6 +6,7 @@
 
 #include "core/labels.hpp"
 #include "core/threads.hpp"
+#include "kernels/range.hpp"
 
 namespace tb {
 namespace {
@@ -140,18 +141,15 @@ std::vector<std::int64_t> levels_in(const Column& c, std::size_t n, std::int32_t
   std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = kSmallest;
   std::mutex mutex;
   y.blocks([&](std::size_t begin, std::size_t end) {
-    T l = y.at(begin), h = l;
-    for (std::size_t i = begin; i < end; ++i) {
-      const T v = y.at(i);
-      l = std::min(l, v);
-      h = std::max(h, v);
-    }
+    const Dtype signed_too = c.dtype == Dtype::u64 ? Dtype::i64 : c.dtype;
+    const Range r =
+        TB_CALL(range_of, c.data + static_cast<std::ptrdiff_t>(begin) * c.stride, end - begin, c.stride, signed_too);
     const std::lock_guard lock(mutex);
-    low = std::min(low, static_cast<std::int64_t>(l));
-    high = std::max(high, static_cast<std::int64_t>(h));
+    low = std::min(low, r.low);
+    high = std::max(high, r.high);
   });
   // An unsigned value beyond int64 has become negative.
-  if (c.dtype == Dtype::u64 && (low < 0 || high < 0))
+  if (c.dtype == Dtype::u64 && low < 0)
     throw std::invalid_argument("labels beyond 2^63 - 1 are not supported; give them as strings");
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   return range < kRange ? by_range(y, low, range + 1, codes) : by_hash(y, codes);

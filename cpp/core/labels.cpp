@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
 #include "core/in_order.hpp"
+#include "kernels/classes.hpp"
 
 namespace tb {
 
@@ -56,6 +58,13 @@ class WeightsWorker {
     const std::int32_t* const y = t_.y;
     const double* const w = t_.w;
     double* const sum = sum_.data();
+    if (!w && classes <= kFewClasses) {
+      std::uint32_t count[kFewClasses] = {};
+      TB_CALL(count_classes, y + begin, end - begin, classes, count);
+      std::copy_n(count, classes, sum);
+      if (std::accumulate(count, count + classes, std::size_t{0}) == end - begin) return std::nullopt;
+      std::fill_n(sum, classes, 0.0);  // some rows have no class, or one too large
+    }
     for (std::size_t i = begin; i < end; ++i) {
       if (w) check_weight(w[i]);
       if (y[i] < 0) continue;

@@ -1,6 +1,7 @@
 // The self-check of the kernels that add up the rows of classes.
 #include "core/probe.hpp"
 #include "core/probe_sparse.hpp"
+#include "kernels/classes.hpp"
 #include "kernels/csr.hpp"
 #include "kernels/moments.hpp"
 #include "kernels/sums.hpp"
@@ -107,6 +108,17 @@ void sparse(Probe& p, Numbers& some) {
   }
 }
 
+void classes(Probe& p, Numbers& some) {
+  constexpr std::size_t rows = 75, few = 5;
+  auto y = some.below<std::int32_t>(few + 1, rows);
+  for (std::int32_t& c : y) --c;
+  List<std::uint32_t> count(few), row(rows + 16);
+  TB_CALL_AT(p.isa, count_classes, y.data(), rows, few, count.data());
+  p.got("count_classes", count);
+  for (std::int32_t c = 0; c < static_cast<std::int32_t>(few); ++c)
+    p.got("list_class", row.data(), TB_CALL_AT(p.isa, list_class, y.data(), rows, c, row.data()));
+}
+
 }  // namespace
 
 void probe_tallies(Probe& p) {
@@ -121,6 +133,7 @@ void probe_tallies(Probe& p) {
     sparse<decltype(type), std::int32_t>(p, some);
     sparse<decltype(type), std::int64_t>(p, some);
   });
+  classes(p, some);
 }
 
 }  // namespace tb

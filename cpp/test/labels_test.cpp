@@ -106,6 +106,24 @@ TEST(class_codes_and_weights_are_checked) {
   CHECK(out[0] == 1.0 && out[2] == 1.0);
 }
 
+TEST(class_weights_of_few_classes_and_of_many) {
+  std::mt19937 gen(5);
+  for (const std::size_t k : {1, 2, 16, 17, 300}) {
+    for (const std::size_t n : {0, 1, 33, 70'000}) {
+      for (const std::size_t none : {0, 1}) {
+        std::vector<std::int32_t> y(n);
+        std::vector<double> got(k), want(k);
+        for (std::int32_t& c : y) {
+          c = static_cast<std::int32_t>(gen() % (k + none)) - static_cast<std::int32_t>(none);
+          if (c >= 0) want[static_cast<std::size_t>(c)] += 1.0;
+        }
+        class_weights(y.data(), nullptr, n, k, got.data());
+        CHECK(got == want);
+      }
+    }
+  }
+}
+
 TEST(sparse_sums) {
   compare_sparse(50, 7, 3);
   compare_sparse(20'000, 30, 1);
