@@ -616,3 +616,30 @@ def test_labels_and_weights_are_not_converted():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_stream_reads_every_layout(layout):
     assert _core.stream(_core.Columns(laid_out(np.full((50, 5), 2, np.uint8), layout))) > 0
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("levels", [3, 100, 70_000])
+def test_counts_of_codes(dtype, order, levels):
+    """As counts, or None: of a number that is negative or too large, wherever it is, in rows that do not count too."""
+    rng = np.random.default_rng(levels)
+    levels = min(levels, np.iinfo(dtype).max)
+    y = rng.integers(-1, 3, size=9000).astype(np.int32)
+    X = np.asarray(rng.integers(levels, size=(9000, 18)), dtype, order=order)
+    X[1, 2] = levels - 1  # the largest is there
+    limit = min(levels + 1, np.iinfo(dtype).max)
+    sizes = np.zeros(18, np.int64)
+    for rows in (9000, 40):
+        columns = _core.Columns(X[:rows])
+        count, size = _core.counts(columns, y[:rows], None, 3, sizes, limit)
+        found = _core.counts_of_codes(columns, y[:rows], 3, sizes, limit)
+        assert found is not None
+        np.testing.assert_array_equal(found[0], count)
+        np.testing.assert_array_equal(found[1], size)
+        for i in (0, rows - 1, int(np.flatnonzero(y[:rows] < 0)[0])):
+            for bad in (-1, -2, limit, np.iinfo(dtype).max):
+                if np.iinfo(dtype).min <= bad and not 0 <= bad < limit:
+                    kept, X[i, 17] = X[i, 17], bad
+                    assert _core.counts_of_codes(columns, y[:rows], 3, sizes, limit) is None
+                    X[i, 17] = kept

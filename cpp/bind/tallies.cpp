@@ -76,9 +76,9 @@ Table py_csr_sums(const PyCsr& x, const Labels& y, const Weights& w, std::size_t
   return out;
 }
 
-std::tuple<Table, Array<std::int64_t, 1>> py_counts(const PyColumns& x, const Labels& y, const Weights& w,
-                                                    std::size_t K, const Sizes& sizes, std::int64_t limit) {
-  const Labelled t = labelled(x, y, w, K);
+using Counted = std::tuple<Table, Array<std::int64_t, 1>>;
+
+void check_codes(const Labelled& t, const PyColumns& x, const Sizes& sizes, std::int64_t limit) {
   for (const Column& c : x.col) {
     if (c.dtype == Dtype::f64 || c.dtype == Dtype::f32)
       throw nb::type_error("codes must be integers; a column holds floats");
@@ -88,16 +88,39 @@ std::tuple<Table, Array<std::int64_t, 1>> py_counts(const PyColumns& x, const La
   for (std::size_t j = 0; j < t.x.d; ++j) {
     if (sizes(j) < 0 || sizes(j) > limit) throw nb::value_error("a size is negative or beyond the limit");
   }
+}
+
+Counted written(const CodeCounts& c, std::size_t K) {
+  auto flat = make_array<double>({K, c.total()});
+  auto grown = make_array<std::int64_t>({c.size.size()});
+  c.write(K, flat.data());
+  std::copy(c.size.begin(), c.size.end(), grown.data());
+  return {flat, grown};
+}
+
+Counted py_counts(const PyColumns& x, const Labels& y, const Weights& w, std::size_t K, const Sizes& sizes,
+                  std::int64_t limit) {
+  const Labelled t = labelled(x, y, w, K);
+  check_codes(t, x, sizes, limit);
   CodeCounts c;
   {
     const nb::gil_scoped_release release;
     c = counts(t, sizes.data(), limit);
   }
-  auto flat = make_array<double>({K, c.total()});
-  auto grown = make_array<std::int64_t>({t.x.d});
-  c.write(K, flat.data());
-  std::copy(c.size.begin(), c.size.end(), grown.data());
-  return {flat, grown};
+  return written(c, K);
+}
+
+std::optional<Counted> py_counts_of_codes(const PyColumns& x, const Labels& y, std::size_t K, const Sizes& sizes,
+                                          std::int64_t limit) {
+  const Labelled t = labelled(x, y, std::nullopt, K);
+  check_codes(t, x, sizes, limit);
+  std::optional<CodeCounts> c;
+  {
+    const nb::gil_scoped_release release;
+    c = counts_of_codes(t, sizes.data(), limit);
+  }
+  if (!c) return std::nullopt;
+  return written(*c, K);
 }
 
 Array<double, 1> py_class_weights(const Labels& y, const Weights& w, std::size_t K) {
@@ -155,6 +178,8 @@ void bind_tallies(nb::module_& m) {
   m.def("counts", &py_counts, cols, y, w, K, nb::arg("sizes").noconvert(), nb::arg("limit"),
         "(counts, sizes): the weight of every code of every column in every class; column j's codes begin at\n"
         "sum(sizes[:j]). A negative code is missing; a column grows up to limit levels.");
+  m.def("counts_of_codes", &py_counts_of_codes, cols, y, K, nb::arg("sizes").noconvert(), nb::arg("limit"),
+        "The same without weights, or None if some number of some row is negative or not below the limit.");
   m.def("class_weights", &py_class_weights, y, w, K, "The total weight of every class.");
   m.def("integer_levels", &py_integer_levels, nb::arg("y").noconvert(),
         "(codes, levels): the distinct values in ascending order, and the place of each value among them.");

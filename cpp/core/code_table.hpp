@@ -39,6 +39,14 @@ class CodeTable {
     each([&](std::size_t, std::size_t level, N) { most = std::max(most, level + 1); });
     return most;
   }
+  // Whether some row, of those that do not count too, was missing or beyond this place.
+  bool any_outside(std::uint64_t most_place) const {
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      const std::size_t place = i & ((std::size_t{1} << shift_) - 1);
+      if (table_[i] != N{} && (place == 0 || place > most_place)) return true;
+    }
+    return false;
+  }
   // out: (classes, size)
   void add_to(double* out, std::size_t size) const {
     each([&](std::size_t c, std::size_t level, N n) { out[c * size + level] += static_cast<double>(n); });

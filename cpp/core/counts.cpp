@@ -26,9 +26,11 @@ struct Task {
   const std::int64_t* size;
   std::uint64_t limit;
   std::size_t chunk_rows;
+  bool strict;  // every row has a code below the limit in every column, or NotCodes is thrown
 };
 
 struct TooLarge {};  // for private tables
+struct NotCodes {};
 
 template <class T>
 std::uint64_t place_as(const char* p) {
@@ -88,6 +90,13 @@ class Counter {
 
   CodeTable<N>& table(std::size_t j) { return table_[j - j0_]; }
 
+  // What the tiles did not show: -1, and codes beyond the limit for which a table had room.
+  void check() const {
+    if (!task_.strict) return;
+    for (const CodeTable<N>& t : table_)
+      if (t.any_outside(task_.limit)) throw NotCodes{};
+  }
+
  private:
   // cls_: the class of each row of the chunk, or one more for rows that do not count.
   void classify() {
@@ -146,6 +155,8 @@ class Counter {
         any = std::max(any, place);
         if (place != kHuge && cls_[r - begin_] < task_.t.classes) counted = std::max(counted, place);
       }
+      if (task_.strict && any > task_.limit) throw NotCodes{};
+      if (task_.strict) counted = any;  // rows that do not count are looked at as well
       if (counted > task_.limit) return false;
       if (most <= 2 * counted) counted = most;  // then the next tile will not have to look again
       if (!table.holds(counted)) grow(table, counted);
@@ -234,6 +245,8 @@ CodeCounts by_rows(const Task& task) {
     }
   });
   first.rethrow();
+  for (const auto& c : own)
+    if (c) c->check();
   CodeCounts out;
   for (std::size_t j = 0; j < d; ++j) {
     auto size = static_cast<std::size_t>(task.size[j]);
@@ -268,6 +281,7 @@ CodeCounts by_columns(const Task& task) {
     for (std::size_t b = 0; b < chunks(task); ++b) {
       if (const std::optional<BadValue> bad = counter.add(b)) return first.offer(*bad);
     }
+    counter.check();
     for (std::size_t j = j0; j < j1; ++j) {
       const std::size_t size = std::max(static_cast<std::size_t>(task.size[j]), counter.table(j).levels());
       out.size[j] = static_cast<std::int64_t>(size);
@@ -296,9 +310,11 @@ void CodeCounts::write(std::size_t classes, double* out) const {
   }
 }
 
-CodeCounts counts(const Labelled& t, const std::int64_t* size, std::int64_t limit) {
+namespace {
+
+CodeCounts counts(const Labelled& t, const std::int64_t* size, std::int64_t limit, bool strict) {
   const std::size_t rows = std::clamp<std::size_t>((1 << 18) / std::max<std::size_t>(t.x.d, 1), 1024, 1 << 16);
-  const Task task{t, size, static_cast<std::uint64_t>(limit), rows};
+  const Task task{t, size, static_cast<std::uint64_t>(limit), rows, strict};
   if (!t.w && t.x.n < std::numeric_limits<std::uint32_t>::max()) {
     try {
       return by_rows(task);
@@ -306,6 +322,21 @@ CodeCounts counts(const Labelled& t, const std::int64_t* size, std::int64_t limi
     }
   }
   return by_columns(task);
+}
+
+}  // namespace
+
+CodeCounts counts(const Labelled& t, const std::int64_t* size, std::int64_t limit) {
+  return counts(t, size, limit, false);
+}
+
+std::optional<CodeCounts> counts_of_codes(const Labelled& t, const std::int64_t* size, std::int64_t limit) {
+  if (t.w) throw std::invalid_argument("a row without weight leaves no trace of its codes");
+  try {
+    return counts(t, size, limit, true);
+  } catch (const NotCodes&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace tb

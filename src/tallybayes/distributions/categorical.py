@@ -122,6 +122,23 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         count, sizes = _core.counts(data.columns, y, w, K, sizes, limit)
         return CategoricalSums(count, sizes)
 
+    def tally(
+        self,
+        table: Table,
+        schema: Schema,
+        columns: Sequence[int],
+        sizes: Mapping[int, int],
+        y: NDArray[np.int32],
+        w: Weights,
+        K: int,
+    ) -> tuple[CategoricalSums, Schema]:
+        raw = encode.integer_columns(table, schema, columns) if w is None and type(self) is Categorical else None
+        if raw is not None:  # mostly they are codes, and need not be read first to see that they are
+            found = _core.counts_of_codes(raw, y, K, np.zeros(raw.d, dtype=np.int64), RAW_LIMIT)
+            if found is not None:
+                return CategoricalSums(*found), schema
+        return super().tally(table, schema, columns, sizes, y, w, K)
+
     def combine(self, a: CategoricalSums, b: CategoricalSums, sign: int = 1) -> CategoricalSums:
         sizes = np.maximum(a.sizes, b.sizes)
         x, z = resize(a, sizes), resize(b, sizes)

@@ -6,7 +6,7 @@ data.py has the forms; each of the others makes one of them.
 from tallybayes.encode.data import MISSING, UNSEEN, Coded, Codes, Data, Numbers, Sparse, Texts, rows_of
 from tallybayes.encode.to_codes import coded
 from tallybayes.encode.to_cuts import CUT, cut_codes, cut_numbers, find_cuts, learn_cuts
-from tallybayes.encode.to_levels import RAW_LIMIT, level_codes, levels
+from tallybayes.encode.to_levels import RAW_LIMIT, integer_columns, level_codes, levels
 from tallybayes.encode.to_numbers import numbers
 from tallybayes.encode.to_words import Splitting, texts, word_sums, words
 
@@ -26,6 +26,7 @@ __all__ = [
     "cut_codes",
     "cut_numbers",
     "find_cuts",
+    "integer_columns",
     "learn_cuts",
     "level_codes",
     "levels",

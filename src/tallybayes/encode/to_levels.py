@@ -102,12 +102,18 @@ def _column_codes(column: RawColumn, known: Levels, grow: bool) -> tuple[Array, 
     return np.asarray(codes), known.grown(longer)
 
 
-def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> Codes | None:
+def integer_columns(table: Table, schema: Schema, which: Sequence[int]) -> _core.Columns | None:
+    """The columns of a matrix of integers that may be their own codes, if none is below 0 or too large; else None."""
     if table.matrix is None or table.matrix.dtype.kind not in "iub" or any(j in schema.levels for j in which):
         return None
     columns = _core.Columns(table.matrix)
-    if len(which) < table.d:
-        columns = columns.select(list(which))
+    return columns.select(list(which)) if len(which) < table.d else columns
+
+
+def _raw_codes(table: Table, schema: Schema, which: Sequence[int], grow: bool) -> Codes | None:
+    columns = integer_columns(table, schema, which)
+    if columns is None:
+        return None
     if grow:
         low, high = _core.integer_range(columns)
         if low < 0 or high >= RAW_LIMIT:
