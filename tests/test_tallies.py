@@ -643,3 +643,29 @@ def test_counts_of_codes(dtype, order, levels):
                     kept, X[i, 17] = X[i, 17], bad
                     assert _core.counts_of_codes(columns, y[:rows], 3, sizes, limit) is None
                     X[i, 17] = kept
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("levels", [1, 8, 30])
+@pytest.mark.parametrize("K", [1, 4, 16])
+@pytest.mark.parametrize("gaps", ["", "rows", "codes", "both"])
+def test_counts_of_bytes_by_bits(dtype, levels, K, gaps):
+    """Columns of bytes, of which whole blocks of 512 rows are counted as sets; rows and codes that are missing."""
+    rng = np.random.default_rng(levels)
+    for n in (511, 512, 9000, 40_000):
+        X = np.asfortranarray(rng.integers(levels, size=(n, 3)).astype(dtype))
+        y = rng.integers(-1 if gaps in ("rows", "both") else 0, K, size=n).astype(np.int32)
+        if gaps in ("codes", "both") and dtype == np.int8:
+            X[rng.random(X.shape) < 0.1] = -1
+            X[n // 2, 1] = -7
+        for isa in (0, 1, 2):
+            _core.limit_isa(isa)
+            try:
+                found, sizes = _core.counts(_core.Columns(X), y, None, K, np.full(3, levels, np.int64), 99)
+            finally:
+                _core.limit_isa(2)
+            want = np.zeros((K, 3, levels))
+            i, j = np.nonzero((X.astype(int) >= 0) & (y[:, None] >= 0))
+            np.add.at(want, (y[i], j, X[i, j]), 1)
+            assert sizes.tolist() == [levels] * 3
+            np.testing.assert_array_equal(found, want.reshape(K, -1))

@@ -8,9 +8,11 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/bit_counts.hpp"
 #include "core/code_table.hpp"
 #include "core/labels.hpp"
 #include "core/threads.hpp"
+#include "kernels/range.hpp"
 
 namespace tb {
 namespace {
@@ -129,10 +131,44 @@ class Counter {
   }
 
   bool add_columns() {
+    bool classified = false;
     for (std::size_t j = j0_; j < j1_; ++j) {
-      if (!add_tile(j, begin_, end_, TB_CALL(most_place, codes(j, begin_, end_)))) return false;
+      const bool bytes = sizeof(N) == 4 && item_size(task_.t.x.col[j].dtype) == 1 && task_.t.x.col[j].stride == 1;
+      const std::uint64_t most = bytes ? most_exactly(j) : TB_CALL(most_place, codes(j, begin_, end_));
+      std::size_t i = begin_;
+      if (bytes && BitCounts::pays(most, task_.t.classes)) {
+        if (!classified) bits_.classify(cls_.data(), end_ - begin_, task_.t.classes);
+        classified = true;
+        switch (room(j, begin_, end_, most)) {
+          case Room::none:
+            return false;
+          case Room::all:
+            add_bits(j, most);
+            i += bits_.rows();
+            break;
+          case Room::some:
+            break;
+        }
+      }
+      if (!add_tile(j, i, end_, most)) return false;
     }
     return true;
+  }
+
+  // The largest place, where bytes lie one after another: each level less is one that need not be looked for.
+  std::uint64_t most_exactly(std::size_t j) const {
+    const Column& c = task_.t.x.col[j];
+    const Range r = TB_CALL(range_of, c.data + begin_, end_ - begin_, c.stride, c.dtype);
+    return r.low < -1 ? kHuge : static_cast<std::uint64_t>(r.high + 1);
+  }
+
+  void add_bits(std::size_t j, std::uint64_t most) {
+    CodeTable<N>& table = this->table(j);
+    const auto* x = reinterpret_cast<const std::uint8_t*>(task_.t.x.col[j].data) + begin_;
+    const std::size_t missing = bits_.count(x, static_cast<std::size_t>(most), [&](auto c, auto level, auto n) {
+      table.add(c, level + 1, static_cast<N>(n));
+    });
+    table.add(0, 0, static_cast<N>(missing));  // of any class
   }
 
   Codes codes(std::size_t j, std::size_t i, std::size_t e) const {
@@ -145,30 +181,42 @@ class Counter {
             task_.t.w ? task_.t.w + i : nullptr};
   }
 
-  // Column j of rows [i, e), which need no place beyond `most`. False: a code is not below the limit.
-  bool add_tile(std::size_t j, std::size_t i, std::size_t e, std::uint64_t most) {
+  enum class Room { none, some, all };
+
+  // Makes room for column j of rows [i, e), which need no place beyond `most`. none: a code is not below the limit;
+  // some: only for rows that count.
+  Room room(std::size_t j, std::size_t i, std::size_t e, std::uint64_t most) {
     CodeTable<N>& table = this->table(j);
-    if (!table.holds(most)) {
-      std::uint64_t any = 0, counted = 0;  // the largest place exactly: of all rows, of those that count
-      for (std::size_t r = i; r < e; ++r) {
-        const std::uint64_t place = place_at(task_.t.x.col[j], r);
-        any = std::max(any, place);
-        if (place != kHuge && cls_[r - begin_] < task_.t.classes) counted = std::max(counted, place);
-      }
-      if (task_.strict && any > task_.limit) throw NotCodes{};
-      if (task_.strict) counted = any;  // rows that do not count are looked at as well
-      if (counted > task_.limit) return false;
-      if (most <= 2 * counted) counted = most;  // then the next tile will not have to look again
-      if (!table.holds(counted)) grow(table, counted);
-      if (!table.holds(any)) {
+    if (table.holds(most)) return Room::all;
+    std::uint64_t any = 0, counted = 0;  // the largest place exactly: of all rows, of those that count
+    for (std::size_t r = i; r < e; ++r) {
+      const std::uint64_t place = place_at(task_.t.x.col[j], r);
+      any = std::max(any, place);
+      if (place != kHuge && cls_[r - begin_] < task_.t.classes) counted = std::max(counted, place);
+    }
+    if (task_.strict && any > task_.limit) throw NotCodes{};
+    if (task_.strict) counted = any;  // rows that do not count are looked at as well
+    if (counted > task_.limit) return Room::none;
+    if (most <= 2 * counted) counted = most;  // then the next tile will not have to look again
+    if (!table.holds(counted)) grow(table, counted);
+    return table.holds(any) ? Room::all : Room::some;
+  }
+
+  // Counts column j of rows [i, e). False: a code is not below the limit.
+  bool add_tile(std::size_t j, std::size_t i, std::size_t e, std::uint64_t most) {
+    switch (room(j, i, e, most)) {
+      case Room::none:
+        return false;
+      case Room::some:
         add_careful(j, i, e);
         return true;
-      }
+      case Room::all:
+        break;
     }
     if constexpr (sizeof(N) == 4)
-      TB_CALL(count_codes, codes(j, i, e), table.places());
+      TB_CALL(count_codes, codes(j, i, e), table(j).places());
     else
-      TB_CALL(weigh_codes, codes(j, i, e), table.places());
+      TB_CALL(weigh_codes, codes(j, i, e), table(j).places());
     return true;
   }
 
@@ -203,6 +251,7 @@ class Counter {
   std::size_t j0_, j1_, most_cells_, begin_ = 0, end_ = 0;
   std::vector<std::uint32_t> cls_;
   std::vector<CodeTable<N>> table_;
+  BitCounts bits_;
 };
 
 // Keeps the first bad value by row, then column.
