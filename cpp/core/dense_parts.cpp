@@ -68,7 +68,7 @@ class BinaryPart final : public Part {
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
     for_tiles(cols_, r0, rows, nullptr, [&](const Patch& at, const double* tile, bool finite) {
-      TB_CALL(add_binary, tile, rows, at.j0, at.width, !finite, terms_, acc);
+      TB_CALL(add_binary, tile, rows, at.j0, at.width, !finite, terms_, after(at), acc);
     });
   }
   std::size_t cells_per_row() const override { return cols_.d; }

@@ -55,7 +55,7 @@ void dense(Probe& p, std::size_t classes) {
     }
     acc = start;
     const BinaryTerms binary{one.data(), three.data(), 1.0, classes};
-    TB_CALL_AT(p.isa, add_binary, tile.data(), kSome, j0, width, holes, binary, acc.data());
+    TB_CALL_AT(p.isa, add_binary, tile.data(), kSome, j0, width, holes, binary, next, acc.data());
     block(p, "add_binary", acc, kSome);
   }
 }

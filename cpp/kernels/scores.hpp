@@ -74,7 +74,7 @@ TB_DECLARE(void, add_linear,
             const LinearTerms& terms, const double* constant, const Patch& next, double* acc))
 TB_DECLARE(void, add_binary,
            (const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
-            const BinaryTerms& terms, double* acc))
+            const BinaryTerms& terms, const Patch& next, double* acc))
 
 TB_DECLARE(void, add_discrete,
            (const Columns& cols, std::size_t r0, std::size_t rows, const DiscreteTerms& terms, double* acc))

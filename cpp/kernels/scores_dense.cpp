@@ -178,8 +178,9 @@ void add_linear(const double* tile, std::size_t rows, std::size_t j0, std::size_
 }
 
 void add_binary(const double* tile, std::size_t rows, std::size_t j0, std::size_t width, bool missing,
-                const BinaryTerms& terms, double* acc) {
+                const BinaryTerms& terms, const Patch& next, double* acc) {
   for (std::size_t c = 0; c < terms.classes; ++c) {
+    fetch(next, c, terms.classes);
     const double* no = terms.no + j0 * terms.classes + c;
     const double* yes = terms.yes + j0 * terms.classes + c;
     for_rows<kOneSum>(rows, [&](auto n, std::size_t r) {
