@@ -64,8 +64,12 @@ class RawColumn:
             return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
         if self.storage == "moments":
             return list(self.values.labels())
-        convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(self.values, f))
-        found: list[object] = getattr(self.values, convert)()
+        values = self.values
+        kind = getattr(getattr(values, "type", None), "value_type", None)
+        if hasattr(getattr(values, "type", None), "index_type") and str(kind) in ("string", "large_string"):
+            values = values.cast(kind)  # pyarrow asks a dictionary for each value by itself, in microseconds
+        convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(values, f))
+        found: list[object] = getattr(values, convert)()
         if set(map(type, found)) <= PLAIN:
             return found
         return [None if is_missing(v) else v for v in found]
