@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,22 @@ def test_a_matrix_is_read_as_a_table_where_columns_have_names_or_a_temperature_i
     hot = tb.LinearDiscriminantAnalysis(tempered=True).fit(X, y)
     assert hot.temperature_ != 1
     np.testing.assert_allclose(hot.predict_log_proba(X[:3]), hot.predict_log_proba(X)[:3], rtol=0, atol=1e-12)
+
+
+def test_a_distribution_that_scores_in_its_own_way_inherits_no_door() -> None:
+    @dataclass(frozen=True)
+    class Halved(tb.distributions.Gaussian):
+        name = "halved"
+
+        def score(self, scorer: Any, data: Any, p: Any) -> None:
+            own = _core.Scorer(data.n, np.zeros(len(p.mean)))
+            super().score(own, data, p)
+            scorer.added(own.joint() / 2)
+
+    X, y = matrix(80)
+    model = tb.NaiveBayes(Halved()).fit(X, y)
+    predictor = model.predictor_
+    np.testing.assert_array_equal(model.predict_proba(X[:5]), predictor.answer(predictor.read(X[:5]), "proba"))
 
 
 NUMBERED = {

@@ -16,6 +16,7 @@ import scipy
 
 from tallybayes import _core
 from tallybayes.arrays import Floats
+from tallybayes.distributions.base import stands_by
 from tallybayes.distributions.context import RowScores
 from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
 from tallybayes.fitted import Fitted
@@ -25,6 +26,7 @@ from tallybayes.rows import Rows, read_rows
 
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
 FEW_ROWS = 1000  # for which it matters what a question costs besides its rows
+SCORES = ("score", "answer")  # what a door does in their place
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 
 
@@ -74,14 +76,20 @@ class Predictor:
         """For a model of one term that reads a matrix as it is."""
         schema, term = self.fitted.schema, self._terms[0]
         plain = schema.names is None and schema.given is None and not schema.levels
-        if not plain or term.columns != tuple(range(schema.d)):
+        if (
+            not plain
+            or term.columns != tuple(range(schema.d))
+            or not stands_by(term.distribution, "matrix_door", SCORES)
+        ):
             return None
         return term.distribution.matrix_door(row_columns(schema, term), term.params, self.start)
 
     @cached_property
     def _row_door(self) -> tuple[RowCodes, RowScores] | None:
         """For a model of one term that a row's codes are enough for."""
-        found = self._terms[0].distribution.row_scores(self._terms[0].params) if len(self._terms) == 1 else None
+        d = self._terms[0].distribution
+        alone = len(self._terms) == 1 and stands_by(d, "row_scores", SCORES)
+        found = d.row_scores(self._terms[0].params) if alone else None
         return None if found is None else (RowCodes(self.fitted, found.sizes, found.gone), found)
 
     def in_manner(self, manner: Manner) -> Predictor:
