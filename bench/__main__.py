@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             ".few",
             ".discriminants",
             ".networks",
+            ".ensembles",
             ".commands",
             ".databases",
             ".serving",
