@@ -195,26 +195,28 @@ struct Level {
 };
 
 // Bins of equal weight; phase: which part of the first bin lies before the first level.
-std::vector<std::size_t> equal_weight(const std::vector<Level>& level, std::size_t q, double phase) {
-  double total = 0, light = 0;
-  for (const Level& l : level) total += l.weight;
-  std::vector<bool> heavy;
+std::vector<std::size_t> equal_weight(const std::vector<Level>& level, double total, std::size_t q, double phase) {
+  const double most = level.size() <= q ? 0.0 : total / static_cast<double>(q);
+  const auto heavy = [&](const Level& l) { return l.weight >= most; };
+  double light = 0;
   std::size_t others = q;
   for (const Level& l : level) {
-    heavy.push_back(level.size() <= q || l.weight >= total / static_cast<double>(q));
-    if (!heavy.back())
-      light += l.weight;
-    else if (others > 0)
-      --others;
+    const bool alone = heavy(l);
+    light += alone ? 0.0 : l.weight;
+    others -= alone && others > 0;
   }
   const double width = light > 0 ? light / static_cast<double>(std::max<std::size_t>(others, 1)) : 1.0;
   double filled = width * phase;
   std::vector<std::size_t> cuts;
+  cuts.reserve(2 * q);
+  bool here = !level.empty() && heavy(level[0]);
   for (std::size_t i = 0; i + 1 < level.size(); ++i) {
-    if (!heavy[i]) filled += level[i].weight;
+    const bool next = heavy(level[i + 1]);
+    if (!here) filled += level[i].weight;
     const bool full = filled >= width * (1 - 1e-12);  // to within the rounding of the sum
-    if (full || heavy[i] || heavy[i + 1]) cuts.push_back(level[i + 1].v);
+    if (full || here || next) cuts.push_back(level[i + 1].v);
     if (full) filled = filled < width ? 0.0 : std::fmod(filled, width);
+    here = next;
   }
   return cuts;
 }
@@ -257,7 +259,7 @@ Turn turn_of(const BinDraw& d, std::size_t j, std::size_t k) {
 
 // count: of this column, classes `stride` apart
 std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, std::size_t j, const double* count,
-                        std::size_t stride, const std::vector<Level>& level, std::uint8_t* map) {
+                        std::size_t stride, const std::vector<Level>& level, double total, std::uint8_t* map) {
   const auto levels = static_cast<std::size_t>(d.size[j]);
   SplitMix random(d.seed, member, j);
   const Turn turn = turn_of(d, j, static_cast<std::size_t>(d.turn[member * d.columns + j]));
@@ -267,17 +269,16 @@ std::size_t draw_column(const BinDraw& d, const NLogN& f, std::size_t member, st
       const double n = std::ceil(count[c * stride + v]);
       return n > 0 ? random.half_of(n) : 0.0;
     };
-    double total = static_cast<double>(d.classes * levels);  // for rounding up
-    for (const Level& l : level) total += l.weight;
+    const double most = total + static_cast<double>(d.classes * levels);  // for rounding up
     const std::vector<std::size_t> cuts =
-        total < 0x1p32 ? Mdl<std::uint32_t>(
-                             f, d.classes, levels,
-                             [&](std::size_t c, std::size_t v) { return static_cast<std::uint32_t>(half(c, v)); })
-                             .cuts(kDepth)
-                       : Mdl<double>(f, d.classes, levels, half).cuts(kDepth);
+        most < 0x1p32 ? Mdl<std::uint32_t>(
+                            f, d.classes, levels,
+                            [&](std::size_t c, std::size_t v) { return static_cast<std::uint32_t>(half(c, v)); })
+                            .cuts(kDepth)
+                      : Mdl<double>(f, d.classes, levels, half).cuts(kDepth);
     if (!cuts.empty()) return number(cuts, levels, map);
   }
-  return number(equal_weight(level, turn.bins, turn.phase), levels, map);
+  return number(equal_weight(level, total, turn.bins, turn.phase), levels, map);
 }
 
 }  // namespace
@@ -287,18 +288,20 @@ void draw_bins(const BinDraw& d, std::uint8_t* map, std::int32_t* bins) {
   for (std::size_t j = 0; j < d.columns; ++j) first[j + 1] = first[j] + static_cast<std::size_t>(d.size[j]);
   const std::size_t all = first.back();
   std::vector<std::vector<Level>> level(d.columns);  // those that are not empty
+  std::vector<double> total(d.columns, 0.0);
   for (std::size_t j = 0; j < d.columns; ++j) {
     for (std::size_t v = first[j]; v < first[j + 1]; ++v) {
       double weight = 0;
       for (std::size_t c = 0; c < d.classes; ++c) weight += d.count[c * all + v];
       if (weight > 0) level[j].push_back({v - first[j], weight});
+      total[j] += weight > 0 ? weight : 0.0;
     }
   }
   const NLogN f;
   parallel_for(d.members * d.columns, [&](std::size_t i, int) {
     const std::size_t member = i / d.columns, j = i % d.columns;
     bins[i] = static_cast<std::int32_t>(
-        draw_column(d, f, member, j, d.count + first[j], all, level[j], map + member * all + first[j]));
+        draw_column(d, f, member, j, d.count + first[j], all, level[j], total[j], map + member * all + first[j]));
   });
 }
 
