@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +15,9 @@ from tallybayes.later import nw
 from tallybayes.moments import Moments, Sort, check_unit, zone_name
 from tallybayes.raw import RawColumn, as_strings, gaps_as_none, not_a_value, object_column
 
-if TYPE_CHECKING:
-    pass
-
-
 LONG = 4096  # rows of a column whose own codes are worth a look
-
-
 SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
-
-
 SAID = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories that are labels by how they are written
-
-
 _labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # by the id of pandas' categories
 
 
