@@ -256,9 +256,20 @@ def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
     model = tb.BayesClassifier().fit(X[:1000], y[:1000])
     p = model.predictor_.fitted.terms[0].params
     assert p.loss == pytest.approx(log_loss(model, X[1000:], y[1000:]), rel=0.1)
-    said = f"log-loss {p.loss:.4f} ± {p.loss_error:.4f} of each half with the weights of the other"
+    said = f"log-loss {p.loss:.4f} ± {p.loss_error:.4f} to be expected of new rows"
     assert said in model.summary()
     assert "with the choices" in tb.BayesClassifier("fast").fit(X[:1000], y[:1000]).summary()
+
+
+def test_few_rows_are_told_of_as_new_ones_too() -> None:
+    """With the weights of their own they would seem to be answered without a mistake."""
+    X, y = calls(4000)
+    each = []
+    for i in range(0, 640, 80):
+        model = tb.BayesClassifier().fit(X[i : i + 80], y[i : i + 80])
+        each.append((model.predictor_.fitted.terms[0].params.loss, log_loss(model, X[1000:], y[1000:])))
+    told, true = np.mean(each, axis=0)
+    assert told == pytest.approx(true, rel=0.25)
 
 
 def test_the_standard_error_of_the_log_loss_that_is_told() -> None:

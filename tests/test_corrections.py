@@ -17,7 +17,7 @@ from tallybayes.errors import OptionError
 
 NONE = 255
 M64 = (1 << 64) - 1
-HOW = (0.3, 1.0, 1.0, 0.5)  # step, worth, ridge, least
+HOW = (0.3, 1.0, 1.0, 0.5, 1.0)  # step, worth, ridge, least, own
 
 
 def mixed(x: int) -> int:
@@ -40,7 +40,7 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[li
     """The definition in cpp/core/corrections.hpp, row by row and cell by cell."""
     (bins, count, ordered), (y, w, key) = columns, rows
     most, patience, depth, tried, searched, seed = size
-    step, worth, ridge, least = how
+    step, worth, ridge, least, part = how
     here = np.flatnonzero((y >= 0) & (w > 0))
     bins, y, w, key, J = bins[:, here], y[here], w[here], key[here], joint[here].astype(float)
     n, K = J.shape
@@ -100,7 +100,7 @@ def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[li
                 if v == 0:
                     break
                 v = (v - 1) // 2
-        new, unit = J.copy(), np.minimum(w, 1.0)
+        new, unit = J.copy(), part * np.minimum(w, 1.0)
         for i in np.flatnonzero(node > 0):
             own = unit[i] * (np.arange(K) == y[i])
             up = np.maximum(came[node[i]] - own, 0.0) + worth
@@ -135,11 +135,11 @@ def problem(seed: int, n: int, K: int, weighted: bool) -> Any:
 
 @pytest.mark.parametrize("K", [2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("size", [(8, 3, 3, 4, 1000, 0), (12, 6, 2, 3, 50, 7)])
-def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any) -> None:
+@pytest.mark.parametrize(("size", "how"), [((8, 3, 3, 4, 1000, 0), HOW), ((12, 6, 2, 3, 50, 7), corrections.HOW)])
+def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any) -> None:
     columns, rows, joint = problem(K, 160, K, weighted)
-    found, gain = _core.find_corrections(columns, rows, joint, size, HOW)
-    wanted, total = oracle(columns, rows, joint, size, HOW)
+    found, gain = _core.find_corrections(columns, rows, joint, size, how)
+    wanted, total = oracle(columns, rows, joint, size, how)
     assert len(wanted) > 1  # the problem is one
     assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
     for (_, _, got), (_, _, value) in zip(found, wanted, strict=True):
@@ -165,6 +165,8 @@ def test_what_cannot_be_is_refused() -> None:
         _core.find_corrections((columns[0] + np.uint8(9), *columns[1:]), rows, joint, size, HOW)
     with pytest.raises(ValueError, match="depth"):
         _core.find_corrections(columns, rows, joint, (5, 5, 0, 4, 100, 0), HOW)
+    with pytest.raises(ValueError, match="own must lie between"):
+        _core.find_corrections(columns, rows, joint, size, (*HOW[:4], 1.5))
     with pytest.raises(ValueError, match="one for each row"):
         _core.find_corrections(columns, (rows[0][1:], *rows[1:]), joint, size, HOW)
 
@@ -205,6 +207,30 @@ def test_rules_that_no_part_can_say(table: Any) -> None:
     assert (with_them.predict(new) != truth).mean() <= (without.predict(new) != truth).mean()
     assert "corrections" in with_them.summary()
     assert "corrections" not in without.summary()
+
+
+def pairs(n: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
+    """Four classes by how the values of pairs of categories compare."""
+    v = np.random.default_rng(seed).integers(0, 4, (n, 7))
+    y = (v[:, 0] >= v[:, 1]) * 1 + (v[:, 2] == v[:, 3]) * (v[:, 4] > 1) + 2 * ((v[:, 5] + v[:, 0]) % 4 == 0)
+    return pd.DataFrame({f"x{j}": pd.Series(v[:, j]).map("v{}".format) for j in range(7)}), y
+
+
+def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are corrected without all of themselves speak against the next correction, as in edition 3."""
+    (X, y), (new, truth) = pairs(2000), pairs(4000, seed=1)
+    now = tb.BayesClassifier().fit(X, y)
+    monkeypatch.setattr("tallybayes.estimators.bayes.EDITION", 3)
+    before = tb.BayesClassifier().fit(X, y)
+    assert params(now).corrections.count > params(before).corrections.count
+    assert log_loss(now, new, truth) < 0.95 * log_loss(before, new, truth)
+
+
+@pytest.mark.parametrize("table", [rule, sensors, pairs])
+def test_what_is_told_of_new_rows(table: Any) -> None:
+    (X, y), (new, truth) = table(1500), table(4000, seed=1)
+    model = tb.BayesClassifier().fit(X, y)
+    assert 0.75 < params(model).loss / log_loss(model, new, truth) < 1.35
 
 
 def test_noise_is_not_corrected() -> None:
@@ -314,5 +340,5 @@ def test_bins_of_a_category_do_not_go_by_the_order_of_its_levels() -> None:
         codes, np.array([len(n)]), np.array([False]), np.array([True]), np.zeros(rows, dtype=np.int32), np.ones(rows),
         np.zeros(rows, dtype=np.uint64),
     )  # fmt: skip
-    bins = corrections._bins_of(table, 0)
+    bins = corrections._bins_of(table, 0, 32)
     assert bins.tolist() == [1] + [0] * 43 + [NONE]  # the 40 alike have no place together, so none of them has

@@ -20,15 +20,16 @@ using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::dev
 using Sizes = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 using PyCorrection = std::tuple<Array<std::int32_t, 1>, Array<std::int32_t, 1>, Array<double, 2>>;
 
-CorrectionSearch search_of(const Sizes& size, const std::tuple<double, double, double, double>& how) {
+CorrectionSearch search_of(const Sizes& size, const std::tuple<double, double, double, double, double>& how) {
   const auto& [most, patience, depth, columns, rows, seed] = size;
-  const auto& [step, worth, ridge, least] = how;
+  const auto& [step, worth, ridge, least, own] = how;
   for (const std::int64_t each : {most, patience, columns, rows, seed}) expect(each >= 0, "sizes must not be negative");
   expect(depth >= 1 && depth <= 15, "depth must lie between 1 and 15");
   expect(step > 0 && step <= 1, "step must lie between 0 and 1");
   for (const double each : {worth, ridge})
     expect(each >= 1e-6 && each <= 1e6, "worth and ridge must lie between 1e-6 and 1e6");
   expect(least >= 0, "least must not be negative");
+  expect(own >= 0 && own <= 1, "own must lie between 0 and 1");
   return {static_cast<std::size_t>(most),
           static_cast<std::size_t>(patience),
           static_cast<std::size_t>(depth),
@@ -38,12 +39,13 @@ CorrectionSearch search_of(const Sizes& size, const std::tuple<double, double, d
           step,
           worth,
           ridge,
-          least};
+          least,
+          own};
 }
 
 std::pair<std::vector<PyCorrection>, double> py_find_corrections(
     const std::tuple<Bins, Ints, Flags>& columns, const std::tuple<Labels, Doubles, Keys>& rows, const Matrix& joint,
-    const Sizes& size, const std::tuple<double, double, double, double>& how) {
+    const Sizes& size, const std::tuple<double, double, double, double, double>& how) {
   const auto& [bin, bins, ordered] = columns;
   const auto& [y, w, key] = rows;
   const std::size_t d = bin.shape(0), n = bin.shape(1), K = joint.shape(1);
@@ -92,7 +94,7 @@ void bind_corrections(nb::module_& m) {
         "corrections at\n"
         "most, tries in a row without one before the search ends, cuts of one, columns that are looked at for one, "
         "rows on which\n"
-        "its cuts are searched, and a seed. how: step, worth, ridge, least.");
+        "its cuts are searched, and a seed. how: step, worth, ridge, least, own.");
 }
 
 }  // namespace tb::bind

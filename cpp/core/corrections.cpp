@@ -41,7 +41,7 @@ class Search {
       row_.push_back(static_cast<std::uint32_t>(r));
       y_.push_back(static_cast<std::uint32_t>(p.y[r]));
       w_.push_back(p.w[r]);
-      unit_.push_back(std::min(p.w[r], 1.0));
+      unit_.push_back(s_.own * std::min(p.w[r], 1.0));
     }
     wide_ = (row_.size() + kCorrectionLanes - 1) / kCorrectionLanes * kCorrectionLanes;
     for (AlignedArray* each : {&joint_, &next_, &share_, &later_, &up_, &down_}) *each = AlignedArray(K_ * wide_);

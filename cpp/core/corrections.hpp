@@ -3,9 +3,9 @@
 // A correction cuts the rows in two up to `depth` times, the same cut for all cells at once, so it has a cell for each
 // combination. With n the weight of a cell's rows of class c and e the weight that was expected there, the sum of P(c),
 //   value(cell, c) = step * log((n + worth) / (e + worth))
-// is added to the joint; the next correction starts from there. Each row is corrected by its cell without itself, so
-// what is expected of it stays what a new row could expect. Cuts are searched on some of the rows, at most half of
-// them; the correction is kept if the log-loss of the others falls.
+// is added to the joint; the next correction starts from there. Each row is corrected by its cell without `own` of
+// itself, so what is expected of it stays about what a new row could expect. Cuts are searched on some of the rows, at
+// most half of them; the correction is kept if the log-loss of the others falls.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,8 @@ struct CorrectionSearch {
   std::size_t rows;      // on which cuts are searched, at most
   std::uint64_t seed;    // another one looks at other rows and columns
   double step, worth, ridge,
-      least;  // least: how much a cut must raise the score, the sum over cells of G^2 / (H + ridge)
+      least;         // least: how much a cut must raise the score, the sum over cells of G^2 / (H + ridge)
+  double own = 1.0;  // how much of itself a row is corrected without
 };
 
 struct CorrectionProblem {

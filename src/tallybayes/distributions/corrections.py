@@ -3,10 +3,14 @@
 Parts that look at a few columns at a time, added up with weights, cannot say a rule of many columns without noise, nor
 a threshold that several sensors cross together: rows of some corner are then answered wrongly, all in the same way.
 A correction is such a corner, or rather all corners of up to DEPTH cuts (cpp/core/corrections.hpp):
-    value(cell, c) = STEP · log (n_c + 1) / (e_c + 1),
+    value(cell, c) = STEP · log (n_c + WORTH) / (e_c + WORTH),
 n_c being the kept rows of class c in the cell, and e_c how many were expected, the sum of P(c) over the cell's rows.
-Each row is expected, and corrected, without itself; cuts are searched on one half of the rows, and kept only if the
-other half is answered better. Like weights, they are chosen anew on the kept rows, and are no sums.
+Cuts are searched on one half of the rows, and kept only if the other half is answered better. Like weights, they are
+chosen anew on the kept rows, and are no sums.
+
+Each row is corrected by its cell without most of itself. Without all of itself would be right for one correction. But
+the other rows of the cell were corrected by what this row is before, so what is left to correct of them speaks against
+it: after some corrections it is answered worse than a new row, and the search ends too early.
 """
 
 from __future__ import annotations
@@ -25,14 +29,15 @@ from tallybayes.looks import OWN
 _Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
 NONE = 255
-BINS = 32  # of one column, between which it can be cut
+BINS = (32, 64)  # of one column, between which it can be cut; in a longer search
 DEPTH = 6  # cuts of one correction
 ROWS = 2000  # on which they are searched
 FEW = 5  # rows of a category's level that can be cut off
-STEP, WORTH, RIDGE, LEAST = 0.3, 1.0, 1.0, 0.5
+HOW = (0.4, 1.0, 1.0, 0.5, 0.9)  # STEP, WORTH, ridge and least score of a cut, how much of itself a row is without
+HOW_3 = (0.3, 1.0, 1.0, 0.5, 1.0)  # of edition 3
 PATIENCE = 12  # one in so many of the corrections may fail in a row, before a search ends
 RUNS = (6, 12_000)  # searches whose corrections are averaged at most, and rows of all of them that are enough
-COLUMNS = 2.0  # times the square root of their number are looked at for one correction
+COLUMNS = (2.0, 3.0)  # times the square root of their number are looked at for one correction; in a longer search
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,24 +121,25 @@ class KeptTable:
     key: NDArray[np.uint64]
 
 
-def find(table: KeptTable, joint: Floats, most: int, times: int = 1) -> tuple[Corrections | None, float]:
+def find(table: KeptTable, joint: Floats, usual: int, times: int, edition: int) -> tuple[Corrections | None, float]:
     """What to add to the scores of such rows, and by how much their mean log-loss falls. joint: of each row, without
     itself. Few rows are searched several times, each time by other halves, and what is found is averaged: what one
-    search finds by chance the others do not. most: corrections of one search; times: so many times as many searches."""
-    patience = max(1, most // PATIENCE)
-    luts = [_bins_of(table, j) for j in range(len(table.codes))]
+    search finds by chance the others do not. usual: corrections of one search at most; times: so many times that,
+    and so many times as many searches, of which more than twice as many gain nothing."""
+    new = edition > 3
+    longer, more = new and times > 1, min(times, 2) if new else times
+    most, patience, how = usual * times, max(1, usual * more // PATIENCE), HOW if new else HOW_3
+    luts = [_bins_of(table, j, BINS[longer]) for j in range(len(table.codes))]
     bin_of = np.stack([lut[np.minimum(c, len(lut) - 1)] for lut, c in zip(luts, table.codes, strict=True)])
     bins = np.array([int(lut[lut != NONE].max(initial=0)) + 1 for lut in luts], dtype=np.int32)
-    columns = int(np.ceil(COLUMNS * np.sqrt(len(luts))))
+    columns = int(np.ceil(COLUMNS[longer] * np.sqrt(len(luts))))
     rows = (table.y, np.ascontiguousarray(table.w, dtype=np.float64), table.key)
     start = np.ascontiguousarray(joint, dtype=np.float64)
-    runs = int(np.clip(RUNS[1] // max(int((table.w > 0).sum()), 1), 1, RUNS[0])) * times
+    runs = int(np.clip(RUNS[1] // max(int((table.w > 0).sum()), 1), 1, RUNS[0])) * more
     found, gain = list[_Found](), 0.0
     for run in range(runs):
         size = (most, patience, DEPTH, columns, ROWS, run)
-        own, fell = _core.find_corrections(
-            (bin_of, bins, table.ordered), rows, start, size, (STEP, WORTH, RIDGE, LEAST)
-        )
+        own, fell = _core.find_corrections((bin_of, bins, table.ordered), rows, start, size, how)
         found += own
         gain += fell / runs
     if not found:
@@ -152,7 +158,7 @@ def find(table: KeptTable, joint: Floats, most: int, times: int = 1) -> tuple[Co
     return chosen, gain
 
 
-def _bins_of(table: KeptTable, j: int) -> NDArray[np.uint8]:
+def _bins_of(table: KeptTable, j: int, most: int) -> NDArray[np.uint8]:
     """The bin of each level of a column, and last that of a missing value: bin 0, unless it says nothing. Numbers have
     bins of about equal weight; of categories the frequent levels have one each, and the others share the first."""
     size = int(table.sizes[j])
@@ -162,15 +168,15 @@ def _bins_of(table: KeptTable, j: int) -> NDArray[np.uint8]:
     if total <= 0:
         return np.full(size + 1, NONE, dtype=np.uint8)
     if table.ordered[j]:
-        place = np.minimum((np.cumsum(n) - n / 2) / total * BINS, BINS - 1).astype(np.int64)
+        place = np.minimum((np.cumsum(n) - n / 2) / total * most, most - 1).astype(np.int64)
         own = np.cumsum(place != np.concatenate([place[:1], place[:-1]])) + 1  # they ascend
         return np.append(own, missing).astype(np.uint8)
     rows = int((np.minimum(table.codes[j], size) < size).sum())
-    if (n > 0).sum() > BINS and (n > 0).sum() >= OWN * rows:  # nearly every row has a value of its own
+    if (n > 0).sum() > most and (n > 0).sum() >= OWN * rows:  # nearly every row has a value of its own
         return np.full(size + 1, NONE, dtype=np.uint8)
     enough = n >= FEW
-    if enough.sum() > BINS - 1:  # as many as have more rows than the first that has no place
-        enough &= n > np.sort(n)[-BINS]
+    if enough.sum() > most - 1:  # as many as have more rows than the first that has no place
+        enough &= n > np.sort(n)[-most]
     own = np.where(enough, np.cumsum(enough), 0)
     return np.append(own, missing).astype(np.uint8)
 

@@ -46,7 +46,7 @@ from tallybayes.encode import Coded, Data
 from tallybayes.errors import is_number
 
 WEIGHTING = ("features", "temperature", "none")
-EDITION = 3  # of new models
+EDITION = 4  # of new models
 MOST_CORRECTIONS = 4  # a file that asked for more would be searched for hours when it is loaded
 
 
@@ -91,6 +91,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
         2   a cell missing where no gap was met says nothing (ensemble_gaps.py)
         3   there may be corrections
+        4   corrections of rows with a part of themselves (corrections.py), longer searches instead of more
     corrections: how many times as many searches for them as usual (corrections.py), 0 for none. number: the columns
     that are numbers, which they need to know.
     """

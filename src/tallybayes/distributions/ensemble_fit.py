@@ -36,6 +36,8 @@ TIMES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # ridges that may be tried, times the 
 USUAL = 3  # which of them is
 OLD_TIMES = TIMES[2:]  # of edition 0
 HALVES = 100  # rows from which they are
+TELLING = 10  # rows from which halves tell what is to be expected of new ones
+OF_ALL = 0.1  # how far weights of all rows are from those of halves, on the way to what they make of their own rows
 CORRECTIONS = 100  # of one search, at most, where there are not more of them than usual
 RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
 WORTH = 1.0  # rows that every value has besides, spread over the classes
@@ -78,20 +80,20 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     elif ensemble.weighting == "temperature" and levels is not None:
         ridge, weights, biases, steps, crossed = _few_weights(ensemble, terms, y, w * judges, start, weights)
     joint = start + biases + np.tensordot(weights, terms, axes=1)
-    said = told(row_losses(joint, y), w * judges) if crossed is None else crossed.told
-    loss = said.loss
+    said, gain = told(row_losses(joint, y), w * judges), 0.0
     corrected = None
-    if ensemble.edition > 2 and ensemble.corrections and crossed is not None:
+    if ensemble.edition > 2 and ensemble.corrections and crossed is not None and judges.sum() >= HALVES:
         stage("choosing corrections")
-        table, times = _kept_table(ensemble, s, codes, w * judges), ensemble.corrections
-        corrected, gain = corrections.find(table, crossed.joint, CORRECTIONS * times, times)
+        table = _kept_table(ensemble, s, codes, w * judges)
+        corrected, gain = corrections.find(table, crossed.joint, CORRECTIONS, ensemble.corrections, ensemble.edition)
         corrected = corrected and corrected.times(ensemble.trust)
-        loss -= gain
+    if crossed is not None:
+        said = _expected(crossed.told, said.loss, gain)
     weights, biases = ensemble.trust * weights, ensemble.trust * biases
     return EnsembleParams(
         **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
         levels=levels, corrections=corrected, weights=weights, biases=biases,
-        scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps, loss=max(loss, 0.0),
+        scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps, loss=said.loss,
         loss_error=said.error, judges=int(judges.sum()),
     )  # fmt: skip
 
@@ -243,7 +245,7 @@ class Crossed(NamedTuple):
 
 
 class Weighted(NamedTuple):
-    """crossed: None where rows are too few."""
+    """crossed: None where rows are too few to tell."""
 
     ridge: float
     weights: Floats
@@ -317,6 +319,9 @@ def _weights(
             ridge, crossed = plain * factor, Crossed(told(row_losses(joint, y), w), joint)
     halves = [] if shared is None else [one for one in found if one is not None]
     v, b, _, steps = fit(ridge, None, np.mean(halves, axis=0) if halves else None)
+    if crossed is None and shared is not None and (w > 0).sum() >= TELLING:  # too few to choose by, but not to tell
+        joint = crossed_joint(tried[loss(ridge)])
+        crossed = Crossed(told(row_losses(joint, y), w), joint)
     return Weighted(ridge, v, b, steps, crossed)
 
 
@@ -397,6 +402,15 @@ def told(losses: Floats, w: Floats) -> Told:
     total = max(float(w.sum()), 1e-300)
     mean = float(w @ losses) / total
     return Told(mean, float(np.linalg.norm(w / total * (losses - mean))))
+
+
+def _expected(crossed: Told, own: float, gain: float) -> Told:
+    """What new rows can expect. crossed: of each half with the weights of the other; own: of all rows with their own
+    weights; gain: by how much corrections lowered the first. The weights of a half are worse than those of all rows,
+    which are as good as they seem to be to no row but their own: the truth lies between."""
+    loss = (crossed.loss - OF_ALL * max(crossed.loss - own, 0.0)) * (1 - gain / max(crossed.loss, 1e-300))
+    loss = max(loss, 0.0)
+    return Told(loss, crossed.error * loss / max(crossed.loss, 1e-300))
 
 
 def row_losses(joint: Array, y: Array) -> Floats:

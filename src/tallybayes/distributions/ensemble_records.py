@@ -76,7 +76,7 @@ class EnsembleParams(LevelParams):
     its densities, None where a covariance has no inverse. levels: the terms of categories with many levels, None where
     there are none. corrections: None where none helps. weights: of the planes; biases: of the classes; scale: what
     the term of each chain is multiplied by. ridge, steps: how the weights were found; loss: the leave-one-out log-loss
-    of so many kept rows, the judges; where weights were learned, each half's with the weights of the other half;
+    of so many kept rows, the judges; where weights were learned, what they tell of new rows (ensemble_fit.py);
     loss_error: its standard error."""
 
     strengths: Floats

@@ -6,7 +6,7 @@ import numpy as np
 
 from tallybayes.distributions import Words
 from tallybayes.distributions.ensemble import Ensemble
-from tallybayes.distributions.ensemble_fit import HALVES
+from tallybayes.distributions.ensemble_fit import TELLING
 from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.fitted import Fitted
 
@@ -52,9 +52,9 @@ def describe(fitted: Fitted) -> str:
 
 
 def _of_what(ensemble: Ensemble, p: EnsembleParams) -> str:
-    if not ensemble.edition or p.ridge == 0 or p.judges < HALVES:
+    if not ensemble.edition or p.ridge == 0 or p.judges < TELLING:
         return " with the choices"
-    return " of each half with the weights of the other"
+    return " to be expected of new rows"
 
 
 def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
