@@ -226,6 +226,13 @@ def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> Non
     assert log_loss(now, new, truth) < 0.95 * log_loss(before, new, truth)
 
 
+def test_best_searches_longer() -> None:
+    (X, y), (new, truth) = pairs(1500), pairs(4000, seed=1)
+    balanced, best = (tb.BayesClassifier(effort).fit(X, y) for effort in ("balanced", "best"))
+    assert params(best).corrections.count > 2 * params(balanced).corrections.count
+    assert log_loss(best, new, truth) < 0.97 * log_loss(balanced, new, truth)
+
+
 @pytest.mark.parametrize("table", [rule, sensors, pairs])
 def test_what_is_told_of_new_rows(table: Any) -> None:
     (X, y), (new, truth) = table(1500), table(4000, seed=1)
