@@ -215,7 +215,10 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         self.chains.count(codes, y, w, chains)
         if not len(self.z_column):
             return normal
-        return normal_part.add(normal, normal_part.sums(self.line.read(codes), y, w, len(normal.n)))
+        for rows, z in self.line.blocks(codes):
+            own = normal_part.sums(z, y[rows], None if w is None else w[rows], len(normal.n))
+            normal = normal_part.add(normal, own)
+        return normal
 
     def combine(self, a: EnsembleSums, b: EnsembleSums, sign: int = 1) -> EnsembleSums:
         sizes = np.maximum(a.sizes, b.sizes)
@@ -287,7 +290,8 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         if p.levels is not None:
             out += p.levels.scores(codes, self.of_part("levels", p.weights))
         if p.gaussian is not None:
-            out += p.weights[-1] * p.gaussian.logs(self.line.read(codes))
+            for rows, z in self.line.blocks(codes):
+                out[rows] += p.weights[-1] * p.gaussian.logs(z)
         if p.corrections is not None:
             out += p.corrections.scores(codes)
         if self.gaps is not None and (some := self.gaps.partial(codes)) is not None:

@@ -13,7 +13,7 @@ leave-one-out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +27,7 @@ FREEDOM = (10.0, np.inf)  # ν of Student's t; the normal distribution has infin
 JUDGES = 1000  # rows that choose λ, γ and ν
 ANSWERS = 150_000  # … times classes, for 200 rows at least
 FEW = 256  # rows
+POINTS = 1 << 19  # numbers that are made of codes at a time: 4 MB, however many rows there are
 CHOICES = (  # of λ and γ, the first of them for those in a hurry
     (1.0, 0.1), (0.5, 0.1), (0.3, 0.5), (0.1, 0.1), (0.1, 0.0), (0.02, 0.2),
     (1.0, 0.0), (1.0, 0.5), (0.5, 0.0), (0.02, 0.02), (0.1, 0.9),
@@ -67,6 +68,26 @@ class Scale:
         for i, j in enumerate(self.column.tolist()):
             self.value[self.start[i] : self.start[i + 1]].take(codes[j], mode="clip", out=out[i])
         return out.T
+
+    def blocks(self, codes: Array) -> Iterator[tuple[slice, Floats]]:
+        """Read codes, some rows at a time: the numbers take many times the room of the codes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (columns, n)
+            Packed codes.
+
+        Yields
+        ------
+        rows : slice
+            Which rows.
+        ndarray of shape (rows, dimensions)
+            Their scaled numbers.
+        """
+        n, step = codes.shape[1], max(1024, POINTS // max(1, len(self.column)))
+        for a in range(0, n, step):
+            rows = slice(a, min(a + step, n))
+            yield rows, self.read(codes[:, rows])
 
     def check(self, d: int) -> None:
         """Raise ValueError if these are not numbers for levels of d columns: they may come from a file.
