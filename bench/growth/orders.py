@@ -24,13 +24,20 @@ class Orders(NamedTuple):
     why: str = ""  # a word on what the terms are
 
 
+# Labels are codes of four bytes a row: too little to be named. The n·d of categories are their codes, a byte each.
 NAIVE = Orders("n·d + K·d", "K·d", "b·d·K", "K·d", "one pass; one sum per class and column")
-LEVELS = Orders("n·d + K·d + K·v", "K·d + K·v", "b·d·K + K·v", "K·d + K·v", "one pass; one count per class and level")
+LEVELS = Orders(
+    "n·d + K·d + K·v", "n·d + K·d + K·v", "b·d·K + K·v", "K·d + K·v", "one pass; one count per class and level"
+)
 FULL = Orders(
     "n·d² + K·d³", "K·d²", "b·d²·K + K·d³", "K·d²", "a covariance per class, and its factor when it is first asked"
 )
 TREE = Orders(
-    "n·d² + K·d² + K·d·v", "K·d² + K·d·v", "b·d·K + K·d + K·v", "K·d + K·v", "all pairs are counted, d of them kept"
+    "n·d² + K·d² + K·d·v",
+    "n·d + K·d² + K·d·v",
+    "b·d·K + K·d + K·v",
+    "K·d + K·v",
+    "all pairs are counted, d of them kept",
 )
 
 ORDERS: dict[str, Orders] = {
@@ -51,17 +58,23 @@ ORDERS: dict[str, Orders] = {
     "GaussianDiscriminant": FULL,
     "RegularizedDiscriminantAnalysis": FULL,
     "BayesNetwork": Orders(
-        "n·d + K·d + K·v", "K·d + K·v", "b·d·K + K·v", "K·d + K·v", "one table per column and its parents"
+        "n·d + K·d + K·v", "n·d + K·d + K·v", "b·d·K + K·v", "K·d + K·v", "one table per column and its parents"
     ),
     "SPODE": Orders(
-        "n·d²·K + K·d² + K·d·v", "K·d² + K·d·v", "b·d·K + K·d + K·v", "K·d + K·v", "every column is tried as the parent"
+        "n·d²·K + K·d² + K·d·v",
+        "n·d + K·d² + K·d·v",
+        "b·d·K + K·d + K·v",
+        "K·d + K·v",
+        "every column is tried as the parent",
     ),
     "TAN": TREE,
     "KDB": TREE,
-    "AODE": Orders("n·d² + K·d² + K·d·v", "K·d² + K·d·v", "b·d²·K", "K·d² + K·d·v", "all pairs are counted and asked"),
-    "AnDE": Orders("n·d³ + K·d³ + K·d²·v", "K·d³ + K·d²·v", "b·d³·K", "K·d³ + K·d²·v", "all triples, with n=2"),
+    "AODE": Orders(
+        "n·d² + K·d² + K·d·v", "n·d + K·d² + K·d·v", "b·d²·K", "K·d² + K·d·v", "all pairs are counted and asked"
+    ),
+    "AnDE": Orders("n·d³ + K·d³ + K·d²·v", "n·d + K·d³ + K·d²·v", "b·d³·K", "K·d³ + K·d²·v", "all triples, with n=2"),
     "BayesClassifier": Orders(
-        "n·d²·K + K·v", "n·d + d² + K·v", "b·d·K + K·v", "d·K + K·v", "pairs once; members look at some of them"
+        "n·d²·K + K·v", "n·d + d² + K·v", "b·d·K + K·v", "b·d + d·K + K·v", "pairs once; members look at some of them"
     ),
 }
 
