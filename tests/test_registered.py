@@ -267,3 +267,74 @@ def test_a_database_counts_only_what_says_how() -> None:
         np.testing.assert_allclose(lazy(Shy(), there).predict_proba(X[:20]), expected, rtol=1e-9)
         with pytest.raises(OptionError, match="'twice' is no table of counts"):
             lazy(Twice(), there)
+
+
+@ds.register
+@dataclass(frozen=True)
+class Signs(ds.Distribution):
+    """P(x > 0 | class) of each number, by the five methods of the contract and nothing else."""
+
+    name = "signs"
+    kinds = ("real", "count")
+    cells = ("above", "seen")
+
+    def add(self, data: Any, y: Any, w: Any, K: int) -> Any:
+        out = {key: np.zeros((K, data.d)) for key in self.cells}
+        for j in range(data.d):
+            x = data.column(j)
+            weight = np.where((y >= 0) & ~np.isnan(x), 1.0 if w is None else w, 0.0)
+            out["seen"][:, j] = np.bincount(np.maximum(y, 0), weight, K)
+            out["above"][:, j] = np.bincount(np.maximum(y, 0), weight * (x > 0), K)
+        return out
+
+    def estimate(self, s: Any, context: Any) -> Any:  # noqa: ARG002
+        return {"p": (s["above"] + 1) / (s["seen"] + 2)}
+
+    def score(self, scorer: Any, data: Any, p: Any) -> None:
+        found = np.zeros((data.n, len(p["p"])))
+        for j in range(data.d):
+            x = data.column(j)[:, None]
+            found += np.where(np.isnan(x), 0.0, np.log(np.where(x > 0, p["p"][:, j], 1 - p["p"][:, j])))
+        scorer.added(found, [])
+
+    def sample(self, p: Any, y: Any, rng: Any) -> Any:
+        return [np.where(rng.random(len(y)) < p["p"][y, j], 1.0, -1.0) for j in range(p["p"].shape[1])]
+
+    def describe(self, p: Any, j: int, k: int, labels: Any) -> Any:  # noqa: ARG002
+        return {"above": float(p["p"][k, j])}
+
+
+def test_the_five_methods_are_enough(tmp_path: Path) -> None:
+    x, y = X[["wait", "size"]] - 1.0, Y
+    whole = tb.NaiveBayes(Signs()).fit(x, y)
+    p = {k: (np.asarray(x[y == k] > 0).sum(axis=0) + 1) / ((y == k).sum() + 2) for k in ("busy", "calm")}
+    above = np.asarray(x > 0)
+    logs = np.stack([np.log(np.where(above, p[k], 1 - p[k])).sum(axis=1) + np.log(np.mean(y == k)) for k in p], axis=1)
+    np.testing.assert_allclose(whole.predict_joint_log_proba(x), logs)
+    parts = tb.NaiveBayes(Signs()).fit(x[:200], y[:200]).merge(tb.NaiveBayes(Signs()).fit(x[200:], y[200:]))
+    tb.save(parts.forget(x[:5], y[:5]).partial_fit(x[:5], y[:5]), tmp_path / "model.tb")
+    np.testing.assert_allclose(tb.load(tmp_path / "model.tb").predict_joint_log_proba(x), logs)
+    assert set(np.sign(whole.sample(20, random_state=0)[0].to_numpy().ravel())) <= {-1.0, 1.0}
+
+
+class ByClass:
+    """What `check` asks of a context."""
+
+    K = 2
+
+
+@pytest.mark.parametrize(
+    ("sums", "said"),
+    [
+        ({"above": np.ones((2, 3))}, "'seen' is missing"),
+        ({"above": np.full((2, 3), np.nan), "seen": np.ones((2, 3))}, "'above' does not hold finite numbers"),
+        ({"above": np.ones((2, 3)), "seen": np.array([["a"], ["b"]])}, "'seen' does not hold finite numbers"),
+        ({"above": np.ones((3, 3)), "seen": np.ones((2, 3))}, r"'above' has the shape \(3, 3\)"),
+    ],
+)
+def test_sums_of_a_file_are_looked_at_by_default(sums: Any, said: str) -> None:
+    whole: Any = {"above": np.ones((2, 3)), "seen": np.ones((2, 3))}
+    context: Any = ByClass()
+    Signs().check(whole, context)
+    with pytest.raises(ValueError, match=said):
+        Signs().check(sums, context)
