@@ -372,6 +372,24 @@ def test_tables_grow_while_counting():
         check_counts(laid_out(X[:, :3], layout), y, None, 3, [0, 0, 5])
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.usefixtures("every_isa")
+def test_rows_of_few_levels_are_counted_in_pairs(dtype):
+    rng = np.random.default_rng(13)
+    for d, K in [(2, 3), (9, 2), (16, 1), (31, 5), (140, 2)]:
+        n = 6000
+        X = rng.integers(0, 2 if dtype == "?" else 1 + np.arange(d) % 9, (n, d)).astype(dtype)
+        y, _ = labels(rng, n, K)
+        check_counts(X, y, None, K, np.zeros(d))
+        if dtype == "?":
+            continue
+        X[3000, d // 2], X[5000, 0] = 99, 40  # levels that come late
+        check_counts(X, y, None, K, np.zeros(d))
+        if dtype[0] == "i":
+            X[4000, d - 1], X[4500, 1] = -1, -3
+            check_counts(X, y, None, K, np.zeros(d))
+
+
 def test_many_classes_and_many_levels():
     rng = np.random.default_rng(10)
     n = 20_000

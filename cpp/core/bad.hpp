@@ -1,6 +1,7 @@
 // Where is the value that a table may not hold? Slow and plain: runs only when there is one.
 #pragma once
 #include <algorithm>
+#include <mutex>
 #include <optional>
 
 #include "core/class_rows.hpp"
@@ -27,6 +28,22 @@ std::optional<BadValue> find_bad(const Plan& plan, std::size_t chunk, F&& bad) {
   }
   return std::nullopt;
 }
+
+// Keeps the first of the bad values that threads come upon: by row, then column.
+class FirstBadValue {
+ public:
+  void offer(const BadValue& b) {
+    const std::lock_guard lock(mutex_);
+    if (!bad_ || b.row < bad_->row || (b.row == bad_->row && b.col < bad_->col)) bad_ = b;
+  }
+  void rethrow() const {
+    if (bad_) throw *bad_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<BadValue> bad_;
+};
 
 // BadValue overflow with the largest finite |x| of column j.
 BadValue overflow(const Labelled& t, std::size_t j);

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
+#include "core/bad.hpp"
 #include "core/bit_counts.hpp"
+#include "core/code_place.hpp"
 #include "core/code_table.hpp"
 #include "core/labels.hpp"
+#include "core/pair_counts.hpp"
 #include "core/threads.hpp"
 #include "kernels/range.hpp"
 
@@ -20,8 +24,8 @@ namespace {
 constexpr std::size_t kPrivateCells = 1 << 19;  // a thread's own tables take at most 2 MB
 constexpr std::size_t kTileBytes = 3 << 13;     // rows counted column by column while in the first-level cache
 constexpr std::size_t kStripBytes = 512;
-constexpr std::size_t kSmall = 1 << 15;  // cells
-constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t kSmall = 1 << 15;     // cells
+constexpr std::size_t kManyRows = 1 << 12;  // from which it pays to find out how columns are counted together
 
 struct Task {
   const Labelled& t;
@@ -33,39 +37,6 @@ struct Task {
 
 struct TooLarge {};  // for private tables
 struct NotCodes {};
-
-template <class T>
-std::uint64_t place_as(const char* p) {
-  T v;
-  __builtin_memcpy(&v, p, sizeof v);
-  if constexpr (std::numeric_limits<T>::is_signed)
-    return v < -1 ? kHuge : static_cast<std::uint64_t>(static_cast<std::int64_t>(v) + 1);
-  const auto u = static_cast<std::uint64_t>(v);
-  return u >= kHuge - 1 ? kHuge - 1 : u + 1;
-}
-
-// Where a code belongs: code + 1, 0 if it is -1, kHuge if it is another negative number (missing as well).
-std::uint64_t place_at(const Column& c, std::size_t i) {
-  const char* p = c.data + static_cast<std::ptrdiff_t>(i) * c.stride;
-  switch (c.dtype) {
-    case Dtype::i8:
-      return place_as<std::int8_t>(p);
-    case Dtype::i16:
-      return place_as<std::int16_t>(p);
-    case Dtype::i32:
-      return place_as<std::int32_t>(p);
-    case Dtype::i64:
-      return place_as<std::int64_t>(p);
-    case Dtype::u16:
-      return place_as<std::uint16_t>(p);
-    case Dtype::u32:
-      return place_as<std::uint32_t>(p);
-    case Dtype::u64:
-      return place_as<std::uint64_t>(p);
-    default:
-      return place_as<std::uint8_t>(p);
-  }
-}
 
 // Counts columns [j0, j1) chunk by chunk.
 template <class N>
@@ -90,6 +61,16 @@ class Counter {
     return fine ? std::nullopt : find_bad();
   }
 
+  // To be called before the tables are read.
+  void finish() {
+    if (pairing_ != Pairing::on) return;
+    pairs_.take([&](std::size_t c, std::size_t j, std::size_t code, std::uint32_t n) {
+      CodeTable<N>& table = table_[j];
+      if (!table.holds(code + 1)) grow(table, code + 1);
+      table.add(c, code + 1, static_cast<N>(n));
+    });
+  }
+
   CodeTable<N>& table(std::size_t j) { return table_[j - j0_]; }
 
   // What the tiles did not show: -1, and codes beyond the limit for which a table had room.
@@ -104,10 +85,15 @@ class Counter {
   void classify() {
     const Labelled& t = task_.t;
     const auto none = static_cast<std::uint32_t>(t.classes);
-    for (std::size_t i = begin_; i < end_; ++i) {
-      check_class(t.y[i], t.classes);
-      if (t.w) check_weight(t.w[i]);
-      cls_[i - begin_] = t.y[i] < 0 || (t.w && t.w[i] == 0.0) ? none : static_cast<std::uint32_t>(t.y[i]);
+    std::int32_t most = -1;
+    for (std::size_t i = begin_; i < end_; ++i) {  // one below 0 is huge without its sign
+      most = std::max(most, t.y[i]);
+      cls_[i - begin_] = std::min(static_cast<std::uint32_t>(t.y[i]), none);
+    }
+    check_class(most, t.classes);
+    for (std::size_t i = begin_; t.w && i < end_; ++i) {
+      check_weight(t.w[i]);
+      if (t.w[i] == 0.0) cls_[i - begin_] = none;
     }
   }
 
@@ -116,16 +102,49 @@ class Counter {
     const std::size_t size = item_size(x.col[j0_].dtype);
     const std::size_t strip = std::min(j1_ - j0_, kStripBytes / size);
     const std::size_t rows = std::clamp<std::size_t>(kTileBytes / (strip * size), 32, 2048);
-    std::uint64_t most[kStripBytes];
     for (std::size_t i = begin_; i < end_; i += rows) {
-      const std::size_t e = std::min(end_, i + rows);
-      for (std::size_t j = j0_; j < j1_; j += strip) {
-        const std::size_t width = std::min(strip, j1_ - j);
-        const Column& c = x.col[j];
-        TB_CALL(most_places, c.data + static_cast<std::ptrdiff_t>(i) * c.stride, c.stride, c.dtype, e - i, width, most);
-        for (std::size_t k = 0; k < width; ++k)
-          if (!add_tile(j + k, i, e, most[k])) return false;
-      }
+      if (!add_pairs(i, rows)) return false;
+      if (i == end_) break;
+      if (!add_rows(i, std::min(end_, i + rows), strip)) return false;
+      pair_columns();
+    }
+    return true;
+  }
+
+  // Takes rows from i on, as long as the levels of all are known; i is then the first of the others.
+  bool add_pairs(std::size_t& i, std::size_t rows) {
+    const bool odd = (j1_ - j0_) % 2 != 0;
+    while (pairing_ == Pairing::on && i < end_) {
+      const std::size_t n = odd ? std::min(rows, end_ - i) : end_ - i;  // the last column while the rows are near
+      const std::size_t done = pairs_.count(codes(j0_, i, i + n));
+      if (odd && !add_tile(j1_ - 1, i, i + done, TB_CALL(most_place, codes(j1_ - 1, i, i + done)))) return false;
+      i += done;
+      if (done < n) break;
+    }
+    return true;
+  }
+
+  // Rows have been counted column by column: because it was not known which levels there are, or there were others.
+  void pair_columns() {
+    if (sizeof(N) != 4 || pairing_ == Pairing::off || task_.t.x.n < kManyRows) return;
+    std::vector<std::size_t> levels;
+    for (const CodeTable<N>& t : table_) levels.push_back(t.levels());
+    finish();
+    const bool within = std::bit_ceil(*std::max_element(levels.begin(), levels.end())) <= task_.limit;
+    const bool more = std::exchange(levels_, levels) != levels;  // if not, codes are missing, and will be again
+    const bool pays = more && within && pairs_.fit(levels, task_.t.classes, item_size(task_.t.x.col[j0_].dtype));
+    pairing_ = pays ? Pairing::on : Pairing::off;
+  }
+
+  // Rows [i, e), while they are in the first-level cache column by column.
+  bool add_rows(std::size_t i, std::size_t e, std::size_t strip) {
+    std::uint64_t most[kStripBytes];
+    for (std::size_t j = j0_; j < j1_; j += strip) {
+      const std::size_t width = std::min(strip, j1_ - j);
+      const Column& c = task_.t.x.col[j];
+      TB_CALL(most_places, c.data + static_cast<std::ptrdiff_t>(i) * c.stride, c.stride, c.dtype, e - i, width, most);
+      for (std::size_t k = 0; k < width; ++k)
+        if (!add_tile(j + k, i, e, most[k])) return false;
     }
     return true;
   }
@@ -252,22 +271,9 @@ class Counter {
   std::vector<std::uint32_t> cls_;
   std::vector<CodeTable<N>> table_;
   BitCounts bits_;
-};
-
-// Keeps the first bad value by row, then column.
-class First {
- public:
-  void offer(const BadValue& b) {
-    const std::lock_guard lock(mutex_);
-    if (!bad_ || b.row < bad_->row || (b.row == bad_->row && b.col < bad_->col)) bad_ = b;
-  }
-  void rethrow() const {
-    if (bad_) throw *bad_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::optional<BadValue> bad_;
+  enum class Pairing { not_yet, on, off } pairing_ = Pairing::not_yet;
+  PairCounts pairs_;
+  std::vector<std::size_t> levels_;  // that pairs_ is made for
 };
 
 std::size_t chunks(const Task& task) { return (task.t.x.n + task.chunk_rows - 1) / task.chunk_rows; }
@@ -276,7 +282,7 @@ std::size_t chunks(const Task& task) { return (task.t.x.n + task.chunk_rows - 1)
 CodeCounts by_rows(const Task& task) {
   const std::size_t d = task.t.x.d;
   std::vector<std::unique_ptr<Counter<std::uint32_t>>> own(static_cast<std::size_t>(threads()));
-  First first;
+  FirstBadValue first;
   std::atomic<std::size_t> last{chunks(task)};  // chunks after one with a bad value need not be counted
   parallel_for(chunks(task), [&](std::size_t b, int thread) {
     if (b > last) return;
@@ -294,8 +300,11 @@ CodeCounts by_rows(const Task& task) {
     }
   });
   first.rethrow();
-  for (const auto& c : own)
-    if (c) c->check();
+  for (const auto& c : own) {
+    if (!c) continue;
+    c->finish();
+    c->check();
+  }
   CodeCounts out;
   for (std::size_t j = 0; j < d; ++j) {
     auto size = static_cast<std::size_t>(task.size[j]);
@@ -323,7 +332,7 @@ CodeCounts by_columns(const Task& task) {
   CodeCounts out;
   out.size.resize(d);
   out.table.resize(d);
-  First first;
+  FirstBadValue first;
   parallel_for((d + width - 1) / width, [&](std::size_t g, int) {
     const std::size_t j0 = g * width, j1 = std::min(d, j0 + width);
     Counter<double> counter(task, j0, j1, std::numeric_limits<std::size_t>::max());

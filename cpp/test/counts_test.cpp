@@ -68,6 +68,56 @@ TEST(counts_u8) { compare_all<std::uint8_t>(); }
 TEST(counts_i32) { compare_all<std::int32_t>(); }
 TEST(counts_i64) { compare_all<std::int64_t>(); }
 
+// Many rows of few levels are counted two columns at a time, as long as they have no others.
+template <class T>
+void compare_pairs() {
+  for (const std::size_t d : {2, 3, 8, 9, 30, 37, 64, 130, 600}) {
+    RandomTable<T> t(9'000, d, 3, true);
+    for (std::size_t i = 0; i < t.n; ++i) {
+      for (std::size_t j = 0; j < d; ++j) t.at(i, j) = static_cast<T>(t.at(i, j) % static_cast<T>(1 + j % 5));
+    }
+    compare(t, false, 0);
+    t.at(4'000, d - 1) = 11;  // more levels
+    t.at(8'800, d / 2) = 70;
+    compare(t, false, 0);
+    if (static_cast<T>(-1) < T{}) {
+      t.at(6'000, 0) = static_cast<T>(-1);
+      t.at(7'000, d - 1) = static_cast<T>(-7);
+      compare(t, false, 0);
+    }
+  }
+}
+
+TEST(counts_pairs_i8) { compare_pairs<std::int8_t>(); }
+TEST(counts_pairs_u8) { compare_pairs<std::uint8_t>(); }
+TEST(counts_pairs_i32) { compare_pairs<std::int32_t>(); }
+TEST(counts_pairs_i64) { compare_pairs<std::int64_t>(); }
+
+TEST(counts_pairs_within_the_limit) {
+  for (const std::size_t d : {4, 5}) {
+    const std::vector<std::int64_t> sizes(d, 0);
+    for (const std::int32_t code : {4, 5, 7, 8, 9, -1}) {
+      RandomTable<std::int32_t> t(9'000, d, 2, true);
+      for (std::size_t i = 0; i < t.n * d; ++i) t.x[i] %= 5;
+      t.at(8'000, d - 2) = code;
+      t.y[8'000] = -1;                           // a row that does not count must be of codes as well
+      for (const std::int64_t limit : {5, 8}) {  // of 2 to the 3 levels, which pairs have places for, or fewer
+        CHECK(counts_of_codes(t.view(false), sizes.data(), limit).has_value() == (code >= 0 && code < limit));
+      }
+      if (code < 8) continue;
+      t.at(8'500, d - 1) = code;
+      t.y[8'500] = 0;
+      std::optional<BadValue> bad;
+      try {
+        counts(t.view(false), sizes.data(), 8);
+      } catch (const BadValue& b) {
+        bad = b;
+      }
+      CHECK(bad && bad->kind == BadValue::code && bad->row == 8'500 && bad->col == d - 1);
+    }
+  }
+}
+
 TEST(counts_largest_codes) {
   for (const bool rows : {true, false}) {
     RandomTable<std::int8_t> s(50, 3, 2, rows);

@@ -225,7 +225,10 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             room = np.maximum(s.sizes, np.minimum(N, RAW_LIMIT).astype(np.int64))
             room = np.where([known is None for known in context.levels], room, s.sizes)
             s = CategoricalSums(resize(s, room), room)
-            exist = [np.pad(e, (0, int(r) - len(e)), constant_values=True) for e, r in zip(exist, room, strict=True)]
+            exist = [
+                e if len(e) == r else np.pad(e, (0, r - len(e)), constant_values=True)
+                for e, r in zip(exist, room.tolist(), strict=True)
+            ]
         sizes = s.sizes
         down = _core.level_totals(s.count, sizes) + self.alpha * N  # (K, d)
         log_down = np.where(down > 0, _core.logs(down), 0.0)
