@@ -23,17 +23,43 @@ void in_chunk(std::size_t first, std::size_t col, F&& f) {
   }
 }
 
-// code(i) of a reader of texts, most of which have come before.
+// Codes of texts that the memo holds, from the first on; how many these are. By itself, so that all it needs stays in
+// registers: a call that might change a reader or the levels would have them fetched anew for each text.
+template <bool gaps, class Reader>
+std::size_t codes_again(Reader reader, Validity valid, const TextMemo& memo, std::size_t from, std::size_t rows,
+                        std::int32_t* codes) {
+  const TextMemo::Entries entries = memo.entries();
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (gaps && !valid(from + i)) {
+      codes[i] = kMissing;
+      continue;
+    }
+    Word w;
+    if (!reader.key(from + i, w)) [[unlikely]]
+      return i;
+    const TextMemo::Entry& e = entries.at(w);
+    if (!e.holds(w)) [[unlikely]]
+      return i;
+    codes[i] = e.code;
+  }
+  return rows;
+}
+
+// Of a reader of texts, most of which have come before.
 template <class Reader>
-TB_INLINE std::int32_t code_again(const Reader& reader, TextMemo& memo, Known& levels, bool grow, std::size_t i) {
-  Word w;
-  if (!reader.key(i, w)) return reader.code(levels, grow, i);
-  TextMemo::Entry& e = memo.at(w);
-  if (e.holds(w)) [[likely]]
-    return e.code;
-  const std::int32_t code = reader.code(levels, grow, i);
-  if (code >= 0) e = {w.a, w.b, w.tag, code};  // one that is not known now may be later
-  return code;
+void encode_again(const Reader& reader, const Validity& valid, Known& levels, bool grow, Codes& out, std::size_t first,
+                  std::size_t count) {
+  TextMemo memo;
+  out.fill_blocks(first, count, [&](std::size_t from, std::size_t rows, std::int32_t* codes) {
+    for (std::size_t i = 0;; ++i) {
+      i += valid.any() ? codes_again<true>(reader, valid, memo, from + i, rows - i, codes + i)
+                       : codes_again<false>(reader, valid, memo, from + i, rows - i, codes + i);
+      if (i == rows) return;
+      codes[i] = reader.code(levels, grow, from + i);
+      Word w;
+      if (codes[i] >= 0 && reader.key(from + i, w)) memo.put(w, codes[i]);  // one that is not known now may be later
+    }
+  });
 }
 
 void encode_plain(const Array& chunk, const Type& type, Known& levels, bool grow, Codes& out, std::size_t first) {
@@ -49,10 +75,7 @@ void encode_plain(const Array& chunk, const Type& type, Known& levels, bool grow
     };
     Word w;
     if constexpr (requires { reader.key(0, w); }) {
-      if (rows >= TextMemo::kManyRows) {
-        TextMemo memo;
-        return fill([&](std::size_t i) { return code_again(reader, memo, levels, grow, i); });
-      }
+      if (rows >= TextMemo::kManyRows) return encode_again(reader, valid, levels, grow, out, first, rows);
     }
     fill([&](std::size_t i) { return reader.code(levels, grow, i); });
   });

@@ -1,5 +1,6 @@
 // The codes of texts that rows have had before, in front of the dictionaries while many rows are read.
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,10 +24,18 @@ class TextMemo {
     bool holds(const Word& w) const { return ((a ^ w.a) | (b ^ w.b) | (tag ^ w.tag)) == 0; }
   };
 
+  // Where a word belongs, if anywhere. A word of zeros belongs into place 0, which never looks like it while empty.
+  struct Entries {
+    const Entry* first;
+    const Entry& at(const Word& w) const { return first[((w.a ^ std::rotl(w.b + w.tag, 29)) * kOdd) >> kShift]; }
+  };
+
   TextMemo() : entry_(std::make_unique<Entry[]>(kSize)) { entry_[0].tag = ~0u; }  // of no text
 
-  // Where a word belongs, if anywhere. A word of zeros belongs into place 0, which never looks like it while empty.
-  Entry& at(const Word& w) { return entry_[((w.a ^ (w.b + w.tag) * kOdd) * kOdd) >> kShift]; }
+  Entries entries() const { return {entry_.get()}; }
+  void put(const Word& w, std::int32_t code) {
+    entry_[static_cast<std::size_t>(&entries().at(w) - entry_.get())] = {w.a, w.b, w.tag, code};
+  }
 
   static constexpr std::size_t kManyRows = 4096;  // from which it pays
 
