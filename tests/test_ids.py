@@ -55,6 +55,31 @@ def test_they_are_left_out_with_one_warning(name: str, make: Any) -> None:
     assert model.schema_.names == ("x",)
 
 
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_first_rows_that_repeat_say_what_the_python_strings_would(library: Any) -> None:
+    """Columns in Arrow's form are looked at in compiled code first; what that cannot settle is looked at in Python."""
+    n, pick = 400, np.random.default_rng(7)
+    twice = [f"name{i // 2}" for i in range(n)]  # half came before: neither texts nor ids
+    words = [f"some words about {i}" for i in range(n)]
+    columns = {
+        "few": pick.choice(["red", "green", "blue"], n).tolist(),
+        "twice": twice,
+        "gaps": [None if i % 3 else v for i, v in enumerate(twice)],  # of those that are there few came before
+        "text": [v if i % 2 else words[0] for i, v in enumerate(words)],
+        "id": [f"u{i}" for i in range(n)],
+    }
+    objects = pd.DataFrame({name: np.array(values, dtype=object) for name, values in columns.items()})
+    y = np.arange(n) % 2
+    weighed = (np.arange(n) % 2).astype(float)  # of the rows that count, none has a name that came before
+    for weights in (None, weighed):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IdentifierColumnWarning)
+            want, got = (tb.NaiveBayes().fit(X, y, sample_weight=weights).schema_ for X in (objects, library(columns)))
+        assert (got.names, got.kinds, got.given) == (want.names, want.kinds, want.given)
+    assert want.names is not None
+    assert "twice" not in want.names  # with these weights it is an id
+
+
 def test_what_is_said_goes_before() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -109,6 +109,8 @@ class Fitted:
         """
         cut = self.schema.cuts if term.distribution.needs in ("cuts", "codes") else ()
         schema = self.schema
+        if not cut and not schema.levels:  # a matrix may have very many columns
+            return Context(self.weight, [None] * len(term.columns))
         return Context(
             self.weight,
             [schema.cuts[j].intervals if j in cut else schema.levels.get(j) for j in term.columns],

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes import _core
 from tallybayes.arrays import Array
 from tallybayes.moments import is_date
 from tallybayes.raw import RawColumn
@@ -21,6 +22,19 @@ LETTERS = re.compile(r"[^\W\d_]")
 UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af]"
 )
+
+
+def mostly_repeats(column: RawColumn) -> bool:
+    """Are half of the first values ones that came before? Then they are neither texts nor names of rows, which columns
+    in Arrow's form tell without becoming Python's strings: those take ten times as long."""
+    if column.storage != "arrow" or column.kind != "categorical" or len(column.values) < MANY_ROWS:
+        return False
+    try:
+        codes, levels, _ = _core.arrow_codes(column.values[:LOOKED_AT], _core.LevelList(), True)
+    except (_core.BadRow, _core.BadValue, TypeError, ValueError):  # who encodes them will say
+        return False
+    there = np.count_nonzero(np.asarray(codes) >= 0)
+    return bool(there >= MANY_ROWS and 2 * len(levels) <= there)
 
 
 def looks_like_text(column: RawColumn) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -11,7 +11,7 @@ import numpy as np
 from tallybayes.arrays import Array
 from tallybayes.errors import IdentifierColumnWarning, OptionError, TableError, TextColumnWarning, brief, listing, warn
 from tallybayes.given import Given, given_of, spread_table
-from tallybayes.looks import looks_like_date, looks_like_id, looks_like_text
+from tallybayes.looks import looks_like_date, looks_like_id, looks_like_text, mostly_repeats
 from tallybayes.raw import RawColumn
 from tallybayes.schema.align import align, in_columns
 from tallybayes.schema.columns import KINDS, Kind, Schema
@@ -42,16 +42,18 @@ def infer_schema(
         return replace(given, container=table.container)
     if table.d == 0:
         raise TableError(f"Found {table.n} dict(s) with 0 feature(s) while a minimum of 1 is required.")
-    words, columns = _given(table, _by_column(given, table.d), counted)
+    all_count = counted is None or bool(counted.all())  # else other rows are the first
+    repeating = {id(c) for c in table.columns or () if all_count and mostly_repeats(c)}
+    words, columns = _given(table, _by_column(given, table.d), counted, repeating)
     if columns is not None:
         table = spread_table(in_columns(table), columns)
     schema = Schema(_kinds(table, default), table.names, table.container, given=columns)
     said = _said(schema, words)
-    said |= _texts(table, schema, said, reads_text, who)
-    kinds = tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds))
-    _check_text(replace(schema, kinds=kinds), reads_text, who)
-    ambiguous = tuple(j for j in range(table.d) if j not in said and kinds[j] == "real" and _ambiguous(table, j))
-    return replace(schema, kinds=kinds, ambiguous=ambiguous)
+    said |= _texts(table, schema, said, reads_text, who, repeating)
+    if said:
+        schema = replace(schema, kinds=tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds)))
+    _check_text(schema, reads_text, who)
+    return replace(schema, ambiguous=_ambiguous(table, schema, said))
 
 
 def _by_column(given: object, d: int) -> Mapping[object, object]:
@@ -64,7 +66,7 @@ def _by_column(given: object, d: int) -> Mapping[object, object]:
 
 
 def _given(
-    table: Table, said: Mapping[object, object], counted: Array | None
+    table: Table, said: Mapping[object, object], counted: Array | None, repeating: Container[int]
 ) -> tuple[Mapping[object, object], tuple[Given, ...] | None]:
     """What is said of the columns that are read, and what becomes of those that are given; None: they are the same."""
     own = _said_of_given(table, said)
@@ -72,7 +74,7 @@ def _given(
         if not {"date", "id"} & set(own.values()):
             return said, None
         table = in_columns(table)
-    found = _becomes(table, own, counted)
+    found = _becomes(table, own, counted, repeating)
     if all(g.what == "column" for g in found):
         return said, None
     rest = {key: kind for key, kind in said.items() if _place(table, key) is None}  # of parts, or of none
@@ -80,12 +82,16 @@ def _given(
     return rest, found
 
 
-def _becomes(table: Table, own: Mapping[int, object], counted: Array | None) -> tuple[Given, ...]:
+def _becomes(
+    table: Table, own: Mapping[int, object], counted: Array | None, repeating: Container[int]
+) -> tuple[Given, ...]:
     """What becomes of each column, by what it holds and what is said of it; what is left out unasked is told."""
     assert table.columns is not None
     names = table.names or [None] * table.d
     found = tuple(
-        _of_column(column, name, j, own.get(j), counted)
+        Given(name, "column")
+        if j not in own and id(column) in repeating
+        else _of_column(column, name, j, own.get(j), counted)
         for j, (column, name) in enumerate(zip(table.columns, names, strict=True))
     )
     if all(g.what == "id" for g in found):
@@ -155,11 +161,14 @@ def _said(schema: Schema, given: Mapping[object, object]) -> dict[int, Kind]:
     return found
 
 
-def _texts(table: Table, schema: Schema, said: Mapping[int, Kind], reads_text: bool, who: str) -> Mapping[int, Kind]:
+def _texts(
+    table: Table, schema: Schema, said: Mapping[int, Kind], reads_text: bool, who: str, repeating: Container[int]
+) -> Mapping[int, Kind]:
     """Columns that look like text, of which nothing is said: text, or categories with a warning."""
     if table.columns is None:
         return {}
-    found = [j for j, column in enumerate(table.columns) if j not in said and looks_like_text(column)]
+    left = [(j, c) for j, c in enumerate(table.columns) if j not in said and id(c) not in repeating]
+    found = [j for j, column in left if looks_like_text(column)]
     if found and not reads_text:
         _tell_text([schema.name(j) for j in found], who)
     return dict.fromkeys(found, "text" if reads_text else "categorical")
@@ -183,11 +192,18 @@ def _check_text(schema: Schema, reads_text: bool, who: str) -> None:
         )
 
 
-def _ambiguous(table: Table, j: int) -> bool:
-    """Integers that may be categories?"""
+def _ambiguous(table: Table, schema: Schema, said: Mapping[int, Kind]) -> tuple[int, ...]:
+    """Columns of integers that may be categories, of which nothing is said."""
+    if table.columns is None and (table.matrix is None or table.matrix.dtype.kind not in "iu"):
+        return ()  # without a look at each of perhaps very many columns
+    return tuple(j for j, kind in enumerate(schema.kinds) if j not in said and kind == "real" and _may_be(table, j))
+
+
+def _may_be(table: Table, j: int) -> bool:
     if table.columns is not None:
         return table.columns[j].integer and _few(table.columns[j].values)
-    return table.matrix is not None and table.matrix.dtype.kind in "iu" and _few(table.matrix[:, j])
+    assert table.matrix is not None
+    return _few(table.matrix[:, j])
 
 
 def _few(values: Array) -> bool:
