@@ -9,7 +9,6 @@ namespace {
 
 using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using AnyShape = nb::ndarray<nb::numpy, double, nb::c_contig>;
-using InPlace = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void expect(bool fits, const char* otherwise) {
   if (!fits) throw nb::value_error(otherwise);
@@ -84,11 +83,16 @@ void bind_estimates(nb::module_& m) {
 
   m.def(
       "log_shares",
-      [](const InPlace& a) {
+      [](const Matrix& sum, const Doubles& alpha) {
+        const std::size_t K = sum.shape(0), d = sum.shape(1);
+        expect(alpha.shape(0) == d, "alpha must have a number for each column");
+        auto out = make_large<double, 2>({K, d});
         nb::gil_scoped_release release;
-        log_shares(a.shape(0), a.shape(1), a.data());
+        log_shares(K, d, sum.data(), alpha.data(), out.data());
+        return out;
       },
-      nb::arg("a").noconvert(), "log of each row's shares, in the place of a; a row of zeros is shared evenly.");
+      nb::arg("sum").noconvert(), nb::arg("alpha").noconvert(),
+      "log of each row's shares of sum + alpha; a row of zeros is shared evenly.");
 
   m.def(
       "gaussian_estimate",

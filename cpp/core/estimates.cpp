@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/exact_sum.hpp"
+#include "core/threads.hpp"
 #include "kernels/logs.hpp"
 
 namespace tb {
@@ -59,6 +60,7 @@ double tree_sum(const double* x, std::size_t n) {
   if (n == 0) return 0.0;
   if (n == 1) return x[0];
   if (n == 2) return x[0] + x[1];
+  if (n == 8) return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));  // in fewer calls
   const std::size_t half = std::bit_ceil(n) / 2;
   return tree_sum(x, half) + tree_sum(x + half, n - half);
 }
@@ -120,18 +122,37 @@ void poisson_estimate(std::size_t K, std::size_t d, const double* n, const doubl
   }
 }
 
-void log_shares(std::size_t K, std::size_t d, double* a) {
-  for (std::size_t c = 0; c < K; ++c, a += d) {
-    const double total = tree_sum(a, d);
-    if (total == 0) {
-      std::fill_n(a, d, -std::log(static_cast<double>(d)));
-      continue;
-    }
-    double log_total;
-    TB_CALL(logs, &total, 1, &log_total);
-    TB_CALL(logs, a, d, a);
-    for (std::size_t j = 0; j < d; ++j) a[j] -= log_total;
+namespace {
+
+void log_shares_of_one(std::size_t d, double* a) {
+  const double total = tree_sum(a, d);
+  if (total == 0) {
+    std::fill_n(a, d, -std::log(static_cast<double>(d)));
+    return;
   }
+  double log_total;
+  TB_CALL(logs, &total, 1, &log_total);
+  TB_CALL(logs, a, d, a);
+  for (std::size_t j = 0; j < d; ++j) a[j] -= log_total;
+}
+
+}  // namespace
+
+void log_shares(std::size_t K, std::size_t d, double* a) {
+  for (std::size_t c = 0; c < K; ++c) log_shares_of_one(d, a + c * d);
+}
+
+void log_shares(std::size_t K, std::size_t d, const double* sum, const double* alpha, double* out) {
+  constexpr std::size_t few = 1 << 14;  // numbers that are not worth a thread
+  const std::size_t classes = std::max<std::size_t>(1, few / std::max<std::size_t>(1, d));
+  const auto some = [&](std::size_t b, int) {
+    for (std::size_t c = b * classes; c < std::min(K, (b + 1) * classes); ++c) {
+      for (std::size_t j = 0; j < d; ++j) out[c * d + j] = sum[c * d + j] + alpha[j];
+      log_shares_of_one(d, out + c * d);
+    }
+  };
+  if (K <= classes) return some(0, 0);
+  parallel_for((K + classes - 1) / classes, some);
 }
 
 }  // namespace tb

@@ -69,4 +69,7 @@ void poisson_estimate(std::size_t K, std::size_t d, const double* n, const doubl
 // log of each row's shares, in the place of a (K, d); a row of zeros is shared evenly.
 void log_shares(std::size_t K, std::size_t d, double* a);
 
+// The same of sum + alpha; sum and out (K, d), alpha (d).
+void log_shares(std::size_t K, std::size_t d, const double* sum, const double* alpha, double* out);
+
 }  // namespace tb

@@ -100,7 +100,7 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
     def estimate(self, s: MultinomialSums, context: Context) -> MultinomialParams:  # noqa: ARG002
-        return MultinomialParams(_log_shares(s.sum + np.asarray(self.alpha)))
+        return MultinomialParams(_log_shares(s.sum, self.alpha))
 
     def penalty(self, s: MultinomialSums, p: MultinomialParams) -> float:  # noqa: ARG002
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
@@ -275,12 +275,12 @@ class Complement(Multinomial):
     def estimate(self, s: MultinomialSums, context: Context) -> ComplementParams:  # noqa: ARG002
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0)  # rounding may leave less than nothing
         # a feature that only this class has would weigh infinitely much, and ∞ − ∞ is no number
-        logged = np.maximum(_log_shares(others + np.asarray(self.alpha)), np.log(np.finfo(np.float64).tiny))
+        logged = np.maximum(_log_shares(others, self.alpha), np.log(np.finfo(np.float64).tiny))
         weight = -logged
         if self.norm:  # the only column has all of the counts, and says nothing
             total = logged.sum(axis=1, keepdims=True)
             weight = np.divide(logged, total, out=np.zeros_like(logged), where=total < 0)
-        return ComplementParams(weight, _log_shares(s.sum + np.asarray(self.alpha)))
+        return ComplementParams(weight, _log_shares(s.sum, self.alpha))
 
     def column(self, p: MultinomialParams, j: int) -> ComplementParams:
         return ComplementParams(one_column(p.weight, j), one_column(p.shares(), j))
@@ -404,7 +404,6 @@ def _minus(a: Array, b: Array) -> Array:
     return np.where(left <= DUST * a, 0.0, left)
 
 
-def _log_shares(a: Array) -> Array:
-    """log of each row's shares, in the place of a; a row of zeros is shared evenly."""
-    _core.log_shares(a)
-    return a
+def _log_shares(counts: Array, alpha: float | Sequence[float]) -> Array:
+    """log of each row's shares of counts + alpha; a row of zeros is shared evenly."""
+    return _core.log_shares(np.ascontiguousarray(counts), per_column(alpha, counts.shape[1]))
