@@ -28,13 +28,33 @@ TB_INLINE std::int64_t code_at(const char* p) {
   }
 }
 
-// sum[i * n * W + c] += the terms of row `row` + i: `together` independent chains of additions.
-template <class T, int n, bool whole, std::size_t together>
+// Classes in vectors of the whole width.
+struct Wide {
+  using V = Vec;
+  static constexpr std::size_t lanes = W;
+  TB_INLINE V tail(const double* p, Tail t) { return load_tail(p, t); }
+};
+
+// Four classes fill half of the widest vectors, which take twice as long to load.
+#if defined(__AVX512F__)
+struct Half {
+  using V = Quad;
+  static constexpr std::size_t lanes = 4;
+  TB_INLINE V tail(const double* p, Tail t) { return reinterpret_cast<V>(_mm256_maskz_loadu_pd(t, p)); }
+};
+#else
+using Half = Wide;
+#endif
+
+// sum[i * n * lanes + c] += the terms of row `row` + i: `together` independent chains of additions.
+template <class T, class Lanes, int n, bool whole, std::size_t together>
 TB_INLINE void sum_rows(const Task& task, std::size_t row, double* sum) {
+  using V = typename Lanes::V;
+  constexpr std::size_t lanes = Lanes::lanes;
   const DiscreteTerms terms = *task.terms;
-  Vec a[together][n];
+  V a[together][n];
   for (std::size_t i = 0; i < together; ++i) {
-    for (int v = 0; v < n; ++v) a[i][v] = load(sum + (i * n + v) * W);
+    for (int v = 0; v < n; ++v) std::memcpy(&a[i][v], sum + (i * n + v) * lanes, sizeof(V));
   }
   for (std::size_t j = task.first; j < task.last; ++j) {
     const std::ptrdiff_t stride = task.cols->col[j].stride;
@@ -50,24 +70,30 @@ TB_INLINE void sum_rows(const Task& task, std::size_t row, double* sum) {
         w = (missing ? terms.absent : terms.unseen[j]) + task.c0;
         if (!missing) __atomic_store_n(terms.met + j, true, __ATOMIC_RELAXED);
       }
-      for (int v = 0; v < n - 1; ++v) a[i][v] += load(w + v * W);
-      a[i][n - 1] += whole ? load(w + (n - 1) * W) : load_tail(w + (n - 1) * W, task.tail);
+      for (int v = 0; v < n; ++v) {
+        V more;
+        if (whole || v + 1 < n)
+          std::memcpy(&more, w + v * lanes, sizeof(V));
+        else
+          more = Lanes::tail(w + v * lanes, task.tail);
+        a[i][v] += more;
+      }
     }
   }
   for (std::size_t i = 0; i < together; ++i) {
-    for (int v = 0; v < n; ++v) store(sum + (i * n + v) * W, a[i][v]);
+    for (int v = 0; v < n; ++v) std::memcpy(sum + (i * n + v) * lanes, &a[i][v], sizeof(V));
   }
 }
 
-template <class T, int n, bool whole>
+template <class T, class Lanes, int n, bool whole>
 void sum_block(const Task& task, std::size_t r0, std::size_t rows, const Patch& next, double* sum) {
   constexpr std::size_t together = n == 1 ? 8 : n == 2 ? 4 : 2;
   std::size_t r = 0;
   for (; r + together <= rows; r += together) {
     fetch(next, r / together, kRows / together);
-    sum_rows<T, n, whole, together>(task, r0 + r, sum + r * n * W);
+    sum_rows<T, Lanes, n, whole, together>(task, r0 + r, sum + r * n * Lanes::lanes);
   }
-  for (; r < rows; ++r) sum_rows<T, n, whole, 1>(task, r0 + r, sum + r * n * W);
+  for (; r < rows; ++r) sum_rows<T, Lanes, n, whole, 1>(task, r0 + r, sum + r * n * Lanes::lanes);
 }
 
 template <class F>
@@ -99,7 +125,7 @@ void add_discrete(const Columns& cols, std::size_t r0, std::size_t rows, const D
   const std::size_t left = cols.n - r0 - rows;
   for (std::size_t c0 = 0; c0 < terms.classes; c0 += kLanes) {
     const std::size_t some = terms.classes - c0 < kLanes ? terms.classes - c0 : kLanes;
-    const std::size_t step = (some + W - 1) / W * W;
+    const std::size_t width = some <= Half::lanes ? Half::lanes : W, step = (some + width - 1) / width * width;
     for (std::size_t i = 0; i < rows * step; ++i) sum[i] = 0.0;
     for (std::size_t first = 0, last = 0; first < cols.d; first = last) {
       const Dtype dtype = cols.col[first].dtype;
@@ -109,11 +135,14 @@ void add_discrete(const Columns& cols, std::size_t r0, std::size_t rows, const D
       const Task task{&cols, &terms, first, last, c0, tail_of((some - 1) % W + 1)};
       with_code_type(dtype, [&](auto t) {
         using T = typename decltype(t)::type;
+        if (some <= Half::lanes)
+          return some == Half::lanes ? sum_block<T, Half, 1, true>(task, r0, rows, next, sum)
+                                     : sum_block<T, Half, 1, false>(task, r0, rows, next, sum);
         with_vectors(some, [&](auto n) {
           if (some % W == 0)
-            sum_block<T, n.value, true>(task, r0, rows, next, sum);
+            sum_block<T, Wide, n.value, true>(task, r0, rows, next, sum);
           else
-            sum_block<T, n.value, false>(task, r0, rows, next, sum);
+            sum_block<T, Wide, n.value, false>(task, r0, rows, next, sum);
         });
       });
     }
