@@ -128,7 +128,7 @@ def run(work: Workload, *, quick: bool, threads: bool = False) -> Result:
     if not case.once:
         _time(case, result, 0.5 if quick else 8.0, threads)
     elif quick:
-        result.ours = _sample(case.ours, 1, 0.0)[0] / case.per
+        result.ours = one_turn(case.ours, 1, 0.0)[0] / case.per
     return result
 
 
@@ -177,7 +177,7 @@ def interleave(sides: Mapping[str, Run], budget: float) -> tuple[dict[str, float
     rounds = 0
     while rounds < ROUNDS or time.perf_counter() - started < budget:
         for name, call in sides.items():
-            seconds, loops[name], answer = _sample(call, loops[name], turn)
+            seconds, loops[name], answer = one_turn(call, loops[name], turn)
             best[name] = min(best[name], seconds)
             answers.setdefault(name, answer)
             del answer
@@ -185,7 +185,7 @@ def interleave(sides: Mapping[str, Run], budget: float) -> tuple[dict[str, float
     return best, answers
 
 
-def _sample(call: Run, loops: int, turn: float) -> tuple[float, int, object]:
+def one_turn(call: Run, loops: int, turn: float) -> tuple[float, int, object]:
     """The fastest of the calls that fit a turn (at least one). A call too short for the clock is put into a
     loop of at least a millisecond, whose length is returned for the next turn."""
     best = math.inf

@@ -1,8 +1,11 @@
 """Whether a machine is quiet enough for its figures to be printed: the noise before, during and after a run.
 
-A fixed loop is run on each core many times. On a quiet machine every turn takes the same time, all of it on the core;
-other work shows as turns that take longer, as time in which the loop did not run, as time that the host took away.
-While the benchmark runs, what the cores did is compared with what the benchmark itself used.
+Every figure of the benchmark is the fastest call of some turns, so what matters is whether such minima repeat. Two
+things that always take the same, a loop and reading memory, are timed on each core as workloads are: in groups of as
+many turns as a workload gets at least. The fastest calls of the groups, before and after the run, must agree. How long
+most calls take says nothing of that: beside neighbours on a host many are late, and the fastest agree all the same.
+What else is a sign of other work is time in which a turn did not run, and time that the host took away; and while the
+benchmark runs, what the cores did beyond what it used itself.
 """
 
 from __future__ import annotations
@@ -11,12 +14,19 @@ import math
 import os
 import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
 
-TURNS = 25  # of the loop, on each core
-TURN = 0.01  # seconds that a turn is made to take
+import numpy as np
+
+from .harness import ROUNDS, one_turn
+
+GROUPS = 5  # of ROUNDS turns, of each thing on each core
+TURN = 0.1  # seconds
+LOOP = 0.01  # seconds that a call of the loop is made to take
+MEMORY = 64 << 20  # bytes: more than caches hold
 
 # What is called quiet. Two runs of the very same code differ by about the spread.
 SPREAD = 0.10
@@ -30,9 +40,23 @@ LOAD = 0.5
 class Sample:
     """The noise at one moment, of the worst core."""
 
-    spread: float  # by how much nine turns in ten are at most longer than the shortest
-    waited: float  # share of the time in which the loop did not run
+    spread: float  # by how much the fastest call of some group is longer than that of another, before or after
+    waited: float  # share of the time in which a turn did not run
     stolen: float  # share of the time that the host took away
+
+
+@dataclass(frozen=True)
+class Turns:
+    """One thing done again and again on one core."""
+
+    fastest: Sequence[float]  # seconds: the fastest call of each turn
+    wall: float  # of all turns, by the clock
+    cpu: float  # of the processor
+    stolen: float  # that the host took meanwhile
+
+    def of_groups(self) -> list[float]:
+        """The fastest call of each group of turns."""
+        return [min(self.fastest[k : k + ROUNDS]) for k in range(0, len(self.fastest), ROUNDS)]
 
 
 @dataclass(frozen=True)
@@ -50,9 +74,12 @@ class Noise:
         found = []
         for when, sample in (("before", self.before), ("after", self.after)):
             if sample.spread > SPREAD:
-                found.append(f"{when} it a fixed loop took up to {sample.spread:.0%} longer (quiet: {SPREAD:.0%})")
+                found.append(
+                    f"{when} it the fastest call of {ROUNDS} turns took up to {sample.spread:.0%} longer than that of "
+                    f"others that did the same (quiet: {SPREAD:.0%})"
+                )
             if sample.waited > WAITED:
-                found.append(f"{when} it a loop waited {sample.waited:.0%} of the time (quiet: {WAITED:.0%})")
+                found.append(f"{when} it turns waited {sample.waited:.0%} of the time (quiet: {WAITED:.0%})")
             if sample.stolen > STOLEN:
                 found.append(f"{when} it the host took {sample.stolen:.0%} of a core (quiet: {STOLEN:.0%})")
         if self.load > LOAD:
@@ -73,41 +100,63 @@ class Noise:
         return asdict(self) | {"quiet": not self.reasons(), "reasons": self.reasons()}
 
 
-def judged(walls: Sequence[float], cpu: float, stolen: float) -> Sample:
-    """What the turns of a loop tell: their times by the clock, the processor's time of all of them, the time stolen."""
-    ordered, whole = sorted(walls), math.fsum(walls)
-    late = ordered[min(len(ordered) - 1, (9 * len(ordered)) // 10)]
-    return Sample(late / ordered[0] - 1.0, max(0.0, 1.0 - cpu / whole), stolen / whole)
+def judged(turns: Turns, fastest: float) -> Sample:
+    """What turns tell. fastest: the fastest call of these and of all others that did the same on this core."""
+    waited = max(0.0, 1.0 - turns.cpu / turns.wall)
+    return Sample(max(turns.of_groups()) / fastest - 1.0, waited, turns.stolen / turns.wall)
+
+
+def judged_together(before: Mapping[str, Turns], after: Mapping[str, Turns]) -> tuple[Sample, Sample]:
+    """The worst of what was done before and of what was done after: the same things, on the same cores."""
+    fastest = {name: min((*before[name].fastest, *after[name].fastest)) for name in before}
+    first, second = ([judged(turns, fastest[name]) for name, turns in side.items()] for side in (before, after))
+    return worst(first), worst(second)
 
 
 def worst(samples: Sequence[Sample]) -> Sample:
     return Sample(*(max(values) for values in zip(*(vars(s).values() for s in samples), strict=True)))
 
 
-def sample() -> Sample:
-    """Half a second: the loop on each core that this process may use."""
+def taken() -> dict[str, Turns]:
+    """Some seconds: the things in turns, on one core that this process may use after the other."""
     if not hasattr(os, "sched_setaffinity"):
-        return _on_this_core(_loops())
+        return _taken("cpu")
     cores = os.sched_getaffinity(0)
-    loops = _loops()
-    found = []
+    found: dict[str, Turns] = {}
     try:
         for core in sorted(cores):
             os.sched_setaffinity(0, {core})
-            found.append(_on_this_core(loops, f"cpu{core}"))
+            found |= _taken(f"cpu{core}")
     finally:
         os.sched_setaffinity(0, cores)
-    return worst(found)
+    return found
 
 
-def _loops() -> int:
-    """How many steps take a turn."""
+def _taken(core: str) -> dict[str, Turns]:
+    things: dict[str, Callable[[], object]] = {"loop": partial(_work, _steps()), "memory": np.ones(MEMORY // 8).sum}
+    turns: dict[str, list[tuple[float, float, float, float]]] = {thing: [] for thing in things}
+    for _ in range(GROUPS * ROUNDS):
+        for thing, call in things.items():
+            start = time.perf_counter(), time.thread_time(), jiffies(core)[1]
+            fastest, _, _ = one_turn(call, 1, TURN)
+            wall, cpu, stolen = time.perf_counter(), time.thread_time(), jiffies(core)[1]
+            turns[thing].append((fastest, wall - start[0], cpu - start[1], stolen - start[2]))
+    return {
+        f"{thing} {core}": Turns(fastest, math.fsum(wall), math.fsum(cpu), math.fsum(stolen))
+        for thing, done in turns.items()
+        for fastest, wall, cpu, stolen in [zip(*done, strict=True)]
+    }
+
+
+@cache
+def _steps() -> int:
+    """How many steps the loop has: as many before as after."""
     steps, best = 20_000, math.inf
     for _ in range(5):
         started = time.perf_counter()
         _work(steps)
         best = min(best, time.perf_counter() - started)
-    return max(1000, int(steps * TURN / best))
+    return max(1000, int(steps * LOOP / best))
 
 
 def _work(steps: int) -> int:
@@ -115,16 +164,6 @@ def _work(steps: int) -> int:
     for _ in range(steps):
         x = (x * 1103515245 + 12345) & 0x7FFFFFFF
     return x
-
-
-def _on_this_core(loops: int, name: str = "cpu") -> Sample:
-    walls = []
-    busy, host = time.thread_time(), jiffies(name)[1]
-    for _ in range(TURNS):
-        started = time.perf_counter()
-        _work(loops)
-        walls.append(time.perf_counter() - started)
-    return judged(walls, time.thread_time() - busy, jiffies(name)[1] - host)
 
 
 def jiffies(name: str = "cpu", text: str | None = None) -> tuple[float, float]:
@@ -149,7 +188,7 @@ class Watch:
     """The noise around what is done between its start and its end. first: nothing of ours ran just before."""
 
     def __init__(self, *, first: bool) -> None:
-        self._load, self._before = os.getloadavg()[0] if first else 0.0, sample()
+        self._load, self._before = os.getloadavg()[0] if first else 0.0, taken()
         self._start = (time.perf_counter(), jiffies(), own_seconds())
 
     def end(self) -> Noise:
@@ -157,4 +196,4 @@ class Watch:
         busy_now, host_now = jiffies()
         whole = (time.perf_counter() - started) * cores
         others = max(0.0, (busy_now - busy) - (own_seconds() - own)) / whole
-        return Noise(self._before, sample(), self._load, others, (host_now - host) / whole)
+        return Noise(*judged_together(self._before, taken()), self._load, others, (host_now - host) / whole)

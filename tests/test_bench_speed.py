@@ -11,9 +11,9 @@ pytest.importorskip("pyarrow")
 
 from bench import commands, quiet
 from bench.__main__ import main
-from bench.harness import Result
+from bench.harness import ROUNDS, Result
 from bench.memory import Extra
-from bench.quiet import Noise, Sample, judged, worst
+from bench.quiet import Noise, Sample, Turns, judged, judged_together, worst
 from bench.report import NotQuietError, Run, busy, kept_promises, markdown, read, table, write
 
 STILL = Noise(Sample(0.01, 0.0, 0.0), Sample(0.02, 0.01, 0.0), 0.1, 0.01, 0.0)
@@ -24,19 +24,47 @@ def run(ours: float, noise: Noise | None = STILL, **more: object) -> Run:
     return Run([Result(NAME, "a row", ours=ours, peer=10 * ours**0.5, peer_name="peer", limit=0.1, **more)], noise)  # type: ignore[arg-type]
 
 
+def turns(fastest: list[float], cpu: float = 1.0, stolen: float = 0.0) -> Turns:
+    return Turns(fastest, 1.0, cpu, stolen)
+
+
 def test_turns_that_all_take_the_same_are_quiet() -> None:
-    assert judged([0.01] * 20, 0.2, 0.0) == Sample(0.0, 0.0, 0.0)
+    assert judged(turns([0.01] * 4 * ROUNDS), 0.01) == Sample(0.0, 0.0, 0.0)
 
 
-def test_turns_that_were_interrupted_are_not() -> None:
-    found = judged([0.01] * 15 + [0.03] * 5, 0.2, 0.15)
-    assert found.spread == pytest.approx(2.0)
-    assert found.waited == pytest.approx(1 / 3)
-    assert found.stolen == pytest.approx(0.5)
+def test_late_turns_are_forgiven_where_the_fastest_of_each_group_agree() -> None:
+    late = [0.01] + [0.03] * (ROUNDS - 1)
+    assert judged(turns(late * 4), 0.01).spread == 0.0
 
 
-def test_one_late_turn_in_twenty_is_forgiven() -> None:
-    assert judged([0.01] * 19 + [0.03], 0.22, 0.0).spread == 0.0
+def test_a_group_without_a_fast_turn_is_not() -> None:
+    assert judged(turns([0.01] * ROUNDS + [0.013] * ROUNDS), 0.01).spread == pytest.approx(0.3)
+
+
+def test_turns_that_were_interrupted_are_not_quiet() -> None:
+    found = judged(turns([0.01] * ROUNDS, cpu=0.6, stolen=0.5), 0.01)
+    assert found == Sample(0.0, pytest.approx(0.4), pytest.approx(0.5))
+
+
+def test_what_got_slower_or_faster_meanwhile_shows() -> None:
+    fast, slow = {"loop cpu0": turns([0.01] * ROUNDS)}, {"loop cpu0": turns([0.012] * ROUNDS)}
+    assert [s.spread for s in judged_together(fast, slow)] == [0.0, pytest.approx(0.2)]
+    assert [s.spread for s in judged_together(slow, fast)] == [pytest.approx(0.2), 0.0]
+    both = {"loop cpu0": turns([0.01] * ROUNDS), "memory cpu0": turns([0.002] * ROUNDS)}  # each beside itself alone
+    assert [s.spread for s in judged_together(both, both)] == [0.0, 0.0]
+
+
+def test_each_thing_has_its_turns_on_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quiet, "TURN", 0.0)
+    monkeypatch.setattr(quiet, "MEMORY", 8000)
+    cores = quiet.os.sched_getaffinity(0)
+    found = quiet.taken()
+    assert quiet.os.sched_getaffinity(0) == cores
+    assert set(found) == {f"{thing} cpu{core}" for thing in ("loop", "memory") for core in cores}
+    for one in found.values():
+        assert len(one.fastest) == quiet.GROUPS * ROUNDS
+        assert len(one.of_groups()) == quiet.GROUPS
+        assert 0 < max(one.fastest) <= one.wall
 
 
 def test_the_worst_core_counts() -> None:
@@ -55,8 +83,11 @@ def test_seconds_of_the_cores() -> None:
 @pytest.mark.parametrize(
     ("noise", "says"),
     [
-        (Noise(Sample(0.3, 0, 0), STILL.after, 0, 0, 0), "before it a fixed loop took up to 30% longer"),
-        (Noise(STILL.before, Sample(0, 0.2, 0), 0, 0, 0), "after it a loop waited 20% of the time"),
+        (
+            Noise(Sample(0.3, 0, 0), STILL.after, 0, 0, 0),
+            f"before it the fastest call of {ROUNDS} turns took up to 30% longer",
+        ),
+        (Noise(STILL.before, Sample(0, 0.2, 0), 0, 0, 0), "after it turns waited 20% of the time"),
         (Noise(STILL.before, Sample(0, 0, 0.1), 0, 0, 0), "after it the host took 10% of a core"),
         (Noise(STILL.before, STILL.after, 3.0, 0, 0), "the load was 3.0"),
         (Noise(STILL.before, STILL.after, 0, 0.4, 0), "other processes used 40% of the cores"),
