@@ -10,6 +10,7 @@
 #include "kernels/known_codes.hpp"
 #include "kernels/narrow.hpp"
 #include "kernels/network.hpp"
+#include "kernels/pair_counts.hpp"
 #include "kernels/range.hpp"
 #include "kernels/stream.hpp"
 
@@ -65,6 +66,23 @@ void counts(Probe& p, Numbers& some) {
   List<std::uint64_t> most(width);
   TB_CALL_AT(p.isa, most_places, bytes_of(x), width * sizeof(T), kDtype<T>, n / width, width, most.data());
   p.got("most_places", most);
+}
+
+template <class T>
+void counts_of_pairs(Probe& p, Numbers& some) {
+  constexpr std::size_t n = 150, pairs = 17, gap = pair_gap(sizeof(T)), step = pairs * gap, cells = 3 * pairs << 5;
+  const auto cls = some.below<std::uint32_t>(3, n);
+  auto x = some.below<T>(4, n * 2 * pairs);
+  List<std::uint8_t> bits(2 * pairs);
+  for (std::size_t j = 0; j < 2 * pairs; ++j) bits[j] = j % 2 == 0 ? 3 : 2;
+  List<std::uint32_t> base(3 * step), table(cells);
+  for (std::size_t k = 0; k < 3 * pairs; ++k) base[k * gap] = static_cast<std::uint32_t>(k << 5);
+  const PairRows rows{bytes_of(x), 2 * pairs * sizeof(T), kDtype<T>, n, pairs, cls.data()};
+  const PairPlaces to{bits.data(), base.data(), step, table.data()};
+  p.got("count_pairs", TB_CALL_AT(p.isa, count_pairs, rows, to));
+  x[(n - 10) * 2 * pairs + 5] = 4;  // has no place
+  p.got("count_pairs", TB_CALL_AT(p.isa, count_pairs, rows, to));
+  p.got("count_pairs", table);
 }
 
 template <class T, class Out>
@@ -175,6 +193,8 @@ void probe_codes(Probe& p) {
   Numbers some(2);
   for_types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
             std::uint64_t>([&](auto type) { counts<decltype(type)>(p, some); });
+  for_types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
+      [&](auto type) { counts_of_pairs<decltype(type)>(p, some); });
   for_types<std::int8_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t>(
       [&](auto type) { narrowed<decltype(type)>(p, some); });
   for_types<std::uint8_t, std::uint16_t, std::uint32_t>([&](auto type) {
