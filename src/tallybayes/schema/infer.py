@@ -52,7 +52,8 @@ def infer_schema(
     said |= _texts(table, schema, said, reads_text, who, repeating)
     if said:
         schema = replace(schema, kinds=tuple(said.get(j, kind) for j, kind in enumerate(schema.kinds)))
-    _check_text(schema, reads_text, who)
+    if said or table.columns is not None:  # the columns of a matrix are all of one kind, which is no text
+        _check_text(schema, reads_text, who)
     return replace(schema, ambiguous=_ambiguous(table, schema, said))
 
 
