@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+import tallybayes.blas  # noqa: F401  # threadpool_limits learns of the core's threads
 from tallybayes import _core
 from tallybayes.arrays import Floats
 from tallybayes.encode import Data

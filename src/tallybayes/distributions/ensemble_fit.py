@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.blas import one_thread
 from tallybayes.distributions import corrections, level_part, normal_part
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.joint import GRID, LevelParams, fields_of
@@ -372,13 +371,12 @@ def choose_normals(
 
     choices = normal_part.CHOICES[: normal_part.HURRY if hurry else None]
     first, rest = (normal_part.FREEDOM[:1], normal_part.FREEDOM[1:]) if hurry else (normal_part.FREEDOM, ())
-    with one_thread():
-        tried = zip(_mapped(lambda pair: losses(pair, first), choices), choices, strict=True)
-        least, nu, pair = min((*each, pair) for some, pair in tried for each in some)
-        if rest and np.isfinite(least):
-            least, nu = min((least, nu), *losses(pair, rest))
-        fitted = normal_part.normals(s, *pair, nu) if np.isfinite(least) else None
-        left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
+    tried = zip(_mapped(lambda pair: losses(pair, first), choices), choices, strict=True)
+    least, nu, pair = min((*each, pair) for some, pair in tried for each in some)
+    if rest and np.isfinite(least):
+        least, nu = min((least, nu), *losses(pair, rest))
+    fitted = normal_part.normals(s, *pair, nu) if np.isfinite(least) else None
+    left = None if fitted is None else normal_part.left_out(s, z, y, unit, *pair, (nu,))
     return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])
 
 

@@ -239,11 +239,12 @@ def _normals(s: Sums, lam: float, gam: float, freedom: float, below: Floats, flo
 
 
 def _bounds(s: Sums, lam: float, gam: float) -> tuple[Floats, Floats]:
-    """m_k, and what is added to the diagonal."""
+    """m_k, and what is added to the diagonal. Without BLAS, so that the bits are the same for any number of threads."""
     N, K = s.n.sum(), (s.n > 0).sum()
     below = np.maximum((1 - lam) * np.maximum(s.n - 1, 0.0) + lam * (N - K), 1.0)
     pooled = np.einsum("kii->i", s.scatter)
-    whole = (pooled + s.n @ (s.mean - s.n @ s.mean / N) ** 2) / N + 1e-6
+    centre = np.einsum("k,ki->i", s.n, s.mean) / N
+    whole = (pooled + np.einsum("k,ki->i", s.n, (s.mean - centre) ** 2)) / N + 1e-6
     return below, gam * pooled / max(N - K, 1.0) + whole / (below + 1)[:, None]
 
 
