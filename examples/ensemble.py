@@ -31,7 +31,7 @@ BOXES: dict[str, tuple[float, float, float, float, str, str, str]] = {  # left, 
         "32 networks", "own cuts, up to 4 super-parents;\nP(x | class, parents), backed off", COUNTED,
     ),
     "naive": (40, 4.5, 27, 1.85, "naive Bayes", "on finer cuts", COUNTED),
-    "contexts": (40, 2.25, 27, 1.85, "20 contexts", "P(class | some columns)", COUNTED),
+    "contexts": (40, 2.25, 27, 1.85, "8 contexts", "P(class | some columns)", COUNTED),
     "gaussian": (40, 0, 27, 1.85, "Gaussian discriminant", "of normal scores", COUNTED),
     "weights": (72, 3.45, 17, 3.1, "weights", "by part and column,\nby leave-one-out", CHOSEN),
     "posterior": (93, 3.45, 14, 3.1, "P(class | x)", "sums of logs,\nnormalised", PLAIN),
@@ -54,7 +54,7 @@ def steps() -> dict[str, Any]:
         "31 more networks": tb.BayesClassifier(**networks, weighting="temperature"),
         "a weight for each column": tb.BayesClassifier(**networks),
         "naive Bayes on finer cuts": tb.BayesClassifier(parts=("networks", "naive")),
-        "20 contexts": tb.BayesClassifier(parts=("networks", "naive", "contexts")),
+        "8 contexts": tb.BayesClassifier(parts=("networks", "naive", "contexts")),
         "a Gaussian discriminant": tb.BayesClassifier(),
     }
 

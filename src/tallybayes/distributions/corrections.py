@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,15 +30,34 @@ from tallybayes.looks import OWN
 _Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
 NONE = 255
-BINS = (32, 64)  # of one column, between which it can be cut; in a longer search
 DEPTH = 6  # cuts of one correction
-ROWS = 2000  # on which they are searched
 FEW = 5  # rows of a category's level that can be cut off
-HOW = (0.4, 1.0, 1.0, 0.5, 0.9)  # STEP, WORTH, ridge and least score of a cut, how much of itself a row is without
-HOW_3 = (0.3, 1.0, 1.0, 0.5, 1.0)  # of edition 3
-PATIENCE = 12  # one in so many of the corrections may fail in a row, before a search ends
 RUNS = (6, 12_000)  # searches whose corrections are averaged at most, and rows of all of them that are enough
-COLUMNS = (2.0, 3.0)  # times the square root of their number are looked at for one correction; in a longer search
+HOW = (0.3, 1.0, 1.0, 0.5, 0.9)  # STEP, WORTH, ridge and least score of a cut, how much of itself a row is without
+HOW_4 = (0.4, 1.0, 1.0, 0.5, 0.9)
+HOW_3 = (0.3, 1.0, 1.0, 0.5, 1.0)
+
+
+class Rules(NamedTuple):
+    """How corrections are searched for."""
+
+    how: tuple[float, float, float, float, float]
+    most: int  # of one search
+    patience: int  # tries in a row that fail, before a search ends
+    rows: int  # on which cuts are searched
+    columns: float  # times the square root of their number are looked at for one correction
+    bins: int  # of one column, between which it can be cut
+    more: int  # times as many searches as usual
+
+    @classmethod
+    def of(cls, edition: int, times: int) -> Rules:
+        """times: so many times as many corrections as usual; of more than twice as many searches nothing is gained."""
+        if edition == 3:
+            return cls(HOW_3, 100 * times, 100 * times // 12, 2000, 2.0, 32, times)
+        more, columns, bins = (2, 3.0, 64) if times > 1 else (1, 2.0, 32)
+        if edition == 4:
+            return cls(HOW_4, 100 * times, 8 * more, 2000, columns, bins, more)
+        return cls(HOW, 300 * times, 8 * more, 4000, columns + 1, bins, more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,25 +141,24 @@ class KeptTable:
     key: NDArray[np.uint64]
 
 
-def find(table: KeptTable, joint: Floats, usual: int, times: int, edition: int) -> tuple[Corrections | None, float]:
+def find(table: KeptTable, joint: Floats, times: int, edition: int) -> tuple[Corrections | None, float]:
     """What to add to the scores of such rows, and by how much their mean log-loss falls. joint: of each row, without
     itself. Few rows are searched several times, each time by other halves, and what is found is averaged: what one
-    search finds by chance the others do not. usual: corrections of one search at most; times: so many times that,
-    and so many times as many searches, of which more than twice as many gain nothing."""
-    new = edition > 3
-    longer, more = new and times > 1, min(times, 2) if new else times
-    most, patience, how = usual * times, max(1, usual * more // PATIENCE), HOW if new else HOW_3
-    luts = [_bins_of(table, j, BINS[longer]) for j in range(len(table.codes))]
+    search finds by chance the others do not. Of many rows, where there are fewer searches, each may fail more often."""
+    rules = Rules.of(edition, times)
+    luts = [_bins_of(table, j, rules.bins) for j in range(len(table.codes))]
     bin_of = np.stack([lut[np.minimum(c, len(lut) - 1)] for lut, c in zip(luts, table.codes, strict=True)])
     bins = np.array([int(lut[lut != NONE].max(initial=0)) + 1 for lut in luts], dtype=np.int32)
-    columns = int(np.ceil(COLUMNS[longer] * np.sqrt(len(luts))))
+    columns = int(np.ceil(rules.columns * np.sqrt(len(luts))))
     rows = (table.y, np.ascontiguousarray(table.w, dtype=np.float64), table.key)
     start = np.ascontiguousarray(joint, dtype=np.float64)
-    runs = int(np.clip(RUNS[1] // max(int((table.w > 0).sum()), 1), 1, RUNS[0])) * more
+    usual = int(np.clip(RUNS[1] // max(int((table.w > 0).sum()), 1), 1, RUNS[0]))
+    patience = rules.patience if edition < 5 else round(rules.patience * float(np.sqrt(RUNS[0] / usual)))
+    runs = usual * rules.more
     found, gain = list[_Found](), 0.0
     for run in range(runs):
-        size = (most, patience, DEPTH, columns, ROWS, run)
-        own, fell = _core.find_corrections((bin_of, bins, table.ordered), rows, start, size, how)
+        size = (rules.most, patience, DEPTH, columns, rules.rows, run)
+        own, fell = _core.find_corrections((bin_of, bins, table.ordered), rows, start, size, rules.how)
         found += own
         gain += fell / runs
     if not found:

@@ -37,7 +37,6 @@ OLD_TIMES = TIMES[2:]  # of edition 0
 HALVES = 100  # rows from which they are
 TELLING = 10  # rows from which halves tell what is to be expected of new ones
 OF_ALL = 0.1  # how far weights of all rows are from those of halves, on the way to what they make of their own rows
-CORRECTIONS = 100  # of one search, at most, where there are not more of them than usual
 RIDGE = (2.0, 5000.0)  # how strongly weights are drawn to their centre: always, and divided by the rows
 WORTH = 1.0  # rows that every value has besides, spread over the classes
 PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts have
@@ -84,7 +83,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     if ensemble.edition > 2 and ensemble.corrections and crossed is not None and judges.sum() >= HALVES:
         stage("choosing corrections")
         table = _kept_table(ensemble, s, codes, w * judges)
-        corrected, gain = corrections.find(table, crossed.joint, CORRECTIONS, ensemble.corrections, ensemble.edition)
+        corrected, gain = corrections.find(table, crossed.joint, ensemble.corrections, ensemble.edition)
         corrected = corrected and corrected.times(ensemble.trust)
     if crossed is not None:
         said = _expected(crossed.told, said.loss, gain)

@@ -37,7 +37,7 @@ LEVELS = 255  # intervals that numbers are cut into, from which every network ta
 PARTS = ("networks", "naive", "contexts", "levels", "gaussian", "corrections")
 EFFORTS = {
     "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
-    "balanced": Recipe(16, 16, 4, 20, gaussian=True, weighting="features", corrections=1),
+    "balanced": Recipe(16, 16, 4, 8, gaussian=True, weighting="features", corrections=1),
     "best": Recipe(
         24, 24, 8, 120, gaussian=True, weighting="features", corrections=3, tries=8, per_row=32, per_class=16
     ),
@@ -59,8 +59,8 @@ class BayesClassifier(TallyClassifier):
     ----------
     effort : {'balanced', 'fast', 'best'}, default='balanced'
         'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
-        20 contexts, a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many
-        networks again, six times as many contexts, and longer searches for corrections.
+        8 contexts, a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many
+        networks again, fifteen times as many contexts, and longer searches for corrections.
     {schema}
     members : int, default=None
         How many networks, in place of what effort says.
