@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--threads] [--runs N] [--only PATTERN] [--json FILE] [--markdown [--even-if-busy]]`."""
+"""`python -m bench [--quick] [--threads] [--runs N] [--only PATTERN]… [--json FILE] [--markdown [--even-if-busy]]`."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{error}: `make bench` installs what the benchmark needs", file=sys.stderr)
         return 2
     if options.child:  # one workload, for a parent that waits for the file
-        result = _guarded(named(options.only), quick=False, threads=options.threads)
+        result = _guarded(named(options.only[0]), quick=False, threads=options.threads)
         options.json.write_text(json.dumps(asdict(result)))
         return 0
-    chosen = [w for w in WORKLOADS if matches(w.name, options.only)]
+    chosen = [w for w in WORKLOADS if any(matches(w.name, pattern) for pattern in options.only or ("*",))]
     if not chosen:
         names = "\n  ".join(work.name for work in WORKLOADS)
-        print(f"no workload matches {options.only!r}; there are:\n  {names}", file=sys.stderr)
+        print(f"no workload matches {' or '.join(map(repr, options.only))}; there are:\n  {names}", file=sys.stderr)
         return 2
     started = time.perf_counter()
     print(_header(options.quick), flush=True)
@@ -92,7 +92,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m bench", description="The speed of tallybayes and its peers.")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no memory; under a minute")
     parser.add_argument("--threads", action="store_true", help="also with one thread: what the others gain")
-    parser.add_argument("--only", metavar="PATTERN", default="*", help="only names that hold or match this")
+    only = "only names that hold or match this; again for more of them"
+    parser.add_argument("--only", metavar="PATTERN", action="append", help=only)
     parser.add_argument("--json", metavar="FILE", type=Path, help="default: bench/results[-quick].json")
     parser.add_argument("--runs", metavar="N", type=int, default=1, help="times that all is run; tables show the range")
     parser.add_argument("--markdown", action="store_true", help="only print the last runs, as a table for the README")

@@ -143,6 +143,16 @@ def test_runs_go_to_a_file_and_come_back(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["--markdown", "--json", str(tmp_path / "none.json")]) == 2
 
 
+def test_only_may_be_said_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("river")  # of the extra "bench"
+    out = ["--json", str(tmp_path / "runs.json")]
+    assert main(["--only", "no such", "--only", "nor this", *out]) == 2
+    assert "no workload matches 'no such' or 'nor this'" in capsys.readouterr().err
+    assert main(["--quick", "--only", "one row: fit", "--only", "[o]ne dict: learn_one", *out]) == 0
+    run = json.loads((tmp_path / "runs.json").read_text())["runs"][0]
+    assert [result["workload"] for result in run["results"]] == ["one row: fit", "one dict: learn_one"]
+
+
 def test_what_the_other_threads_gain_is_a_column_where_it_was_measured() -> None:
     assert "gain" not in table([run(0.1)])
     shown = table([run(0.1, alone=0.18), run(0.1, alone=0.19)])
