@@ -84,7 +84,7 @@ clang: .venv/.tools ## the C++ tests compiled with Clang, warnings as errors; in
 bench: .venv/.bench ## speed and memory beside peers; several minutes
 	$(BIN)/python -m bench
 
-bench-quick: .venv/.bench ## the same on a tenth of the rows; under a minute
+bench-quick: .venv/.bench ## the same on a tenth of the rows; some minutes
 	$(BIN)/python -m bench --quick
 
 bench-growth: .venv/.bench ## how cost grows with rows, columns, classes, levels, gaps; the lists of cliffs; ARGS="--quick"

@@ -90,7 +90,7 @@ def _quietness(runs: Sequence[Run]) -> str:
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m bench", description="The speed of tallybayes and its peers.")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no memory; under a minute")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no memory; some minutes")
     parser.add_argument("--threads", action="store_true", help="also with one thread: what the others gain")
     only = "only names that hold or match this; again for more of them"
     parser.add_argument("--only", metavar="PATTERN", action="append", help=only)
@@ -138,7 +138,7 @@ def _header(quick: bool) -> str:
         "Times are the minimum of turns taken in one run. peer/ours: the peer takes so many times as long.",
     ]
     if quick:
-        lines.append("QUICK: a tenth of the rows, no memory, under a minute. Targets are for the full run.")
+        lines.append("QUICK: a tenth of the rows, no memory. Targets are for the full run.")
     return "\n".join(lines) + "\n"
 
 
