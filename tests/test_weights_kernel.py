@@ -75,6 +75,22 @@ def fit(*p):
     return weights(*p, 30)
 
 
+@pytest.mark.parametrize(("n", "C", "D"), [(0, 2, 3), (1, 1, 1), (7, 3, 0), (341, 3, 4), (1024, 2, 5), (1025, 2, 70)])
+@pytest.mark.parametrize("isa", [0, 2])
+def test_terms_are_weighted(n, C, D, isa):
+    rng = np.random.default_rng(n)
+    terms, v = rng.normal(size=(D, n, C)).astype(np.float32), rng.normal(size=D)
+    _core.limit_isa(isa)
+    try:
+        got = _core.weighted_terms(terms, v)
+    finally:
+        _core.limit_isa(9)
+    assert got.shape == (n, C)
+    np.testing.assert_allclose(got, np.einsum("d,dtc->tc", v, terms.astype(float)), rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match=r"\(terms,\)"):
+        _core.weighted_terms(terms, np.ones(D + 1))
+
+
 @pytest.mark.parametrize(
     ("n", "C", "D"),
     [(1, 2, 1), (40, 2, 3), (200, 3, 5), (700, 2, 9), (130, 7, 4), (100, 20, 6), (50, 1, 2), (60, 3, 0)],

@@ -92,6 +92,14 @@ class PyWeightSearch {
   WeightSearch search_;
 };
 
+Array<double, 2> py_weighted_terms(const Terms& terms, const Doubles& v) {
+  expect(v.shape(0) == terms.shape(0), "v must be (terms,)");
+  auto out = make_array<double, 2>({terms.shape(1), terms.shape(2)});
+  const nb::gil_scoped_release release;
+  weighted_terms(terms.data(), terms.shape(0), terms.shape(1) * terms.shape(2), v.data(), out.data());
+  return out;
+}
+
 std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Matrix& count, const Sizes& sizes,
                                                                         const Flags& ordered, const Turns& turn,
                                                                         std::int64_t low, std::int64_t high,
@@ -317,6 +325,8 @@ void bind_ensemble_choices(nb::module_& m) {
           "and at 0.")
       .def("loss", &PyWeightSearch::loss, nb::arg("second").none(), nb::arg("v").noconvert(), nb::arg("b").noconvert(),
            "The log-loss, summed over the rows of a half, or over all.");
+  m.def("weighted_terms", &py_weighted_terms, nb::arg("terms").noconvert(), nb::arg("v").noconvert(),
+        "(rows, classes): the sum of v times terms (terms, rows, classes), in double.");
 }
 
 }  // namespace tb::bind

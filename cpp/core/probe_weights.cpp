@@ -120,3 +120,5 @@ void probe_weights(Probe& p) {
 }
 
 }  // namespace tb
+  TB_CALL_AT(p.isa, weight_terms, block.term, terms, all, all, v.data(), move.data());
+  p.got("weight_terms", move, kSums);

@@ -338,4 +338,12 @@ double WeightSearch::loss(Half half, const double* v, const double* b) const {
   return sum * scale_;
 }
 
+void weighted_terms(const float* term, std::size_t terms, std::size_t size, const double* v, double* out) {
+  constexpr std::size_t some = 1024;  // that stay in the nearest cache
+  parallel_for((size + some - 1) / some, [&](std::size_t block, int) {
+    const std::size_t first = block * some;
+    TB_CALL(weight_terms, term + first, terms, size, std::min(some, size - first), v, out + first);
+  });
+}
+
 }  // namespace tb

@@ -71,4 +71,7 @@ class WeightSearch {
   double scale_ = 0.0;        // the largest weight
 };
 
+// out (size) = the sum of v times term: (terms, size)
+void weighted_terms(const float* term, std::size_t terms, std::size_t size, const double* v, double* out);
+
 }  // namespace tb

@@ -192,6 +192,15 @@ void weight_move(const WeightBlock& b, const double* v, const double* bias, doub
   }
 }
 
+void weight_terms(const float* term, std::size_t terms, std::size_t stride, std::size_t count, const double* v,
+                  double* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = 0.0;
+  for (std::size_t d = 0; d < terms; ++d) {
+    const float* here = term + d * stride;
+    for (std::size_t i = 0; i < count; ++i) out[i] += v[d] * static_cast<double>(here[i]);
+  }
+}
+
 double weight_loss(const WeightBlock& b, const double* move, double step) {
   const Vec s = set(step);
   const std::size_t all = b.classes * b.rows;

@@ -45,6 +45,9 @@ TB_DECLARE(bool, weight_pack,
             const std::uint8_t* open, std::size_t terms, std::size_t classes, std::size_t rows, float* to))
 // out (classes, rows) = b + sum of v times term
 TB_DECLARE(void, weight_move, (const WeightBlock& block, const double* v, const double* b, double* out))
+// out (count) = the sum of v times term, each of which begins `stride` floats after the one before
+TB_DECLARE(void, weight_terms,
+           (const float* term, std::size_t terms, std::size_t stride, std::size_t count, const double* v, double* out))
 // The loss at joint + step * move.
 TB_DECLARE(double, weight_loss, (const WeightBlock& block, const double* move, double step))
 TB_DECLARE(void, weight_sums, (const WeightBlock& block, const WeightSums& out))

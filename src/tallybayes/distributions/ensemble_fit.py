@@ -77,7 +77,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         )
     elif ensemble.weighting == "temperature" and levels is not None:
         ridge, weights, biases, steps, crossed = _few_weights(ensemble, terms, y, w * judges, start, weights)
-    joint = start + biases + np.tensordot(weights, terms, axes=1)
+    joint = start + biases + _core.weighted_terms(terms, weights)
     said, gain = told(row_losses(joint, y), w * judges), 0.0
     corrected = None
     if ensemble.edition > 2 and ensemble.corrections and crossed is not None and judges.sum() >= HALVES:
@@ -301,7 +301,7 @@ def _weights(
         for half, both in zip((False, True), of_halves, strict=True):
             v, b = both[: len(terms)], both[len(terms) :]
             others = odd != half
-            each[others] = (start + b + np.tensordot(v, terms, axes=1))[others]
+            each[others] = (start + b + _core.weighted_terms(terms, v))[others]
         return each
 
     tried = dict[float, list[Floats]]()  # the weights and biases of both halves, by their loss
