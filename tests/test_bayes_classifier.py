@@ -29,7 +29,7 @@ from tallybayes.distributions.ensemble_records import EnsembleParams
 from tallybayes.distributions.joint import LevelSums
 from tallybayes.distributions.records import arrays_of, changed
 from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError
-from tallybayes.estimators.bayes import EFFORTS
+from tallybayes.estimators.bayes import EFFORTS, PARTS
 from tallybayes.structures import members
 from tests.estimators import mixed, words
 from tests.hostile.broken_files import exercise, from_bytes, mutants, to_bytes
@@ -59,7 +59,7 @@ def table(n: int = 90, seed: int = 0, gaps: bool = True) -> tuple[Any, Any]:
 @pytest.fixture(scope="module")
 def fitted() -> tuple[Any, Any, Any]:
     X, y = table()
-    return tb.BayesClassifier(members=4).fit(X, y), X, y
+    return tb.BayesClassifier(members=4, parts=PARTS).fit(X, y), X, y
 
 
 def sound(model: Any, X: Any) -> Any:
@@ -237,7 +237,7 @@ def test_columns_that_say_the_same_share_their_weight() -> None:
 def test_other_draws_give_nearly_the_same_answers_for_the_same_reasons() -> None:
     X, y = calls(3000)
     X = X.drop(columns="cost")  # of twins either may be said
-    models = [tb.BayesClassifier(random_state=s).fit(X[:2000], y[:2000]) for s in (0, 1)]
+    models = [tb.BayesClassifier("best", random_state=s).fit(X[:2000], y[:2000]) for s in (0, 1)]
     a, b = (model.predict_proba(X[2000:])[:, 1] for model in models)
     assert 0 < np.abs(a - b).mean() < 0.01
     assert np.abs(a - b).max() < 0.15
@@ -245,10 +245,19 @@ def test_other_draws_give_nearly_the_same_answers_for_the_same_reasons() -> None
     assert (first == second).mean() > 0.9
 
 
-def test_fast_draws_nothing() -> None:
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_nothing_is_drawn(effort: str) -> None:
     X, y = calls(600)
-    a, b = (tb.BayesClassifier("fast", random_state=s).fit(X, y) for s in (0, 1))
+    a, b = (tb.BayesClassifier(effort, random_state=s).fit(X, y) for s in (0, 1))
     assert a._ensemble().layout() == b._ensemble().layout()
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+
+
+def test_contexts_are_there_where_they_are_asked_for() -> None:
+    X, y = calls(600)
+    assert "contexts" not in tb.BayesClassifier(members=2).fit(X, y).summary()
+    assert "8 contexts" in tb.BayesClassifier(members=2, parts=("networks", "contexts")).fit(X, y).summary()
+    assert "120 contexts" in tb.BayesClassifier("best", members=2).fit(X, y).summary()
 
 
 def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
@@ -626,7 +635,7 @@ def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
     X[:, 0] += 2 * y
-    model = tb.BayesClassifier(members=2).fit(X, y)
+    model = tb.BayesClassifier(members=2, parts=PARTS).fit(X, y)
     assert model.fitted_.terms[0].sums.rows.shape[1] == 50
     assert model.score(X, y) > 0.7
     model.forget(X[:300], y[:300])
@@ -640,7 +649,7 @@ def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
 @pytest.mark.parametrize("smoothing", ["backoff", "laplace"])
 def test_explanations_sum_to_the_answer(smoothing: str) -> None:
     X, y = table()
-    model = tb.BayesClassifier(members=3, smoothing=smoothing).fit(X, y)
+    model = tb.BayesClassifier(members=3, parts=PARTS, smoothing=smoothing).fit(X, y)
     joint = model.predict_joint_log_proba(X)
     predictor = model.predictor_
     terms = predictor.terms(predictor.read(X))
@@ -682,7 +691,7 @@ def test_files_and_pickles_keep_every_bit(effort: str) -> None:
 
 def test_random_state() -> None:
     X, y = table()
-    a, b, c = (tb.BayesClassifier(members=3, random_state=s).fit(X, y) for s in (0, 0, 1))
+    a, b, c = (tb.BayesClassifier(members=3, parts=PARTS, random_state=s).fit(X, y) for s in (0, 0, 1))
     assert to_bytes(a) == to_bytes(b)
     assert a._ensemble().layout() != c._ensemble().layout()
     sound(tb.BayesClassifier(members=2, random_state=np.random.RandomState(0)).fit(X, y), X)
@@ -694,7 +703,7 @@ def bits() -> str:
     import hashlib
 
     X, y = table(n=150)
-    model = tb.BayesClassifier(members=4).fit(X, y)
+    model = tb.BayesClassifier(members=4, parts=PARTS).fit(X, y)
     return hashlib.blake2b(to_bytes(model) + model.predict_joint_log_proba(X).tobytes()).hexdigest()
 
 
@@ -899,7 +908,7 @@ def edited(model: Any, key: str, value: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_array_altered_is_a_model_or_an_error() -> None:
-    model = tb.BayesClassifier(members=2).fit(*table(24))
+    model = tb.BayesClassifier(members=2, parts=PARTS).fit(*table(24))
     ensemble, s = model._ensemble(), arrays_of(model.fitted_.terms[0].sums)
     arrays = {k: v for k, v in {**vars(ensemble), **s}.items() if isinstance(v, np.ndarray)}
     found = {"refused": 0, "loaded": 0}
@@ -951,7 +960,7 @@ def test_files_that_are_almost_right(fitted: Any, key: str, change: Any, message
 @pytest.mark.filterwarnings("ignore")
 def test_files_changed_anywhere() -> None:
     X, y = table(30)
-    source = mutants(to_bytes(tb.BayesClassifier(members=2).fit(X, y)), np.random.default_rng(1))
+    source = mutants(to_bytes(tb.BayesClassifier(members=2, parts=PARTS).fit(X, y)), np.random.default_rng(1))
     found = {"refused": 0, "loaded": 0}
     for _ in range(50):
         found[exercise(next(source))] += 1
@@ -962,7 +971,7 @@ def test_words_of_other_lengths() -> None:
     """Rows drawn along the first network are rows of the table."""
     rng = np.random.default_rng(4)
     X, y = words(rng, 60), np.arange(60) % 2
-    model = tb.BayesClassifier(members=2).fit(X, y)
+    model = tb.BayesClassifier(members=2, parts=PARTS).fit(X, y)
     drawn, labels = model.sample(50, random_state=0)
     assert set(np.asarray(drawn).ravel()) <= set(X.ravel())
     assert set(labels) <= {0, 1}

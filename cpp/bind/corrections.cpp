@@ -18,11 +18,12 @@ using Bins = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::devi
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sizes = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+using How = std::tuple<double, double, double, double, double, double>;
 using PyCorrection = std::tuple<Array<std::int32_t, 1>, Array<std::int32_t, 1>, Array<double, 2>>;
 
-CorrectionSearch search_of(const Sizes& size, const std::tuple<double, double, double, double, double>& how) {
+CorrectionSearch search_of(const Sizes& size, const How& how) {
   const auto& [most, patience, depth, columns, rows, seed] = size;
-  const auto& [step, worth, ridge, least, own] = how;
+  const auto& [step, worth, ridge, least, own, eager] = how;
   for (const std::int64_t each : {most, patience, columns, rows, seed}) expect(each >= 0, "sizes must not be negative");
   expect(depth >= 1 && depth <= 15, "depth must lie between 1 and 15");
   expect(step > 0 && step <= 1, "step must lie between 0 and 1");
@@ -30,6 +31,7 @@ CorrectionSearch search_of(const Sizes& size, const std::tuple<double, double, d
     expect(each >= 1e-6 && each <= 1e6, "worth and ridge must lie between 1e-6 and 1e6");
   expect(least >= 0, "least must not be negative");
   expect(own >= 0 && own <= 1, "own must lie between 0 and 1");
+  expect(eager >= 0 && eager <= 1e6, "eager must lie between 0 and 1e6");
   return {static_cast<std::size_t>(most),
           static_cast<std::size_t>(patience),
           static_cast<std::size_t>(depth),
@@ -40,12 +42,14 @@ CorrectionSearch search_of(const Sizes& size, const std::tuple<double, double, d
           worth,
           ridge,
           least,
-          own};
+          own,
+          eager};
 }
 
-std::pair<std::vector<PyCorrection>, double> py_find_corrections(
-    const std::tuple<Bins, Ints, Flags>& columns, const std::tuple<Labels, Doubles, Keys>& rows, const Matrix& joint,
-    const Sizes& size, const std::tuple<double, double, double, double, double>& how) {
+std::pair<std::vector<PyCorrection>, double> py_find_corrections(const std::tuple<Bins, Ints, Flags>& columns,
+                                                                 const std::tuple<Labels, Doubles, Keys>& rows,
+                                                                 const Matrix& joint, const Sizes& size,
+                                                                 const How& how) {
   const auto& [bin, bins, ordered] = columns;
   const auto& [y, w, key] = rows;
   const std::size_t d = bin.shape(0), n = bin.shape(1), K = joint.shape(1);
@@ -94,7 +98,8 @@ void bind_corrections(nb::module_& m) {
         "corrections at\n"
         "most, tries in a row without one before the search ends, cuts of one, columns that are looked at for one, "
         "rows on which\n"
-        "its cuts are searched, and a seed. how: step, worth, ridge, least, own.");
+        "its cuts are searched, and a seed. how: step, "
+        "worth, ridge, least, own, eager.");
 }
 
 }  // namespace tb::bind

@@ -1,4 +1,4 @@
-// An array of doubles for kernels: begins at a cache line, not initialised, so that pages nobody uses cost nothing.
+// An array of numbers for kernels: begins at a cache line, not initialised, so that pages nobody uses cost nothing.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -8,31 +8,34 @@
 
 namespace tb {
 
-class AlignedArray {
+template <class T>
+class Aligned {
  public:
-  AlignedArray() = default;
-  explicit AlignedArray(std::size_t size) : p_(static_cast<double*>(allocate(size * sizeof(double)))), size_(size) {}
-  AlignedArray(AlignedArray&& other) noexcept { swap(other); }
-  AlignedArray& operator=(AlignedArray&& other) noexcept {
+  Aligned() = default;
+  explicit Aligned(std::size_t size) : p_(static_cast<T*>(allocate(size * sizeof(T)))), size_(size) {}
+  Aligned(Aligned&& other) noexcept { swap(other); }
+  Aligned& operator=(Aligned&& other) noexcept {
     swap(other);
     return *this;
   }
-  ~AlignedArray() { std::free(p_); }
+  ~Aligned() { std::free(p_); }
 
-  double* data() { return p_; }
-  const double* data() const { return p_; }
+  T* data() { return p_; }
+  const T* data() const { return p_; }
   std::size_t size() const { return size_; }
   void at_least(std::size_t size) {  // what was in it is lost
-    if (size > size_) *this = AlignedArray(size);
+    if (size > size_) *this = Aligned(size);
   }
 
  private:
-  void swap(AlignedArray& other) {
+  void swap(Aligned& other) {
     std::swap(p_, other.p_);
     std::swap(size_, other.size_);
   }
-  double* p_ = nullptr;
+  T* p_ = nullptr;
   std::size_t size_ = 0;
 };
+
+using AlignedArray = Aligned<double>;
 
 }  // namespace tb

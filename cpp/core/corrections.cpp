@@ -13,17 +13,12 @@
 namespace tb {
 namespace {
 
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 struct Cut {
   std::int32_t column = -1, at = -1;
-  double score = 0;
+  float score = 0;
 };
+
+constexpr float kMore = 1.00001f;  // by so much is a cut better, and not only rounded otherwise
 
 class Search {
  public:
@@ -32,20 +27,24 @@ class Search {
         s_(s),
         K_(p.classes),
         slopes_(K_ == 2 ? 1 : K_),
-        each_(slopes_ == 1 ? 2 : correction_wide(2 * slopes_)),
+        each_(correction_slopes(slopes_)),
         space_(static_cast<std::size_t>(threads())) {
     for (std::size_t r = 0; r < p.rows; ++r) {
       check_class(p.y[r], K_);
       check_weight(p.w[r]);
       if (p.y[r] < 0 || p.w[r] == 0.0) continue;
       row_.push_back(static_cast<std::uint32_t>(r));
+      key_.push_back(p.key[r]);
       y_.push_back(static_cast<std::uint32_t>(p.y[r]));
       w_.push_back(p.w[r]);
       unit_.push_back(s_.own * std::min(p.w[r], 1.0));
+      scale_ = std::min(scale_, 1.0 / p.w[r]);
     }
     wide_ = (row_.size() + kCorrectionLanes - 1) / kCorrectionLanes * kCorrectionLanes;
     for (AlignedArray* each : {&joint_, &next_, &share_, &later_, &up_, &down_}) *each = AlignedArray(K_ * wide_);
-    for (AlignedArray* each : {&whole_, &then_}) *each = AlignedArray(wide_);
+    for (AlignedArray* each : {&loss_, &then_, &own_, &judge_}) *each = AlignedArray(wide_);
+    for (AlignedArray* each : {&own_, &judge_}) std::fill_n(each->data(), wide_, 0.0);
+    std::copy(y_.begin(), y_.end(), own_.data());
     std::fill_n(joint_.data(), K_ * wide_, 0.0);
     std::fill_n(up_.data(), K_ * wide_, 1.0);
     std::fill_n(down_.data(), K_ * wide_, 1.0);
@@ -58,9 +57,9 @@ class Search {
     }
     node_.resize(row_.size());
     out_.resize(row_.size());
-    searched_.resize(row_.size());
-    slope_ = AlignedArray((std::min(s.rows, row_.size() / 2) + 1) * each_);
-    std::fill_n(slope_.data(), slope_.size(), 0.0);
+    taken_.resize(row_.size());
+    slope_ = Aligned<float>((std::min(s.rows, row_.size() / 2) + 1) * 2 * each_);
+    std::fill_n(slope_.data(), slope_.size(), 0.0f);
     column_.resize(p.columns);
     std::iota(column_.begin(), column_.end(), 0u);
   }
@@ -71,7 +70,7 @@ class Search {
     move();
     accept();
     std::size_t failed = 0;
-    for (std::size_t t = 0; t < s_.most && failed < s_.patience; ++t) {
+    for (std::size_t t = 0; t < s_.most && failed < patience(out.found.size()); ++t) {
       Correction one = grow(t);
       double gain = 0;
       if (one.column.empty() || !((gain = judge(one)) > 0.0)) {
@@ -87,28 +86,27 @@ class Search {
   }
 
  private:
+  std::size_t patience(std::size_t found) const {
+    return s_.patience + static_cast<std::size_t>(s_.eager * static_cast<double>(found));
+  }
+
   // --- the cuts of one correction ---
 
   Correction grow(std::size_t t) {
     pick_rows(t);
     const std::size_t some = pick_columns(t);
-    for (std::size_t q = 0; q < some_.size(); ++q) {
-      const std::size_t i = some_[q];
-      for (std::size_t c = 0; c < slopes_; ++c) {
-        const std::size_t of = K_ == 2 ? 1 : c;
-        const double p = share_.data()[of * wide_ + i];
-        slope_.data()[q * each_ + 2 * c] = w_[i] * ((y_[i] == of ? 1.0 : 0.0) - p);
-        slope_.data()[q * each_ + 2 * c + 1] = w_[i] * p * (1 - p);
-      }
-    }
+    keep_telling();
     Correction out;
     const std::size_t m = some_.size();
     near_.resize(some * m);
     for (std::size_t k = 0; k < some; ++k) {
       const std::uint8_t* bin = bins_of(column_[k]);
-      for (std::size_t q = 0; q < m; ++q) near_[k * m + q] = bin[some_[q]];
+      const std::uint32_t* row = some_.data();
+      std::uint8_t* to = near_.data() + k * m;
+      const std::uint8_t none = none_of(column_[k]);
+      for (std::size_t q = 0; q < m; ++q) to[q] = std::min(bin[row[q]], none);
     }
-    order_.resize(m + 1), later_order_.resize(m + 1);  // the last is of no row: see part
+    order_.resize(m + 1), later_order_.resize(m + 1), other_.resize(m + 1);  // the last is of no row: see part
     std::iota(order_.begin(), order_.end(), 0u);
     start_ = {0, static_cast<std::uint32_t>(m)};
     double score = 0;
@@ -120,8 +118,8 @@ class Search {
       });
       const Cut* most = nullptr;
       for (const Cut& each : best_)
-        if (each.column >= 0 && (!most || each.score > most->score)) most = &each;
-      if (!most || !(most->score > score + s_.least)) break;
+        if (each.column >= 0 && (!most || each.score > kMore * most->score)) most = &each;
+      if (!most || !(most->score > score + scale_ * s_.least)) break;
       score = most->score;
       out.column.push_back(most->column);
       out.cut.push_back(most->at);
@@ -130,19 +128,50 @@ class Search {
     return out;
   }
 
+  // The slopes of the rows picked. Those that are answered rightly, and are so sure that all of them together would
+  // move no score, leave.
+  void keep_telling() {
+    const auto least = static_cast<float>(scale_ / static_cast<double>(some_.size()));
+    std::size_t count = 0;
+    std::uint32_t* some = some_.data();
+    for (std::size_t q = 0; q < some_.size(); ++q) {
+      const std::uint32_t i = some[q];
+      const double w = scale_ * w_[i];
+      float* slope = slope_.data() + 2 * count * each_;
+      float most = 0;
+      for (std::size_t c = 0; c < slopes_; ++c) {
+        const std::size_t of = K_ == 2 ? 1 : c;
+        const double p = share_.data()[of * wide_ + i];
+        const auto g = static_cast<float>(w * ((y_[i] == of ? 1.0 : 0.0) - p));
+        slope[c] = g;
+        slope[each_ + c] = static_cast<float>(w * p * (1 - p));
+        most = std::max(most, std::abs(g));
+      }
+      some[count] = i;
+      count += !(most < least);
+    }
+    some_.resize(count);
+  }
+
   // Each cell in two, in the order of the rows; those without a bin leave.
   void part(const Cut& cut, const std::uint8_t* bin) {
+    const std::uint8_t none = none_of(static_cast<std::size_t>(cut.column));
     later_start_.clear();
     std::size_t to = 0;
     for (std::size_t u = 0; u + 1 < start_.size(); ++u) {
-      for (const std::size_t half : {0, 1}) {
-        later_start_.push_back(static_cast<std::uint32_t>(to));
-        for (std::size_t k = start_[u]; k < start_[u + 1]; ++k) {
-          const std::uint32_t q = order_[k];
-          later_order_[to] = q;  // unless it stays, the next one takes its place
-          to += bin[q] != kNoBin && second(cut, bin[q]) == half;
-        }
+      later_start_.push_back(static_cast<std::uint32_t>(to));
+      std::size_t others = 0;
+      for (std::size_t k = start_[u]; k < start_[u + 1]; ++k) {
+        const std::uint32_t q = order_[k];
+        const bool here = bin[q] != none, other = second(cut, bin[q]);
+        later_order_[to] = q;  // unless it stays, the next one takes its place
+        other_[others] = q;
+        to += here && !other;
+        others += here && other;
       }
+      later_start_.push_back(static_cast<std::uint32_t>(to));
+      std::copy_n(other_.begin(), others, later_order_.begin() + static_cast<std::ptrdiff_t>(to));
+      to += others;
     }
     later_start_.push_back(static_cast<std::uint32_t>(to));
     order_.swap(later_order_);
@@ -152,28 +181,33 @@ class Search {
   // At most half of the rows, by a bit of their keys; from another place on for each correction.
   void pick_rows(std::size_t t) {
     const std::size_t n = row_.size(), most = std::min(s_.rows, n / 2);
-    std::fill(searched_.begin(), searched_.end(), 0);
+    TB_CALL(correction_halves, key_.data(), n, t + (s_.seed << 32), taken_.data());
     some_.resize(most + 1);  // the last is of no row
-    std::size_t i = t * 2 * most % n, count = 0;
-    for (std::size_t k = 0; k < n && count < most; ++k, i = i + 1 == n ? 0 : i + 1) {
-      const bool taken = !(mixed(p_.key[row_[i]] + t + (s_.seed << 32)) >> 63);
+    std::size_t i = t * 2 * most % n, count = 0, k = 0;
+    for (; k < n && count < most; ++k, i = i + 1 == n ? 0 : i + 1) {
       some_[count] = static_cast<std::uint32_t>(i);
-      searched_[i] = taken;
-      count += taken;
+      count += taken_[i];
     }
+    for (; k < n; ++k, i = i + 1 == n ? 0 : i + 1) taken_[i] = 0;
     some_.resize(count);
+    double judges = 0;
+    double* judge = judge_.data();
+    for (std::size_t r = 0; r < n; ++r) judges += judge[r] = w_[r] * static_cast<double>(1 - taken_[r]);
+    judges_ = judges;
   }
 
   std::size_t pick_columns(std::size_t t) {
     const std::size_t d = column_.size(), some = std::min(s_.columns, d);
-    std::uint64_t state = mixed(~(t + (s_.seed << 32)));
+    std::uint64_t state = correction_mixed(~(t + (s_.seed << 32)));
     for (std::size_t k = 0; k < some; ++k) {
-      state = mixed(state);
+      state = correction_mixed(state);
       std::swap(column_[k], column_[k + state % (d - k)]);
     }
     return some;
   }
 
+  // What stands in near_ for rows that take no part: behind all bins.
+  std::uint8_t none_of(std::size_t column) const { return static_cast<std::uint8_t>(p_.bins[column]); }
   const std::uint8_t* bins_of(std::size_t column) const { return bin_.data() + column * row_.size(); }
 
   std::size_t second(const Cut& cut, std::uint8_t bin) const {
@@ -181,7 +215,7 @@ class Search {
   }
 
   // The best cut of each of some columns.
-  void look(std::size_t first, std::size_t end, AlignedArray& space) {
+  void look(std::size_t first, std::size_t end, Aligned<float>& space) {
     CorrectionColumn column[kCorrectionColumns];
     std::size_t of[kCorrectionColumns], columns = 0, room = 0;
     for (std::size_t k = first; k < end; ++k) {
@@ -189,24 +223,24 @@ class Search {
       if (bins < 2) continue;
       column[columns] = {near_.data() + k * some_.size(), bins, p_.ordered[column_[k]], nullptr, nullptr};
       of[columns++] = k;
-      room += correction_wide(bins) + correction_wide(correction_room(bins, each_));
+      room += correction_wide(bins) + correction_room(bins, slopes_);
     }
     if (columns == 0) return;
     space.at_least(room);
-    double* next = space.data();
+    float* next = space.data();
     for (std::size_t j = 0; j < columns; ++j) {
       column[j].score = next;
       column[j].sum = next += correction_wide(column[j].bins);
-      next += correction_wide(correction_room(column[j].bins, each_));
+      next += correction_room(column[j].bins, slopes_);
     }
-    const CorrectionCells cells{start_.size() - 1, start_.data(), order_.data(), slope_.data(),
-                                slopes_,           each_,         s_.ridge};
+    const auto ridge = static_cast<float>(std::max(scale_ * s_.ridge, 1e-18));  // its square must be above 0
+    const CorrectionCells cells{start_.size() - 1, start_.data(), order_.data(), slope_.data(), slopes_, ridge};
     TB_CALL(correction_scores, cells, column, columns);
     for (std::size_t j = 0; j < columns; ++j) {
       const std::size_t cuts = column[j].ordered ? column[j].bins - 1 : column[j].bins;
       Cut& best = best_[of[j]];
       for (std::size_t b = 0; b < cuts; ++b) {
-        if (!(column[j].score[b] > best.score)) continue;
+        if (!(column[j].score[b] > kMore * best.score)) continue;
         best = {static_cast<std::int32_t>(column_[of[j]]), static_cast<std::int32_t>(b), column[j].score[b]};
       }
     }
@@ -226,9 +260,14 @@ class Search {
               out_.data(), node_.data());
     }
     std::vector<double> n(nodes * K_, 0.0), e(nodes * K_, 0.0);
-    for (std::size_t i = 0; i < row_.size(); ++i) {
-      n[node_[i] * K_ + y_[i]] += w_[i];
-      for (std::size_t c = 0; c < K_; ++c) e[node_[i] * K_ + c] += w_[i] * share_.data()[c * wide_ + i];
+    for (std::size_t i = 0; i < row_.size(); ++i) n[node_[i] * K_ + y_[i]] += w_[i];
+    for (std::size_t c = 0; c < K_; ++c) {
+      const double* share = share_.data() + c * wide_;
+      std::vector<double>& sum = lanes_;
+      sum.assign(4 * nodes, 0.0);  // four of each, since rows of a node wait for each other
+      for (std::size_t i = 0; i < row_.size(); ++i) sum[4 * node_[i] + i % 4] += w_[i] * share[i];
+      for (std::size_t v = 0; v < nodes; ++v)
+        e[v * K_ + c] = (sum[4 * v] + sum[4 * v + 1]) + (sum[4 * v + 2] + sum[4 * v + 3]);
     }
     for (std::size_t v = nodes; v-- > 1;) {
       for (std::size_t c = 0; c < K_; ++c) {
@@ -244,43 +283,38 @@ class Search {
               n.data(), e.data(), s_.worth, up_.data() + c * wide_, down_.data() + c * wide_);
     }
     move();
-    double gain = 0, judges = 0;
-    for (std::size_t i = 0; i < row_.size(); ++i) {
-      const double w = searched_[i] ? 0.0 : w_[i];
-      gain += w * (loss(joint_, whole_, i) - loss(next_, then_, i));
-      judges += w;
-    }
-    return judges > 0 ? gain / judges : 0.0;
+    return judges_ > 0 ? TB_CALL(correction_gain, loss_.data(), then_.data(), judge_.data(), wide_) / judges_ : 0.0;
   }
 
   void move() {
-    const CorrectionRows rows{wide_,   K_,           joint_.data(), up_.data(),  down_.data(),
-                              s_.step, next_.data(), later_.data(), then_.data()};
+    const CorrectionRows rows{wide_,       K_,      joint_.data(), up_.data(),    down_.data(),
+                              own_.data(), s_.step, next_.data(),  later_.data(), then_.data()};
     TB_CALL(correct_rows, rows);
   }
   void accept() {
     std::swap(joint_, next_);
     std::swap(share_, later_);
-    std::swap(whole_, then_);
-  }
-  double loss(const AlignedArray& joint, const AlignedArray& whole, std::size_t i) const {
-    return whole.data()[i] - joint.data()[y_[i] * wide_ + i];
+    std::swap(loss_, then_);
   }
 
   const CorrectionProblem& p_;
   const CorrectionSearch& s_;
-  std::size_t K_, slopes_, each_;    // of two classes one slope tells the other
-  std::vector<AlignedArray> space_;  // of each thread
+  std::size_t K_, slopes_, each_;      // of two classes one slope tells the other; each_: room for them
+  double scale_ = 1;                   // of slopes, so that weights of any size have a place in a float
+  std::vector<Aligned<float>> space_;  // of each thread
   std::vector<std::uint32_t> row_, y_;
-  std::vector<double> w_, unit_;  // unit_: what leaves with the row
+  std::vector<std::uint64_t> key_;
+  std::vector<double> w_, unit_, lanes_;  // unit_: what leaves with the row
   std::size_t wide_ = 0;
-  AlignedArray joint_, next_, share_, later_, up_, down_, whole_, then_;
+  AlignedArray joint_, next_, share_, later_, up_, down_, loss_, then_, own_;
+  AlignedArray judge_;  // the weights of rows on which no cut is searched
+  double judges_ = 0;   // … and their sum
   std::vector<std::uint16_t> node_;
   std::vector<std::uint32_t> column_, some_;
-  std::vector<std::uint32_t> order_, start_, later_order_, later_start_;  // searched rows, cell after cell
-  std::vector<std::uint8_t> searched_, out_;                              // out_: a bin was missing
-  std::vector<std::uint8_t> bin_, near_;  // bins: (columns, rows that take part), (columns, searched rows)
-  AlignedArray slope_;                    // (searched rows, each_): w ([y] - P), and w P (1 - P)
+  std::vector<std::uint32_t> order_, start_, later_order_, later_start_, other_;  // searched rows, cell after cell
+  std::vector<std::uint8_t> out_, taken_;  // out_: a bin was missing; taken_: cuts are searched on it
+  std::vector<std::uint8_t> bin_, near_;   // bins: (columns, rows that take part), (columns, searched rows)
+  Aligned<float> slope_;                   // (searched rows, 2, each_): w ([y] - P), and w P (1 - P)
   std::vector<Cut> best_;
 };
 

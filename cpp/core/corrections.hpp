@@ -14,15 +14,16 @@
 namespace tb {
 
 struct CorrectionSearch {
-  std::size_t most;      // corrections
+  std::size_t most;      // tries
   std::size_t patience;  // tries in a row that are not kept, before the search ends
   std::size_t depth;     // 1 to 15
   std::size_t columns;   // that are looked at for one correction
   std::size_t rows;      // on which cuts are searched, at most
   std::uint64_t seed;    // another one looks at other rows and columns
   double step, worth, ridge,
-      least;         // least: how much a cut must raise the score, the sum over cells of G^2 / (H + ridge)
-  double own = 1.0;  // how much of itself a row is corrected without
+      least;           // least: how much a cut must raise the score, the sum over cells of G^2 / (H + ridge)
+  double own = 1.0;    // how much of itself a row is corrected without
+  double eager = 0.0;  // so many more tries may fail for each correction that was kept
 };
 
 struct CorrectionProblem {

@@ -43,11 +43,14 @@ void temper(Probe& p, Numbers& some) {
 
 void correct(Probe& p, Numbers& some) {
   const auto joint = some.between(-3.0, 0.0, all), up = some.between(0.5, 9.0, all), down = some.between(0.5, 9.0, all);
-  List<double> to(all), share(all), whole(rows);
-  TB_CALL_AT(
-      p.isa, correct_rows,
-      CorrectionRows{rows, classes, joint.data(), up.data(), down.data(), 0.3, to.data(), share.data(), whole.data()});
-  for (const List<double>* got : {&to, &share, &whole}) p.got("correct_rows", *got, kSums);
+  const auto y = some.below<std::uint32_t>(classes, rows);
+  const List<double> own(y.begin(), y.end());
+  List<double> to(all), share(all), loss(rows);
+  TB_CALL_AT(p.isa, correct_rows,
+             CorrectionRows{rows, classes, joint.data(), up.data(), down.data(), own.data(), 0.3, to.data(),
+                            share.data(), loss.data()});
+  for (const List<double>* got : {&to, &share, &loss}) p.got("correct_rows", *got, kSums);
+  p.got("correction_gain", TB_CALL_AT(p.isa, correction_gain, loss.data(), up.data(), down.data(), rows), kSums);
 }
 
 void cuts(Probe& p, Numbers& some) {
@@ -55,23 +58,29 @@ void cuts(Probe& p, Numbers& some) {
   const auto order = some.below<std::uint32_t>(many, many);
   const std::uint32_t start[] = {0, 20, 20, many};
   auto bin = some.below<std::uint8_t>(bins, kCorrectionColumns * many);
-  bin[3] = bin[many + 7] = 255;
-  for (const std::size_t slopes : {1, 3}) {
-    const std::size_t each = slopes == 1 ? 2 : correction_wide(2 * slopes);
-    const auto slope = some.between(0.1, 1.0, many * each);
+  bin[3] = bin[many + 7] = bins;
+  for (const std::size_t slopes : {1, 3, 7, 12}) {
+    const std::size_t each = correction_slopes(slopes), room = correction_room(bins, slopes);
+    const auto wide = some.between(0.1, 1.0, many * 2 * each);
+    const List<float> slope(wide.begin(), wide.end());
     for (std::size_t columns = 1; columns <= kCorrectionColumns; ++columns) {
-      List<double> sum(columns * correction_room(bins, each)), score(columns * correction_wide(bins));
+      List<float> sum(columns * room), score(columns * correction_wide(bins));
       CorrectionColumn column[kCorrectionColumns];
       for (std::size_t j = 0; j < columns; ++j)
-        column[j] = {bin.data() + j * many, bins, j % 2 == 0, sum.data() + j * correction_room(bins, each),
+        column[j] = {bin.data() + j * many, bins, j % 2 == 0, sum.data() + j * room,
                      score.data() + j * correction_wide(bins)};
-      TB_CALL_AT(p.isa, correction_scores, CorrectionCells{3, start, order.data(), slope.data(), slopes, each, 1.0},
-                 column, columns);
-      for (std::size_t j = 0; j < columns; ++j) p.got("correction_scores", column[j].score, bins, kSums);
+      TB_CALL_AT(p.isa, correction_scores, CorrectionCells{3, start, order.data(), slope.data(), slopes, 1.0f}, column,
+                 columns);
+      for (std::size_t j = 0; j < columns; ++j) p.got("correction_scores", column[j].score, bins, kSingle);
     }
   }
+  const auto key = some.below<std::uint64_t>(~std::uint32_t{0}, many);
+  List<std::uint8_t> taken(many);
+  TB_CALL_AT(p.isa, correction_halves, key.data(), many, std::uint64_t{7} << 32, taken.data());
+  p.got("correction_halves", taken);
   List<std::uint8_t> out(many, 0);
   List<std::uint16_t> node(many, 0);
+  bin[3] = 255;
   for (const bool ordered : {true, false}) {
     TB_CALL_AT(p.isa, correction_nodes, bin.data(), many, ordered, 4, out.data(), node.data());
     p.got("correction_nodes", out);
@@ -111,6 +120,8 @@ void probe_weights(Probe& p) {
   List<double> move(all);
   TB_CALL_AT(p.isa, weight_move, block, v.data(), b.data(), move.data());
   p.got("weight_move", move, kSums);
+  TB_CALL_AT(p.isa, weight_terms, block.term, terms, all, all, v.data(), move.data());
+  p.got("weight_terms", move, kSums);
   p.got("weight_loss", TB_CALL_AT(p.isa, weight_loss, block, move.data(), 0.3), kSums);
   sums(p, block);
   solve(p, some);
@@ -120,5 +131,3 @@ void probe_weights(Probe& p) {
 }
 
 }  // namespace tb
-  TB_CALL_AT(p.isa, weight_terms, block.term, terms, all, all, v.data(), move.data());
-  p.got("weight_terms", move, kSums);

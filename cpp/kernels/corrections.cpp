@@ -1,85 +1,178 @@
 #include "kernels/corrections.hpp"
 
+#include <cstring>
+#include <utility>
+
 #include "kernels/simd.hpp"
 
 namespace tb::TB_ISA {
 namespace {
 
-typedef double Pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef float Float2 __attribute__((vector_size(8)));
+typedef float Float4 __attribute__((vector_size(16)));
+typedef float FloatW __attribute__((vector_size(W * 8)));               // as many as there are
+typedef float Float8 __attribute__((vector_size(W < 4 ? W * 8 : 32)));  // up to 8
 
-TB_INLINE void add_scores(const double* G, const double* H, double whole_g, double whole_h, double ridge,
-                          std::size_t wide, double* score) {
-  for (std::size_t b = 0; b < wide; b += W) {
-    const Vec g = load(G + b), h = load(H + b), other = whole_g - g, rest = whole_h - h;
-    const Vec left = pick(rest > 0.0, rest, Vec{});
-    store(score + b, load(score + b) + (g * g / (h + ridge) + other * other / (left + ridge)));
-  }
+template <class V>
+TB_INLINE V at(const float* p) {
+  V v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class V>
+TB_INLINE void put(float* p, V v) {
+  std::memcpy(p, &v, sizeof v);
 }
 
-// The rows of cell u by their bins; behind the bins those that take no part.
-template <std::size_t columns>
-TB_INLINE void gather(const CorrectionCells& t, const CorrectionColumn* column, std::size_t u) {
+// What a half and the other half of a cell are worth: g^2 / (h + ridge) of both.
+template <class V>
+TB_INLINE V worth(V g, V h, V whole_g, V whole_h, float ridge) {
+  const V other = whole_g - g, rest = whole_h - h;
+  const V one = h + ridge, two = (rest > 0.0f ? rest : V{}) + ridge;
+  return (g * g * two + other * other * one) / (one * two);
+}
+
+// The rows of cell u by their bins; behind the bins those that take no part. V: of the slopes of a row.
+template <std::size_t columns, class V>
+TB_INLINE void gather(const CorrectionCells& t, const CorrectionColumn* column, std::size_t each, std::size_t u) {
+  constexpr std::size_t lanes = sizeof(V) / sizeof(float);
   const std::uint8_t* bin[columns];
-  double* sum[columns];
-  std::size_t bins[columns];
+  float* sum[columns];
   for (std::size_t j = 0; j < columns; ++j) {
-    bin[j] = column[j].bin, sum[j] = column[j].sum, bins[j] = column[j].bins;
-    for (std::size_t i = 0; i < bins[j] * t.each; ++i) sum[j][i] = 0.0;
+    bin[j] = column[j].bin, sum[j] = column[j].sum;
+    for (std::size_t i = 0, end = column[j].bins * each; i < end; i += lanes) put(sum[j] + i, V{});
   }
-  const std::size_t each = t.each;
-  for (std::size_t k = t.start[u]; k < t.start[u + 1]; ++k) {
-    const std::size_t q = t.order[k];
-    const double* from = t.slope + q * each;
-    double* to[columns];
-    for (std::size_t j = 0; j < columns; ++j) {
-      const std::size_t b = bin[j][q];
-      to[j] = sum[j] + (b < bins[j] ? b : bins[j]) * each;
-    }
-    if (each == 2) {
-      const Pair add = *reinterpret_cast<const Pair*>(from);
-      for (std::size_t j = 0; j < columns; ++j) *reinterpret_cast<Pair*>(to[j]) += add;
-      continue;
-    }
-    for (std::size_t e = 0; e < each; e += W) {
-      const Vec add = load(from + e);
-      for (std::size_t j = 0; j < columns; ++j) store(to[j] + e, load(to[j] + e) + add);
+  const float* slope = t.slope;
+  const std::uint32_t* end = t.order + t.start[u + 1];
+  for (const std::uint32_t* row = t.order + t.start[u]; row < end; ++row) {
+    const std::size_t q = *row;
+    float* to[columns];
+    for (std::size_t j = 0; j < columns; ++j) to[j] = sum[j] + bin[j][q] * each;
+    for (std::size_t e = 0; e < each; e += lanes) {
+      const V add = at<V>(slope + q * each + e);
+      for (std::size_t j = 0; j < columns; ++j) put<V>(to[j] + e, at<V>(to[j] + e) + add);
     }
   }
 }
 
-TB_INLINE void score_cell(const CorrectionCells& t, const CorrectionColumn& column) {
-  const std::size_t wide = correction_wide(column.bins), both = 2 * t.slopes;
-  double* whole = column.sum + column.bins * t.each;
-  double* turned = whole + t.each;  // (both, wide)
-  for (std::size_t e = 0; e < both; ++e) {
-    double all = 0;
-    for (std::size_t b = 0; b < column.bins; ++b) {
-      const double here = column.sum[b * t.each + e];
-      all += here;
-      turned[e * wide + b] = column.ordered ? all : here;
-    }
-    whole[e] = all;
+template <std::size_t... k>
+TB_INLINE FloatW every_other(FloatW a, FloatW b, std::index_sequence<k...>) {
+  return __builtin_shufflevector(a, b, (2 * k)...);
+}
+template <std::size_t... k>
+TB_INLINE FloatW the_others(FloatW a, FloatW b, std::index_sequence<k...>) {
+  return __builtin_shufflevector(a, b, (2 * k + 1)...);
+}
+
+// Of two classes: up to each bin, or of it alone, behind the sums; and whole, of all. Columns take turns, since each
+// sum waits for the one before.
+template <std::size_t columns>
+TB_INLINE void add_up(const CorrectionColumn* column, Float2* whole) {
+  const float* sum[columns];
+  float* to[columns];
+  Float2 before[columns];  // 1 where what comes before counts, else 0
+  std::size_t least = column[0].bins;
+  for (std::size_t j = 0; j < columns; ++j) {
+    sum[j] = column[j].sum, to[j] = column[j].sum + 2 * (column[j].bins + 1);
+    before[j] = Float2{} + (column[j].ordered ? 1.0f : 0.0f);
+    whole[j] = Float2{};
+    least = column[j].bins < least ? column[j].bins : least;
   }
-  for (std::size_t e = 0; e < both; e += 2)
-    add_scores(turned + e * wide, turned + (e + 1) * wide, whole[e], whole[e + 1], t.ridge, wide, column.score);
+  const auto add = [&](std::size_t j, std::size_t b) {
+    const Float2 here = at<Float2>(sum[j] + 2 * b);
+    put<Float2>(to[j] + 2 * b, before[j] * whole[j] + here);
+    whole[j] += here;
+  };
+  for (std::size_t b = 0; b < least; ++b)
+    for (std::size_t j = 0; j < columns; ++j) add(j, b);
+  for (std::size_t j = 0; j < columns; ++j)
+    for (std::size_t b = least, end = column[j].bins; b < end; ++b) add(j, b);
+}
+
+// … many bins at a time.
+TB_INLINE void score_bins(const CorrectionColumn& column, Float2 whole, float ridge) {
+  constexpr std::size_t lanes = 2 * W;
+  const std::size_t bins = column.bins;
+  const float* halves = column.sum + 2 * (bins + 1);
+  float* score = column.score;
+  for (std::size_t b = 0; b < bins; b += lanes) {
+    const FloatW first = at<FloatW>(halves + 2 * b), second = at<FloatW>(halves + 2 * b + lanes);
+    const auto k = std::make_index_sequence<lanes>();
+    const FloatW more = worth<FloatW>(every_other(first, second, k), the_others(first, second, k), whole[0] - FloatW{},
+                                      whole[1] - FloatW{}, ridge);
+    put<FloatW>(score + b, at<FloatW>(score + b) + more);
+  }
+}
+
+// Of more: many classes at a time, which are added up last.
+template <bool ordered, class V>
+TB_INLINE void score_classes(const CorrectionColumn& column, std::size_t slopes, float ridge) {
+  const std::size_t bins = column.bins;
+  float* all = column.sum + 2 * (bins + 1) * slopes;
+  for (std::size_t c = 0; c < slopes; c += sizeof(V) / sizeof(float)) {
+    V whole_g{}, whole_h{}, g{}, h{};
+    const float* here = column.sum + c;
+    for (std::size_t b = 0; b < bins; ++b) {
+      whole_g += at<V>(here + 2 * b * slopes);
+      whole_h += at<V>(here + (2 * b + 1) * slopes);
+    }
+    for (std::size_t b = 0; b < bins; ++b) {
+      const V more = at<V>(here + 2 * b * slopes), bend = at<V>(here + (2 * b + 1) * slopes);
+      g = ordered ? g + more : more;
+      h = ordered ? h + bend : bend;
+      float* to = all + b * slopes + c;
+      put<V>(to, at<V>(to) + worth<V>(g, h, whole_g, whole_h, ridge));
+    }
+  }
+}
+
+template <std::size_t columns, class V, class Two>
+TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
+  const std::size_t slopes = correction_slopes(t.slopes);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const std::size_t room = correction_room(column[j].bins, t.slopes), wide = correction_wide(column[j].bins);
+    for (std::size_t i = 2 * slopes * (column[j].bins + 1); i < room; ++i) column[j].sum[i] = 0.0f;
+    for (std::size_t b = 0; b < wide; ++b) column[j].score[b] = 0.0f;
+  }
+  for (std::size_t u = 0; u < t.cells; ++u) {
+    if (t.start[u] == t.start[u + 1]) continue;
+    gather<columns, Two>(t, column, 2 * slopes, u);
+    if constexpr (sizeof(Two) == sizeof(Float2)) {
+      Float2 whole[columns];
+      add_up<columns>(column, whole);
+      for (std::size_t j = 0; j < columns; ++j) score_bins(column[j], whole[j], t.ridge);
+    } else {
+      for (std::size_t j = 0; j < columns; ++j) {
+        column[j].ordered ? score_classes<true, V>(column[j], slopes, t.ridge)
+                          : score_classes<false, V>(column[j], slopes, t.ridge);
+      }
+    }
+  }
+  if (t.slopes == 1) return;
+  for (std::size_t j = 0; j < columns; ++j) {
+    const float* all = column[j].sum + 2 * (column[j].bins + 1) * slopes;
+    for (std::size_t b = 0; b < column[j].bins; ++b) {
+      float total = 0;
+      for (std::size_t c = 0; c < t.slopes; ++c) total += all[b * slopes + c];
+      column[j].score[b] = total;
+    }
+  }
 }
 
 template <std::size_t columns>
 void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
-  for (std::size_t j = 0; j < columns; ++j) {
-    const std::size_t wide = correction_wide(column[j].bins);
-    for (std::size_t b = 0; b < wide; ++b) column[j].score[b] = 0.0;
-    double* turned = column[j].sum + (column[j].bins + 1) * t.each;
-    for (std::size_t i = 0; i < 2 * t.slopes * wide; ++i) turned[i] = 0.0;
-  }
-  for (std::size_t u = 0; u < t.cells; ++u) {
-    if (t.start[u] == t.start[u + 1]) continue;
-    gather<columns>(t, column, u);
-    for (std::size_t j = 0; j < columns; ++j) score_cell(t, column[j]);
-  }
+  if (t.slopes == 1) return score_all<columns, FloatW, Float2>(t, column);
+  if (t.slopes <= 4) return score_all<columns, Float4, Float8>(t, column);
+  if (t.slopes <= 8) return score_all<columns, Float8, FloatW>(t, column);
+  return score_all<columns, FloatW, FloatW>(t, column);
 }
 
 }  // namespace
+
+void correction_halves(const std::uint64_t* key, std::size_t rows, std::uint64_t salt, std::uint8_t* taken) {
+  for (std::size_t i = 0; i < rows; ++i)
+    taken[i] = static_cast<std::uint8_t>(1 - (correction_mixed(key[i] + salt) >> 63));
+}
 
 void correction_scores(const CorrectionCells& t, const CorrectionColumn* column, std::size_t columns) {
   switch (columns) {
@@ -118,25 +211,35 @@ void correction_parts(const std::uint16_t* node, const std::uint32_t* y, const d
 }
 
 void correct_rows(const CorrectionRows& t) {
-  const std::size_t all = t.classes * t.rows;
   const Vec step = set(t.step);
   for (std::size_t r = 0; r < t.rows; r += W) {
-    Vec top = set(-__builtin_inf());
-    for (std::size_t i = r; i < all; i += t.rows) {
+    const Vec own = load(t.own + r);
+    Vec top = set(-__builtin_inf()), mine{};
+    for (std::size_t c = 0, i = r; c < t.classes; ++c, i += t.rows) {
       const Vec here = load(t.joint + i) + step * log_nonnegative(load(t.up + i) / load(t.down + i));
       store(t.to + i, here);
       top = pick(here > top, here, top);
+      mine = pick(own == static_cast<double>(c), here, mine);
     }
+    const std::size_t end = t.classes * t.rows;
     Vec sum{};
-    for (std::size_t i = r; i < all; i += t.rows) {
+    for (std::size_t i = r; i < end; i += t.rows) {
       const Vec e = exp_nonpositive(load(t.to + i) - top);
       store(t.share + i, e);
       sum += e;
     }
     const Vec one = 1.0 / sum;
-    for (std::size_t i = r; i < all; i += t.rows) store(t.share + i, load(t.share + i) * one);
-    store(t.whole + r, top + log_nonnegative(sum));
+    for (std::size_t i = r; i < end; i += t.rows) store(t.share + i, load(t.share + i) * one);
+    store(t.loss + r, top + log_nonnegative(sum) - mine);
   }
+}
+
+double correction_gain(const double* before, const double* after, const double* w, std::size_t rows) {
+  Vec sum{};
+  for (std::size_t r = 0; r < rows; r += W) sum += load(w + r) * (load(before + r) - load(after + r));
+  double all = 0;
+  for (int q = 0; q < W; ++q) all += sum[q];
+  return all;
 }
 
 }  // namespace tb::TB_ISA

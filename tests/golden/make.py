@@ -73,6 +73,10 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             tb.BayesClassifier(members=2, parents=1, parts=("networks", "corrections")).fit(v, rule),
             cells,
         ),
+        "v1-bayes-corrections-6": (
+            tb.BayesClassifier(members=2, parents=1, parts=("networks", "naive", "corrections")).fit(v, rule),
+            cells,
+        ),
         "v1-naive-mixed": (tb.NaiveBayes(schema={"visits": "count"}, unseen="other").fit(mixed, y), asked),
         "v1-naive-melons": (tb.NaiveBayes(chosen, priors={"yes": 0.4, "no": 0.6}).fit(melons, ripe), melons[:6]),
         "v1-gaussian": (tb.GaussianNB(variance="shared", ddof=1).fit(gaps, y.astype(str)), numbers),

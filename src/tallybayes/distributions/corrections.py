@@ -30,34 +30,41 @@ from tallybayes.looks import OWN
 _Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
 NONE = 255
+MOST_BINS = 254  # and one of what is missing
 DEPTH = 6  # cuts of one correction
 FEW = 5  # rows of a category's level that can be cut off
-RUNS = (6, 12_000)  # searches whose corrections are averaged at most, and rows of all of them that are enough
-HOW = (0.3, 1.0, 1.0, 0.5, 0.9)  # STEP, WORTH, ridge and least score of a cut, how much of itself a row is without
-HOW_4 = (0.4, 1.0, 1.0, 0.5, 0.9)
-HOW_3 = (0.3, 1.0, 1.0, 0.5, 1.0)
+RUNS = 6  # searches whose corrections are averaged, at most
+PER_BIN = 32  # rows
+# STEP, WORTH, ridge and least score of a cut, how much of itself a row is without, EAGER
+HOW = (0.3, 1.0, 1.0, 0.5, 0.85, 0.5)
+HOW_5 = (0.3, 1.0, 1.0, 0.5, 0.9, 0.0)
+HOW_4 = (0.4, 1.0, 1.0, 0.5, 0.9, 0.0)
+HOW_3 = (0.3, 1.0, 1.0, 0.5, 1.0, 0.0)
 
 
 class Rules(NamedTuple):
     """How corrections are searched for."""
 
-    how: tuple[float, float, float, float, float]
-    most: int  # of one search
-    patience: int  # tries in a row that fail, before a search ends
+    how: tuple[float, float, float, float, float, float]
+    most: int  # tries of one search
+    patience: int  # of them in a row that fail, before a search ends: EAGER more for each correction that was found
     rows: int  # on which cuts are searched
     columns: float  # times the square root of their number are looked at for one correction
-    bins: int  # of one column, between which it can be cut
+    bins: tuple[int, int]  # of one column, between which it can be cut: at least, and with many rows
     more: int  # times as many searches as usual
+    enough: int = 12_000  # rows of all usual searches together
 
     @classmethod
     def of(cls, edition: int, times: int) -> Rules:
-        """times: so many times as many corrections as usual; of more than twice as many searches nothing is gained."""
+        """times: so many times as many tries as usual; of more than twice as many searches nothing is gained."""
         if edition == 3:
-            return cls(HOW_3, 100 * times, 100 * times // 12, 2000, 2.0, 32, times)
-        more, columns, bins = (2, 3.0, 64) if times > 1 else (1, 2.0, 32)
+            return cls(HOW_3, 100 * times, 100 * times // 12, 2000, 2.0, (32, 32), times)
+        more, columns, bins = (2, 3.0, (64, 64)) if times > 1 else (1, 2.0, (32, 32))
         if edition == 4:
             return cls(HOW_4, 100 * times, 8 * more, 2000, columns, bins, more)
-        return cls(HOW, 300 * times, 8 * more, 4000, columns + 1, bins, more)
+        if edition == 5:
+            return cls(HOW_5, 300 * times, 8 * more, 4000, columns + 1, bins, more)
+        return cls(HOW, 300 * times, 5 * more, 4000, columns + 1, (64 * more, MOST_BINS), more, 16_000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +152,16 @@ def find(table: KeptTable, joint: Floats, times: int, edition: int) -> tuple[Cor
     """What to add to the scores of such rows, and by how much their mean log-loss falls. joint: of each row, without
     itself. Few rows are searched several times, each time by other halves, and what is found is averaged: what one
     search finds by chance the others do not. Of many rows, where there are fewer searches, each may fail more often."""
-    rules = Rules.of(edition, times)
-    luts = [_bins_of(table, j, rules.bins) for j in range(len(table.codes))]
+    rules, judges = Rules.of(edition, times), max(int((table.w > 0).sum()), 1)
+    most = int(np.clip(judges // PER_BIN, *rules.bins))
+    luts = [_bins_of(table, j, most) for j in range(len(table.codes))]
     bin_of = np.stack([lut[np.minimum(c, len(lut) - 1)] for lut, c in zip(luts, table.codes, strict=True)])
     bins = np.array([int(lut[lut != NONE].max(initial=0)) + 1 for lut in luts], dtype=np.int32)
     columns = int(np.ceil(rules.columns * np.sqrt(len(luts))))
     rows = (table.y, np.ascontiguousarray(table.w, dtype=np.float64), table.key)
     start = np.ascontiguousarray(joint, dtype=np.float64)
-    usual = int(np.clip(RUNS[1] // max(int((table.w > 0).sum()), 1), 1, RUNS[0]))
-    patience = rules.patience if edition < 5 else round(rules.patience * float(np.sqrt(RUNS[0] / usual)))
+    usual = int(np.clip(rules.enough // judges, 1, RUNS))
+    patience = rules.patience if edition < 5 else round(rules.patience * float(np.sqrt(RUNS / usual)))
     runs = usual * rules.more
     found, gain = list[_Found](), 0.0
     for run in range(runs):

@@ -46,7 +46,7 @@ from tallybayes.encode import Coded, Data
 from tallybayes.errors import is_number
 
 WEIGHTING = ("features", "temperature", "none")
-EDITION = 5  # of new models
+EDITION = 6  # of new models
 MOST_CORRECTIONS = 4  # a file that asked for more would be searched for hours when it is loaded
 
 

@@ -34,10 +34,11 @@ from tallybayes.structures.members import CodedRows, Columns, Recipe, choose, id
 from tallybayes.structures.said import describe
 
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
+CONTEXTS = 8  # where they are asked for, and effort has none
 PARTS = ("networks", "naive", "contexts", "levels", "gaussian", "corrections")
 EFFORTS = {
     "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
-    "balanced": Recipe(16, 16, 4, 8, gaussian=True, weighting="features", corrections=1),
+    "balanced": Recipe(16, 16, 4, 0, gaussian=True, weighting="features", corrections=1),
     "best": Recipe(
         24, 24, 8, 120, gaussian=True, weighting="features", corrections=3, tries=8, per_row=32, per_class=16
     ),
@@ -48,8 +49,8 @@ EFFORTS = {
 class BayesClassifier(TallyClassifier):
     """The one to use when you do not want to choose: give it a table, and nothing needs to be tuned.
 
-    An ensemble of small Bayesian networks, contexts and a Gaussian discriminant, all of them counts, with a weight for
-    each part and feature that the rows choose by leave-one-out.
+    An ensemble of small Bayesian networks and a Gaussian discriminant, all of them counts, with a weight for each part
+    and feature that the rows choose by leave-one-out.
 
     Every network has its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents)
     backs off to fewer parents as strongly as leave-one-out finds best. The logarithms are averaged over the networks,
@@ -59,8 +60,8 @@ class BayesClassifier(TallyClassifier):
     ----------
     effort : {'balanced', 'fast', 'best'}, default='balanced'
         'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
-        8 contexts, a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many
-        networks again, fifteen times as many contexts, and longer searches for corrections.
+        a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many networks
+        again, 120 contexts, and longer searches for corrections.
     {schema}
     members : int, default=None
         How many networks, in place of what effort says.
@@ -78,8 +79,8 @@ class BayesClassifier(TallyClassifier):
         makes them equally likely. An array goes in the order of ``classes_``, a dict or a Series by label.
     {unseen_network}
     random_state : int, RandomState or None, default=0
-        What the contexts are drawn with: which columns they try; 'fast' has none and draws nothing. The same number
-        gives the same bits. Networks and cuts are laid out alike for every number.
+        What the contexts of 'best' are drawn with: which columns they try. The same number gives the same bits. The
+        others draw nothing, as long as ``parts`` asks for no contexts: every number gives the same.
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
         rows of fit. The weights are chosen so that it has little to do.
@@ -179,7 +180,7 @@ class BayesClassifier(TallyClassifier):
                 informed=found.informed if "networks" in self.parts else 0,
                 even=found.even if "networks" in self.parts else 0,
                 naive=(found.naive or balanced.naive) if "naive" in self.parts else 0,
-                contexts=(found.contexts or balanced.contexts) if "contexts" in self.parts else 0,
+                contexts=(found.contexts or CONTEXTS) if "contexts" in self.parts else 0,
                 gaussian="gaussian" in self.parts,
                 levels="levels" in self.parts,
                 corrections=(found.corrections or balanced.corrections) if "corrections" in self.parts else 0,
