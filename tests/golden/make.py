@@ -61,18 +61,6 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
     rule = np.where(v[:, 0] == 0, 0, np.where(v[:, 1] == 3, (v[:, 2] > 1) + (v[:, 3] == 0), v[:, 4] + v[:, 5] > 3))
     cells = [{f"x{j}": int(x) for j, x in enumerate(row)} for row in v[:5]] + [{"x1": 2}]
     return {
-        "v1-bayes-corrections": (
-            tb.BayesClassifier(members=1, parents=1, parts=("networks", "corrections")).fit(v, rule),
-            cells,
-        ),
-        "v1-bayes-corrections-4": (
-            tb.BayesClassifier(members=1, parents=1, parts=("networks", "naive", "corrections")).fit(v, rule),
-            cells,
-        ),
-        "v1-bayes-corrections-5": (
-            tb.BayesClassifier(members=2, parents=1, parts=("networks", "corrections")).fit(v, rule),
-            cells,
-        ),
         "v1-bayes-corrections-6": (
             tb.BayesClassifier(members=2, parents=1, parts=("networks", "naive", "corrections")).fit(v, rule),
             cells,

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,41 +29,17 @@ from tallybayes.looks import OWN
 _Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
 
 NONE = 255
-MOST_BINS = 254  # and one of what is missing
 DEPTH = 6  # cuts of one correction
 FEW = 5  # rows of a category's level that can be cut off
-RUNS = 6  # searches whose corrections are averaged, at most
-PER_BIN = 32  # rows
-# STEP, WORTH, ridge and least score of a cut, how much of itself a row is without, EAGER
+# STEP, WORTH, ridge and least score of a cut, how much of itself a row is without, and how many more tries may fail for
+# each correction that was found
 HOW = (0.3, 1.0, 1.0, 0.5, 0.85, 0.5)
-HOW_5 = (0.3, 1.0, 1.0, 0.5, 0.9, 0.0)
-HOW_4 = (0.4, 1.0, 1.0, 0.5, 0.9, 0.0)
-HOW_3 = (0.3, 1.0, 1.0, 0.5, 1.0, 0.0)
-
-
-class Rules(NamedTuple):
-    """How corrections are searched for."""
-
-    how: tuple[float, float, float, float, float, float]
-    most: int  # tries of one search
-    patience: int  # of them in a row that fail, before a search ends: EAGER more for each correction that was found
-    rows: int  # on which cuts are searched
-    columns: float  # times the square root of their number are looked at for one correction
-    bins: tuple[int, int]  # of one column, between which it can be cut: at least, and with many rows
-    more: int  # times as many searches as usual
-    enough: int = 12_000  # rows of all usual searches together
-
-    @classmethod
-    def of(cls, edition: int, times: int) -> Rules:
-        """times: so many times as many tries as usual; of more than twice as many searches nothing is gained."""
-        if edition == 3:
-            return cls(HOW_3, 100 * times, 100 * times // 12, 2000, 2.0, (32, 32), times)
-        more, columns, bins = (2, 3.0, (64, 64)) if times > 1 else (1, 2.0, (32, 32))
-        if edition == 4:
-            return cls(HOW_4, 100 * times, 8 * more, 2000, columns, bins, more)
-        if edition == 5:
-            return cls(HOW_5, 300 * times, 8 * more, 4000, columns + 1, bins, more)
-        return cls(HOW, 300 * times, 5 * more, 4000, columns + 1, (64 * more, MOST_BINS), more, 16_000)
+TRIES = 300  # of one search
+PATIENCE = 5  # of them may fail in a row
+ROWS = 4000  # on which cuts are searched
+COLUMNS = 3.0  # times the square root of their number are looked at for one correction
+BINS, PER_BIN = (64, 254), 32  # of a column, between which it can be cut: at least and at most; rows for each
+RUNS = (6, 16_000)  # searches whose corrections are averaged at most, and rows of all of them that are enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,25 +123,25 @@ class KeptTable:
     key: NDArray[np.uint64]
 
 
-def find(table: KeptTable, joint: Floats, times: int, edition: int) -> tuple[Corrections | None, float]:
+def find(table: KeptTable, joint: Floats, times: int) -> tuple[Corrections | None, float]:
     """What to add to the scores of such rows, and by how much their mean log-loss falls. joint: of each row, without
     itself. Few rows are searched several times, each time by other halves, and what is found is averaged: what one
-    search finds by chance the others do not. Of many rows, where there are fewer searches, each may fail more often."""
-    rules, judges = Rules.of(edition, times), max(int((table.w > 0).sum()), 1)
-    most = int(np.clip(judges // PER_BIN, *rules.bins))
+    search finds by chance the others do not. Of many rows, where there are fewer searches, each may fail more often.
+    times: so many times as many tries as usual; of more than twice as many searches nothing is gained."""
+    judges, longer = max(int((table.w > 0).sum()), 1), times > 1
+    most = int(np.clip(judges // PER_BIN, *BINS))
     luts = [_bins_of(table, j, most) for j in range(len(table.codes))]
     bin_of = np.stack([lut[np.minimum(c, len(lut) - 1)] for lut, c in zip(luts, table.codes, strict=True)])
     bins = np.array([int(lut[lut != NONE].max(initial=0)) + 1 for lut in luts], dtype=np.int32)
-    columns = int(np.ceil(rules.columns * np.sqrt(len(luts))))
+    columns = int(np.ceil((COLUMNS + longer) * np.sqrt(len(luts))))
     rows = (table.y, np.ascontiguousarray(table.w, dtype=np.float64), table.key)
     start = np.ascontiguousarray(joint, dtype=np.float64)
-    usual = int(np.clip(rules.enough // judges, 1, RUNS))
-    patience = rules.patience if edition < 5 else round(rules.patience * float(np.sqrt(RUNS / usual)))
-    runs = usual * rules.more
+    usual = int(np.clip(RUNS[1] // judges, 1, RUNS[0]))
+    fewer, runs = RUNS[0] / usual, usual * (1 + longer)
+    size = (TRIES * times, round(PATIENCE * (fewer if longer else fewer**0.5)), DEPTH, columns, ROWS)
     found, gain = list[_Found](), 0.0
     for run in range(runs):
-        size = (rules.most, patience, DEPTH, columns, rules.rows, run)
-        own, fell = _core.find_corrections((bin_of, bins, table.ordered), rows, start, size, rules.how)
+        own, fell = _core.find_corrections((bin_of, bins, table.ordered), rows, start, (*size, run), HOW)
         found += own
         gain += fell / runs
     if not found:

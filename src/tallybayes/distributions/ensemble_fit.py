@@ -83,7 +83,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     if ensemble.edition > 2 and ensemble.corrections and crossed is not None and judges.sum() >= HALVES:
         stage("choosing corrections")
         table = _kept_table(ensemble, s, codes, w * judges)
-        corrected, gain = corrections.find(table, crossed.joint, ensemble.corrections, ensemble.edition)
+        corrected, gain = corrections.find(table, crossed.joint, ensemble.corrections)
         corrected = corrected and corrected.times(ensemble.trust)
     if crossed is not None:
         said = _expected(crossed.told, said.loss, gain)
