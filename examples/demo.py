@@ -203,8 +203,8 @@ BayesClassifier, which needs no such choices, is what part 3 looks into.
 def ensemble(model: BayesClassifier, rows: Rows) -> None:
     title("3. BayesClassifier: the one to use when you do not want to choose")
     print("Many small networks, each with its own cuts and its own dependences between")
-    print("columns; contexts and a Gaussian discriminant beside them; and a weight for each")
-    print("part and column, by how well it foretells rows left out. What it did:\n")
+    print("columns; naive Bayes and a Gaussian discriminant beside them; and a weight for")
+    print("each part and column, by how well it foretells rows left out. What it did:\n")
     lines = [
         fill(line, WIDTH - 4, subsequent_indent="  ") if len(line) > WIDTH - 4 else line
         for line in model.summary().splitlines()

@@ -30,17 +30,16 @@ BOXES: dict[str, tuple[float, float, float, float, str, str, str]] = {  # left, 
         40, 6.75, 27, 3.1,
         "32 networks", "own cuts, up to 4 super-parents;\nP(x | class, parents), backed off", COUNTED,
     ),
-    "naive": (40, 4.5, 27, 1.85, "naive Bayes", "on finer cuts", COUNTED),
-    "contexts": (40, 2.25, 27, 1.85, "8 contexts", "P(class | some columns)", COUNTED),
-    "gaussian": (40, 0, 27, 1.85, "Gaussian discriminant", "of normal scores", COUNTED),
-    "weights": (72, 3.45, 17, 3.1, "weights", "by part and column,\nby leave-one-out", CHOSEN),
-    "posterior": (93, 3.45, 14, 3.1, "P(class | x)", "sums of logs,\nnormalised", PLAIN),
-    "rows": (72, 0, 17, 1.85, "kept rows", "at most 8,000", COUNTED),
+    "naive": (40, 4.1, 27, 1.85, "naive Bayes", "on finer cuts", COUNTED),
+    "gaussian": (40, 1.45, 27, 1.85, "Gaussian discriminant", "of normal scores", COUNTED),
+    "weights": (72, 3.45, 16, 3.1, "weights", "by part and column,\nby leave-one-out", CHOSEN),
+    "corrections": (92, 3.45, 16, 3.1, "corrections", "cells where classes\ncame more often", CHOSEN),
+    "posterior": (112, 3.45, 14, 3.1, "P(class | x)", "sums of logs,\nnormalised", PLAIN),
+    "rows": (82, 0, 16, 1.85, "kept rows", "at most 8,000", COUNTED),
 }  # fmt: skip
 ARROWS = (
-    ("table", "levels"), ("levels", "networks"), ("levels", "naive"), ("levels", "contexts"), ("levels", "gaussian"),
-    ("networks", "weights"), ("naive", "weights"), ("contexts", "weights"), ("gaussian", "weights"),
-    ("weights", "posterior"),
+    ("table", "levels"), ("levels", "networks"), ("levels", "naive"), ("levels", "gaussian"), ("networks", "weights"),
+    ("naive", "weights"), ("gaussian", "weights"), ("weights", "corrections"), ("corrections", "posterior"),
 )  # fmt: skip
 
 
@@ -54,8 +53,9 @@ def steps() -> dict[str, Any]:
         "31 more networks": tb.BayesClassifier(**networks, weighting="temperature"),
         "a weight for each column": tb.BayesClassifier(**networks),
         "naive Bayes on finer cuts": tb.BayesClassifier(parts=("networks", "naive")),
-        "8 contexts": tb.BayesClassifier(parts=("networks", "naive", "contexts")),
-        "a Gaussian discriminant": tb.BayesClassifier(),
+        "levels of categories": tb.BayesClassifier(parts=("networks", "naive", "levels")),
+        "a Gaussian discriminant": tb.BayesClassifier(parts=("networks", "naive", "levels", "gaussian")),
+        "corrections": tb.BayesClassifier(),
     }
 
 
@@ -86,14 +86,15 @@ def draw_flow(axis: Axes) -> None:
         axis.text(left + width / 2, middle - 0.38, what, ha="center", va="center", fontsize=8.5, color=INK)
     for a, b in ARROWS:
         arrow(axis, (BOXES[a][0] + BOXES[a][2], middle_of(a)), (BOXES[b][0], aim(a, b)), "-")
-    top = BOXES["rows"][1] + BOXES["rows"][3]
-    arrow(axis, (BOXES["rows"][0] + 8.5, top), (BOXES["weights"][0] + 8.5, BOXES["weights"][1]), "--")
+    rows = BOXES["rows"]
+    for b, along in (("weights", 4.0), ("corrections", 12.0)):
+        arrow(axis, (rows[0] + along, rows[1] + rows[3]), (BOXES[b][0] + BOXES[b][2] / 2, BOXES[b][1]), "--")
     axis.text(0, 9.5, "How it works", fontsize=12, weight="bold", color=INK, va="center")
     legend = ((1.05, COUNTED, "counted: adds and subtracts"), (0.1, CHOSEN, "chosen anew on the kept rows"))
     for y, fill, what in legend:
         axis.add_patch(FancyBboxPatch((0, y), 2, 0.5, boxstyle="square,pad=0", facecolor=fill, edgecolor=FAINT, lw=0.8))
         axis.text(3, y + 0.25, what, va="center", fontsize=8.5, color=INK)
-    axis.set(xlim=(-0.5, 107.5), ylim=(-0.3, 10.1))
+    axis.set(xlim=(-0.5, 126.5), ylim=(-0.3, 10.1))
     axis.axis("off")
 
 
