@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -94,16 +95,20 @@ class OneRow(Model):
         --------
         one_row : Whether a row takes microseconds, and if not, why.
         """
-        with self._learning():
-            held = self.__dict__.get("_held")
+        state = self.__dict__  # half of the time of a usual row goes by here, so it asks for as little as can be
+        lock: RLock | None = state.get("_lock")
+        with self._learning() if lock is None else lock:
+            held: Held | None = state.get("_held")
             given: object = row  # what the careful way reads: it knows which parts of a date are numbers
             if type(row) is not dict or held is None or not held.plain:
                 given = _as_dict(row)
                 row = self._row(given)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
-            door = self._door_for(y, w)
+            door = held.door if held is not None and type(w) is float and 0 < w <= MOST_WEIGHT else None
+            if type(door) is not RowDoor or y is None:
+                door = self._door_for(y, w)
             if door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
-                if "loo_log_proba_" in self.__dict__:  # it was of other rows
+                if "loo_log_proba_" in state:  # it was of other rows
                     self._drop_left_out()
                 return self
             self.partial_fit([given], [y], sample_weight=[sample_weight])
@@ -190,15 +195,18 @@ class OneRow(Model):
         dict from label to probability
             In the order of ``classes_``.
         """
-        self._require_fit()
+        state = self.__dict__
+        held: Held | None = state.get("_held")
+        if held is None:
+            self._require_fit()
         given: object = row
-        if type(row) is not dict or not self._held.plain:
+        if type(row) is not dict or held is None or not held.plain:
             given = _as_dict(row)
             row = self._row(given)
-        door = self._held.door
+        door = None if held is None else held.door
         if door is None:
             door = self._open()
-        if type(door) is RowDoor and type(row) is dict and "temperature_" not in self.__dict__:
+        if type(door) is RowDoor and type(row) is dict and "temperature_" not in state:
             found: Any = door.proba(row)
             if found is not None:
                 answer: dict[object, float] = found
