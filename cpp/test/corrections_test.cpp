@@ -40,7 +40,7 @@ Corrections correct_some(std::size_t n, std::size_t classes, std::size_t depth, 
 
 TEST(corrections_of_any_rows) {
   for (const std::size_t n : {0, 1, 2, 7, 8, 33, 700}) {
-    for (const std::size_t classes : {1, 2, 5}) {
+    for (const std::size_t classes : {1, 2, 5, 9, 20}) {
       for (const std::size_t depth : {1, 6, 15}) {
         const Corrections all = correct_some(n, classes, depth, false);
         CHECK(all.gain >= 0);
