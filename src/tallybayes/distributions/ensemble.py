@@ -91,7 +91,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
         2   a cell missing where no gap was met says nothing (ensemble_gaps.py)
         6   there may be corrections (corrections.py); so there may in 3 to 5, which no release had
-    corrections: how many times as many searches for them as usual (corrections.py), 0 for none. number: the columns
+    corrections: how many times as many tries to find them as usual (corrections.py), 0 for none. number: the columns
     that are numbers, which they need to know.
     """
 

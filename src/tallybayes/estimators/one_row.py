@@ -195,24 +195,23 @@ class OneRow(Model):
         dict from label to probability
             In the order of ``classes_``.
         """
-        state = self.__dict__
-        held: Held | None = state.get("_held")
-        if held is None:
+        if "_held" not in self.__dict__:
             self._require_fit()
+        held = self._held
         given: object = row
-        if type(row) is not dict or held is None or not held.plain:
+        if type(row) is not dict or not held.plain:
             given = _as_dict(row)
             row = self._row(given)
-        door = None if held is None else held.door
+        door = held.door
         if door is None:
             door = self._open()
-        if type(door) is RowDoor and type(row) is dict and "temperature_" not in state:
+        if type(door) is RowDoor and type(row) is dict and "temperature_" not in self.__dict__:
             found: Any = door.proba(row)
             if found is not None:
                 answer: dict[object, float] = found
                 return answer
         predictor = self.predictor_
-        own = predictor.row_proba(row) if type(row) is dict and self._held.plain else None
+        own = predictor.row_proba(row) if type(row) is dict and held.plain else None
         (found,) = predictor.answer(predictor.read([given]), "proba").tolist() if own is None else (own.tolist(),)
         return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
 

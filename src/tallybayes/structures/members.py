@@ -54,7 +54,7 @@ class Recipe:
     gaussian: bool
     weighting: str
     levels: bool = True  # of categories that have many
-    corrections: int = 0  # so many times as many searches for them as usual
+    corrections: int = 0  # so many times as many tries to find them as usual
     parents: int = 4
     bins: tuple[int, int] = (5, 12)
     naive_bins: tuple[int, int] = (10, 25)
