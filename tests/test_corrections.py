@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -345,6 +347,14 @@ def test_a_file_keeps_the_answers(learned: Any, tmp_path: Path) -> None:
     model, X, _ = learned
     model.save(tmp_path / "rule.tb")
     np.testing.assert_array_equal(tb.load(tmp_path / "rule.tb").predict_proba(X), model.predict_proba(X))
+
+
+def test_a_model_that_has_answered_is_pickled_and_copied(learned: Any) -> None:
+    model, X, _ = learned
+    answers = model.predict_proba(X)
+    assert params(model).corrections is not None
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(twin.predict_proba(X), answers)
 
 
 def test_an_ensemble_of_an_older_edition_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,6 +219,15 @@ def test_same_bits_for_any_number_of_threads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(ALL))
+def test_a_model_that_has_answered_is_pickled_and_copied(name: str) -> None:
+    make, X, y, other = parts(name, 6, 150)
+    model = make().fit(X, y)
+    answers = model.predict_proba(other)  # what was compiled for it is not to be in the way
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model.copy()):
+        np.testing.assert_array_equal(twin.predict_proba(other), answers)
+
+
+@pytest.mark.parametrize("name", list(ALL))
 def test_a_failed_call_changes_nothing(name: str) -> None:
     make, X, y, _ = parts(name, 5)
     model = make().fit(X, y)

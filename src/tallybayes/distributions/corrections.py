@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions.exported import Json, plain
+from tallybayes.distributions.records import Record
 from tallybayes.looks import OWN
 
 _Found = tuple[NDArray[np.int32], NDArray[np.int32], Floats]  # columns, cuts, values
@@ -43,7 +44,7 @@ RUNS = (6, 16_000)  # searches whose corrections are averaged at most, and rows 
 
 
 @dataclass(frozen=True, eq=False)
-class Corrections:
+class Corrections(Record):
     """The arrays of cpp/core/chains.hpp, a chain without a child for each correction; logs: (rungs, classes), its
     values. columns: of the table."""
 

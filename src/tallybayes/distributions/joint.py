@@ -81,10 +81,6 @@ class LevelParams(Record):
     exist: list[NDArray[np.bool_]]
     log: Floats
 
-    def __getstate__(self) -> dict[str, object]:
-        """What was made of the fields is made again."""
-        return fields_of(self)
-
     @property
     def K(self) -> int:
         """How many classes there are."""

@@ -20,6 +20,10 @@ R = TypeVar("R")
 class Record:
     """The base of all sums and parameters; subclasses are frozen dataclasses."""
 
+    def __getstate__(self) -> dict[str, object]:
+        """The fields. What was made of them, compiled tables that no pickle can hold, is made again."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
 
 def arrays_of(record: Any) -> dict[str, Any]:
     """What a record holds, by name; fields that are None are not there."""
