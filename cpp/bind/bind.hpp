@@ -91,5 +91,6 @@ void bind_left_out(nb::module_& m);
 void bind_chains(nb::module_& m);
 void bind_ensemble_choices(nb::module_& m);
 void bind_corrections(nb::module_& m);
+void bind_nearest(nb::module_& m);
 
 }  // namespace tb::bind

@@ -86,4 +86,5 @@ NB_MODULE(_core, m) {
   tb::bind::bind_chains(m);
   tb::bind::bind_ensemble_choices(m);
   tb::bind::bind_corrections(m);
+  tb::bind::bind_nearest(m);
 }

@@ -1,9 +1,10 @@
-// The self-check of the kernels of kernel densities, and of logarithms.
+// The self-check of the kernels of kernel densities, of distances, and of logarithms.
 #include <algorithm>
 
 #include "core/probe.hpp"
 #include "kernels/kernel_sums.hpp"
 #include "kernels/logs.hpp"
+#include "kernels/nearest.hpp"
 
 namespace tb {
 namespace {
@@ -59,11 +60,22 @@ void logarithms(Probe& p) {
   p.got("logs_of_positive", out, kSums);
 }
 
+void distances(Probe& p) {
+  constexpr std::size_t blocks = 2, d = 5;
+  Numbers some(53);
+  const auto point = some.between(-2.0, 2.0, blocks * d * kNearestLanes),
+             asked = some.between(-2.0, 2.0, kNearestAsked * d);
+  List<double> out(kNearestAsked * blocks * kNearestLanes);
+  TB_CALL_AT(p.isa, nearest_distances, point.data(), blocks, d, asked.data(), out.data());
+  p.got("nearest_distances", out, kSums);
+}
+
 }  // namespace
 
 void probe_densities(Probe& p) {
   bumps(p);
   cells(p);
+  distances(p);
   logarithms(p);
 }
 

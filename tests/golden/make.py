@@ -98,6 +98,10 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],
         ),
         "v1-diagonal-fourth": (tb.GaussianDiscriminant("diagonal", shrinkage="ledoit-wolf").fit(gaps, y), numbers),
+        "v1-bayes-nearest": (
+            tb.BayesClassifier(members=2, parts=("networks", "nearest", "gaussian")).fit(gappy, y),
+            asked,
+        ),
         "v1-bayes-mixed": (tb.BayesClassifier(members=4).fit(gappy, y), asked),
         "v1-bayes-fast-weighted": (
             tb.BayesClassifier("fast", members=3, smoothing="laplace").fit(counts, y, sample_weight=0.5 + y),

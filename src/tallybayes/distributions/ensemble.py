@@ -82,17 +82,18 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
     chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each,
-    which become one. level_column: the columns of the part 'levels' (level_part.py). z_…: a normal_part.Scale, empty
-    for none. plane_of: which plane of a part a column's term goes to.
+    which become one. level_column: the columns of the part 'levels' (level_part.py). The part 'nearest' looks through
+    the kept rows (nearest_part.py). z_…: a normal_part.Scale, empty for none. plane_of: which plane of a part a
+    column's term goes to.
     weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'. trust: what all weights are
     multiplied by, beside texts that have told some of it already. edition: how the sums are
     read; a file keeps the edition of its day, and so its answers.
         0   back-off alone, weights of any sign
         1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
         2   a cell missing where no gap was met says nothing (ensemble_gaps.py)
-        6   there may be corrections (corrections.py); so there may in 3 to 5, which no release had
+        6   there may be corrections (corrections.py); so there may in 3 to 5, which no release had; and nearest rows
     corrections: how many times as many tries to find them as usual (corrections.py), 0 for none. number: the columns
-    that are numbers, which they need to know.
+    that are numbers, which they and the nearest rows need to know.
     """
 
     smoothing: str = "backoff"
@@ -173,6 +174,10 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     def named_parts(self) -> list[Part]:
         """The parts as records."""
         return [Part(*each) for each in self.parts]
+
+    def has(self, name: str) -> bool:
+        """Is there such a part?"""
+        return any(part.name == name for part in self.named_parts)
 
     def of_part(self, name: str, weights: Array) -> Array:
         """The weights of a part that there is, or whatever is known of its planes."""
@@ -288,6 +293,8 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         out += p.biases
         if p.levels is not None:
             out += p.levels.scores(codes, self.of_part("levels", p.weights))
+        if p.nearest is not None:
+            out += self.of_part("nearest", p.weights)[0] * p.nearest.scores(codes)
         if p.gaussian is not None:
             for rows, z in self.line.blocks(codes):
                 out[rows] += p.weights[-1] * p.gaussian.logs(z)
@@ -298,8 +305,8 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
         return out
 
     def terms(self, data: Data, p: EnsembleParams, K: int) -> Array:
-        """Last what belongs to no column: biases, the class shares of contexts, the constants of the Gaussian part. A
-        gap that says nothing has no part."""
+        """Last what belongs to no column: biases, the class shares of contexts, what the nearest rows say, the
+        constants of the Gaussian part. A gap that says nothing has no part."""
         assert isinstance(data, Coded)
         d = self.columns
         out = np.empty((data.n, d + 1, K))
@@ -316,6 +323,8 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
                     self.level_column, self.of_part("levels", p.weights), p.levels.each(codes), strict=True
                 ):
                     own[:, j] += w * each
+            if p.nearest is not None:
+                own[:, d] += self.of_part("nearest", p.weights)[0] * p.nearest.scores(codes)
             if p.gaussian is not None:
                 by_column, constant = p.gaussian.by_column(self.line, codes, d)
                 own[:, :d] += p.weights[-1] * by_column
@@ -343,7 +352,8 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     def export(self, p: EnsembleParams, context: Context) -> Exported | str:  # noqa: ARG002
         starts = self.view_start.tolist()
-        return too_large(p.logs.size) or {
+        rows = 0 if p.nearest is None else p.nearest.rows.size
+        return too_large(p.logs.size + rows) or {
             "form": "ensemble",
             "sizes": p.sizes.tolist(),
             "gone": [list(pair) for pair in p.gone],
@@ -360,6 +370,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             + ([] if p.corrections is None else p.corrections.export_chains(len(self.view_column))),
             "bias": plain(p.biases),
             "levels": self._export_levels(p),
+            "nearest": p.nearest and p.nearest.export(float(self.of_part("nearest", p.weights)[0])),
             "gaussian": None if p.gaussian is None else self._export_gaussian(p, p.gaussian),
             "gaps": None
             if self.gaps is None

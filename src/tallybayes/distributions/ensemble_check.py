@@ -23,9 +23,10 @@ NAMES = (
     "naive",
     "contexts",
     "levels",
+    "nearest",
     "gaussian",
 )  # of parts, in the order in which they come
-ALONE = ("contexts", "gaussian")  # have one plane
+ALONE = ("contexts", "nearest", "gaussian")  # have one plane
 MOST = 1e260  # weight
 FAR = 1e3  # standard deviations
 

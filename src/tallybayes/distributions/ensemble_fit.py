@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions import corrections, level_part, normal_part
+from tallybayes.distributions import corrections, level_part, nearest_part, normal_part
 from tallybayes.distributions.ensemble_records import EnsembleParams, EnsembleSums
 from tallybayes.distributions.joint import GRID, LevelParams, fields_of
 from tallybayes.progress import stage
@@ -62,6 +62,12 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         rows = level_part.choose(s, ensemble.level_column, codes, y, unit, w * judges, np.exp(prior))
         levels = level_part.read(s, ensemble.level_column, rows, np.exp(prior))
         ensemble.of_part("levels", terms)[:] = level_part.left_out(levels, s, codes, y, unit)
+    nearest = None
+    if ensemble.has("nearest"):
+        stage("looking for the nearest rows")
+        nearest, ensemble.of_part("nearest", terms)[:] = nearest_part.choose(
+            s, ensemble.number, y, unit, w * judges, start, np.exp(prior)
+        ) or (None, 0.0)
     normal, gaussian = None, None
     if parts and parts[-1].name == "gaussian":
         stage("choosing the Gaussian part")
@@ -90,7 +96,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     weights, biases = ensemble.trust * weights, ensemble.trust * biases
     return EnsembleParams(
         **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
-        levels=levels, corrections=corrected, weights=weights, biases=biases,
+        levels=levels, nearest=nearest, corrections=corrected, weights=weights, biases=biases,
         scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps, loss=said.loss,
         loss_error=said.error, judges=int(judges.sum()),
     )  # fmt: skip
@@ -119,7 +125,9 @@ def again(ensemble: Ensemble, s: EnsembleSums, base: LevelParams, p: EnsemblePar
     if p.normal is not None and p.gaussian is not None:
         gaussian = normal_part.kept(s.normal, p.gaussian, *p.normal)
     levels = p.levels and level_part.read(s, p.levels.columns, p.levels.rows, p.levels.prior)
-    return replace(p, **fields_of(base), logs=_logs(ensemble, s, logs), gaussian=gaussian, levels=levels)
+    nearest = p.nearest and nearest_part.again(s, p.nearest)
+    logs = _logs(ensemble, s, logs)
+    return replace(p, **fields_of(base), logs=logs, gaussian=gaussian, levels=levels, nearest=nearest)
 
 
 def left_out(
@@ -136,6 +144,8 @@ def left_out(
     if p.levels is not None:
         own = level_part.left_out(p.levels, s, codes, y, unit)
         out += np.tensordot(ensemble.of_part("levels", p.weights), np.stack(own), axes=1)
+    if p.nearest is not None:
+        out += ensemble.of_part("nearest", p.weights)[0] * p.nearest.left_out(codes, y, unit)
     if p.corrections is not None:
         out += p.corrections.scores(codes)
     if p.normal is not None:
@@ -231,7 +241,7 @@ def _shared(ensemble: Ensemble) -> Floats | None:
     if not ensemble.edition:
         return None
     each = np.bincount(ensemble.plane_of).astype(np.float64)
-    alone = ("contexts", "levels", "gaussian")
+    alone = ("contexts", "levels", "nearest", "gaussian")
     return np.concatenate([np.ones(part.planes) if part.name in alone else each for part in ensemble.named_parts])
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
-from tallybayes.distributions import level_part, normal_part
+from tallybayes.distributions import level_part, nearest_part, normal_part
 from tallybayes.distributions.corrections import Corrections
 from tallybayes.distributions.joint import LevelParams, LevelSums
 from tallybayes.distributions.kept_rows import KeptRows
@@ -74,9 +74,10 @@ class EnsembleSums(LevelSums):
 class EnsembleParams(LevelParams):
     """strengths: of back-off, of all rungs; logs: (rungs, classes). normal: λ, γ and ν of the Gaussian part; gaussian:
     its densities, None where a covariance has no inverse. levels: the terms of categories with many levels, None where
-    there are none. corrections: None where none helps. weights: of the planes; biases: of the classes; scale: what
-    the term of each chain is multiplied by. ridge, steps: how the weights were found; loss: the leave-one-out log-loss
-    of so many kept rows, the judges; where weights were learned, what they tell of new rows (ensemble_fit.py);
+    there are none. nearest: the kept rows that are looked through, None where none are. corrections: None where none
+    helps. weights: of the planes; biases: of the classes; scale: what the term of each chain is multiplied by. ridge,
+    steps: how the weights were found; loss: the leave-one-out log-loss of so many kept rows, the judges; where weights
+    were learned, what they tell of new rows (ensemble_fit.py);
     loss_error: its standard error."""
 
     strengths: Floats
@@ -84,6 +85,7 @@ class EnsembleParams(LevelParams):
     normal: tuple[float, float, float] | None
     gaussian: normal_part.Normals | None
     levels: level_part.LevelTerms | None
+    nearest: nearest_part.Nearest | None
     corrections: Corrections | None
     weights: Floats
     biases: Floats

@@ -33,6 +33,9 @@ CHOICES = (  # of λ and γ, the first of them for those in a hurry
     (1.0, 0.0), (1.0, 0.5), (0.5, 0.0), (0.02, 0.02), (0.1, 0.9),
 )  # fmt: skip
 HURRY = 6
+# Rows, and share of them, that a level with an indicator has. Of rarer ones a class's variance says too much: it stands
+# in the denominator, and twenty rows of one class multiplied the odds by 1,500.
+FREQUENT = (5, 0.05)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +107,22 @@ class Scale:
             raise ValueError("the Gaussian part is of other columns")
         if not np.isfinite(self.value).all():
             raise ValueError("the Gaussian part does not hold finite numbers")
+
+
+def normal_scores(n: Floats) -> Floats:
+    """What the levels of a cut column stand for: the normal quantiles of their mid-ranks. n: how many rows have each;
+    rows may weigh next to nothing, or very much."""
+    from scipy.special import ndtri  # a command that does without it need not wait for it
+
+    total = float(n.sum())
+    edge = max(0.5 / max(total, float((n > 0).sum())), 1e-16)
+    return np.asarray(ndtri(np.clip((np.cumsum(n) - n / 2) / total, edge, 1 - edge)))
+
+
+def indicators(n: Floats) -> list[Floats]:
+    """1 for a level of a category and 0 for the others, for each frequent level."""
+    frequent = np.flatnonzero(n >= max(FREQUENT[0], FREQUENT[1] * float(n.sum())))
+    return [(np.arange(len(n)) == v).astype(np.float64) for v in frequent.tolist()]
 
 
 @dataclass(frozen=True, eq=False)

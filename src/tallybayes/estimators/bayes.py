@@ -35,12 +35,23 @@ from tallybayes.structures.said import describe
 
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
 CONTEXTS = 8  # where they are asked for, and effort has none
-PARTS = ("networks", "naive", "contexts", "levels", "gaussian", "corrections")
+PARTS = ("networks", "naive", "contexts", "levels", "nearest", "gaussian", "corrections")
 EFFORTS = {
     "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
     "balanced": Recipe(16, 16, 4, 0, gaussian=True, weighting="features", corrections=1),
     "best": Recipe(
-        24, 24, 8, 120, gaussian=True, weighting="features", corrections=3, tries=8, per_row=32, per_class=16
+        informed=24,
+        even=24,
+        naive=8,
+        contexts=120,
+        gaussian=True,
+        weighting="features",
+        nearest=True,
+        corrections=3,
+        few=500,
+        tries=8,
+        per_row=32,
+        per_class=16,
     ),
 }
 
@@ -61,13 +72,13 @@ class BayesClassifier(TallyClassifier):
     effort : {'balanced', 'fast', 'best'}, default='balanced'
         'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
         a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many networks
-        again, 120 contexts, and longer searches for corrections.
+        again, longer searches for corrections, and 120 contexts below 500 rows, from there on the nearest rows.
     {schema}
     members : int, default=None
         How many networks, in place of what effort says.
     parents : int, default=None
         How many super-parents a network has at most, in place of what effort says. 0 makes every network a naive Bayes.
-    parts : sequence of {'networks', 'naive', 'contexts', 'levels', 'gaussian', 'corrections'}, default=None
+    parts : sequence of {'networks', 'naive', 'contexts', 'levels', 'nearest', 'gaussian', 'corrections'}, default=None
         What takes part. None: what effort says, and levels where a category has more than ten. Corrections are of
         what the others say with weights, and nothing by themselves.
     weighting : {'features', 'temperature', 'none'}, default=None
@@ -79,8 +90,8 @@ class BayesClassifier(TallyClassifier):
         makes them equally likely. An array goes in the order of ``classes_``, a dict or a Series by label.
     {unseen_network}
     random_state : int, RandomState or None, default=0
-        What the contexts of 'best' are drawn with: which columns they try. The same number gives the same bits. The
-        others draw nothing, as long as ``parts`` asks for no contexts: every number gives the same.
+        What the contexts of 'best' are drawn with, below 500 rows: which columns they try. The same number gives the
+        same bits. Without contexts nothing is drawn, and every number gives the same.
     tempered : bool, default=False
         True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
         rows of fit. The weights are chosen so that it has little to do.
@@ -181,6 +192,8 @@ class BayesClassifier(TallyClassifier):
                 even=found.even if "networks" in self.parts else 0,
                 naive=(found.naive or balanced.naive) if "naive" in self.parts else 0,
                 contexts=(found.contexts or CONTEXTS) if "contexts" in self.parts else 0,
+                few=None,
+                nearest="nearest" in self.parts,
                 gaussian="gaussian" in self.parts,
                 levels="levels" in self.parts,
                 corrections=(found.corrections or balanced.corrections) if "corrections" in self.parts else 0,
@@ -297,7 +310,7 @@ class BayesClassifier(TallyClassifier):
                 names = [schema.name(columns[j]) for j in ensemble.level_column.tolist()]
                 out[part.name] = dict(zip(names, own.tolist(), strict=True))
                 continue
-            whole = part.name in ("contexts", "gaussian")
+            whole = part.name in ("contexts", "nearest", "gaussian")
             each = zip(columns, own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
             out[part.name] = float(own[0]) if whole else {schema.name(j): w for j, w in each}
         return out

@@ -17,7 +17,7 @@ from tallybayes.plan import Term
 from tallybayes.predictor import Predictor
 from tallybayes.schema import Schema
 
-FORMAT, VERSION = "tallybayes.model", 2
+FORMAT, VERSION = "tallybayes.model", 3
 LARGEST = 2**53  # beyond it JavaScript's numbers skip whole numbers
 
 

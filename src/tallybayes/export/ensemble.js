@@ -1,4 +1,4 @@
-// Many small networks over one set of codes, weighted; and a Gaussian part (BayesClassifier).
+// Many small networks over one set of codes, weighted; the nearest of some rows; and a Gaussian part (BayesClassifier).
 //
 // A view joins the levels of a column into bins; a chain has a child (or none: then it is the class itself) and parents,
 // each read through a view, and one table for no parent, one, two, ...: where a parent has no bin, the table before it
@@ -9,9 +9,38 @@ import { coder, logs } from "./forms.js";
 
 const NO_BIN = 255;
 
+// what the levels of a row stand for; the last value is that of a missing one
+function numbers(scale, code) {
+  return scale.map(({ column, value }) => {
+    const v = code[column];
+    return value[v < 0 || v >= value.length - 1 ? value.length - 1 : v];
+  });
+}
+
+// (code, joint): joint += weight * log (n_k + r prior_k) / ((n + r) prior_k), where the rows nearby of class k count n_k
+function neighbours({ weight, scale, root, rows, label, row_weight, prior, neighbours: k, counts: r }, K) {
+  const turned = (code) => {
+    const z = numbers(scale, code);
+    return root ? root.map((row) => row.reduce((sum, v, i) => sum + v * z[i], 0)) : z;
+  };
+  const points = rows.map(turned);
+
+  return (code, joint) => {
+    const z = turned(code);
+    const away = points.map((point) => point.reduce((sum, v, i) => sum + (v - z[i]) ** 2, 0));
+    const near = away.map((_, i) => i).sort((a, b) => away[a] - away[b] || a - b);
+    const h = near.length > k ? away[near[k]] : Infinity;
+    const n = new Array(K).fill(0);
+    for (const i of near.slice(0, k)) n[label[i]] += row_weight[i] * (h > 0 ? Math.max(1 - away[i] / h, 0) ** 2 : 1);
+    const total = n.reduce((sum, v) => sum + v, 0) + r;
+    for (let c = 0; c < K; c++) joint[c] += weight * Math.log((n[c] + r * prior[c]) / (total * prior[c]));
+  };
+}
+
 export function ensemble(term, K) {
   const d = term.columns.length;
   const { views, chains, bias, gaussian } = term;
+  const nearest = term.nearest ? neighbours(term.nearest, K) : null;
   const gaps = term.gaps ?? { whole: [], columns: d, alone: [] };
   const levels = (term.levels ?? []).map(({ column, log }) => ({ column, log: logs(log) }));
   const tables = chains.map((c) => c.log.map(logs));
@@ -44,10 +73,7 @@ export function ensemble(term, K) {
   }
 
   function distances(code) {
-    const z = gaussian.scale.map(({ column, value }) => {
-      const v = code[column];
-      return value[v < 0 || v >= value.length - 1 ? value.length - 1 : v];
-    });
+    const z = numbers(gaussian.scale, code);
     return gaussian.mean.map((mean, k) => {
       const e = z.map((v, i) => v - mean[i]);
       const turned = gaussian.root[k].map((row) => row.reduce((sum, r, i) => sum + r * e[i], 0));
@@ -84,6 +110,7 @@ export function ensemble(term, K) {
       const own = log[code[column]];
       if (own) for (let k = 0; k < K; k++) joint[k] += own[k];
     }
+    if (nearest) nearest(code, joint);
     if (gaussian) {
       distances(code).forEach(({ tail }, k) => {
         joint[k] += gaussian.weight * (gaussian.constant[k] - tail);
@@ -111,6 +138,7 @@ export function ensemble(term, K) {
       });
     });
     for (const { column, log } of levels) if (log[code[column]]) put(column, log[code[column]], 1);
+    if (nearest) nearest(code, rest);
     if (gaussian) {
       distances(code).forEach(({ own, distance, tail }, k) => {
         const share = distance > 0 ? tail / distance : 0;

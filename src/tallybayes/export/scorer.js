@@ -13,7 +13,7 @@ import { kernel, linear, logNormalOrZero, logSumExp, logs, normal, table } from 
 import { spreader } from "./given.js";
 import { network } from "./network.js";
 
-const VERSION = 2; // and all before it
+const VERSION = 3; // and all before it
 const FORMS = {
   table, normal, "log-normal": logNormalOrZero, linear, kernel, block, network, average, ensemble,
 };

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from tallybayes.distributions.ensemble import Part
 from tallybayes.distributions.ensemble_fit import grows
 from tallybayes.distributions.joint import GRID
 from tallybayes.distributions.kept_rows import KeptRows
+from tallybayes.distributions.normal_part import indicators, normal_scores
 from tallybayes.distributions.tables import Tables
 from tallybayes.errors import OptionError
 from tallybayes.looks import OWN
@@ -32,10 +33,6 @@ FINE = (40, 10_000)  # bins of a number in a network at most, where there are so
 TWINS = 0.95  # rank correlation, from which two numbers say the same: they share their weights
 PLANES = 64  # weights of one part; of more columns, those that tell about as much share one
 DIMENSIONS = 200  # of the Gaussian part, at most
-INDICATORS = 30  # of one category
-# Rows, and share of them, that a level with an indicator has. Of rarer ones a class's variance says too much: it stands
-# in the denominator, and twenty rows of one class multiplied the odds by 1,500.
-FREQUENT = (5, 0.05)
 CONTEXT_CELLS = 1 << 17
 FIELDS: dict[str, type[np.generic]] = {  # of an Ensemble, and of what array
     "view_column": np.int32, "view_map": np.uint8, "view_size": np.int64, "view_bins": np.int32,
@@ -54,7 +51,9 @@ class Recipe:
     gaussian: bool
     weighting: str
     levels: bool = True  # of categories that have many
+    nearest: bool = False  # kept rows
     corrections: int = 0  # so many times as many tries to find them as usual
+    few: float | None = None  # rows: contexts are for fewer, nearest rows for more with a number; None: both for any
     parents: int = 4
     bins: tuple[int, int] = (5, 12)
     naive_bins: tuple[int, int] = (10, 25)
@@ -163,6 +162,10 @@ class Chains:
 
 def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble. kept: its sample of rows."""
+    if recipe.few is not None:
+        few = float(columns.weight.sum()) < recipe.few
+        far = recipe.nearest and not few and bool(columns.ordered.any())
+        recipe = replace(recipe, contexts=recipe.contexts if few else 0, nearest=far)
     draft = Draft(columns, recipe, information(columns, batches), seed, twins(columns, kept.rows))
     draft.add_networks()
     draft.add_naive()
@@ -170,10 +173,12 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
     many = many_levels(columns) if recipe.levels else np.empty(0, dtype=np.int32)
     if len(many):
         draft.add_part("levels", len(many), 0.0 if draft.parts else 1.0)
-    line = numbers(columns) if recipe.gaussian else {"z_column": np.empty(0, dtype=np.int32)}
+    line = numbers(columns) if recipe.gaussian or recipe.nearest else {"z_column": np.empty(0, dtype=np.int32)}
+    if recipe.nearest and len(line["z_column"]):
+        draft.add_part("nearest", 1, 0.0 if draft.parts and recipe.weighting == "features" else 1.0)
     number = np.flatnonzero(columns.ordered).astype(np.int32)
     fields = {**draft.chains.arrays(), "level_column": many, "number": number}
-    if 0 < len(line["z_column"]) <= DIMENSIONS:
+    if recipe.gaussian and 0 < len(line["z_column"]) <= DIMENSIONS:
         draft.add_part("gaussian", 1, 1.0)
         fields.update(line)
     if not draft.parts:
@@ -459,29 +464,16 @@ def contexts(
 
 
 def numbers(columns: Columns) -> dict[str, Array]:
-    """What levels stand for in the Gaussian part: normal scores of ordered columns, indicators of frequent levels."""
-    from scipy.special import ndtri  # a command that does without it need not wait for it
-
+    """What levels stand for in the Gaussian part: normal scores of ordered columns, indicators of frequent levels but
+    the first, which the others tell."""
     column, values = list[int](), list[Array]()
     for j, counts in enumerate(columns.split()):
         n = counts.sum(axis=0)
-        total = float(n.sum())
         if (n > 0).sum() < 2:
             continue
-        if columns.ordered[j]:
-            rank = (np.cumsum(n) - n / 2) / total
-            edge = max(0.5 / max(total, float((n > 0).sum())), 1e-16)  # rows may weigh next to nothing, or very much
-            column.append(j)
-            values.append(np.append(ndtri(np.clip(rank, edge, 1 - edge)), 0.0))
-            continue
-        frequent = [
-            v
-            for v in np.argsort(-n, kind="stable")[:INDICATORS].tolist()
-            if n[v] >= max(FREQUENT[0], FREQUENT[1] * total)
-        ]
-        for v in sorted(frequent)[1:]:
-            column.append(j)
-            values.append(np.append(columns.actual(j, (np.arange(len(n)) == v).astype(np.float64)), 0.0))
+        own = [normal_scores(n)] if columns.ordered[j] else [columns.actual(j, v) for v in indicators(n)[1:]]
+        column += [j] * len(own)
+        values += [np.append(value, 0.0) for value in own]
     return {
         "z_column": np.array(column, dtype=np.int32),
         "z_start": np.cumsum([0, *map(len, values)]).astype(np.int64),

@@ -47,6 +47,12 @@ def describe(fitted: Fitted) -> str:
             f"Gaussian part: {lam:g} of the shared covariance, {gam:g} of the diagonal, "
             + ("normal tails." if np.isinf(nu) else f"tails of Student's t with {nu:g} degrees of freedom.")
         )
+    if p.nearest is not None:
+        lines.append(
+            f"Nearest rows: {p.nearest.neighbours} of {len(p.nearest.label):,} kept ones, "
+            f"{p.nearest.counts:g} rows of the class shares; distances in {len(p.nearest.line.column)} dimensions"
+            + (" as they are." if p.nearest.root is None else " by the covariance within classes.")
+        )
     lines += ["", *_table(ensemble, p, [schema.name(j) for j in term.columns]), *said]
     return "\n".join(lines)
 
@@ -69,8 +75,8 @@ def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
 def _table(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:
     """The weights, a column of the table in each line: those that are believed most first."""
     parts = ensemble.named_parts
-    each = [part for part in parts if part.name not in ("contexts", "levels", "gaussian")]
-    whole = [part for part in parts if part.name in ("contexts", "gaussian")]
+    each = [part for part in parts if part.name not in ("contexts", "levels", "nearest", "gaussian")]
+    whole = [part for part in parts if part.name in ("contexts", "nearest", "gaussian")]
     found = {part.name: p.weights[part.first : part.first + part.planes] for part in parts}
     lines = []
     if each:
