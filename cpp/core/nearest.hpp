@@ -1,8 +1,10 @@
-// The points that lie nearest to a row, of a few thousand that are kept: all distances are computed, since in more than
-// a few dimensions no tree is faster.
+// The points that lie nearest to a row, of a few thousand that are kept. In more than a few dimensions no tree is
+// faster than looking at all of them: in floats first, whose error is bounded; those that may be among the nearest
+// are looked at again in doubles.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/aligned.hpp"
 
@@ -21,11 +23,16 @@ class Points {
   void nearest(const double* rows, std::size_t n, std::size_t most, std::int32_t* index, double* distance) const;
 
  private:
+  struct Space;
   void turn(const double* row, double* to) const;
+  void find(const double* row, const float* about, double error, std::size_t most, Space& space, std::int32_t* index,
+            double* distance) const;
 
   std::size_t count_, d_, blocks_;
-  AlignedArray root_;   // (d, d), column after column; empty for none
-  AlignedArray point_;  // as kernels/nearest.hpp has them; those to spare are infinitely far away
+  AlignedArray root_;            // (d, d), column after column; empty for none
+  std::vector<double> point_;    // (count, d), turned
+  Aligned<float> rough_, half_;  // the same as kernels/nearest.hpp has it; points to spare are infinitely far away
+  double far_ = 0;               // the longest point
 };
 
 }  // namespace tb

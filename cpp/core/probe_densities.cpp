@@ -1,4 +1,4 @@
-// The self-check of the kernels of kernel densities, of distances, and of logarithms.
+// The self-check of the kernels of kernel densities, of products, and of logarithms.
 #include <algorithm>
 
 #include "core/probe.hpp"
@@ -60,14 +60,15 @@ void logarithms(Probe& p) {
   p.got("logs_of_positive", out, kSums);
 }
 
-void distances(Probe& p) {
+void products(Probe& p) {
   constexpr std::size_t blocks = 2, d = 5;
   Numbers some(53);
-  const auto point = some.between(-2.0, 2.0, blocks * d * kNearestLanes),
-             asked = some.between(-2.0, 2.0, kNearestAsked * d);
-  List<double> out(kNearestAsked * blocks * kNearestLanes);
-  TB_CALL_AT(p.isa, nearest_distances, point.data(), blocks, d, asked.data(), out.data());
-  p.got("nearest_distances", out, kSums);
+  const auto point = some.between<float>(-2.0, 2.0, blocks * d * kNearestLanes),
+             half = some.between<float>(0.0, 2.0, blocks * kNearestLanes),
+             asked = some.between<float>(-2.0, 2.0, kNearestAsked * d);
+  List<float> out(kNearestAsked * blocks * kNearestLanes);
+  TB_CALL_AT(p.isa, nearest_products, point.data(), half.data(), blocks, d, asked.data(), out.data());
+  p.got("nearest_products", out, kSingle);
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ void distances(Probe& p) {
 void probe_densities(Probe& p) {
   bumps(p);
   cells(p);
-  distances(p);
+  products(p);
   logarithms(p);
 }
 

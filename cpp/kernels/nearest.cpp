@@ -5,38 +5,41 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int kLanes = static_cast<int>(kNearestLanes), kAsked = static_cast<int>(kNearestAsked);
-constexpr int kVecs = W == 8 ? 2 : 2 * (4 / W), kAtOnce = W == 8 ? 4 : 2;  // vectors and rows in registers at once
-static_assert(kLanes % (kVecs * W) == 0 && kAsked % kAtOnce == 0);
+constexpr int F = 2 * W;  // floats of a vector
+typedef float Floats __attribute__((vector_size(F * 4), may_alias));
+constexpr int kVecs = W == 8 ? 2 : W == 4 ? 4 : 2;  // vectors in registers at once, of each row
+constexpr int kAtOnce = W == 8 ? 4 : 2;             // rows
+static_assert(kNearestLanes % (kVecs * F) == 0 && kNearestAsked % kAtOnce == 0);
+
+TB_INLINE Floats read(const float* p) { return *reinterpret_cast<const Floats*>(p); }
 
 }  // namespace
 
-void nearest_distances(const double* point, std::size_t blocks, std::size_t d, const double* asked, double* out) {
+void nearest_products(const float* point, const float* half, std::size_t blocks, std::size_t d, const float* asked,
+                      float* out) {
   const std::size_t wide = blocks * kNearestLanes;
   for (std::size_t b = 0; b < blocks; ++b) {
-    const double* here = point + b * d * kNearestLanes;
-    for (int first = 0; first < kAsked; first += kAtOnce) {
-      for (int lane = 0; lane < kLanes; lane += kVecs * W) {
-        Vec sum[kAtOnce][kVecs] = {};
-        const double* to = asked + static_cast<std::size_t>(first) * d;
+    for (std::size_t lane = 0; lane < kNearestLanes; lane += kVecs * F) {
+      const float* here = point + b * d * kNearestLanes + lane;
+      for (std::size_t first = 0; first < kNearestAsked; first += kAtOnce) {
+        const float* to = asked + first * d;
+        Floats sum[kAtOnce][kVecs];
+        for (int a = 0; a < kAtOnce; ++a)
+          for (int q = 0; q < kVecs; ++q) sum[a][q] = read(half + b * kNearestLanes + lane + q * F);
         for (std::size_t j = 0; j < d; ++j) {
-          const double* from = here + j * kNearestLanes + lane;
-          Vec x[kVecs];
+          Floats x[kVecs];
 #pragma GCC unroll 4
-          for (int q = 0; q < kVecs; ++q) x[q] = load(from + q * W);
+          for (int q = 0; q < kVecs; ++q) x[q] = read(here + j * kNearestLanes + q * F);
 #pragma GCC unroll 4
           for (int a = 0; a < kAtOnce; ++a) {
-            const Vec z = set(to[static_cast<std::size_t>(a) * d + j]);
+            const float z = to[static_cast<std::size_t>(a) * d + j];
 #pragma GCC unroll 4
-            for (int q = 0; q < kVecs; ++q) {
-              const Vec away = x[q] - z;
-              sum[a][q] += away * away;
-            }
+            for (int q = 0; q < kVecs; ++q) sum[a][q] -= x[q] * z;
           }
         }
         for (int a = 0; a < kAtOnce; ++a) {
-          double* row = out + static_cast<std::size_t>(first + a) * wide + b * kNearestLanes + lane;
-          for (int q = 0; q < kVecs; ++q) store(row + q * W, sum[a][q]);
+          float* row = out + (first + static_cast<std::size_t>(a)) * wide + b * kNearestLanes + lane;
+          for (int q = 0; q < kVecs; ++q) *reinterpret_cast<Floats*>(row + q * F) = sum[a][q];
         }
       }
     }

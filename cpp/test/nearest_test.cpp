@@ -62,6 +62,33 @@ TEST(nearest_points_are_those_of_a_loop) {
           for (const bool turned : {false, true}) check(points, d, rows, most, turned);
 }
 
+TEST(many_points_are_looked_at_roughly_first) {
+  for (const std::size_t points : {1023, 1024, 1025, 1030, 2500})
+    for (const std::size_t d : {1, 3})
+      for (const std::size_t most : {1, 64, 1000, 3000})
+        for (const bool turned : {false, true}) check(points, d, 6, most, turned);
+}
+
+TEST(points_far_from_all_others_are_found_too) {
+  constexpr std::size_t n = 1500;
+  for (const double offset : {0.0, 1e5, 1e20}) {
+    std::vector<double> point(2 * n);
+    for (std::size_t i = 0; i < n; ++i) point[2 * i] = offset + static_cast<double>(i * 7 % n), point[2 * i + 1] = 1;
+    const Points all(point.data(), n, 2, nullptr);
+    for (const double away : {0.0, 1e18}) {
+      const double row[2] = {offset + 700.2, 1 + away};
+      std::int32_t index[3];
+      double distance[3];
+      all.nearest(row, 1, 3, index, distance);
+      if (offset < 1e20 && away == 0) {
+        for (int k = 0; k < 3; ++k) CHECK(std::abs(point[2 * static_cast<std::size_t>(index[k])] - row[0]) < 2);
+        CHECK(distance[0] <= distance[1] && distance[1] <= distance[2]);
+      }
+      for (const double x : distance) CHECK(std::isfinite(x));
+    }
+  }
+}
+
 TEST(points_without_a_dimension_are_all_equally_near) {
   const Points all(nullptr, 3, 0, nullptr);
   std::vector<std::int32_t> index(4);
