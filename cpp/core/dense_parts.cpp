@@ -15,8 +15,9 @@ class LinearPart final : public Part {
   LinearPart(const Columns& cols, const double* weight, const double* bias, std::size_t classes, bool factorial)
       : cols_(cols),
         terms_{weight, bias, classes, cols.d, true},
-        constant_(tile_sums(bias, classes, cols.d)),
+        constant_(tiles_of(cols.d) * classes),
         factorial_(factorial) {
+    sum_tiles(bias, classes, cols.d, constant_.data());
     for (std::size_t i = 0; i < classes * cols.d; ++i) terms_.finite &= std::isfinite(weight[i]);
   }
 

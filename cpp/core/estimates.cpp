@@ -13,41 +13,61 @@
 
 namespace tb {
 
-void gaussian_estimate(std::size_t K, std::size_t d, const GaussianSums& s, const GaussianOptions& o,
-                       const GaussianEstimate& out) {
-  for (std::size_t j = 0; j < d; ++j) {
-    double total = 0, within = 0, first = 0, grand = 0;  // the mean of all classes is first + grand
-    std::size_t saw = 0;
-    for (std::size_t c = 0; c < K; ++c) {
-      const std::size_t i = c * d + j;
-      if (s.n[i] <= 0) continue;
-      if (saw++ == 0) first = s.mean[i];
-      total += s.n[i];
-      grand += ((s.mean[i] - first) + s.low[i] - grand) * (s.n[i] / total);  // no sum of n * mean: it could overflow
-      within += s.m2[i];
-    }
-    double between = 0;
-    for (std::size_t i = j; i < K * d; i += d) {
-      const double gap = (s.mean[i] - first) + s.low[i] - grand;
-      if (s.n[i] > 0) between += s.n[i] * gap * gap;
-    }
-    const Pair all = exact_sum(first, grand);
-    const double spread = total > 0 ? (within + between) / total : 0.0;
-    const double added = o.smoothing * spread;
-    const double divisor = total - static_cast<double>(o.ddof) * static_cast<double>(saw);
-    const double pooled = divisor > 0 ? within / divisor : 0.0;
-    out.epsilon[j] = added;
-    for (std::size_t i = j; i < K * d; i += d) {
-      if (s.n[i] <= 0) {
-        out.mean[i] = all.high, out.low[i] = all.low;
-        out.var[i] = spread + added;
-        continue;
-      }
-      const double own = s.n[i] - o.ddof > 0 ? s.m2[i] / (s.n[i] - o.ddof) : 0.0;
-      out.mean[i] = s.mean[i], out.low[i] = s.low[i];
-      out.var[i] = std::max((o.shared ? pooled : own) + added, 1e-15 * spread);
+namespace {
+
+constexpr std::size_t kSome = 16;  // columns side by side: the divisions of one need not wait for those of another
+
+// gaussian_estimate of columns [j0, j0 + width), width at most kSome.
+void estimate_some(std::size_t K, std::size_t d, std::size_t j0, std::size_t width, const GaussianSums& s,
+                   const GaussianOptions& o, const GaussianEstimate& out) {
+  double total[kSome] = {}, within[kSome] = {}, between[kSome] = {}, saw[kSome] = {};
+  double first[kSome] = {}, grand[kSome] = {};  // the mean of all classes is first + grand
+  for (std::size_t c = 0; c < K; ++c) {
+    const double *n = s.n + c * d + j0, *mean = s.mean + c * d + j0, *low = s.low + c * d + j0, *m2 = s.m2 + c * d + j0;
+    for (std::size_t j = 0; j < width; ++j) {
+      const bool there = n[j] > 0;
+      first[j] = there && saw[j] == 0 ? mean[j] : first[j];
+      saw[j] += there ? 1.0 : 0.0;
+      total[j] += there ? n[j] : 0.0;
+      const double step = ((mean[j] - first[j]) + low[j] - grand[j]) * (n[j] / total[j]);
+      grand[j] += there ? step : 0.0;  // no sum of n * mean: it could overflow
+      within[j] += there ? m2[j] : 0.0;
     }
   }
+  for (std::size_t c = 0; c < K; ++c) {
+    const double *n = s.n + c * d + j0, *mean = s.mean + c * d + j0, *low = s.low + c * d + j0;
+    for (std::size_t j = 0; j < width; ++j) {
+      const double gap = (mean[j] - first[j]) + low[j] - grand[j];
+      between[j] += n[j] > 0 ? n[j] * gap * gap : 0.0;
+    }
+  }
+  double spread[kSome], added[kSome], pooled[kSome];
+  for (std::size_t j = 0; j < width; ++j) {
+    const double divisor = total[j] - static_cast<double>(o.ddof) * saw[j];
+    spread[j] = total[j] > 0 ? (within[j] + between[j]) / total[j] : 0.0;
+    added[j] = o.smoothing * spread[j];
+    pooled[j] = divisor > 0 ? within[j] / divisor : 0.0;
+    out.epsilon[j0 + j] = added[j];
+  }
+  for (std::size_t c = 0; c < K; ++c) {
+    const std::size_t at = c * d + j0;
+    for (std::size_t j = 0; j < width; ++j) {
+      const double n = s.n[at + j], rows = n - o.ddof;
+      const double own = rows > 0 ? s.m2[at + j] / rows : 0.0;
+      const double var = std::max((o.shared ? pooled[j] : own) + added[j], 1e-15 * spread[j]);
+      const Pair all = exact_sum(first[j], grand[j]);
+      out.mean[at + j] = n > 0 ? s.mean[at + j] : all.high;
+      out.low[at + j] = n > 0 ? s.low[at + j] : all.low;
+      out.var[at + j] = n > 0 ? var : spread[j] + added[j];
+    }
+  }
+}
+
+}  // namespace
+
+void gaussian_estimate(std::size_t K, std::size_t d, const GaussianSums& s, const GaussianOptions& o,
+                       const GaussianEstimate& out) {
+  for (std::size_t j0 = 0; j0 < d; j0 += kSome) estimate_some(K, d, j0, std::min(kSome, d - j0), s, o, out);
 }
 
 void log_prior(const double* weight, std::size_t K, double added, double* out) {

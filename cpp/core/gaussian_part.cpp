@@ -1,4 +1,5 @@
 // Gaussian terms: wide rows where they lie, few columns tile by tile.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include "core/parts.hpp"
 #include "core/tiles.hpp"
 #include "kernels/gaussian_rows.hpp"
+#include "kernels/logs.hpp"
 #include "kernels/pack.hpp"
 
 namespace tb {
@@ -24,13 +26,15 @@ class GaussianPart final : public Part {
         terms_{terms, terms + classes * cols.d, terms + 2 * classes * cols.d, centre_.data(), offset_.data(), classes,
                cols.d},
         low_(terms + 3 * classes * cols.d),
-        constant_(tile_sums(terms_.log_norm, classes, cols.d)) {
-    for (std::size_t i = 0; i < offset_.size(); ++i)
-      centre_[i % cols.d] += terms_.mean[i] / static_cast<double>(classes);
-    for (std::size_t i = 0; i < offset_.size(); ++i) {
-      offset_[i] = ((terms_.mean[i] - centre_[i % cols.d]) + low_[i]) * terms_.scale[i];
-    }
+        constant_(tiles_of(cols.d) * classes) {
+    prepare();
     if (TB_CALL(gaussian_by_rows, classes, cols.d)) lay();
+  }
+
+  bool renew() override {
+    prepare();
+    for (const Piece& p : pieces_) TB_CALL(lay_gaussian, terms_, p.j0, p.width, laid_.data() + p.at);
+    return true;
   }
 
   void add(std::size_t r0, std::size_t rows, double* acc) const override {
@@ -60,6 +64,21 @@ class GaussianPart final : public Part {
   struct Piece {
     std::size_t j0, width, at;
   };
+
+  void prepare() {
+    const std::size_t d = cols_.d;
+    std::fill(centre_.begin(), centre_.end(), 0.0);
+    for (std::size_t c = 0; c < terms_.classes; ++c) {
+      const double* mean = terms_.mean + c * d;
+      for (std::size_t j = 0; j < d; ++j) centre_[j] += mean[j] / static_cast<double>(terms_.classes);
+    }
+    for (std::size_t c = 0; c < terms_.classes; ++c) {
+      for (std::size_t j = 0, i = c * d; j < d; ++j, ++i) {
+        offset_[i] = ((terms_.mean[i] - centre_[j]) + low_[i]) * terms_.scale[i];
+      }
+    }
+    sum_tiles(terms_.log_norm, terms_.classes, d, constant_.data());
+  }
 
   // The columns cut into pieces of about the same width, each of whole cache lines but the last.
   void lay() {
@@ -112,35 +131,49 @@ class GaussianPart final : public Part {
   AlignedArray laid_;
 };
 
+// Whether a column says something: its variance is 0 in no class; false if it is 0 in all.
+bool column_varies(const double* mean, const double* var, std::size_t classes, std::size_t d, std::size_t j) {
+  std::size_t positive = 0;
+  for (std::size_t c = 0; c < classes; ++c) {
+    const double v = var[c * d + j];
+    if (!(v >= 0) || std::isinf(v) || !std::isfinite(mean[c * d + j])) {
+      throw std::invalid_argument("column " + std::to_string(j) + ", class " + std::to_string(c) + ": mean " +
+                                  std::to_string(mean[c * d + j]) + " and variance " + std::to_string(v) +
+                                  " must be finite, the variance not negative");
+    }
+    positive += v > 0;
+  }
+  if (positive != 0 && positive != classes) {
+    throw std::invalid_argument("column " + std::to_string(j) + ": the variance is 0 in some classes only; " +
+                                "floor it, or set it to 0 in all to leave the column out");
+  }
+  return positive != 0;
+}
+
 }  // namespace
 
 void gaussian_terms(const double* mean, const double* low, const double* var, std::size_t classes, std::size_t d,
                     double* terms) {
+  constexpr std::size_t some = 16;  // columns at a time
   double* scale = terms + classes * d;
   double* log_norm = terms + 2 * classes * d;
   double* rest = terms + 3 * classes * d;
-  const double root_half = std::sqrt(0.5);
-  for (std::size_t j = 0; j < d; ++j) {
-    std::size_t positive = 0;
+  const double root_half = std::sqrt(0.5), log_two_pi = std::log(2 * std::numbers::pi);
+  TB_CALL(logs, var, classes * d, log_norm);
+  for (std::size_t j0 = 0; j0 < d; j0 += some) {
+    const std::size_t width = std::min(some, d - j0);
+    bool varies[some];
+    for (std::size_t j = 0; j < width; ++j) varies[j] = column_varies(mean, var, classes, d, j0 + j);
     for (std::size_t c = 0; c < classes; ++c) {
-      const double v = var[c * d + j];
-      if (!(v >= 0) || std::isinf(v) || !std::isfinite(mean[c * d + j])) {
-        throw std::invalid_argument("column " + std::to_string(j) + ", class " + std::to_string(c) + ": mean " +
-                                    std::to_string(mean[c * d + j]) + " and variance " + std::to_string(v) +
-                                    " must be finite, the variance not negative");
+      const std::size_t first = c * d + j0;
+      for (std::size_t j = 0; j < width; ++j) {
+        const std::size_t at = first + j;
+        const double root = root_half / std::sqrt(var[at]);  // not sqrt(0.5 / var): that can overflow
+        terms[at] = varies[j] ? mean[at] : 0.0;
+        rest[at] = varies[j] && low ? low[at] : 0.0;
+        scale[at] = varies[j] ? root : 0.0;
+        log_norm[at] = varies[j] ? -0.5 * (log_two_pi + log_norm[at]) : 0.0;
       }
-      positive += v > 0;
-    }
-    if (positive != 0 && positive != classes) {
-      throw std::invalid_argument("column " + std::to_string(j) + ": the variance is 0 in some classes only; " +
-                                  "floor it, or set it to 0 in all to leave the column out");
-    }
-    for (std::size_t c = 0; c < classes; ++c) {
-      const std::size_t at = c * d + j;
-      terms[at] = positive ? mean[at] : 0.0;
-      rest[at] = positive && low ? low[at] : 0.0;
-      scale[at] = positive ? root_half / std::sqrt(var[at]) : 0.0;  // not sqrt(0.5 / var): that can overflow
-      log_norm[at] = positive ? -0.5 * (std::log(2 * std::numbers::pi) + std::log(var[at])) : 0.0;
     }
   }
 }

@@ -19,6 +19,10 @@ struct Part {
   // How many (row, column) cells a row costs: small calls stay on one thread.
   virtual std::size_t cells_per_row() const = 0;
 
+  // The numbers that it was made of have changed where they are: it takes them over without new memory. False: it has
+  // to be made again. Not while others add.
+  virtual bool renew() { return false; }
+
   // Columns of this part that held a code without a level, in the rows asked for so far.
   virtual std::vector<std::size_t> unseen() const { return {}; }
 

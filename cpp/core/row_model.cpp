@@ -82,7 +82,10 @@ std::vector<double> RowModel::weight() const {
 
 bool RowModel::scored() {
   const std::size_t K = weight_.size();
-  if (stale_ && prior_.given.empty()) log_prior(weight().data(), K, prior_.added, log_prior_.data());
+  if (stale_ && prior_.given.empty()) {
+    for (std::size_t c = 0; c < K; ++c) answer_[c] = weight_[c] * (1.0 / unit_);  // as weight() tells them
+    log_prior(answer_.data(), K, prior_.added, log_prior_.data());
+  }
   if (stale_ && !prior_.given.empty()) log_prior_ = prior_.given;
   stale_ = false;
   for (std::size_t c = 0; c < K; ++c) std::fill_n(acc_.data() + c * kRows, kLanes, log_prior_[c]);

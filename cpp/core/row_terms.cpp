@@ -43,7 +43,11 @@ NumberTerm::NumberTerm(std::size_t classes, std::size_t d) : numbers(d), classes
 }
 
 bool NumberTerm::add(double* acc) {
-  if (!part_) part_ = part();
+  if (stale_) {
+    estimate();
+    if (!part_ || !part_->renew()) part_ = part();
+    stale_ = false;
+  }
   part_->add(0, 1, acc);
   return true;
 }
@@ -98,7 +102,7 @@ void GaussianRow::learn(std::size_t c, double w) {
     mean[i] = sum.high, low[i] = sum.low;
     m2[i] += delta * delta * before * share;
   }
-  part_.reset();
+  stale_ = true;
 }
 
 GaussianRow::Cell GaussianRow::without(std::size_t i, double x, double w) const {
@@ -132,20 +136,21 @@ void GaussianRow::forget(std::size_t c, double w) {
   for (std::size_t i = 0; i < m2.size(); ++i) {
     if (m2[i] == 0) low[i] = 0.0;
   }
-  part_.reset();
+  stale_ = true;
 }
 
 void GaussianRow::scale(double factor) {
   scale_all(n, factor), scale_all(m2, factor);
-  part_.reset();
+  stale_ = true;
 }
 
-std::unique_ptr<Part> GaussianRow::part() {
+void GaussianRow::estimate() {
   gaussian_estimate(classes(), d(), {counted(n, n_), mean.data(), low.data(), counted(m2, m2_)}, options_,
                     {mean_hat_.data(), low_hat_.data(), var_.data(), epsilon_.data()});
   gaussian_terms(mean_hat_.data(), low_hat_.data(), var_.data(), classes(), d(), terms_.data());
-  return gaussian_part(row(), terms_.data(), classes());
 }
+
+std::unique_ptr<Part> GaussianRow::part() { return gaussian_part(row(), terms_.data(), classes()); }
 
 // Counts
 
@@ -168,7 +173,7 @@ void PoissonRow::learn(std::size_t c, double w) {
     n[c * d() + j] += w;
     sum[c * d() + j] += w * numbers[j];
   }
-  part_.reset();
+  stale_ = true;
 }
 
 bool PoissonRow::gives(std::size_t c, double w) {
@@ -185,19 +190,20 @@ void PoissonRow::forget(std::size_t c, double w) {
     const std::size_t i = c * d() + j;
     n[i] = left_of(n[i], w), sum[i] = left_of(sum[i], w * numbers[j]);
   }
-  part_.reset();
+  stale_ = true;
 }
 
 void PoissonRow::scale(double factor) {
   scale_all(n, factor), scale_all(sum, factor);
-  part_.reset();
+  stale_ = true;
 }
 
-std::unique_ptr<Part> PoissonRow::part() {
+void PoissonRow::estimate() {
   poisson_estimate(classes(), d(), counted(n, n_), counted(sum, sum_), alpha_.data(),
                    {rate_.data(), weight_.data(), bias_.data()});
-  return linear_part(row(), weight_.data(), bias_.data(), classes(), true);
 }
+
+std::unique_ptr<Part> PoissonRow::part() { return linear_part(row(), weight_.data(), bias_.data(), classes(), true); }
 
 MultinomialRow::MultinomialRow(std::size_t classes, std::size_t d, const double* sum, const double* alpha)
     : NumberTerm(classes, d),
@@ -212,7 +218,7 @@ void MultinomialRow::learn(std::size_t c, double w) {
   for (std::size_t j = 0; j < d(); ++j) {
     if (!std::isnan(numbers[j])) sum[c * d() + j] += w * numbers[j];
   }
-  part_.reset();
+  stale_ = true;
 }
 
 bool MultinomialRow::gives(std::size_t c, double w) {
@@ -227,17 +233,20 @@ void MultinomialRow::forget(std::size_t c, double w) {
     double& cell = sum[c * d() + j];
     if (!std::isnan(numbers[j])) cell = left_of(cell, w * numbers[j]);
   }
-  part_.reset();
+  stale_ = true;
 }
 
 void MultinomialRow::scale(double factor) {
   scale_all(sum, factor);
-  part_.reset();
+  stale_ = true;
+}
+
+void MultinomialRow::estimate() {
+  for (std::size_t i = 0; i < sum.size(); ++i) weight_[i] = sum[i] * share() + alpha_[i % d()];
+  log_shares(classes(), d(), weight_.data());
 }
 
 std::unique_ptr<Part> MultinomialRow::part() {
-  for (std::size_t i = 0; i < sum.size(); ++i) weight_[i] = sum[i] * share() + alpha_[i % d()];
-  log_shares(classes(), d(), weight_.data());
   return linear_part(row(), weight_.data(), bias_.data(), classes(), false);
 }
 
@@ -262,7 +271,7 @@ void ThresholdRow::learn(std::size_t c, double w) {
   for (std::size_t j = 0; j < d(); ++j) {
     if (!std::isnan(numbers[j])) (numbers[j] > threshold_ ? yes : no)[c * d() + j] += w;
   }
-  part_.reset();
+  stale_ = true;
 }
 
 bool ThresholdRow::gives(std::size_t c, double w) {
@@ -277,22 +286,25 @@ void ThresholdRow::forget(std::size_t c, double w) {
     double& cell = (numbers[j] > threshold_ ? yes : no)[c * d() + j];
     if (!std::isnan(numbers[j])) cell = left_of(cell, w);
   }
-  part_.reset();
+  stale_ = true;
 }
 
 void ThresholdRow::scale(double factor) {
   scale_all(no, factor), scale_all(yes, factor);
-  part_.reset();
+  stale_ = true;
 }
 
-std::unique_ptr<Part> ThresholdRow::part() {
+void ThresholdRow::estimate() {
   const std::size_t K = classes();
   threshold_estimate(K, d(), counted(no, no_), counted(yes, yes_), alpha_.data(), log_no_.data(), log_yes_.data());
   for (std::size_t i = 0; i < K * d(); ++i) {
     const std::size_t to = i % d() * K + i / d();
     by_column_[to] = log_no_[i], by_column_[K * d() + to] = log_yes_[i];
   }
-  return binary_part(row(), threshold_, by_column_.data(), by_column_.data() + K * d(), K);
+}
+
+std::unique_ptr<Part> ThresholdRow::part() {
+  return binary_part(row(), threshold_, by_column_.data(), by_column_.data() + classes() * d(), classes());
 }
 
 // Levels
@@ -306,7 +318,6 @@ LevelsRow::LevelsRow(std::size_t classes, std::vector<LevelColumn> columns, doub
       down_(columns_.size() * classes),
       log_down_(columns_.size() * classes),
       log_count_(columns_.size() * classes),
-      log_number_(columns_.size()),
       sum_(classes) {
   TB_CALL(logs, &alpha_, 1, &log_alpha_);
 }
@@ -387,14 +398,19 @@ void LevelsRow::scale(double factor) {
 void LevelsRow::refresh() {
   for (std::size_t j = 0; j < columns_.size(); ++j) {
     const double added = alpha_ * columns_[j].number;
-    log_number_[j] = std::max(columns_[j].number, 1.0);
     for (std::size_t c = 0; c < classes_; ++c) {
       down_[j * classes_ + c] = columns_[j].tree.totals()[c] * share() + added;
     }
   }
   TB_CALL(logs, down_.data(), down_.size(), log_down_.data());
-  TB_CALL(logs, log_number_.data(), log_number_.size(), log_number_.data());
   stale_ = false;
+}
+
+double LevelsRow::log_number(const LevelColumn& column) {
+  const double number = std::max(column.number, 1.0);
+  double out;
+  TB_CALL(logs, &number, 1, &out);
+  return out;
 }
 
 //   log (n + alpha) - log (total + alpha * number), evenly shared where nothing was counted and nothing is added.
@@ -424,7 +440,7 @@ bool LevelsRow::add(double* acc) {
     if (!known && (codes[j] == kNoCode || !other_)) continue;
     for (std::size_t c = 0; c < classes_; ++c) {
       const std::size_t i = j * classes_ + c;
-      sum_[c] += down_[i] > 0 ? (known ? log_count_[i] : log_alpha_) - log_down_[i] : -log_number_[j];
+      sum_[c] += down_[i] > 0 ? (known ? log_count_[i] : log_alpha_) - log_down_[i] : -log_number(columns_[j]);
     }
   }
   for (std::size_t c = 0; c < classes_; ++c) acc[c * kRows] += sum_[c];

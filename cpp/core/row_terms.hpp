@@ -57,17 +57,20 @@ class NumberTerm : public RowTerm {
   bool add(double* acc) override;
 
  protected:
-  // From the sums as they are: the part that tables are scored with.
+  // From the sums as they are: the numbers that the part is made of.
+  virtual void estimate() = 0;
+  // The part that tables are scored with.
   virtual std::unique_ptr<Part> part() = 0;
   Columns row() const { return {1, d(), column_.data(), true}; }
-  bool are_counts() const;      // or missing
-  std::unique_ptr<Part> part_;  // null: the sums have changed
+  bool are_counts() const;  // or missing
+  bool stale_ = true;       // the sums have changed
   // Sums (K, d) as they count now, in `room`.
   const double* counted(const std::vector<double>& sums, std::vector<double>& room) const;
 
  private:
   std::size_t classes_;
   std::vector<Column> column_;
+  std::unique_ptr<Part> part_;
 };
 
 class GaussianRow final : public NumberTerm {
@@ -86,6 +89,7 @@ class GaussianRow final : public NumberTerm {
   };
   // A cell without a row; n below zero: it was never learned.
   Cell without(std::size_t i, double x, double w) const;
+  void estimate() override;
   std::unique_ptr<Part> part() override;
   GaussianOptions options_;
   bool tame_;  // no sum of squares can leave the range of a double
@@ -104,6 +108,7 @@ class PoissonRow final : public NumberTerm {
   std::vector<double> n, sum;
 
  private:
+  void estimate() override;
   std::unique_ptr<Part> part() override;
   std::vector<double> n_, sum_, alpha_, rate_, weight_, bias_;
 };
@@ -119,6 +124,7 @@ class MultinomialRow final : public NumberTerm {
   std::vector<double> sum;
 
  private:
+  void estimate() override;
   std::unique_ptr<Part> part() override;
   std::vector<double> alpha_, weight_, bias_;
 };
@@ -135,6 +141,7 @@ class ThresholdRow final : public NumberTerm {
   std::vector<double> no, yes;
 
  private:
+  void estimate() override;
   std::unique_ptr<Part> part() override;
   std::vector<double> no_, yes_, alpha_, log_no_, log_yes_, by_column_;
   double threshold_;
@@ -173,6 +180,7 @@ class LevelsRow final : public RowTerm {
     return codes[j] >= 0 && code < columns_[j].exist.size() && columns_[j].exist[code] != 0;
   }
   void refresh();
+  static double log_number(const LevelColumn& column);
 
   std::size_t classes_;
   std::vector<LevelColumn> columns_;
@@ -180,7 +188,7 @@ class LevelsRow final : public RowTerm {
   bool other_;
   bool stale_ = true;
   std::vector<double> down_, log_down_, log_count_;  // (columns, K)
-  std::vector<double> log_number_, sum_;
+  std::vector<double> sum_;
 };
 
 // Numbers that are cut into intervals, and then levels.
@@ -199,6 +207,7 @@ class CutsRow final : public NumberTerm {
   LevelsRow levels;
 
  private:
+  void estimate() override {}
   std::unique_ptr<Part> part() override { return nullptr; }
   void cut();
   std::vector<std::vector<double>> points_;

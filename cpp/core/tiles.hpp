@@ -48,14 +48,15 @@ void for_tiles(const Columns& cols, std::size_t r0, std::size_t rows, const doub
   }
 }
 
+inline std::size_t tiles_of(std::size_t d) { return (d + kTile - 1) / kTile; }
+
 // What a row without missing values gets per tile and class: per[(j / kTile) * classes + c] = sum over the tile's
 // columns of from[c, j], added up in the order in which the kernels add single columns.
-inline std::vector<double> tile_sums(const double* from, std::size_t classes, std::size_t d) {
-  std::vector<double> per((d + kTile - 1) / kTile * classes, 0.0);
+inline void sum_tiles(const double* from, std::size_t classes, std::size_t d, double* per) {
+  std::fill_n(per, tiles_of(d) * classes, 0.0);
   for (std::size_t c = 0; c < classes; ++c) {
     for (std::size_t j = 0; j < d; ++j) per[j / kTile * classes + c] += from[c * d + j];
   }
-  return per;
 }
 
 }  // namespace tb

@@ -1,6 +1,6 @@
 #include "kernels/logs.hpp"
 
-#include "kernels/simd.hpp"
+#include "kernels/lanes.hpp"
 
 namespace tb::TB_ISA {
 namespace {
@@ -17,10 +17,8 @@ TB_INLINE void each(const double* x, std::size_t n, double* out) {
   std::size_t i = 0;
   for (; i + W <= n; i += W) store(out + i, f(load(x + i)));
   if (i == n) return;
-  Vec v{};
-  for (std::size_t k = 0; k < n - i; ++k) v[k] = x[i + k];
-  v = f(v);
-  for (std::size_t k = 0; k < n - i; ++k) out[i + k] = v[k];
+  const Tail rest = tail_of(n - i);  // zeros beyond it
+  store_tail(out + i, rest, f(load_tail(x + i, rest)));
 }
 
 }  // namespace
