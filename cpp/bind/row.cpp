@@ -8,90 +8,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bind/bind.hpp"
+#include "bind/lock.hpp"
+#include "bind/row_reader.hpp"
 
 namespace tb::bind {
 namespace {
 
+constexpr double kMostWeight = 1e10;  // the same number is in estimators/one_row.py
+
 void expect(bool fits) {
   if (!fits) throw nb::value_error("the parts of a row door do not fit together");
 }
-
-// Labels to codes, and the labels that were met for the first time.
-struct LevelReader {
-  nb::dict codes;
-  std::int64_t* slot;
-  bool other;   // asked for a label never met: an answer, not a warning
-  bool grows;   // may learn new labels
-  bool truths;  // its type lists False and True
-  nb::object numpy_bool;
-  std::vector<nb::object> added;
-  PyObject* fresh = nullptr;  // of the row at hand
-
-  // A label that any table takes for what it is.
-  static bool plain(PyObject* value) {
-    if (PyUnicode_CheckExact(value)) return true;
-    if (!PyLong_CheckExact(value)) return false;
-    int beyond = 0;
-    const long long number = PyLong_AsLongLongAndOverflow(value, &beyond);
-    return beyond == 0 && number > -(1LL << 53) && number < (1LL << 53);
-  }
-
-  // False: the careful way.
-  bool read(PyObject* value, bool learning) {
-    *slot = kNoCode;
-    fresh = nullptr;
-    if (!value || value == Py_None) return true;
-    if (PyBool_Check(value) || reinterpret_cast<PyObject*>(Py_TYPE(value)) == numpy_bool.ptr()) {
-      if (!truths) return false;
-    } else if (PyFloat_Check(value)) {
-      if (std::isnan(PyFloat_AsDouble(value))) return true;
-    } else if (!PyUnicode_Check(value) && !PyIndex_Check(value)) {
-      return false;
-    }
-    if (PyObject* code = PyDict_GetItemWithError(codes.ptr(), value)) {
-      *slot = PyLong_AsLongLong(code);
-      return true;
-    }
-    if (PyErr_Occurred() || !plain(value)) {
-      PyErr_Clear();
-      return false;
-    }
-    if (learning && grows) {
-      *slot = static_cast<std::int64_t>(PyDict_Size(codes.ptr()));
-      fresh = value;
-      return true;
-    }
-    *slot = kOtherCode;
-    return !learning && other;
-  }
-
-  void keep_fresh() {
-    if (!fresh) return;
-    nb::object label = nb::borrow(fresh);
-    codes[label] = *slot;
-    added.push_back(std::move(label));
-    fresh = nullptr;
-  }
-};
-
-bool read_number(PyObject* value, double& x) {
-  x = NAN;
-  if (!value || value == Py_None) return true;
-  if (!PyFloat_Check(value) && !PyLong_Check(value)) return false;
-  x = PyFloat_AsDouble(value);
-  if (x == -1.0 && PyErr_Occurred()) {
-    PyErr_Clear();
-    return false;
-  }
-  return !std::isinf(x);
-}
-
-// Where the value of a column of the row goes: one of the two is null.
-struct Place {
-  double* number = nullptr;
-  LevelReader* level = nullptr;
-};
 
 // What a distribution knows of its columns: the base of all doors of this module.
 struct DoorPart {
@@ -264,54 +191,52 @@ struct CutsDoor : NumbersDoor<CutsRow> {
 
 class RowDoor {
  public:
-  RowDoor(const nb::list& names, nb::dict classes, const Doubles& weight, const nb::object& prior, nb::list parts)
+  RowDoor(const nb::list& names, nb::dict classes, const Doubles& weight, const nb::object& prior, nb::list parts,
+          nb::object lock)
       : classes_(std::move(classes)),
         parts_(std::move(parts)),
-        places_(nb::len(names)),
+        guard_(std::move(lock)),
+        lock_(nb::cast<const Lock*>(guard_)),
         model_({weight.data(), weight.data() + weight.shape(0)}, prior_of(prior, weight.shape(0)), terms_of(parts_)) {
     const std::size_t K = weight.shape(0);
     expect(nb::len(classes_) == K);
-    for (nb::handle name : names) names_.push_back(nb::borrow(name));
+    std::vector<Place> places(nb::len(names));
     for (nb::handle item : parts_) {
       auto& part = nb::cast<DoorPart&>(item);
       expect(part.classes() == K);
       for (std::size_t i = 0; i < part.columns.size(); ++i) {
-        expect(part.columns[i] < places_.size());
-        places_[part.columns[i]] = part.place(i);
+        expect(part.columns[i] < places.size());
+        places[part.columns[i]] = part.place(i);
       }
     }
-    for (const Place& p : places_) {
-      expect(p.number || p.level);
-      if (p.level) levels_.push_back(p.level);
-    }
+    for (const Place& p : places) expect(p.number || p.level);
+    reader_ = RowReader(names, std::move(places));
     for (const auto& [label, code] : classes_) {
       expect(nb::cast<std::size_t>(code) == labels_.size());
       labels_.push_back(label.ptr());
     }
   }
 
+  // Whether learn_unlocked may; not before somebody with the lock has found that nothing else has to be looked after.
+  void let_in(bool rows) { open_ = rows; }
+
+  // learn for whoever has not taken the lock: once the row is read nothing else runs until it is learned. False also
+  // while somebody has the lock, and for what learn would not be asked for.
+  bool learn_unlocked(nb::handle row, nb::handle label, nb::handle weight, nb::handle half_life) {
+    if (!open_ || !PyDict_CheckExact(row.ptr()) || label.is_none() || !PyFloat_CheckExact(weight.ptr())) return false;
+    const double w = PyFloat_AsDouble(weight.ptr());
+    return w > 0 && w <= kMostWeight && add(row, label, w, half_life, [&] { return open_ && lock_->is_free(); });
+  }
+
   // half_life: None, or in how many rows what was learned before counts half as much.
   bool learn(const nb::dict& row, nb::handle label, double w, nb::handle half_life) {
-    PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
-    if (!found) return careful();
-    if (!read(row, true)) return false;
-    const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
-    if (!model_.takes(c, w)) return false;
-    if (!half_life.is_none()) {
-      const double rows = PyBool_Check(half_life.ptr()) ? NAN : PyFloat_AsDouble(half_life.ptr());
-      if (PyErr_Occurred()) return careful();
-      if (!(rows >= 1) || std::isinf(rows) || !model_.fade(rows)) return false;
-    }
-    for (LevelReader* level : levels_) level->keep_fresh();
-    model_.learn(c, w);
-    ++changes_, ++learned_;
-    return true;
+    return add(row, label, w, half_life, [] { return true; });
   }
 
   bool forget(const nb::dict& row, nb::handle label, double w) {
     PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
     if (!found) return careful();
-    if (!read(row, false)) return false;
+    if (!reader_.read(row, false)) return false;
     const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
     if (!model_.gives(c, w)) return false;
     model_.forget(c, w);
@@ -326,8 +251,8 @@ class RowDoor {
   }
 
   // {label: probability}, or None for the careful way.
-  nb::object proba(const nb::dict& row) {
-    const double* found = read(row, false) ? model_.proba() : nullptr;
+  nb::object proba(nb::handle row) {
+    const double* found = PyDict_CheckExact(row.ptr()) && reader_.read(row, false) ? model_.proba() : nullptr;
     if (!found) return nb::none();
     nb::dict out;
     for (std::size_t c = 0; c < labels_.size(); ++c) {
@@ -368,23 +293,28 @@ class RowDoor {
     return out;
   }
 
-  bool read(const nb::dict& row, bool learning) {
-    std::size_t met = 0;
-    for (std::size_t j = 0; j < places_.size(); ++j) {
-      PyObject* value = PyDict_GetItemWithError(row.ptr(), names_[j].ptr());
-      if (!value && PyErr_Occurred()) return careful();
-      met += value != nullptr;
-      const Place& p = places_[j];
-      if (p.level ? !p.level->read(value, learning) : !read_number(value, *p.number)) return false;
-    }
-    return met == static_cast<std::size_t>(PyDict_Size(row.ptr()));
+  template <class May>
+  bool add(nb::handle row, nb::handle label, double w, nb::handle half_life, const May& may) {
+    const bool fades = !half_life.is_none();
+    const double rows = !fades || PyBool_Check(half_life.ptr()) ? NAN : PyFloat_AsDouble(half_life.ptr());
+    if (fades && (PyErr_Occurred() || !(rows >= 1) || std::isinf(rows))) return careful();
+    PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
+    if (!found) return careful();
+    if (!reader_.read(row, true) || !may()) return false;  // what runs Python's code is done
+    const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
+    if (!model_.takes(c, w) || (fades && !model_.fade(rows))) return false;
+    reader_.keep_fresh();
+    model_.learn(c, w);
+    ++changes_, ++learned_;
+    return true;
   }
 
-  std::vector<nb::object> names_;
   nb::dict classes_;
   nb::list parts_;  // kept alive
-  std::vector<Place> places_;
-  std::vector<LevelReader*> levels_;
+  nb::object guard_;
+  const Lock* lock_;  // in guard_
+  RowReader reader_;
+  bool open_ = false;
   std::vector<PyObject*> labels_;  // borrowed from classes_
   RowModel model_;
   std::size_t changes_ = 0, learned_ = 0;
@@ -393,6 +323,13 @@ class RowDoor {
 }  // namespace
 
 void bind_row(nb::module_& m) {
+  nb::class_<Lock>(m, "Lock", "The lock of a model: whoever has it may take it again.")
+      .def(nb::init<>())
+      .def("__enter__", &Lock::enter)
+      .def(
+          "__exit__", [](Lock& self, nb::handle, nb::handle, nb::handle) { self.leave(); }, nb::arg("kind").none(),
+          nb::arg("error").none(), nb::arg("trace").none());
+
   nb::class_<DoorPart>(m, "DoorPart", "What one distribution knows of a row: its columns, and sums of its own.");
 
   nb::class_<GaussianDoor, DoorPart>(m, "GaussianDoor")
@@ -434,13 +371,17 @@ void bind_row(nb::module_& m) {
 
   nb::class_<RowDoor>(m, "RowDoor",
                       "Learns and scores one dict at a time. prior: what is added to each class weight, or log priors.")
-      .def(nb::init<const nb::list&, nb::dict, const Doubles&, const nb::object&, nb::list>(), nb::arg("names"),
-           nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"))
+      .def(nb::init<const nb::list&, nb::dict, const Doubles&, const nb::object&, nb::list, nb::object>(),
+           nb::arg("names"), nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"),
+           nb::arg("lock"))
+      .def("let_in", &RowDoor::let_in, nb::arg("rows"))
+      .def("learn_unlocked", &RowDoor::learn_unlocked, nb::arg("row").none(), nb::arg("label").none(),
+           nb::arg("weight").none(), nb::arg("half_life").none())
       .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"),
            nb::arg("half_life") = nb::none())
       .def("forget", &RowDoor::forget, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
       .def("decay", &RowDoor::decay, nb::arg("factor"))
-      .def("proba", &RowDoor::proba, nb::arg("row"))
+      .def("proba", &RowDoor::proba, nb::arg("row").none())
       .def("weight", &RowDoor::weight)
       .def_prop_ro("changes", &RowDoor::changes, "How often it has learned, forgotten or faded.")
       .def_prop_ro("learned", &RowDoor::learned, "Rows learned since the door was opened.");

@@ -30,11 +30,12 @@ BEHIND = ("add", "combine", "estimate", "score")  # what a door does in their pl
 class RowDoor:
     """A compiled door and its parts, one for each term; what they have learned that the model has not."""
 
-    __slots__ = ("core", "decay", "forget", "learn", "parts", "proba", "schema", "settled")
+    __slots__ = ("core", "decay", "forget", "learn", "learn_unlocked", "let_in", "parts", "proba", "schema", "settled")
 
     def __init__(self, core: _core.RowDoor, parts: Sequence[Any], schema: Schema) -> None:
         self.core, self.parts, self.schema = core, parts, schema
         self.learn, self.forget, self.decay, self.proba = core.learn, core.forget, core.decay, core.proba
+        self.learn_unlocked, self.let_in = core.learn_unlocked, core.let_in
         self.settled = 0  # changes that the model knows of
 
     def catch_up(self, fitted: Fitted) -> Fitted:
@@ -135,8 +136,11 @@ def _plain_labels(schema: Schema, j: int, size: int) -> dict[object, int]:
     return {label: code for label, code in known.items() if code < size} if plain else {}
 
 
-def open_door(fitted: Fitted, priors: object) -> RowDoor | str:
-    """A door for the model as it is, or why there is none. fitted: with parameters; priors: as for its estimate."""
+def open_door(fitted: Fitted, priors: object, lock: _core.Lock) -> RowDoor | str:
+    """A door for the model as it is, or why there is none.
+
+    fitted: with parameters; priors: as for its estimate; lock: rows that come without it wait while somebody has it.
+    """
     schema = fitted.schema
     parts: list[object] = []
     for term in fitted.terms:
@@ -148,7 +152,8 @@ def open_door(fitted: Fitted, priors: object) -> RowDoor | str:
         return "its prior is a function of all that was counted"
     names = [schema.name(j) for j in range(schema.d)]
     classes = {label: c for c, label in enumerate(fitted.classes.tolist())}
-    return RowDoor(_core.RowDoor(names, classes, fitted.weight, _prior_of(fitted, priors), parts), parts, schema)
+    core = _core.RowDoor(names, classes, fitted.weight, _prior_of(fitted, priors), parts, lock)
+    return RowDoor(core, parts, schema)
 
 
 def row_columns(schema: Schema, term: Term) -> list[RowColumn]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tallybayes as tb
+from tallybayes import _core
 from tests.estimators import ESTIMATORS, labels
 
 THREADS, ROUNDS = 4, 40
@@ -131,3 +132,52 @@ def test_labels_are_those_of_the_model_that_answered() -> None:
                 assert model.predict(X).tolist() == ["m", "m", "n", "n"]
 
     at_once(work)
+
+
+def test_a_single_row_waits_for_whoever_is_learning() -> None:
+    """Usual rows take no lock; they still must not come in between while somebody has it."""
+    rows = dicts(20, 1)
+    model = tb.NaiveBayes("gaussian").fit(rows, ["yes", "no"] * 10)
+    for row in rows[:3]:  # from the second on without the lock
+        model.learn_one(row, "yes")
+    with model._learning():
+        waiting = Thread(target=model.learn_one, args=(rows[4], "no"))
+        waiting.start()
+        waiting.join(0.05)
+        assert waiting.is_alive()
+        model.learn_one(rows[5], "yes")  # whoever has it may
+        np.testing.assert_array_equal(model.class_count_, [10, 14])
+    waiting.join()
+    np.testing.assert_array_equal(model.class_count_, [11, 14])
+
+
+def test_a_row_that_comes_while_another_is_read_is_not_mixed_with_it() -> None:
+    rows = dicts(20, 2)
+    model, alone = (tb.NaiveBayes("gaussian").fit(rows, ["yes", "no"] * 10) for _ in range(2))
+
+    class Sly(str):
+        busy = True
+
+        def __hash__(self) -> int:
+            if Sly.busy:
+                Sly.busy = False
+                model.learn_one(rows[3], "no")
+            return str.__hash__(self)
+
+    model.learn_one(rows[0], "yes").learn_one(rows[1], "yes").learn_one({"n": 77.0, "w": Sly("b")}, "yes")
+    alone.learn_one(rows[0], "yes").learn_one(rows[1], "yes").learn_one(rows[3], "no")
+    alone.learn_one({"n": 77.0, "w": "b"}, "yes")
+    np.testing.assert_array_equal(model.class_count_, alone.class_count_)
+    np.testing.assert_array_equal(model.predict_proba(rows), alone.predict_proba(rows))
+
+
+def test_a_lock_is_of_the_thread_that_has_it() -> None:
+    lock = _core.Lock()
+    with lock, lock:
+        other = Thread(target=lock.__enter__)
+        other.start()
+        other.join(0.05)
+        assert other.is_alive()
+    other.join()
+    with pytest.raises(RuntimeError, match="has not the lock"):
+        lock.__exit__(None, None, None)

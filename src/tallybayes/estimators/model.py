@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import RLock
 from typing import Self
 
 import numpy as np
 
+from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.errors import ModelFileError, OptionError, brief
 from tallybayes.estimators.contract import BaseEstimator, not_fitted
@@ -30,6 +30,11 @@ class Held:
         self.predictor: Predictor | None = None
         self.door: RowDoor | str | None = None  # a text: why there is none; None: not tried yet
 
+    def lock_out(self) -> None:
+        """Rows that come without the lock have to take it from now on: there is more to do than to learn them."""
+        if isinstance(self.door, RowDoor):
+            self.door.let_in(False)
+
     def settle(self) -> None:
         """Takes over the rows that came through the door, which stays open."""
         if isinstance(self.door, RowDoor):
@@ -51,7 +56,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
     verbose: bool = False
     temperature_: float
     _held: Held
-    _lock: RLock
+    _lock: _core.Lock
     _unseen = "ignore"
     _can_be_other = True  # unseen='other' is a choice
     _reads_text = False  # a column of texts by their words
@@ -224,7 +229,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
         estimated : Fitted, default=None
             The same with its parameters, if they are known; else they are estimated when they are first asked for.
         """
+        before: Held | None = self.__dict__.get("_held")
         self._held = Held(fitted, estimated)
+        if before is not None:
+            before.lock_out()  # a thread may be on its way to the door of what was
         self._drop_left_out()  # now there are other rows
         self.classes_ = fitted.classes
         self.n_features_in_ = fitted.schema.given_d
@@ -256,10 +264,10 @@ class Model(BaseEstimator):  # type: ignore[misc]
         for stale in ("loo_log_proba_", "loo_score_"):
             self.__dict__.pop(stale, None)
 
-    def _learning(self) -> RLock:
+    def _learning(self) -> _core.Lock:
         """The lock of this model, one writer at a time: what several threads teach it is all learned."""
-        lock: RLock | None = self.__dict__.get("_lock")
-        return self.__dict__.setdefault("_lock", RLock()) if lock is None else lock
+        lock: _core.Lock | None = self.__dict__.get("_lock")
+        return self.__dict__.setdefault("_lock", _core.Lock()) if lock is None else lock
 
     def copy(self) -> Self:
         """A model of its own that knows the same.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from tallybayes.given import spread_row
 from tallybayes.row_door import RowDoor, open_door
 
 COMPILED = "compiled"
-MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow
+MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow; also in cpp/bind/row.cpp
 
 
 class OneRow(Model):
@@ -95,21 +94,29 @@ class OneRow(Model):
         --------
         one_row : Whether a row takes microseconds, and if not, why.
         """
-        state = self.__dict__  # half of the time of a usual row goes by here, so it asks for as little as can be
-        lock: RLock | None = state.get("_lock")
-        with self._learning() if lock is None else lock:
-            held: Held | None = state.get("_held")
+        try:  # the usual row asks for as little as can be: half of its time goes by here
+            door = self._held.door
+        except AttributeError:
+            door = None
+        if type(door) is RowDoor and self.class_weight is None:
+            learn = door.learn_unlocked  # a slot is found faster than a method
+            if learn(row, y, sample_weight, self.half_life):
+                return self
+        return self._learn_locked(row, y, sample_weight)
+
+    def _learn_locked(self, row: Mapping[str, object], y: object, sample_weight: float) -> Self:
+        """A row that is not usual, or came while somebody had the lock; after it others may do without."""
+        with self._learning():
+            held: Held | None = self.__dict__.get("_held")
             given: object = row  # what the careful way reads: it knows which parts of a date are numbers
             if type(row) is not dict or held is None or not held.plain:
                 given = _as_dict(row)
                 row = self._row(given)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
-            door = held.door if held is not None and type(w) is float and 0 < w <= MOST_WEIGHT else None
-            if type(door) is not RowDoor or y is None:
-                door = self._door_for(y, w)
-            if door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
-                if "loo_log_proba_" in state:  # it was of other rows
-                    self._drop_left_out()
+            door = self._door_for(y, w)
+            if held is not None and door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
+                self._drop_left_out()  # it was of other rows
+                door.let_in(held.plain)
                 return self
             self.partial_fit([given], [y], sample_weight=[sample_weight])
             self._drop_left_out()  # a first row that chose a temperature
@@ -195,25 +202,29 @@ class OneRow(Model):
         dict from label to probability
             In the order of ``classes_``.
         """
-        if "_held" not in self.__dict__:
+        try:
+            held = self._held
+        except AttributeError:
             self._require_fit()
-        held = self._held
+            raise
+        door = held.door
+        if door is None:
+            door = self._open()
+        proba: Any = door.proba if type(door) is RowDoor and "temperature_" not in self.__dict__ else None
+        found: dict[Any, float] | None = proba(row) if proba is not None and held.plain else None
+        if found is not None:
+            return found
         given: object = row
         if type(row) is not dict or not held.plain:
             given = _as_dict(row)
             row = self._row(given)
-        door = held.door
-        if door is None:
-            door = self._open()
-        if type(door) is RowDoor and type(row) is dict and "temperature_" not in self.__dict__:
-            found: Any = door.proba(row)
-            if found is not None:
-                answer: dict[object, float] = found
-                return answer
+            read: dict[Any, float] | None = None if proba is None else proba(row)
+            if read is not None:
+                return read
         predictor = self.predictor_
         own = predictor.row_proba(row) if type(row) is dict and held.plain else None
-        (found,) = predictor.answer(predictor.read([given]), "proba").tolist() if own is None else (own.tolist(),)
-        return dict(zip(predictor.fitted.classes.tolist(), found, strict=True))
+        (told,) = predictor.answer(predictor.read([given]), "proba").tolist() if own is None else (own.tolist(),)
+        return dict(zip(predictor.fitted.classes.tolist(), told, strict=True))
 
     def predict_one(self, row: Mapping[str, object]) -> Any:
         """Tell the most probable label of one row given as a dict.
@@ -260,7 +271,7 @@ class OneRow(Model):
             if not self.fitted_.weight.sum() > 0:
                 return "the model has no rows"
             if self._held.door is None:
-                self._held.door = open_door(self._parameters(), self._prior())
+                self._held.door = open_door(self._parameters(), self._prior(), self._learning())
             return self._held.door
 
 

@@ -126,6 +126,7 @@ class Tempers(Model):
         self._drop_left_out()
         self.__dict__.pop("temperature_", None)
         if chosen is not None:
+            self._held.lock_out()  # the next row has to take away what is said here of those before it
             self.temperature_, self.loo_log_proba_, self.loo_score_ = chosen
 
     def _check_temperature(self) -> None:
