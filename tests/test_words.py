@@ -606,7 +606,7 @@ def test_scores_while_reading_are_those_of_the_counts(model: str, most: int, kin
     rows = predictor.read(X)
     (term,) = predictor.fitted.terms
     found = predictor.likelihood(rows)
-    counted = replace(rows, data={term.columns: rows.of(term).counted})
+    counted = replace(rows, data={term.columns[0]: rows.of(term).counted})
     assert np.array_equal(found, predictor.likelihood(counted))
     with threadpool_limits(1):
         assert np.array_equal(found, predictor.likelihood(predictor.read(X)))

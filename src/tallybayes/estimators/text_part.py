@@ -98,7 +98,7 @@ def _parts(rows: Rows) -> list[Rows]:
     out = []
     for first in starts:
         span = slice(first, min(first + step, rows.n))
-        data = {columns: rows_of(found, span) for columns, found in rows.data.items()}
+        data = {column: rows_of(found, span) for column, found in rows.data.items()}
         table = replace(rows.table, n=span.stop - span.start)
         w = None if rows.w is None else rows.w[span]
         out.append(Rows(table, rows.schema, data, rows.classes_of_rows[span], w, rows.who))
