@@ -32,14 +32,14 @@ def tell_target(table: Table, target: Target) -> None:
 
 
 def _copies(table: Table, target: Target) -> list[int]:
-    at = np.unique(np.linspace(0, table.n - 1, LOOKED).astype(np.intp))
+    if table.matrix is not None and target.classes.dtype.kind not in "fiub":
+        return []
+    at = np.arange(LOOKED) * (table.n - 1) // (LOOKED - 1)  # all different, for LEAST is above LOOKED
     at = at[target.y[at] >= 0]
     want = target.classes[target.y[at]]
     if table.matrix is not None:
-        if target.classes.dtype.kind not in "fiub":
-            return []
-        near = np.flatnonzero((table.matrix[at] == want[:, None]).all(axis=0)).tolist()
-        return [j for j in near if _agree(table.matrix[:, j], target)]
+        near = (table.matrix[at] == want[:, None]).all(axis=0)
+        return [j for j in near.nonzero()[0].tolist() if _agree(table.matrix[:, j], target)]
     labels = want.tolist()
     if not all(type(v) in PLAIN for v in labels):
         return []

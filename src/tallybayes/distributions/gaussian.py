@@ -152,8 +152,8 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
         if not np.isfinite(var).all():
             j = int(np.argmin(np.isfinite(var).all(axis=0)))
             raise _core.BadValue("overflow", 0, j, float(np.abs(mean[:, j]).max()))
-        gone = (var == 0) & (var > 0).any(axis=0)  # the square of a spread below 1e-162 is not 0, but no number either
-        var = np.where(gone, np.finfo(np.float64).tiny, var)
+        if not var.all():  # the square of a spread below 1e-162 is not 0, but no number either
+            var = np.where((var == 0) & (var > 0).any(axis=0), np.finfo(np.float64).tiny, var)
         return GaussianParams(mean, low, var, epsilon, _core.gaussian_terms(mean, var, low))
 
     def score(self, scorer: _core.Scorer, data: Data, p: GaussianParams) -> None:
