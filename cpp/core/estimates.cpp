@@ -15,9 +15,10 @@ namespace tb {
 
 namespace {
 
-constexpr std::size_t kSome = 16;  // columns side by side: the divisions of one need not wait for those of another
+constexpr std::size_t kSome = 8;  // columns side by side: the divisions of one need not wait for those of another
 
-// gaussian_estimate of columns [j0, j0 + width), width at most kSome.
+// gaussian_estimate of columns [j0, j0 + width), width at most kSome. A class without rows has zeros for sums, which
+// add nothing; so there is hardly a choice in these loops, and the compiler takes several columns at once.
 void estimate_some(std::size_t K, std::size_t d, std::size_t j0, std::size_t width, const GaussianSums& s,
                    const GaussianOptions& o, const GaussianEstimate& out) {
   double total[kSome] = {}, within[kSome] = {}, between[kSome] = {}, saw[kSome] = {};
@@ -25,40 +26,55 @@ void estimate_some(std::size_t K, std::size_t d, std::size_t j0, std::size_t wid
   for (std::size_t c = 0; c < K; ++c) {
     const double *n = s.n + c * d + j0, *mean = s.mean + c * d + j0, *low = s.low + c * d + j0, *m2 = s.m2 + c * d + j0;
     for (std::size_t j = 0; j < width; ++j) {
-      const bool there = n[j] > 0;
-      first[j] = there && saw[j] == 0 ? mean[j] : first[j];
-      saw[j] += there ? 1.0 : 0.0;
-      total[j] += there ? n[j] : 0.0;
-      const double step = ((mean[j] - first[j]) + low[j] - grand[j]) * (n[j] / total[j]);
-      grand[j] += there ? step : 0.0;  // no sum of n * mean: it could overflow
-      within[j] += there ? m2[j] : 0.0;
+      const double here = mean[j], was = first[j];
+      first[j] = saw[j] == 0 ? here : was;
+      total[j] += n[j];
+      within[j] += m2[j];
+      const double rows = total[j] + std::numeric_limits<double>::min();    // itself, and never 0
+      grand[j] += ((here - first[j]) + low[j] - grand[j]) * (n[j] / rows);  // no sum of n * mean: it could overflow
+      saw[j] += n[j] > 0 ? 1.0 : 0.0;
     }
   }
   for (std::size_t c = 0; c < K; ++c) {
     const double *n = s.n + c * d + j0, *mean = s.mean + c * d + j0, *low = s.low + c * d + j0;
     for (std::size_t j = 0; j < width; ++j) {
       const double gap = (mean[j] - first[j]) + low[j] - grand[j];
-      between[j] += n[j] > 0 ? n[j] * gap * gap : 0.0;
+      between[j] += n[j] * gap * gap;
     }
   }
-  double spread[kSome], added[kSome], pooled[kSome];
+  double spread[kSome], added[kSome], pooled[kSome], high[kSome], rest[kSome];
+  const double ddof = o.ddof, smoothing = o.smoothing;
+  const bool shared = o.shared;
   for (std::size_t j = 0; j < width; ++j) {
-    const double divisor = total[j] - static_cast<double>(o.ddof) * saw[j];
-    spread[j] = total[j] > 0 ? (within[j] + between[j]) / total[j] : 0.0;
-    added[j] = o.smoothing * spread[j];
-    pooled[j] = divisor > 0 ? within[j] / divisor : 0.0;
-    out.epsilon[j0 + j] = added[j];
+    const double divisor = total[j] - ddof * saw[j];
+    const double of_all = (within[j] + between[j]) / total[j], of_classes = within[j] / divisor;
+    spread[j] = total[j] > 0 ? of_all : 0.0;
+    pooled[j] = divisor > 0 ? of_classes : 0.0;
+    added[j] = smoothing * spread[j];
+    const Pair all = exact_sum(first[j], grand[j]);
+    high[j] = all.high, rest[j] = all.low;
   }
+  std::copy_n(added, width, out.epsilon + j0);
   for (std::size_t c = 0; c < K; ++c) {
     const std::size_t at = c * d + j0;
+    const double *n = s.n + at, *mean = s.mean + at, *low = s.low + at, *m2 = s.m2 + at;
+    double* __restrict out_mean = out.mean + at, * __restrict out_low = out.low + at, * __restrict out_var = out.var + at;
     for (std::size_t j = 0; j < width; ++j) {
-      const double n = s.n[at + j], rows = n - o.ddof;
-      const double own = rows > 0 ? s.m2[at + j] / rows : 0.0;
-      const double var = std::max((o.shared ? pooled[j] : own) + added[j], 1e-15 * spread[j]);
-      const Pair all = exact_sum(first[j], grand[j]);
-      out.mean[at + j] = n > 0 ? s.mean[at + j] : all.high;
-      out.low[at + j] = n > 0 ? s.low[at + j] : all.low;
-      out.var[at + j] = n > 0 ? var : spread[j] + added[j];
+      const double here = mean[j], all = high[j];
+      out_mean[j] = n[j] > 0 ? here : all;
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      const double here = low[j], all = rest[j];
+      out_low[j] = n[j] > 0 ? here : all;
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      const double of_own = m2[j] / (n[j] - ddof), own = n[j] - ddof > 0 ? of_own : 0.0, together = pooled[j];
+      const double raised = (shared ? together : own) + added[j], least = 1e-15 * spread[j];
+      out_var[j] = raised < least ? least : raised;
+    }
+    for (std::size_t j = 0; j < width; ++j) {
+      const double here = out_var[j], all = spread[j] + added[j];
+      out_var[j] = n[j] > 0 ? here : all;
     }
   }
 }

@@ -1,6 +1,7 @@
 // Gaussian terms: wide rows where they lie, few columns tile by tile.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 #include <string>
@@ -67,15 +68,17 @@ class GaussianPart final : public Part {
 
   void prepare() {
     const std::size_t d = cols_.d;
+    const auto classes = static_cast<double>(terms_.classes);
     std::fill(centre_.begin(), centre_.end(), 0.0);
     for (std::size_t c = 0; c < terms_.classes; ++c) {
       const double* mean = terms_.mean + c * d;
-      for (std::size_t j = 0; j < d; ++j) centre_[j] += mean[j] / static_cast<double>(terms_.classes);
+      double* __restrict centre = centre_.data();
+      for (std::size_t j = 0; j < d; ++j) centre[j] += mean[j] / classes;
     }
     for (std::size_t c = 0; c < terms_.classes; ++c) {
-      for (std::size_t j = 0, i = c * d; j < d; ++j, ++i) {
-        offset_[i] = ((terms_.mean[i] - centre_[j]) + low_[i]) * terms_.scale[i];
-      }
+      const double *mean = terms_.mean + c * d, *low = low_ + c * d, *scale = terms_.scale + c * d;
+      double* __restrict offset = offset_.data() + c * d;
+      for (std::size_t j = 0; j < d; ++j) offset[j] = ((mean[j] - centre_[j]) + low[j]) * scale[j];
     }
     sum_tiles(terms_.log_norm, terms_.classes, d, constant_.data());
   }
@@ -154,25 +157,32 @@ bool column_varies(const double* mean, const double* var, std::size_t classes, s
 
 void gaussian_terms(const double* mean, const double* low, const double* var, std::size_t classes, std::size_t d,
                     double* terms) {
-  constexpr std::size_t some = 16;  // columns at a time
+  constexpr std::size_t some = 16;  // columns at a time, several of them at once
   double* scale = terms + classes * d;
   double* log_norm = terms + 2 * classes * d;
   double* rest = terms + 3 * classes * d;
   const double root_half = std::sqrt(0.5), log_two_pi = std::log(2 * std::numbers::pi);
   TB_CALL(logs, var, classes * d, log_norm);
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  bool all = true;  // as is usual; else each column is looked at by itself
+  for (std::size_t i = 0; i < classes * d; ++i) all &= (var[i] > 0) & (var[i] < inf) & (std::abs(mean[i]) < inf);
   for (std::size_t j0 = 0; j0 < d; j0 += some) {
     const std::size_t width = std::min(some, d - j0);
     bool varies[some];
-    for (std::size_t j = 0; j < width; ++j) varies[j] = column_varies(mean, var, classes, d, j0 + j);
+    for (std::size_t j = 0; !all && j < width; ++j) varies[j] = column_varies(mean, var, classes, d, j0 + j);
     for (std::size_t c = 0; c < classes; ++c) {
-      const std::size_t first = c * d + j0;
+      const std::size_t at = c * d + j0;
+      const double* own_var = var + at;
+      double* __restrict to_scale = scale + at, * __restrict to_norm = log_norm + at;
       for (std::size_t j = 0; j < width; ++j) {
-        const std::size_t at = first + j;
-        const double root = root_half / std::sqrt(var[at]);  // not sqrt(0.5 / var): that can overflow
-        terms[at] = varies[j] ? mean[at] : 0.0;
-        rest[at] = varies[j] && low ? low[at] : 0.0;
-        scale[at] = varies[j] ? root : 0.0;
-        log_norm[at] = varies[j] ? -0.5 * (log_two_pi + log_norm[at]) : 0.0;
+        to_scale[j] = root_half / std::sqrt(own_var[j]);  // not sqrt(0.5 / var): that can overflow
+        to_norm[j] = -0.5 * (log_two_pi + to_norm[j]);
+      }
+      std::copy_n(mean + at, width, terms + at);
+      if (low) std::copy_n(low + at, width, rest + at);
+      if (!low) std::fill_n(rest + at, width, 0.0);
+      for (std::size_t j = 0; !all && j < width; ++j) {
+        if (!varies[j]) terms[at + j] = rest[at + j] = to_scale[j] = to_norm[j] = 0.0;
       }
     }
   }

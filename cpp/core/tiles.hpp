@@ -53,9 +53,12 @@ inline std::size_t tiles_of(std::size_t d) { return (d + kTile - 1) / kTile; }
 // What a row without missing values gets per tile and class: per[(j / kTile) * classes + c] = sum over the tile's
 // columns of from[c, j], added up in the order in which the kernels add single columns.
 inline void sum_tiles(const double* from, std::size_t classes, std::size_t d, double* per) {
-  std::fill_n(per, tiles_of(d) * classes, 0.0);
   for (std::size_t c = 0; c < classes; ++c) {
-    for (std::size_t j = 0; j < d; ++j) per[j / kTile * classes + c] += from[c * d + j];
+    for (std::size_t t = 0; t < tiles_of(d); ++t) {
+      double sum = 0.0;
+      for (std::size_t j = t * kTile; j < std::min(d, (t + 1) * kTile); ++j) sum += from[c * d + j];
+      per[t * classes + c] = sum;
+    }
   }
 }
 
