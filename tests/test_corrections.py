@@ -163,6 +163,26 @@ def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any)
     assert gain == pytest.approx(total, rel=1e-9)
 
 
+@pytest.mark.parametrize("n", [40, 90, 400])
+@pytest.mark.parametrize("columns", [3, 6, 13])
+def test_two_classes_read_columns_side_by_side(n: int, columns: int) -> None:
+    """Blocks of eight and of four columns, filled or not; of columns with more bins than rows only those with rows."""
+    rng = np.random.default_rng(n + columns)
+    count = np.array([64, 200, 5, 255, 2, 17, 1, 30, 64, 3, 100, 12, 64][:columns], dtype=np.int32)
+    ordered = rng.random(columns) < 0.7
+    bins = np.stack([rng.integers(0, b, n) for b in count]).astype(np.uint8)
+    bins[0] = np.minimum(bins[0] + 3, 63)  # the first bins are empty
+    y = ((bins[0] > 30) ^ (bins[2] == 1)).astype(np.int32)
+    bins[rng.random(bins.shape) < 0.05] = NONE
+    rows = (y, np.ones(n), rng.integers(0, 1 << 63, n).astype(np.uint64))
+    table, joint, size = (bins, count, ordered), rng.normal(size=(n, 2)), (5, 5, 3, columns, 1000, 1)
+    found, gain = _core.find_corrections(table, rows, joint, size, HOW)
+    wanted, total = oracle(table, rows, joint, size, HOW)
+    assert wanted
+    assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
+    assert gain == pytest.approx(total, rel=1e-9)
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_next_to_no_rows_have_nothing_to_say(n: int) -> None:
     columns, rows, joint = problem(0, 40, 2, False)

@@ -7,18 +7,13 @@
 #include "core/aligned.hpp"
 #include "core/chains.hpp"
 #include "core/labels.hpp"
+#include "core/paired_blocks.hpp"
 #include "core/threads.hpp"
 #include "kernels/corrections.hpp"
+#include "kernels/paired_cuts.hpp"
 
 namespace tb {
 namespace {
-
-struct Cut {
-  std::int32_t column = -1, at = -1;
-  float score = 0;
-};
-
-constexpr float kMore = 1.00001f;  // by so much is a cut better, and not only rounded otherwise
 
 class Search {
  public:
@@ -46,6 +41,7 @@ class Search {
     for (AlignedArray* each : {&own_, &judge_}) std::fill_n(each->data(), wide_, 0.0);
     std::copy(y_.begin(), y_.end(), own_.data());
     std::fill_n(joint_.data(), K_ * wide_, 0.0);
+    std::fill_n(share_.data(), K_ * wide_, 0.0);
     std::fill_n(up_.data(), K_ * wide_, 1.0);
     std::fill_n(down_.data(), K_ * wide_, 1.0);
     for (std::size_t i = 0; i < row_.size(); ++i) {
@@ -55,7 +51,8 @@ class Search {
     for (std::size_t j = 0; j < p.columns; ++j) {
       for (std::size_t i = 0; i < row_.size(); ++i) bin_[j * row_.size() + i] = p.bin[j * p.rows + row_[i]];
     }
-    node_.resize(row_.size());
+    node_.resize(wide_);
+    unit_.resize(wide_);
     out_.resize(row_.size());
     taken_.resize(row_.size());
     slope_ = Aligned<float>((std::min(s.rows, row_.size() / 2) + 1) * 2 * each_);
@@ -67,7 +64,8 @@ class Search {
   Corrections run() {
     Corrections out;
     if (row_.size() < 2 || K_ < 2) return out;
-    move();
+    const std::vector<double> none(K_, 0.0);
+    move(none.data(), none.data());
     accept();
     std::size_t failed = 0;
     for (std::size_t t = 0; t < s_.most && failed < patience(out.found.size()); ++t) {
@@ -98,7 +96,43 @@ class Search {
     keep_telling();
     Correction out;
     const std::size_t m = some_.size();
-    near_.resize(some * m);
+    if (K_ == 2)
+      paired_.read(p_, bin_.data(), row_.size(), column_.data(), some, some_);
+    else
+      read_near(some);
+    order_.resize(m + 1), later_order_.resize(m + 1), other_.resize(m + 1);  // the last is of no row: see part
+    std::iota(order_.begin(), order_.end(), 0u);
+    start_ = {0, static_cast<std::uint32_t>(m)};
+    double score = 0;
+    for (std::size_t l = 0; l < s_.depth; ++l) {
+      best_.assign(some, Cut{});
+      const auto ridge = static_cast<float>(std::max(scale_ * s_.ridge, 1e-18));  // its square must be above 0
+      const CorrectionCells cells{start_.size() - 1, start_.data(), order_.data(), slope_.data(), slopes_, ridge};
+      const std::size_t blocks = (some + kCorrectionColumns - 1) / kCorrectionColumns;
+      parallel_for(K_ == 2 ? paired_.blocks() : blocks, [&](std::size_t block, int thread) {
+        Aligned<float>& space = space_[static_cast<std::size_t>(thread)];
+        const std::size_t first = block * kCorrectionColumns;
+        if (K_ == 2)
+          paired_.look(block, cells, space, best_.data());
+        else
+          look(first, std::min(some, first + kCorrectionColumns), cells, space);
+      });
+      const Cut* most = nullptr;
+      for (const Cut& each : best_)
+        if (each.column >= 0 && (!most || each.score > kMoreWorth * most->score)) most = &each;
+      if (!most || !(most->score > score + scale_ * s_.least)) break;
+      score = most->score;
+      out.column.push_back(most->column);
+      out.cut.push_back(most->at);
+      const auto k = static_cast<std::size_t>(most - best_.data());
+      if (l + 1 < s_.depth) part(*most, K_ == 2 ? paired_.near(k) : NearBins{&near_[k * m], 1, none_of(column_[k])});
+    }
+    return out;
+  }
+
+  void read_near(std::size_t some) {
+    const std::size_t m = some_.size();
+    near_.resize(some * m + 1);
     for (std::size_t k = 0; k < some; ++k) {
       const std::uint8_t* bin = bins_of(column_[k]);
       const std::uint32_t* row = some_.data();
@@ -106,26 +140,6 @@ class Search {
       const std::uint8_t none = none_of(column_[k]);
       for (std::size_t q = 0; q < m; ++q) to[q] = std::min(bin[row[q]], none);
     }
-    order_.resize(m + 1), later_order_.resize(m + 1), other_.resize(m + 1);  // the last is of no row: see part
-    std::iota(order_.begin(), order_.end(), 0u);
-    start_ = {0, static_cast<std::uint32_t>(m)};
-    double score = 0;
-    for (std::size_t l = 0; l < s_.depth; ++l) {
-      best_.assign(some, Cut{});
-      parallel_for((some + kCorrectionColumns - 1) / kCorrectionColumns, [&](std::size_t block, int thread) {
-        const std::size_t first = block * kCorrectionColumns;
-        look(first, std::min(some, first + kCorrectionColumns), space_[static_cast<std::size_t>(thread)]);
-      });
-      const Cut* most = nullptr;
-      for (const Cut& each : best_)
-        if (each.column >= 0 && (!most || each.score > kMore * most->score)) most = &each;
-      if (!most || !(most->score > score + scale_ * s_.least)) break;
-      score = most->score;
-      out.column.push_back(most->column);
-      out.cut.push_back(most->at);
-      if (l + 1 < s_.depth) part(*most, near_.data() + static_cast<std::size_t>(most - best_.data()) * m);
-    }
-    return out;
   }
 
   // The slopes of the rows picked. Those that are answered rightly, and are so sure that all of them together would
@@ -134,15 +148,29 @@ class Search {
     const auto least = static_cast<float>(scale_ / static_cast<double>(some_.size()));
     std::size_t count = 0;
     std::uint32_t* some = some_.data();
+    if (K_ == 2) {
+      const double* share = share_.data() + wide_;
+      float* slope = slope_.data();
+      for (std::size_t q = 0; q < some_.size(); ++q) {
+        const std::uint32_t i = some[q];
+        const double w = scale_ * w_[i], p = share[i];
+        const auto g = static_cast<float>(w * (own_.data()[i] - p));
+        slope[2 * count] = g;
+        slope[2 * count + 1] = static_cast<float>(w * p * (1 - p));
+        some[count] = i;
+        count += !(std::abs(g) < least);
+      }
+      some_.resize(count);
+      return;
+    }
     for (std::size_t q = 0; q < some_.size(); ++q) {
       const std::uint32_t i = some[q];
       const double w = scale_ * w_[i];
       float* slope = slope_.data() + 2 * count * each_;
       float most = 0;
       for (std::size_t c = 0; c < slopes_; ++c) {
-        const std::size_t of = K_ == 2 ? 1 : c;
-        const double p = share_.data()[of * wide_ + i];
-        const auto g = static_cast<float>(w * ((y_[i] == of ? 1.0 : 0.0) - p));
+        const double p = share_.data()[c * wide_ + i];
+        const auto g = static_cast<float>(w * ((y_[i] == c ? 1.0 : 0.0) - p));
         slope[c] = g;
         slope[each_ + c] = static_cast<float>(w * p * (1 - p));
         most = std::max(most, std::abs(g));
@@ -154,8 +182,8 @@ class Search {
   }
 
   // Each cell in two, in the order of the rows; those without a bin leave.
-  void part(const Cut& cut, const std::uint8_t* bin) {
-    const std::uint8_t none = none_of(static_cast<std::size_t>(cut.column));
+  void part(const Cut& cut, const NearBins& near) {
+    const bool ordered = p_.ordered[cut.column];
     later_start_.clear();
     std::size_t to = 0;
     for (std::size_t u = 0; u + 1 < start_.size(); ++u) {
@@ -163,7 +191,8 @@ class Search {
       std::size_t others = 0;
       for (std::size_t k = start_[u]; k < start_[u + 1]; ++k) {
         const std::uint32_t q = order_[k];
-        const bool here = bin[q] != none, other = second(cut, bin[q]);
+        const std::uint8_t bin = near.bin[q * near.stride];
+        const bool here = bin != near.none, other = ordered ? bin <= cut.near : bin == cut.near;
         later_order_[to] = q;  // unless it stays, the next one takes its place
         other_[others] = q;
         to += here && !other;
@@ -190,10 +219,7 @@ class Search {
     }
     for (; k < n; ++k, i = i + 1 == n ? 0 : i + 1) taken_[i] = 0;
     some_.resize(count);
-    double judges = 0;
-    double* judge = judge_.data();
-    for (std::size_t r = 0; r < n; ++r) judges += judge[r] = w_[r] * static_cast<double>(1 - taken_[r]);
-    judges_ = judges;
+    judges_ = TB_CALL(correction_judges, taken_.data(), w_.data(), n, judge_.data());
   }
 
   std::size_t pick_columns(std::size_t t) {
@@ -210,12 +236,8 @@ class Search {
   std::uint8_t none_of(std::size_t column) const { return static_cast<std::uint8_t>(p_.bins[column]); }
   const std::uint8_t* bins_of(std::size_t column) const { return bin_.data() + column * row_.size(); }
 
-  std::size_t second(const Cut& cut, std::uint8_t bin) const {
-    return p_.ordered[cut.column] ? bin <= cut.at : bin == cut.at;
-  }
-
   // The best cut of each of some columns.
-  void look(std::size_t first, std::size_t end, Aligned<float>& space) {
+  void look(std::size_t first, std::size_t end, const CorrectionCells& cells, Aligned<float>& space) {
     CorrectionColumn column[kCorrectionColumns];
     std::size_t of[kCorrectionColumns], columns = 0, room = 0;
     for (std::size_t k = first; k < end; ++k) {
@@ -233,15 +255,14 @@ class Search {
       column[j].sum = next += correction_wide(column[j].bins);
       next += correction_room(column[j].bins, slopes_);
     }
-    const auto ridge = static_cast<float>(std::max(scale_ * s_.ridge, 1e-18));  // its square must be above 0
-    const CorrectionCells cells{start_.size() - 1, start_.data(), order_.data(), slope_.data(), slopes_, ridge};
     TB_CALL(correction_scores, cells, column, columns);
     for (std::size_t j = 0; j < columns; ++j) {
       const std::size_t cuts = column[j].ordered ? column[j].bins - 1 : column[j].bins;
       Cut& best = best_[of[j]];
       for (std::size_t b = 0; b < cuts; ++b) {
-        if (!(column[j].score[b] > kMore * best.score)) continue;
-        best = {static_cast<std::int32_t>(column_[of[j]]), static_cast<std::int32_t>(b), column[j].score[b]};
+        if (!(column[j].score[b] > kMoreWorth * best.score)) continue;
+        const auto at = static_cast<std::int32_t>(b);
+        best = {static_cast<std::int32_t>(column_[of[j]]), at, at, column[j].score[b]};
       }
     }
   }
@@ -260,15 +281,7 @@ class Search {
               out_.data(), node_.data());
     }
     std::vector<double> n(nodes * K_, 0.0), e(nodes * K_, 0.0);
-    for (std::size_t i = 0; i < row_.size(); ++i) n[node_[i] * K_ + y_[i]] += w_[i];
-    for (std::size_t c = 0; c < K_; ++c) {
-      const double* share = share_.data() + c * wide_;
-      std::vector<double>& sum = lanes_;
-      sum.assign(4 * nodes, 0.0);  // four of each, since rows of a node wait for each other
-      for (std::size_t i = 0; i < row_.size(); ++i) sum[4 * node_[i] + i % 4] += w_[i] * share[i];
-      for (std::size_t v = 0; v < nodes; ++v)
-        e[v * K_ + c] = (sum[4 * v] + sum[4 * v + 1]) + (sum[4 * v + 2] + sum[4 * v + 3]);
-    }
+    count_nodes(nodes, n.data(), e.data());
     for (std::size_t v = nodes; v-- > 1;) {
       for (std::size_t c = 0; c < K_; ++c) {
         n[(v - 1) / 2 * K_ + c] += n[v * K_ + c];
@@ -278,15 +291,45 @@ class Search {
     one.value.assign(nodes * K_, 0.0);
     for (std::size_t k = K_; k < nodes * K_; ++k)
       one.value[k] = s_.step * std::log((n[k] + s_.worth) / (e[k] + s_.worth));
-    for (std::size_t c = 0; c < K_; ++c) {
-      TB_CALL(correction_parts, node_.data(), y_.data(), unit_.data(), share_.data() + c * wide_, row_.size(), K_, c,
-              n.data(), e.data(), s_.worth, up_.data() + c * wide_, down_.data() + c * wide_);
-    }
-    move();
+    move(n.data(), e.data());
     return judges_ > 0 ? TB_CALL(correction_gain, loss_.data(), then_.data(), judge_.data(), wide_) / judges_ : 0.0;
   }
 
-  void move() {
+  // Rows of each node, and those expected there: four sums of each, since rows of a node wait for each other.
+  void count_nodes(std::size_t nodes, double* n, double* e) {
+    const auto all = [](const double* lane, std::size_t step) {
+      return (lane[0] + lane[step]) + (lane[2 * step] + lane[3 * step]);
+    };
+    std::vector<double>& sum = lanes_;
+    if (K_ == 2) {
+      sum.assign(16 * nodes, 0.0);
+      TB_CALL(paired_counts, node_.data(), y_.data(), w_.data(), share_.data(), wide_, row_.size(), sum.data());
+      for (std::size_t k = 0; k < 2 * nodes; ++k) {
+        n[k] = all(&sum[k / 2 * 16 + k % 2], 4);
+        e[k] = all(&sum[k / 2 * 16 + k % 2 + 2], 4);
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < row_.size(); ++i) n[node_[i] * K_ + y_[i]] += w_[i];
+    for (std::size_t c = 0; c < K_; ++c) {
+      const double* share = share_.data() + c * wide_;
+      sum.assign(4 * nodes, 0.0);
+      for (std::size_t i = 0; i < row_.size(); ++i) sum[4 * node_[i] + i % 4] += w_[i] * share[i];
+      for (std::size_t v = 0; v < nodes; ++v) e[v * K_ + c] = all(&sum[4 * v], 1);
+    }
+  }
+
+  // n, e: of each node, all of which are 0 at first.
+  void move(const double* n, const double* e) {
+    if (K_ == 2) {
+      TB_CALL(paired_rows, PairedRows{wide_, node_.data(), own_.data(), unit_.data(), n, e, s_.worth, s_.step,
+                                      joint_.data(), share_.data(), next_.data(), later_.data(), then_.data()});
+      return;
+    }
+    for (std::size_t c = 0; c < K_; ++c) {
+      TB_CALL(correction_parts, node_.data(), y_.data(), unit_.data(), share_.data() + c * wide_, row_.size(), K_, c, n,
+              e, s_.worth, up_.data() + c * wide_, down_.data() + c * wide_);
+    }
     const CorrectionRows rows{wide_,       K_,      joint_.data(), up_.data(),    down_.data(),
                               own_.data(), s_.step, next_.data(),  later_.data(), then_.data()};
     TB_CALL(correct_rows, rows);
@@ -316,6 +359,7 @@ class Search {
   std::vector<std::uint8_t> bin_, near_;   // bins: (columns, rows that take part), (columns, searched rows)
   Aligned<float> slope_;                   // (searched rows, 2, each_): w ([y] - P), and w P (1 - P)
   std::vector<Cut> best_;
+  PairedBlocks paired_;  // of two classes
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The self-check of the kernels that weigh the parts of an ensemble.
 #include "core/probe.hpp"
 #include "kernels/corrections.hpp"
+#include "kernels/paired_cuts.hpp"
 #include "kernels/temper.hpp"
 #include "kernels/weights.hpp"
 
@@ -59,7 +60,7 @@ void cuts(Probe& p, Numbers& some) {
   const std::uint32_t start[] = {0, 20, 20, many};
   auto bin = some.below<std::uint8_t>(bins, kCorrectionColumns * many);
   bin[3] = bin[many + 7] = bins;
-  for (const std::size_t slopes : {1, 3, 7, 12}) {
+  for (const std::size_t slopes : {3, 7, 12}) {
     const std::size_t each = correction_slopes(slopes), room = correction_room(bins, slopes);
     const auto wide = some.between(0.1, 1.0, many * 2 * each);
     const List<float> slope(wide.begin(), wide.end());
@@ -78,6 +79,11 @@ void cuts(Probe& p, Numbers& some) {
   List<std::uint8_t> taken(many);
   TB_CALL_AT(p.isa, correction_halves, key.data(), many, std::uint64_t{7} << 32, taken.data());
   p.got("correction_halves", taken);
+  const auto weight = some.between(0.1, 1.0, many);
+  List<double> judge(many);
+  p.got("correction_judges", TB_CALL_AT(p.isa, correction_judges, taken.data(), weight.data(), many, judge.data()),
+        kSums);
+  p.got("correction_judges", judge);
   List<std::uint8_t> out(many, 0);
   List<std::uint16_t> node(many, 0);
   bin[3] = 255;
@@ -94,6 +100,37 @@ void cuts(Probe& p, Numbers& some) {
              e.data(), 1.0, up.data(), down.data());
   p.got("correction_parts", up, kSums);
   p.got("correction_parts", down, kSums);
+}
+
+// Of two classes.
+void paired(Probe& p, Numbers& some) {
+  constexpr std::size_t many = 6 * kCorrectionLanes, bins = 11, nodes = 7;
+  const auto order = some.below<std::uint32_t>(many, many);
+  const std::uint32_t start[] = {0, 20, 20, many};
+  const auto bin = some.below<std::uint8_t>(bins + 1, kPairedColumns * many);
+  const auto slope = some.between<float>(0.1, 1.0, 2 * many), before = some.between<float>(0.0, 1.0, kPairedColumns);
+  const List<std::int32_t> cuts(kPairedColumns, bins - 1);
+  for (std::size_t columns = 1; columns <= kPairedColumns; ++columns) {
+    const std::size_t side = columns > 4 ? 8 : 4, scores = paired_scores(bins, side);
+    List<float> sum(2 * scores), score(scores);
+    PairedColumns task{columns, side, bins, bin.data(), before.data(), cuts.data(), sum.data(), score.data(), {}, {}};
+    TB_CALL_AT(p.isa, paired_cuts, CorrectionCells{3, start, order.data(), slope.data(), 1, 1.0f}, task);
+    p.got("paired_cuts", task.best, columns, kSingle);
+    p.got("paired_cuts", task.at, columns);
+  }
+  const auto node = some.below<std::uint16_t>(nodes, many);
+  const auto y = some.below<std::uint32_t>(2, many);
+  const List<double> own(y.begin(), y.end());
+  const auto w = some.between(0.5, 1.0, many), part = some.between(0.0, 1.0, 2 * many),
+             joint = some.between(-3.0, 0.0, 2 * many), n = some.between(0.0, 3.0, 2 * nodes),
+             e = some.between(0.0, 3.0, 2 * nodes);
+  List<double> counts(16 * nodes), to(2 * many), share(2 * many), loss(many);
+  TB_CALL_AT(p.isa, paired_counts, node.data(), y.data(), w.data(), part.data(), many, many, counts.data());
+  p.got("paired_counts", counts, kSums);
+  TB_CALL_AT(p.isa, paired_rows,
+             PairedRows{many, node.data(), own.data(), w.data(), n.data(), e.data(), 1.0, 0.3, joint.data(),
+                        part.data(), to.data(), share.data(), loss.data()});
+  for (const List<double>* got : {&to, &share, &loss}) p.got("paired_rows", *got, kSums);
 }
 
 }  // namespace
@@ -128,6 +165,7 @@ void probe_weights(Probe& p) {
   temper(p, some);
   correct(p, some);
   cuts(p, some);
+  paired(p, some);
 }
 
 }  // namespace tb

@@ -1,14 +1,12 @@
 #include "kernels/corrections.hpp"
 
 #include <cstring>
-#include <utility>
 
 #include "kernels/simd.hpp"
 
 namespace tb::TB_ISA {
 namespace {
 
-typedef float Float2 __attribute__((vector_size(8)));
 typedef float Float4 __attribute__((vector_size(16)));
 typedef float FloatW __attribute__((vector_size(W * 8)));               // as many as there are
 typedef float Float8 __attribute__((vector_size(W < 4 ? W * 8 : 32)));  // up to 8
@@ -55,56 +53,7 @@ TB_INLINE void gather(const CorrectionCells& t, const CorrectionColumn* column, 
   }
 }
 
-template <std::size_t... k>
-TB_INLINE FloatW every_other(FloatW a, FloatW b, std::index_sequence<k...>) {
-  return __builtin_shufflevector(a, b, (2 * k)...);
-}
-template <std::size_t... k>
-TB_INLINE FloatW the_others(FloatW a, FloatW b, std::index_sequence<k...>) {
-  return __builtin_shufflevector(a, b, (2 * k + 1)...);
-}
-
-// Of two classes: up to each bin, or of it alone, behind the sums; and whole, of all. Columns take turns, since each
-// sum waits for the one before.
-template <std::size_t columns>
-TB_INLINE void add_up(const CorrectionColumn* column, Float2* whole) {
-  const float* sum[columns];
-  float* to[columns];
-  Float2 before[columns];  // 1 where what comes before counts, else 0
-  std::size_t least = column[0].bins;
-  for (std::size_t j = 0; j < columns; ++j) {
-    sum[j] = column[j].sum, to[j] = column[j].sum + 2 * (column[j].bins + 1);
-    before[j] = Float2{} + (column[j].ordered ? 1.0f : 0.0f);
-    whole[j] = Float2{};
-    least = column[j].bins < least ? column[j].bins : least;
-  }
-  const auto add = [&](std::size_t j, std::size_t b) {
-    const Float2 here = at<Float2>(sum[j] + 2 * b);
-    put<Float2>(to[j] + 2 * b, before[j] * whole[j] + here);
-    whole[j] += here;
-  };
-  for (std::size_t b = 0; b < least; ++b)
-    for (std::size_t j = 0; j < columns; ++j) add(j, b);
-  for (std::size_t j = 0; j < columns; ++j)
-    for (std::size_t b = least, end = column[j].bins; b < end; ++b) add(j, b);
-}
-
-// … many bins at a time.
-TB_INLINE void score_bins(const CorrectionColumn& column, Float2 whole, float ridge) {
-  constexpr std::size_t lanes = 2 * W;
-  const std::size_t bins = column.bins;
-  const float* halves = column.sum + 2 * (bins + 1);
-  float* score = column.score;
-  for (std::size_t b = 0; b < bins; b += lanes) {
-    const FloatW first = at<FloatW>(halves + 2 * b), second = at<FloatW>(halves + 2 * b + lanes);
-    const auto k = std::make_index_sequence<lanes>();
-    const FloatW more = worth<FloatW>(every_other(first, second, k), the_others(first, second, k), whole[0] - FloatW{},
-                                      whole[1] - FloatW{}, ridge);
-    put<FloatW>(score + b, at<FloatW>(score + b) + more);
-  }
-}
-
-// Of more: many classes at a time, which are added up last.
+// Many classes at a time, which are added up last.
 template <bool ordered, class V>
 TB_INLINE void score_classes(const CorrectionColumn& column, std::size_t slopes, float ridge) {
   const std::size_t bins = column.bins;
@@ -137,18 +86,11 @@ TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* colum
   for (std::size_t u = 0; u < t.cells; ++u) {
     if (t.start[u] == t.start[u + 1]) continue;
     gather<columns, Two>(t, column, 2 * slopes, u);
-    if constexpr (sizeof(Two) == sizeof(Float2)) {
-      Float2 whole[columns];
-      add_up<columns>(column, whole);
-      for (std::size_t j = 0; j < columns; ++j) score_bins(column[j], whole[j], t.ridge);
-    } else {
-      for (std::size_t j = 0; j < columns; ++j) {
-        column[j].ordered ? score_classes<true, V>(column[j], slopes, t.ridge)
-                          : score_classes<false, V>(column[j], slopes, t.ridge);
-      }
+    for (std::size_t j = 0; j < columns; ++j) {
+      column[j].ordered ? score_classes<true, V>(column[j], slopes, t.ridge)
+                        : score_classes<false, V>(column[j], slopes, t.ridge);
     }
   }
-  if (t.slopes == 1) return;
   for (std::size_t j = 0; j < columns; ++j) {
     const float* all = column[j].sum + 2 * (column[j].bins + 1) * slopes;
     for (std::size_t b = 0; b < column[j].bins; ++b) {
@@ -161,7 +103,6 @@ TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* colum
 
 template <std::size_t columns>
 void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
-  if (t.slopes == 1) return score_all<columns, FloatW, Float2>(t, column);
   if (t.slopes <= 4) return score_all<columns, Float4, Float8>(t, column);
   if (t.slopes <= 8) return score_all<columns, Float8, FloatW>(t, column);
   return score_all<columns, FloatW, FloatW>(t, column);
@@ -172,6 +113,15 @@ void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
 void correction_halves(const std::uint64_t* key, std::size_t rows, std::uint64_t salt, std::uint8_t* taken) {
   for (std::size_t i = 0; i < rows; ++i)
     taken[i] = static_cast<std::uint8_t>(1 - (correction_mixed(key[i] + salt) >> 63));
+}
+
+double correction_judges(const std::uint8_t* taken, const double* w, std::size_t rows, double* judge) {
+  double sum[8] = {};  // a sum waits for the one before
+  std::size_t i = 0;
+  for (; i + 8 <= rows; i += 8)
+    for (std::size_t q = 0; q < 8; ++q) sum[q] += judge[i + q] = w[i + q] * (1 - taken[i + q]);
+  for (; i < rows; ++i) sum[0] += judge[i] = w[i] * (1 - taken[i]);
+  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
 void correction_scores(const CorrectionCells& t, const CorrectionColumn* column, std::size_t columns) {

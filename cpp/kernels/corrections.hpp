@@ -49,8 +49,8 @@ static constexpr std::size_t correction_slopes(std::size_t slopes) {
   return slopes == 1 ? 1 : slopes <= 4 ? 4 : slopes <= 8 ? 8 : correction_wide(slopes);
 }
 static constexpr std::size_t correction_room(std::size_t bins, std::size_t slopes) {
-  const std::size_t each = correction_slopes(slopes), more = slopes == 1 ? 2 * correction_wide(bins) : bins * each;
-  return correction_wide((bins + 1) * 2 * each + more);
+  const std::size_t each = correction_slopes(slopes);
+  return correction_wide((bins + 1) * 2 * each + bins * each);
 }
 
 static constexpr std::uint64_t correction_mixed(std::uint64_t x) {  // splitmix64
@@ -65,11 +65,13 @@ static constexpr std::uint64_t correction_mixed(std::uint64_t x) {  // splitmix6
 // taken: 1 for half of the rows, by a bit of their keys and the salt; else 0
 TB_DECLARE(void, correction_halves,
            (const std::uint64_t* key, std::size_t rows, std::uint64_t salt, std::uint8_t* taken))
+// judge = w of the rows that are not taken, else 0; their sum
+TB_DECLARE(double, correction_judges, (const std::uint8_t* taken, const double* w, std::size_t rows, double* judge))
 TB_DECLARE(void, correct_rows, (const CorrectionRows& t))
 // sum of w (before - after); rows as above, those to spare with w = 0 and finite losses
 TB_DECLARE(double, correction_gain, (const double* before, const double* after, const double* w, std::size_t rows))
 // score[b] = the sum over cells and slopes of G^2 / (H + ridge), of both halves that a cut at bin b makes of a cell; of
-// 1 to kCorrectionColumns columns
+// 1 to kCorrectionColumns columns, and of several slopes: for one see kernels/paired_cuts.hpp
 TB_DECLARE(void, correction_scores, (const CorrectionCells& t, const CorrectionColumn* column, std::size_t columns))
 // node = 2 node + 1, or + 2 for rows of bin cut (ordered: up to it); out: rows that stay where they are, since a bin is
 // 255 or was before

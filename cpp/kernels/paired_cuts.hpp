@@ -1,0 +1,52 @@
+// The cuts of corrections of two classes (core/corrections.cpp). One slope and its curvature are a pair; the pairs of
+// several columns lie side by side, so that one addition, and one division, is of many columns.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "core/dispatch.hpp"
+#include "kernels/corrections.hpp"
+
+namespace tb {
+
+constexpr std::size_t kPairedColumns = 8;  // at most
+constexpr float kMoreWorth = 1.00001f;     // by so much is a cut better, and not only rounded otherwise
+
+// Up to `side` columns of the rows.
+struct PairedColumns {
+  std::size_t columns, side;        // side: 4 or 8, and there may be less columns
+  std::size_t bins;                 // of the column that has most
+  const std::uint8_t* bin;          // (rows, side): or `bins`, takes no part
+  const float* before;              // (side): 1 where a cut is up to a bin, 0 where it is a bin alone
+  const std::int32_t* cuts;         // (side): so many bins can be cut at
+  float* sum;                       // room for paired_sums numbers …
+  float* score;                     // … and for paired_scores of them
+  float best[kPairedColumns];       // what the best cut of each column is worth, 0 if there is none …
+  std::int32_t at[kPairedColumns];  // … and where it is, or -1
+};
+
+// Some bins to spare: behind them the rows that take no part, and what fills a vector.
+static constexpr std::size_t paired_scores(std::size_t bins, std::size_t side) { return (bins + 4) * side; }
+static constexpr std::size_t paired_sums(std::size_t bins, std::size_t side) { return 2 * paired_scores(bins, side); }
+
+// How rows of two classes are moved by a correction.
+struct PairedRows {
+  std::size_t rows;           // a multiple of kCorrectionLanes
+  const std::uint16_t* node;  // (rows): 0 is moved by nothing
+  const double *own, *unit;   // (rows): the class, and what leaves with the row
+  const double *n, *e;        // (nodes, 2): rows, and those expected
+  double worth, step;
+  const double *joint, *part;  // (2, rows): and P so far
+  double *to, *share, *loss;   // as of CorrectionRows
+};
+
+}  // namespace tb
+
+// As correction_scores, of two classes; then the first cut of each column that is better than those before it.
+TB_DECLARE(void, paired_cuts, (const CorrectionCells& t, PairedColumns& column))
+// correction_parts and correct_rows in one.
+TB_DECLARE(void, paired_rows, (const PairedRows& t))
+// sum (4, nodes, 4): in each lane, that of every fourth row, the rows of both classes and then those expected
+TB_DECLARE(void, paired_counts,
+           (const std::uint16_t* node, const std::uint32_t* y, const double* w, const double* share, std::size_t wide,
+            std::size_t rows, double* sum))
