@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tallybayes import _core
 from tallybayes.structures.design import orders, turns
 
 
@@ -19,6 +20,31 @@ def test_orders_are_of_different_columns(d: int, most: int, members: int, noise:
     assert all(len(set(order)) == len(order) and set(order) <= set(range(d)) for order in found.tolist())
     if noise == 0:
         assert (found == np.argsort(-strength)[: found.shape[1]]).all()
+
+
+def herded(has: np.ndarray, share: np.ndarray, members: int) -> list[int]:
+    """The definition in cpp/core/herd.hpp."""
+    owed, taken = np.zeros_like(share), list[int]()
+    for _ in range(members):
+        owed += share
+        taken.append(int(owed[has].sum(axis=1).argmax()))
+        np.subtract.at(owed, has[taken[-1]], 1.0)
+    return taken
+
+
+@pytest.mark.parametrize("each", [0, 1, 3, 7, 8, 9, 18, 35])
+@pytest.mark.parametrize("draws", [1, 64])
+def test_the_kernel_takes_the_draws_that_are_owed_most(each: int, draws: int) -> None:
+    has = np.random.default_rng(each).integers(0, 40, (draws, each)).astype(np.int32)
+    share = np.bincount(has.ravel(), minlength=40) / draws
+    assert _core.herd(has, share, 20).tolist() == herded(has, share, 20)
+
+
+def test_what_cannot_be_herded_is_refused() -> None:
+    with pytest.raises(ValueError, match="share"):
+        _core.herd(np.array([[0, 3]], dtype=np.int32), np.ones(3), 2)
+    with pytest.raises(ValueError, match="draws"):
+        _core.herd(np.zeros((0, 2), dtype=np.int32), np.ones(3), 2)
 
 
 def test_columns_and_pairs_come_as_often_as_among_many_draws() -> None:

@@ -11,6 +11,7 @@
 #include "core/check_rows.hpp"
 #include "core/draw_bins.hpp"
 #include "core/grow_contexts.hpp"
+#include "core/herd.hpp"
 #include "core/temper.hpp"
 #include "core/weights.hpp"
 
@@ -98,6 +99,18 @@ Array<double, 2> py_weighted_terms(const Terms& terms, const Doubles& v) {
   const nb::gil_scoped_release release;
   weighted_terms(terms.data(), terms.shape(0), terms.shape(1) * terms.shape(2), v.data(), out.data());
   return out;
+}
+
+Array<std::int64_t, 1> py_herd(const Turns& has, const Doubles& share, std::int64_t members) {
+  expect(has.shape(0) > 0 && members >= 0, "there must be draws, and members must not be negative");
+  const auto count = static_cast<std::int64_t>(share.shape(0));
+  expect(std::all_of(has.data(), has.data() + has.size(), [&](std::int32_t f) { return f >= 0 && f < count; }),
+         "every feature must have a share");
+  auto taken = make_array<std::int64_t, 1>({static_cast<std::size_t>(members)});
+  const nb::gil_scoped_release release;
+  herd(has.data(), has.shape(0), has.shape(1), share.data(), share.shape(0), static_cast<std::size_t>(members),
+       taken.data());
+  return taken;
 }
 
 std::tuple<Array<std::uint8_t, 2>, Array<std::int32_t, 2>> py_draw_bins(const Matrix& count, const Sizes& sizes,
@@ -263,6 +276,9 @@ class PyTempered {
 }  // namespace
 
 void bind_ensemble_choices(nb::module_& m) {
+  m.def("herd", &py_herd, nb::arg("has").noconvert(), nb::arg("share").noconvert(), nb::arg("members"),
+        "(members,): which draws to take, one after the other, for features to come as often as their share. has\n"
+        "(draws, features of one): numbers of features; share: of each feature, among all draws.");
   m.def("draw_bins", &py_draw_bins, nb::arg("count").noconvert(), nb::arg("sizes").noconvert(),
         nb::arg("ordered").noconvert(), nb::arg("turn").noconvert(), nb::arg("low"), nb::arg("high"),
         nb::arg("mdl_share"), nb::arg("seed"),

@@ -48,14 +48,15 @@ class SplitMix {
   std::uint64_t state_;
 };
 
-// n log2 n; small whole numbers from a table.
+// n log2 n; small whole numbers from a table. most: larger ones hardly come, and a table for them takes its time.
 class NLogN {
  public:
-  NLogN() : table_(kTable, 0.0) {
-    for (std::size_t n = 1; n < kTable; ++n) table_[n] = static_cast<double>(n) * std::log2(static_cast<double>(n));
+  explicit NLogN(double most) : table_(most < kTable ? static_cast<std::size_t>(most) + 1 : kTable, 0.0) {
+    for (std::size_t n = 1; n < table_.size(); ++n)
+      table_[n] = static_cast<double>(n) * std::log2(static_cast<double>(n));
   }
   double operator()(std::uint32_t n) const {
-    return n < kTable ? table_[n] : static_cast<double>(n) * std::log2(static_cast<double>(n));
+    return n < table_.size() ? table_[n] : static_cast<double>(n) * std::log2(static_cast<double>(n));
   }
   double operator()(double n) const {
     return n > 0 ? n * std::log2(n) : 0.0;
@@ -297,7 +298,8 @@ void draw_bins(const BinDraw& d, std::uint8_t* map, std::int32_t* bins) {
       total[j] += weight > 0 ? weight : 0.0;
     }
   }
-  const NLogN f;
+  const bool by_class = d.mdl_share > 0 && std::find(d.ordered, d.ordered + d.columns, true) != d.ordered + d.columns;
+  const NLogN f(by_class ? *std::max_element(total.begin(), total.end()) : 0.0);
   parallel_for(d.members * d.columns, [&](std::size_t i, int) {
     const std::size_t member = i / d.columns, j = i % d.columns;
     bins[i] = static_cast<std::int32_t>(
@@ -307,7 +309,7 @@ void draw_bins(const BinDraw& d, std::uint8_t* map, std::int32_t* bins) {
 
 std::size_t mdl_bins(const double* count, std::size_t stride, std::size_t classes, std::size_t levels,
                      std::size_t depth, std::uint8_t* map) {
-  const NLogN f;
+  const NLogN f(0.0);  // weights are no whole numbers
   Mdl<double> whole(f, classes, levels, [&](std::size_t c, std::size_t v) { return count[c * stride + v]; });
   return number(whole.cuts(depth), levels, map);
 }

@@ -149,12 +149,12 @@ def find(table: KeptTable, joint: Floats, times: int) -> tuple[Corrections | Non
         return None, 0.0
     of = [int(j) for column, _, _ in found for j in column]
     cuts = [int(b) for _, cut, _ in found for b in cut]
-    maps = [_halves(luts[j], b, bool(table.ordered[j])) for j, b in zip(of, cuts, strict=True)]
+    maps, sizes = _halves(luts, np.array(of), np.array(cuts), table.ordered)
     chosen = Corrections(
         columns=len(luts),
         view_column=np.array(of, dtype=np.int32),
-        view_start=np.cumsum([0, *map(len, maps)], dtype=np.int64),
-        view_map=np.concatenate(maps),
+        view_start=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
+        view_map=maps,
         parent_start=np.cumsum([0, *(len(column) for column, _, _ in found)], dtype=np.int64),
         logs=(np.concatenate([value for _, _, value in found]) / runs).astype(np.float32),
     )
@@ -184,9 +184,16 @@ def _bins_of(table: KeptTable, j: int, most: int) -> NDArray[np.uint8]:
     return np.append(own, missing).astype(np.uint8)
 
 
-def _halves(lut: NDArray[np.uint8], cut: int, ordered: bool) -> NDArray[np.uint8]:
-    """The view of a cut: which half each level is in. Only what is missing may have no bin."""
-    second = (lut <= cut if ordered else lut == cut).view(np.uint8)
-    if lut[-1] == NONE:
-        second[-1] = NONE
-    return second
+def _halves(
+    luts: list[NDArray[np.uint8]], of: Array, cuts: Array, ordered: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The views of cuts of some columns, one after the other: which half each level is in; and their sizes. Only what
+    is missing may have no bin."""
+    each = np.array([len(lut) for lut in luts])
+    sizes, ends = each[of], np.cumsum(each)
+    last = np.cumsum(sizes) - 1
+    place = np.arange(last[-1] + 1) + np.repeat(ends[of] - 1 - last, sizes)
+    bins, cut = np.concatenate(luts)[place], np.repeat(cuts, sizes)
+    second = np.where(np.repeat(ordered[of], sizes), bins <= cut, bins == cut).astype(np.uint8)
+    second[last[bins[last] == NONE]] = NONE
+    return second, sizes

@@ -145,19 +145,19 @@ def hashes(codes: Array, tokens: list[NDArray[np.uint64]]) -> NDArray[np.uint64]
 def tokens_of(known: Sequence[Levels | None], sizes: Array) -> list[NDArray[np.uint64]]:
     """A number for each level of each column, and last one for what is missing, that goes by the level's label and not
     by the order in which labels were met. Integers and intervals go by their number."""
-    out = []
-    for j, size in enumerate(sizes.tolist()):
-        levels = known[j] if j < len(known) else None
-        own = np.arange(size + 1, dtype=np.uint64)
-        for v, label in enumerate(() if levels is None else levels.labels[:size]):
+    ends = np.cumsum(sizes + 1)
+    column = np.repeat(np.arange(1, len(sizes) + 1, dtype=np.uint64), sizes + 1)
+    own = np.arange(len(column), dtype=np.uint64) - np.repeat((ends - sizes - 1).astype(np.uint64), sizes + 1)
+    own[ends - 1] = 1 << 62
+    for levels, size, end in zip(known, sizes.tolist(), ends.tolist(), strict=False):
+        for v, label in enumerate(() if levels is None else levels.labels[:size], end - size - 1):
             if isinstance(label, int) and not isinstance(label, bool) and 0 <= label < 1 << 31:
                 own[v] = label
             else:
                 text = f"{type(label).__name__}:{label!r}".encode("utf-8", "backslashreplace")
                 own[v] = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
-        own[size] = 1 << 62
-        out.append(_mix(_mix(own) + np.uint64(j + 1)))
-    return out
+    mixed = _mix(_mix(own) + column)
+    return [mixed[end - size - 1 : end] for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)]
 
 
 def _mix(x: Array) -> Array:

@@ -7,8 +7,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _core
 from tallybayes.arrays import Floats
 
+NUMBERED = 1 << 14  # features that may be numbered though no draw has them: to find those that have takes its time
 DRAWS = (1 << 16, 64, 256)  # numbers behind the draws that orders are taken from; draws at least, and at most
 
 
@@ -26,23 +28,20 @@ def orders(strength: Floats, noise: float, members: int, most: int, rng: np.rand
     drawn = np.argsort(-(np.log(strength) + noise * rng.gumbel(size=(draws, d))), axis=1, kind="stable")[:, :most]
     has = _features(drawn, d)
     share = np.bincount(has.ravel()) / draws
-    owed, taken = np.zeros_like(share), list[int]()
-    for _ in range(members):
-        owed += share
-        taken.append(int(owed.take(has).sum(axis=1).argmax()))
-        owed -= np.bincount(has[taken[-1]], minlength=len(owed))
-    return np.asarray(drawn[taken])
+    return np.asarray(drawn[_core.herd(np.ascontiguousarray(has, dtype=np.int32), share, members)])
 
 
 def _features(drawn: NDArray[np.intp], d: int) -> NDArray[np.intp]:
     """(draws, features): what each draw has, numbered: its columns (twice: they matter most), who is first, second, …,
-    and each pair."""
+    and each pair. Many numbers that none has are left out."""
     most = drawn.shape[1]
     low, high = (
         np.sort(drawn, axis=1)[:, list(combinations(range(most), 2))].transpose(2, 0, 1) if most > 1 else (drawn, drawn)
     )
     all_of = [drawn, drawn, drawn + d * np.arange(1, most + 1), low * d + high + d * (most + 1)]
     found = np.concatenate(all_of, axis=1)
+    if d * (d + most + 1) <= NUMBERED:
+        return np.asarray(found)
     return np.asarray(np.unique(found, return_inverse=True)[1].reshape(found.shape))
 
 

@@ -272,7 +272,7 @@ class Draft:
 
 def many_levels(columns: Columns) -> NDArray[np.int32]:
     """The categories whose levels count each by itself."""
-    met = np.array([int((n.sum(axis=0) > 0).sum()) for n in columns.split()])
+    met = np.add.reduceat(columns.single.sum(axis=0) > 0, np.cumsum(columns.sizes) - columns.sizes, dtype=np.int64)
     return np.flatnonzero(~columns.ordered & ~columns.ids & (met > MANY)).astype(np.int32)
 
 
@@ -362,16 +362,17 @@ def information(columns: Columns, batches: Batches) -> Information:
     """
     d, K = columns.d, columns.K
     maps, bins = draw(columns, np.zeros((1, d), dtype=np.int32), (6, 6), 0.0, 0)
-    counts, luts = list[Array](), list[Array]()
-    for levels, b, part, missing, order in zip(
-        columns.split(maps[0]), bins[0].tolist(), columns.split(), columns.missing, columns.canonical, strict=True
-    ):
-        found = np.stack([np.bincount(levels[order], weights=c, minlength=b) for c in part])
-        rest = np.maximum(columns.weight - found.sum(axis=1), 0.0)[:, None]
-        counts.append(np.concatenate([found, rest], axis=1) if missing else found)
-        luts.append(np.append(levels, b if missing else NONE).astype(np.uint8))
-    sizes = np.array([c.shape[1] for c in counts], dtype=np.int64)
-    with_class = np.array([_with_class(c) for c in counts])
+    own, last = bins[0] + columns.missing, np.cumsum(columns.sizes)
+    sizes, ends = own.astype(np.int64), np.cumsum(own, dtype=np.int64)
+    first = np.repeat(last - columns.sizes, columns.sizes)
+    level = maps[0][np.concatenate(columns.canonical) + first] + np.repeat(ends - sizes, columns.sizes)
+    found = [np.bincount(level, weights=c, minlength=int(ends[-1])) for c in columns.single]
+    single = np.asarray(found, dtype=np.float64)
+    rest = columns.weight[:, None] - np.add.reduceat(single, ends - sizes, axis=1)
+    single[:, (ends - 1)[columns.missing]] = np.maximum(rest, 0.0)[:, columns.missing]
+    with_class = _with_class(single, sizes)
+    none = np.where(columns.missing, bins[0], NONE).astype(np.uint8)
+    luts = [np.append(own, gone) for own, gone in zip(columns.split(maps[0]), none, strict=True)]
     order = np.argsort(-with_class, kind="stable")
     able = np.sort(order[~columns.ids[order]][: max(8, PAIR_CELLS // (d * 36 * K))])
     pairs = _pairs(d, able)
@@ -386,9 +387,9 @@ def information(columns: Columns, batches: Batches) -> Information:
             joint = np.zeros((K, tables.cells(sizes)), dtype=np.uint32 if w is None else np.float64)
         _core.count_tables(coarse, y, w, sizes, tables.columns, tables.starts, joint)
     assert joint is not None
-    single = np.ascontiguousarray(np.concatenate(counts, axis=1))
     pair, _ = _core.pair_information(single, joint, sizes, tables.columns, tables.starts)
-    full = np.stack([np.maximum((c > 0).sum(axis=1) - 1, 0) for c in counts])  # (columns, classes)
+    met = np.add.reduceat(single > 0, ends - sizes, axis=1, dtype=np.int64)
+    full = np.maximum(met - 1, 0).T  # (columns, classes)
     free = (full[pairs[:, 0]] * full[pairs[:, 1]]).sum(axis=1)
     value = np.asarray(pair) - free / (2 * max(float(columns.weight.sum()), 1.0))
     place = np.full(d, -1)
@@ -408,17 +409,22 @@ def _pairs(d: int, able: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack([np.minimum(i, j)[keep], np.maximum(i, j)[keep]], axis=1)
 
 
-def _with_class(c: Floats) -> float:
-    """I(x; y) of counts (classes, levels), corrected, and never zero."""
-    n = float(c.sum())
-    if n <= 0:
-        return 1e-9
-    share = c / n
-    both = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
+def _with_class(counts: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """I(x; y) of each column, corrected, and never zero. counts: (classes, levels), column after column."""
+    first = np.cumsum(sizes) - sizes
+    of_class = np.add.reduceat(counts, first, axis=1)  # (classes, columns)
+    n = of_class.sum(axis=0)
+    whole = np.repeat(np.where(n > 0, n, 1.0), sizes)
+    share = counts / whole
+    both = np.repeat(np.add.reduceat(share, first, axis=1), sizes, axis=1) * share.sum(axis=0)
     here = (share > 0) & (both > 0)  # weights so small beside the others that they are none
-    value = float((share[here] * np.log(share[here] / both[here])).sum())
-    free = max(int((c.sum(axis=0) > 0).sum()) - 1, 0) * max(int((c.sum(axis=1) > 0).sum()) - 1, 0)
-    return max(value - free / (2 * n), 1e-6 * max(value, 0.0) + 1e-9)
+    each = np.zeros_like(share)
+    each[here] = share[here] * np.log(share[here] / both[here])
+    value = np.add.reduceat(each.sum(axis=0), first)
+    levels = np.add.reduceat(counts.sum(axis=0) > 0, first, dtype=np.int64)
+    free = np.maximum(levels - 1, 0) * np.maximum((of_class > 0).sum(axis=0) - 1, 0)
+    found = np.maximum(value - free / (2 * np.where(n > 0, n, 1.0)), 1e-6 * np.maximum(value, 0.0) + 1e-9)
+    return np.where(n > 0, found, 1e-9)
 
 
 def contexts(
