@@ -37,14 +37,14 @@ class Probe {
   template <class T>
   void got(const char* kernel, const T* value, std::size_t count, double tolerance = 0.0) {
     Reading& r = readings_.emplace_back(Reading{kernel, tolerance, {}});
-    r.value.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {  // no double holds all of it
-        r.value.push_back(static_cast<double>(static_cast<std::uint64_t>(value[i]) >> 32));
-        r.value.push_back(static_cast<double>(static_cast<std::uint64_t>(value[i]) & 0xFFFFFFFF));
-      } else {
-        r.value.push_back(static_cast<double>(value[i]));
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {  // no double holds all of it
+      r.value.resize(2 * count);
+      for (std::size_t i = 0; i < count; ++i) {
+        r.value[2 * i] = static_cast<double>(static_cast<std::uint64_t>(value[i]) >> 32);
+        r.value[2 * i + 1] = static_cast<double>(static_cast<std::uint64_t>(value[i]) & 0xFFFFFFFF);
       }
+    } else {
+      r.value.assign(value, value + count);
     }
   }
   template <class T>

@@ -220,11 +220,11 @@ void probe_scores(Probe& p) {
   }
   for (const std::size_t classes : {3, 13, 16}) {  // 16: vectors without a rest
     families(p, classes);
-    for_types<std::uint8_t, std::uint16_t, std::uint32_t>([&](auto type) { codes<decltype(type)>(p); });
     sum_products(p, classes);
     discrete<std::int8_t>(p, some, classes);
     sparse<double, std::int32_t>(p, some, classes);
   }
+  for_types<std::uint8_t, std::uint16_t, std::uint32_t>([&](auto type) { codes<decltype(type)>(p); });
   for_types<std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
       [&](auto type) { discrete<decltype(type)>(p, some, 3); });
   for_types<double, float, std::int64_t, std::int32_t>([&](auto type) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 
 #include "core/probe.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 bool agree(const Reading& a, const Reading& b) {
   if (a.kernel != b.kernel || a.value.size() != b.value.size()) return false;
+  if (std::memcmp(a.value.data(), b.value.data(), a.value.size() * sizeof(double)) == 0) return true;  // most are
   double largest = 0.0;
   for (const double x : a.value) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
   const double most = a.tolerance * largest;
