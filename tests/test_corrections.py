@@ -183,6 +183,24 @@ def test_two_classes_read_columns_side_by_side(n: int, columns: int) -> None:
     assert gain == pytest.approx(total, rel=1e-9)
 
 
+def test_the_views_of_cuts() -> None:
+    rng = np.random.default_rng(0)
+    luts = [rng.integers(0, 9, size).astype(np.uint8) for size in (1, 5, 40, 12)]
+    luts[1][-1] = luts[2][-1] = NONE
+    ordered, of = np.array([True, True, False, False]), rng.integers(0, 4, 30).astype(np.int32)
+    cut, start = rng.integers(0, 9, 30).astype(np.int32), np.cumsum([0, *map(len, luts)])
+    wanted = []
+    for j, b in zip(of.tolist(), cut.tolist(), strict=True):
+        half = in_second(luts[j], b, ordered[j]).astype(np.uint8)
+        half[luts[j] == NONE] = NONE
+        wanted.append(half)
+    columns = (np.concatenate(luts), start, ordered)
+    assert (_core.cut_views(columns, (of, cut)) == np.concatenate(wanted)).all()
+    for bad in ((of + np.int32(3), cut), (of, cut + np.int32(250)), (of[1:], cut)):
+        with pytest.raises(ValueError, match=r"column|cut"):
+            _core.cut_views(columns, bad)
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_next_to_no_rows_have_nothing_to_say(n: int) -> None:
     columns, rows, joint = problem(0, 40, 2, False)

@@ -16,6 +16,8 @@ namespace {
 
 using Bins = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Starts = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Sizes = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 using How = std::tuple<double, double, double, double, double, double>;
@@ -57,8 +59,10 @@ std::pair<std::vector<PyCorrection>, double> py_find_corrections(const std::tupl
   expect(bins.shape(0) == d && ordered.shape(0) == d, "bins and ordered: one for each column");
   for (std::size_t j = 0; j < d; ++j) {
     expect(bins(j) >= 1 && bins(j) <= kNoBin, "bins must lie between 1 and 255");
-    for (std::size_t r = 0; r < n; ++r)
-      expect(bin(j, r) < bins(j) || bin(j, r) == kNoBin, "bin goes beyond the bins of its column");
+    const std::uint8_t* own = bin.data() + j * n;
+    bool good = true;
+    for (std::size_t r = 0; r < n; ++r) good &= (own[r] < bins(j)) | (own[r] == kNoBin);
+    expect(good, "bin goes beyond the bins of its column");
   }
   expect(y.shape(0) == n && w.shape(0) == n && key.shape(0) == n, "y, w and key: one for each row");
   expect(joint.shape(0) == n && K > 0, "joint must be (rows, classes)");
@@ -83,6 +87,28 @@ std::pair<std::vector<PyCorrection>, double> py_find_corrections(const std::tupl
   return {std::move(out), found.gain};
 }
 
+Array<std::uint8_t, 1> py_cut_views(const std::tuple<Bytes, Starts, Flags>& columns,
+                                    const std::pair<Ints, Ints>& cuts) {
+  const auto& [bin, start, ordered] = columns;
+  const auto& [column, cut] = cuts;
+  const std::size_t d = ordered.shape(0);
+  expect(start.shape(0) == d + 1 && start(0) == 0, "start: one for each column, and the end");
+  for (std::size_t j = 0; j < d; ++j) expect(start(j) < start(j + 1), "every column has a bin for what is missing");
+  expect(start(d) == static_cast<std::int64_t>(bin.shape(0)), "start must end where bin does");
+  expect(column.shape(0) == cut.shape(0), "a cut has a column");
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < column.shape(0); ++i) {
+    expect(column(i) >= 0 && static_cast<std::size_t>(column(i)) < d, "there is no such column");
+    expect(cut(i) >= 0 && cut(i) < kNoBin, "a cut is at a bin");
+    const auto j = static_cast<std::size_t>(column(i));
+    all += static_cast<std::size_t>(start(j + 1) - start(j));
+  }
+  auto map = make_array<std::uint8_t, 1>({all});
+  const nb::gil_scoped_release release;
+  cut_views({column.shape(0), column.data(), cut.data(), bin.data(), start.data(), ordered.data()}, map.data());
+  return map;
+}
+
 }  // namespace
 
 void bind_corrections(nb::module_& m) {
@@ -100,6 +126,10 @@ void bind_corrections(nb::module_& m) {
         "rows on which\n"
         "its cuts are searched, and a seed. how: step, "
         "worth, ridge, least, own, eager.");
+  m.def("cut_views", &py_cut_views, nb::arg("columns").noconvert(), nb::arg("cuts").noconvert(),
+        "For each cut (columns, bins), one after the other, which half each level of its column is in. columns: the\n"
+        "bins of the levels of all of them, the last of each being that of a missing value; where each begins, and\n"
+        "the end; whether they are ordered. A missing value with bin 255 keeps it.");
 }
 
 }  // namespace tb::bind

@@ -125,7 +125,11 @@ class Search {
       out.column.push_back(most->column);
       out.cut.push_back(most->at);
       const auto k = static_cast<std::size_t>(most - best_.data());
-      if (l + 1 < s_.depth) part(*most, K_ == 2 ? paired_.near(k) : NearBins{&near_[k * m], 1, none_of(column_[k])});
+      if (l + 1 == s_.depth) break;
+      if (K_ == 2)
+        part(*most, paired_.near(k));
+      else
+        part(*most, NearBins<std::uint8_t>{&near_[k * m], 1, 1, none_of(column_[k])});
     }
     return out;
   }
@@ -182,8 +186,10 @@ class Search {
   }
 
   // Each cell in two, in the order of the rows; those without a bin leave.
-  void part(const Cut& cut, const NearBins& near) {
+  template <class T>
+  void part(const Cut& cut, const NearBins<T>& near) {
     const bool ordered = p_.ordered[cut.column];
+    const std::size_t at = static_cast<std::size_t>(cut.near) * near.times;
     later_start_.clear();
     std::size_t to = 0;
     for (std::size_t u = 0; u + 1 < start_.size(); ++u) {
@@ -191,8 +197,8 @@ class Search {
       std::size_t others = 0;
       for (std::size_t k = start_[u]; k < start_[u + 1]; ++k) {
         const std::uint32_t q = order_[k];
-        const std::uint8_t bin = near.bin[q * near.stride];
-        const bool here = bin != near.none, other = ordered ? bin <= cut.near : bin == cut.near;
+        const std::size_t bin = near.bin[q * near.stride];
+        const bool here = bin != near.none, other = ordered ? bin <= at : bin == at;
         later_order_[to] = q;  // unless it stays, the next one takes its place
         other_[others] = q;
         to += here && !other;
@@ -363,6 +369,20 @@ class Search {
 };
 
 }  // namespace
+
+void cut_views(const CutViews& v, std::uint8_t* map) {
+  for (std::size_t i = 0; i < v.count; ++i) {
+    const auto j = static_cast<std::size_t>(v.column[i]);
+    const auto cut = static_cast<std::uint8_t>(v.cut[i]);
+    const std::uint8_t *bin = v.bin + v.start[j], *end = v.bin + v.start[j + 1];
+    const bool missing = end[-1] == kNoBin;
+    if (v.ordered[j])
+      map = std::transform(bin, end, map, [cut](std::uint8_t b) { return static_cast<std::uint8_t>(b <= cut); });
+    else
+      map = std::transform(bin, end, map, [cut](std::uint8_t b) { return static_cast<std::uint8_t>(b == cut); });
+    if (missing) map[-1] = kNoBin;
+  }
+}
 
 Corrections find_corrections(const CorrectionProblem& problem, const CorrectionSearch& search) {
   return Search(problem, search).run();

@@ -49,4 +49,16 @@ struct Corrections {
 
 Corrections find_corrections(const CorrectionProblem& problem, const CorrectionSearch& search);
 
+// Cuts, and the bins of the levels of all columns, of which the last is that of a missing value.
+struct CutViews {
+  std::size_t count;
+  const std::int32_t *column, *cut;
+  const std::uint8_t* bin;    // or kNoBin, at most of what is missing
+  const std::int64_t* start;  // of each column, and the end of the last
+  const bool* ordered;
+};
+
+// Which half of its cut each level is in, cut after cut: core/chains.hpp reads them as views.
+void cut_views(const CutViews& views, std::uint8_t* map);
+
 }  // namespace tb

@@ -19,11 +19,12 @@ struct Cut {
   float score = 0;
 };
 
-// The bins of searched rows in one column.
+// The bins of searched rows in one column, each times `times`.
+template <class T>
 struct NearBins {
-  const std::uint8_t* bin;
-  std::size_t stride;
-  std::uint8_t none;  // what takes no part
+  const T* bin;
+  std::size_t stride, times;
+  std::size_t none;  // what takes no part
 };
 
 class PairedBlocks {
@@ -61,21 +62,22 @@ class PairedBlocks {
       for (std::size_t j = 0; j < block.columns; ++j) {
         Place& of = at_[order_[block.first + j]];
         const std::uint8_t* from = bin + column[order_[block.first + j]] * n;
-        std::uint8_t* to = near_.data() + block.near + j;
-        of.near = {to, block.side, static_cast<std::uint8_t>(block.bins)};
-        of.among[kNoBin] = of.near.none;
+        std::uint16_t* to = near_.data() + block.near + j;
+        of.near = {to, block.side, paired_place(1, block.side), paired_place(block.bins, block.side)};
+        of.among[kNoBin] = static_cast<std::uint8_t>(block.bins);
         const std::uint32_t* row = some.data();
         if (of.few) {
-          for (std::size_t q = 0; q < m; ++q) to[q * block.side] = of.among[from[row[q]]];
+          for (std::size_t q = 0; q < m; ++q) to[q * block.side] = paired_place(of.among[from[row[q]]], block.side);
         } else {
-          for (std::size_t q = 0; q < m; ++q) to[q * block.side] = std::min(from[row[q]], of.near.none);
+          for (std::size_t q = 0; q < m; ++q)
+            to[q * block.side] = paired_place(std::min<std::size_t>(from[row[q]], block.bins), block.side);
         }
       }
     }
   }
 
   std::size_t blocks() const { return blocks_.size(); }
-  const NearBins& near(std::size_t k) const { return at_[k].near; }
+  const NearBins<std::uint16_t>& near(std::size_t k) const { return at_[k].near; }
 
   // The best cut of each column of a block.
   void look(std::size_t which, const CorrectionCells& cells, Aligned<float>& space, Cut* best) const {
@@ -110,7 +112,7 @@ class PairedBlocks {
     float before = 0;
     bool few = false;                          // only the bins that have rows are looked at
     std::array<std::uint8_t, 256> among, bin;  // … which they are: there and back
-    NearBins near{};
+    NearBins<std::uint16_t> near{};
   };
   struct Block {
     std::size_t first, columns, side, bins, near;
@@ -136,7 +138,7 @@ class PairedBlocks {
   std::vector<Place> at_;             // of each column
   std::vector<std::uint32_t> order_;  // of the columns in the blocks
   std::vector<Block> blocks_;
-  std::vector<std::uint8_t> near_;
+  std::vector<std::uint16_t> near_;
 };
 
 }  // namespace tb

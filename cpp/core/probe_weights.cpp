@@ -108,12 +108,14 @@ void paired(Probe& p, Numbers& some) {
   const auto order = some.below<std::uint32_t>(many, many);
   const std::uint32_t start[] = {0, 20, 20, many};
   const auto bin = some.below<std::uint8_t>(bins + 1, kPairedColumns * many);
+  List<std::uint16_t> place(bin.size());
   const auto slope = some.between<float>(0.1, 1.0, 2 * many), before = some.between<float>(0.0, 1.0, kPairedColumns);
   const List<std::int32_t> cuts(kPairedColumns, bins - 1);
   for (std::size_t columns = 1; columns <= kPairedColumns; ++columns) {
     const std::size_t side = columns > 4 ? 8 : 4, scores = paired_scores(bins, side);
     List<float> sum(2 * scores), score(scores);
-    PairedColumns task{columns, side, bins, bin.data(), before.data(), cuts.data(), sum.data(), score.data(), {}, {}};
+    for (std::size_t i = 0; i < bin.size(); ++i) place[i] = paired_place(bin[i], side);
+    PairedColumns task{columns, side, bins, place.data(), before.data(), cuts.data(), sum.data(), score.data(), {}, {}};
     TB_CALL_AT(p.isa, paired_cuts, CorrectionCells{3, start, order.data(), slope.data(), 1, 1.0f}, task);
     p.got("paired_cuts", task.best, columns, kSingle);
     p.got("paired_cuts", task.at, columns);

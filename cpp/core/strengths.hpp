@@ -52,11 +52,11 @@ class StrengthSearch {
                              from.worth};
       Judging to{weight, above, below, prior};
       const std::size_t count = TB_CALL(judging_rows, here, std::min(some, rows - first), to);
-      if (from.w || to.far) {
-        for (std::size_t i = 0; i < count; ++i) add(from.w ? weight[i] : 1.0, above[i], below[i], prior[i]);
+      if (from.w) {
+        for (std::size_t i = 0; i < count; ++i) add(weight[i], above[i], below[i], prior[i]);
         continue;
       }
-      add_ones(above, below, prior, count);
+      add_ones(above, below, prior, to.far ? add_far(above, below, prior, count) : count);
     }
   }
 
@@ -98,6 +98,20 @@ class StrengthSearch {
       return ++count;
     }
   };
+
+  // Adds the rows of weight 1 that cannot be taken together; the others close up: how many they are.
+  std::size_t add_far(double* above, double* below, double* prior, std::size_t count) {
+    std::size_t near = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!(below[i] < kMostBelow)) {
+        add(1.0, above[i], below[i], prior[i]);
+        continue;
+      }
+      above[near] = above[i], below[near] = below[i], prior[near] = prior[i];
+      ++near;
+    }
+    return near;
+  }
 
   // Rows that say nothing fill the last lanes.
   void judge_ones() {

@@ -57,13 +57,15 @@ TB_INLINE void gather(const CorrectionCells& t, const PairedColumns& c, std::siz
   constexpr std::size_t lanes = less_of(kLanes, 2 * side);
   for (std::size_t i = 0, end = 2 * side * c.bins; i < end; i += lanes) put(c.sum + i, typename Lanes<lanes>::Float{});
   float* sum = c.sum;
+  const float* slope = t.slope;
+  const std::uint16_t* places = c.place;
   const std::uint32_t* end = t.order + t.start[u + 1];
   for (const std::uint32_t* row = t.order + t.start[u]; row < end; ++row) {
     const std::size_t q = *row;
-    const std::uint8_t* bin = c.bin + q * side;
-    const Float2 add = at<Float2>(t.slope + 2 * q);
+    const std::uint16_t* place = places + q * side;
+    const Float2 add = at<Float2>(slope + 2 * q);
     for (std::size_t j = 0; j < columns; ++j) {
-      float* to = sum + 2 * (bin[j] * side + j);
+      float* to = sum + place[j] + 2 * j;
       put(to, at<Float2>(to) + add);
     }
   }

@@ -16,7 +16,7 @@ constexpr float kMoreWorth = 1.00001f;     // by so much is a cut better, and no
 struct PairedColumns {
   std::size_t columns, side;        // side: 4 or 8, and there may be less columns
   std::size_t bins;                 // of the column that has most
-  const std::uint8_t* bin;          // (rows, side): or `bins`, takes no part
+  const std::uint16_t* place;       // (rows, side): paired_place of the bins, or of `bins`: takes no part
   const float* before;              // (side): 1 where a cut is up to a bin, 0 where it is a bin alone
   const std::int32_t* cuts;         // (side): so many bins can be cut at
   float* sum;                       // room for paired_sums numbers …
@@ -28,6 +28,11 @@ struct PairedColumns {
 // Some bins to spare: behind them the rows that take no part, and what fills a vector.
 static constexpr std::size_t paired_scores(std::size_t bins, std::size_t side) { return (bins + 4) * side; }
 static constexpr std::size_t paired_sums(std::size_t bins, std::size_t side) { return 2 * paired_scores(bins, side); }
+
+// Where the sums of a bin begin.
+static constexpr std::uint16_t paired_place(std::size_t bin, std::size_t side) {
+  return static_cast<std::uint16_t>(2 * side * bin);
+}
 
 // How rows of two classes are moved by a correction.
 struct PairedRows {

@@ -147,14 +147,15 @@ def find(table: KeptTable, joint: Floats, times: int) -> tuple[Corrections | Non
         gain += fell / runs
     if not found:
         return None, 0.0
-    of = [int(j) for column, _, _ in found for j in column]
-    cuts = [int(b) for _, cut, _ in found for b in cut]
-    maps, sizes = _halves(luts, np.array(of), np.array(cuts), table.ordered)
+    of = np.concatenate([column for column, _, _ in found])
+    levels = np.array([len(lut) for lut in luts], dtype=np.int64)
+    start = np.cumsum(np.insert(levels, 0, 0))
+    cuts = (of, np.concatenate([cut for _, cut, _ in found]))
     chosen = Corrections(
         columns=len(luts),
-        view_column=np.array(of, dtype=np.int32),
-        view_start=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
-        view_map=maps,
+        view_column=of,
+        view_start=np.cumsum(np.insert(levels[of], 0, 0)),
+        view_map=_core.cut_views((np.concatenate(luts), start, table.ordered), cuts),
         parent_start=np.cumsum([0, *(len(column) for column, _, _ in found)], dtype=np.int64),
         logs=(np.concatenate([value for _, _, value in found]) / runs).astype(np.float32),
     )
@@ -182,18 +183,3 @@ def _bins_of(table: KeptTable, j: int, most: int) -> NDArray[np.uint8]:
         enough &= n > np.sort(n)[-most]
     own = np.where(enough, np.cumsum(enough), 0)
     return np.append(own, missing).astype(np.uint8)
-
-
-def _halves(
-    luts: list[NDArray[np.uint8]], of: Array, cuts: Array, ordered: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The views of cuts of some columns, one after the other: which half each level is in; and their sizes. Only what
-    is missing may have no bin."""
-    each = np.array([len(lut) for lut in luts])
-    sizes, ends = each[of], np.cumsum(each)
-    last = np.cumsum(sizes) - 1
-    place = np.arange(last[-1] + 1) + np.repeat(ends[of] - 1 - last, sizes)
-    bins, cut = np.concatenate(luts)[place], np.repeat(cuts, sizes)
-    second = np.where(np.repeat(ordered[of], sizes), bins <= cut, bins == cut).astype(np.uint8)
-    second[last[bins[last] == NONE]] = NONE
-    return second, sizes
