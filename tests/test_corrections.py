@@ -149,7 +149,7 @@ def problem(seed: int, n: int, K: int, weighted: bool) -> Any:
     return columns, (y, w, rng.integers(0, 1 << 63, n).astype(np.uint64)), rng.normal(size=(n, K))
 
 
-@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("K", [2, 3, 10])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("size", "how"), [((8, 3, 3, 4, 1000, 0), HOW), ((12, 6, 2, 3, 50, 7), corrections.HOW)])
 def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any) -> None:
@@ -163,22 +163,25 @@ def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any)
     assert gain == pytest.approx(total, rel=1e-9)
 
 
-@pytest.mark.parametrize("n", [40, 90, 400])
+@pytest.mark.parametrize("n", [40, 90, 300])
 @pytest.mark.parametrize("columns", [3, 6, 13])
-def test_two_classes_read_columns_side_by_side(n: int, columns: int) -> None:
-    """Blocks of eight and of four columns, filled or not; of columns with more bins than rows only those with rows."""
+@pytest.mark.parametrize("K", [2, 3, 6])
+def test_columns_are_read_side_by_side(n: int, columns: int, K: int) -> None:
+    """Blocks of some columns, filled or not; of columns with more bins than rows, or than rows of a cell, only those
+    with rows."""
     rng = np.random.default_rng(n + columns)
     count = np.array([64, 200, 5, 255, 2, 17, 1, 30, 64, 3, 100, 12, 64][:columns], dtype=np.int32)
     ordered = rng.random(columns) < 0.7
     bins = np.stack([rng.integers(0, b, n) for b in count]).astype(np.uint8)
     bins[0] = np.minimum(bins[0] + 3, 63)  # the first bins are empty
-    y = ((bins[0] > 30) ^ (bins[2] == 1)).astype(np.int32)
+    y = ((bins[0] > 30).astype(np.int32) ^ (bins[2] == 1)) + 2 * (bins[1] > 90) * (K > 2)
+    y = np.where(rng.random(n) < 0.1, rng.integers(0, K, n), y % K).astype(np.int32)
     bins[rng.random(bins.shape) < 0.05] = NONE
     rows = (y, np.ones(n), rng.integers(0, 1 << 63, n).astype(np.uint64))
-    table, joint, size = (bins, count, ordered), rng.normal(size=(n, 2)), (5, 5, 3, columns, 1000, 1)
+    table, joint, size = (bins, count, ordered), rng.normal(size=(n, K)), (4, 4, 3, columns, 1000, 1)
     found, gain = _core.find_corrections(table, rows, joint, size, HOW)
     wanted, total = oracle(table, rows, joint, size, HOW)
-    assert wanted
+    assert wanted or n < 300  # few rows may have nothing to say
     assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
     assert gain == pytest.approx(total, rel=1e-9)
 

@@ -23,6 +23,7 @@ class Search {
         K_(p.classes),
         slopes_(K_ == 2 ? 1 : K_),
         each_(correction_slopes(slopes_)),
+        pairs_(slopes_ <= kPairedSlopes),
         space_(static_cast<std::size_t>(threads())) {
     for (std::size_t r = 0; r < p.rows; ++r) {
       check_class(p.y[r], K_);
@@ -96,8 +97,8 @@ class Search {
     keep_telling();
     Correction out;
     const std::size_t m = some_.size();
-    if (K_ == 2)
-      paired_.read(p_, bin_.data(), row_.size(), column_.data(), some, some_);
+    if (pairs_)
+      paired_.read(p_, slopes_, bin_.data(), row_.size(), column_.data(), some, some_);
     else
       read_near(some);
     order_.resize(m + 1), later_order_.resize(m + 1), other_.resize(m + 1);  // the last is of no row: see part
@@ -109,10 +110,10 @@ class Search {
       const auto ridge = static_cast<float>(std::max(scale_ * s_.ridge, 1e-18));  // its square must be above 0
       const CorrectionCells cells{start_.size() - 1, start_.data(), order_.data(), slope_.data(), slopes_, ridge};
       const std::size_t blocks = (some + kCorrectionColumns - 1) / kCorrectionColumns;
-      parallel_for(K_ == 2 ? paired_.blocks() : blocks, [&](std::size_t block, int thread) {
+      parallel_for(pairs_ ? paired_.blocks() : blocks, [&](std::size_t block, int thread) {
         Aligned<float>& space = space_[static_cast<std::size_t>(thread)];
         const std::size_t first = block * kCorrectionColumns;
-        if (K_ == 2)
+        if (pairs_)
           paired_.look(block, cells, space, best_.data());
         else
           look(first, std::min(some, first + kCorrectionColumns), cells, space);
@@ -126,7 +127,7 @@ class Search {
       out.cut.push_back(most->at);
       const auto k = static_cast<std::size_t>(most - best_.data());
       if (l + 1 == s_.depth) break;
-      if (K_ == 2)
+      if (pairs_)
         part(*most, paired_.near(k));
       else
         part(*most, NearBins<std::uint8_t>{&near_[k * m], 1, 1, none_of(column_[k])});
@@ -175,8 +176,8 @@ class Search {
       for (std::size_t c = 0; c < slopes_; ++c) {
         const double p = share_.data()[c * wide_ + i];
         const auto g = static_cast<float>(w * ((y_[i] == c ? 1.0 : 0.0) - p));
-        slope[c] = g;
-        slope[each_ + c] = static_cast<float>(w * p * (1 - p));
+        slope[pairs_ ? 2 * c : c] = g;
+        slope[pairs_ ? 2 * c + 1 : each_ + c] = static_cast<float>(w * p * (1 - p));
         most = std::max(most, std::abs(g));
       }
       some[count] = i;
@@ -349,6 +350,7 @@ class Search {
   const CorrectionProblem& p_;
   const CorrectionSearch& s_;
   std::size_t K_, slopes_, each_;      // of two classes one slope tells the other; each_: room for them
+  bool pairs_;                         // few slopes: cuts are looked for by paired_
   double scale_ = 1;                   // of slopes, so that weights of any size have a place in a float
   std::vector<Aligned<float>> space_;  // of each thread
   std::vector<std::uint32_t> row_, y_;
@@ -365,7 +367,7 @@ class Search {
   std::vector<std::uint8_t> bin_, near_;   // bins: (columns, rows that take part), (columns, searched rows)
   Aligned<float> slope_;                   // (searched rows, 2, each_): w ([y] - P), and w P (1 - P)
   std::vector<Cut> best_;
-  PairedBlocks paired_;  // of two classes
+  PairedBlocks paired_;
 };
 
 }  // namespace

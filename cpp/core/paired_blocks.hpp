@@ -1,4 +1,4 @@
-// The columns among which a correction of two classes looks for a cut, several side by side (kernels/paired_cuts.hpp).
+// The columns among which a correction looks for a cut, several side by side (kernels/paired_cuts.hpp).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -30,10 +30,12 @@ struct NearBins {
 class PairedBlocks {
  public:
   // bin: (columns, n); of these, `columns` are looked at, in rows `some`.
-  void read(const CorrectionProblem& p, const std::uint8_t* bin, std::size_t n, const std::uint32_t* column,
-            std::size_t columns, const std::vector<std::uint32_t>& some) {
+  void read(const CorrectionProblem& p, std::size_t slopes, const std::uint8_t* bin, std::size_t n,
+            const std::uint32_t* column, std::size_t columns, const std::vector<std::uint32_t>& some) {
     const std::size_t m = some.size();
     column_ = column;
+    slopes_ = slopes;
+    slots_ = paired_slots(slopes);
     at_.assign(columns, {});
     order_.clear();
     for (std::size_t k = 0; k < columns; ++k) {
@@ -52,25 +54,27 @@ class PairedBlocks {
     blocks_.clear();
     std::size_t room = 0;
     for (std::size_t first = 0; first < order_.size();) {
-      const std::size_t left = order_.size() - first, side = left > 4 ? 8 : 4, count = std::min(side, left);
+      const std::size_t left = order_.size() - first, side = paired_side(slots_, left), wide = side / slots_,
+                        count = std::min(wide, left);
       blocks_.push_back({first, count, side, at_[order_[first]].bins, room});
-      room += side * m;
+      room += wide * m;
       first += count;
     }
     if (near_.size() < room) near_.resize(room);
     for (const Block& block : blocks_) {
+      const std::size_t wide = block.side / slots_;
       for (std::size_t j = 0; j < block.columns; ++j) {
         Place& of = at_[order_[block.first + j]];
         const std::uint8_t* from = bin + column[order_[block.first + j]] * n;
         std::uint16_t* to = near_.data() + block.near + j;
-        of.near = {to, block.side, paired_place(1, block.side), paired_place(block.bins, block.side)};
+        of.near = {to, wide, paired_place(1, block.side), paired_place(block.bins, block.side)};
         of.among[kNoBin] = static_cast<std::uint8_t>(block.bins);
         const std::uint32_t* row = some.data();
         if (of.few) {
-          for (std::size_t q = 0; q < m; ++q) to[q * block.side] = paired_place(of.among[from[row[q]]], block.side);
+          for (std::size_t q = 0; q < m; ++q) to[q * wide] = paired_place(of.among[from[row[q]]], block.side);
         } else {
           for (std::size_t q = 0; q < m; ++q)
-            to[q * block.side] = paired_place(std::min<std::size_t>(from[row[q]], block.bins), block.side);
+            to[q * wide] = paired_place(std::min<std::size_t>(from[row[q]], block.bins), block.side);
         }
       }
     }
@@ -84,16 +88,15 @@ class PairedBlocks {
     const Block& block = blocks_[which];
     const std::size_t sums = paired_sums(block.bins, block.side), scores = paired_scores(block.bins, block.side);
     space.at_least(sums + scores);
-    float before[kPairedColumns] = {};
+    float before[2 * kPairedColumns] = {};
     std::int32_t cuts[kPairedColumns] = {};
     for (std::size_t j = 0; j < block.columns; ++j) {
       const Place& of = at_[order_[block.first + j]];
-      before[j] = of.before;
+      std::fill_n(before + j * slots_, slots_, of.before);
       cuts[j] = static_cast<std::int32_t>(of.cuts);
     }
-    PairedColumns task{
-        block.columns,       block.side, block.bins, near_.data() + block.near, before, cuts, space.data(),
-        space.data() + sums, {},         {}};
+    PairedColumns task{block.columns, slots_, slopes_,      block.side,          block.bins, near_.data() + block.near,
+                       before,        cuts,   space.data(), space.data() + sums, {},         {}};
     TB_CALL(paired_cuts, cells, task);
     for (std::size_t j = 0; j < block.columns; ++j) {
       const std::uint32_t k = order_[block.first + j];
@@ -135,6 +138,7 @@ class PairedBlocks {
   }
 
   const std::uint32_t* column_ = nullptr;
+  std::size_t slopes_ = 1, slots_ = 1;
   std::vector<Place> at_;             // of each column
   std::vector<std::uint32_t> order_;  // of the columns in the blocks
   std::vector<Block> blocks_;

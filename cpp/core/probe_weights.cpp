@@ -57,10 +57,10 @@ void correct(Probe& p, Numbers& some) {
 void cuts(Probe& p, Numbers& some) {
   constexpr std::size_t many = 50, bins = 11;
   const auto order = some.below<std::uint32_t>(many, many);
-  const std::uint32_t start[] = {0, 20, 20, many};
+  const std::uint32_t start[] = {0, 4, 4, many};  // less rows than bins, none, and more
   auto bin = some.below<std::uint8_t>(bins, kCorrectionColumns * many);
   bin[3] = bin[many + 7] = bins;
-  for (const std::size_t slopes : {3, 7, 12}) {
+  for (const std::size_t slopes : {7, 12}) {
     const std::size_t each = correction_slopes(slopes), room = correction_room(bins, slopes);
     const auto wide = some.between(0.1, 1.0, many * 2 * each);
     const List<float> slope(wide.begin(), wide.end());
@@ -102,23 +102,27 @@ void cuts(Probe& p, Numbers& some) {
   p.got("correction_parts", down, kSums);
 }
 
-// Of two classes.
+// Of few slopes, and of two classes.
 void paired(Probe& p, Numbers& some) {
   constexpr std::size_t many = 6 * kCorrectionLanes, bins = 11, nodes = 7;
   const auto order = some.below<std::uint32_t>(many, many);
   const std::uint32_t start[] = {0, 20, 20, many};
   const auto bin = some.below<std::uint8_t>(bins + 1, kPairedColumns * many);
   List<std::uint16_t> place(bin.size());
-  const auto slope = some.between<float>(0.1, 1.0, 2 * many), before = some.between<float>(0.0, 1.0, kPairedColumns);
+  const auto slope = some.between<float>(0.1, 1.0, 8 * many), before = some.between<float>(0.0, 1.0, 16);
   const List<std::int32_t> cuts(kPairedColumns, bins - 1);
-  for (std::size_t columns = 1; columns <= kPairedColumns; ++columns) {
-    const std::size_t side = columns > 4 ? 8 : 4, scores = paired_scores(bins, side);
-    List<float> sum(2 * scores), score(scores);
-    for (std::size_t i = 0; i < bin.size(); ++i) place[i] = paired_place(bin[i], side);
-    PairedColumns task{columns, side, bins, place.data(), before.data(), cuts.data(), sum.data(), score.data(), {}, {}};
-    TB_CALL_AT(p.isa, paired_cuts, CorrectionCells{3, start, order.data(), slope.data(), 1, 1.0f}, task);
-    p.got("paired_cuts", task.best, columns, kSingle);
-    p.got("paired_cuts", task.at, columns);
+  for (const std::size_t slopes : {1, 3}) {
+    const std::size_t slots = paired_slots(slopes), most = slots == 1 ? kPairedColumns : 4;
+    for (std::size_t columns = 1; columns <= most; ++columns) {
+      const std::size_t side = paired_side(slots, columns), scores = paired_scores(bins, side);
+      List<float> sum(2 * scores), score(scores);
+      for (std::size_t i = 0; i < bin.size(); ++i) place[i] = paired_place(bin[i], side);
+      PairedColumns task{columns,       slots,       slopes,     side,         bins, place.data(),
+                         before.data(), cuts.data(), sum.data(), score.data(), {},   {}};
+      TB_CALL_AT(p.isa, paired_cuts, CorrectionCells{3, start, order.data(), slope.data(), slopes, 1.0f}, task);
+      p.got("paired_cuts", task.best, columns, kSingle);
+      p.got("paired_cuts", task.at, columns);
+    }
   }
   const auto node = some.below<std::uint16_t>(nodes, many);
   const auto y = some.below<std::uint32_t>(2, many);

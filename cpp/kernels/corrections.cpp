@@ -7,7 +7,6 @@
 namespace tb::TB_ISA {
 namespace {
 
-typedef float Float4 __attribute__((vector_size(16)));
 typedef float FloatW __attribute__((vector_size(W * 8)));               // as many as there are
 typedef float Float8 __attribute__((vector_size(W < 4 ? W * 8 : 32)));  // up to 8
 
@@ -30,16 +29,20 @@ TB_INLINE V worth(V g, V h, V whole_g, V whole_h, float ridge) {
   return (g * g * two + other * other * one) / (one * two);
 }
 
+template <std::size_t columns, class V>
+TB_INLINE void clear(const CorrectionColumn* column, std::size_t each) {
+  for (std::size_t j = 0; j < columns; ++j)
+    for (std::size_t i = 0, end = column[j].bins * each; i < end; i += sizeof(V) / sizeof(float))
+      put(column[j].sum + i, V{});
+}
+
 // The rows of cell u by their bins; behind the bins those that take no part. V: of the slopes of a row.
 template <std::size_t columns, class V>
 TB_INLINE void gather(const CorrectionCells& t, const CorrectionColumn* column, std::size_t each, std::size_t u) {
   constexpr std::size_t lanes = sizeof(V) / sizeof(float);
   const std::uint8_t* bin[columns];
   float* sum[columns];
-  for (std::size_t j = 0; j < columns; ++j) {
-    bin[j] = column[j].bin, sum[j] = column[j].sum;
-    for (std::size_t i = 0, end = column[j].bins * each; i < end; i += lanes) put(sum[j] + i, V{});
-  }
+  for (std::size_t j = 0; j < columns; ++j) bin[j] = column[j].bin, sum[j] = column[j].sum;
   const float* slope = t.slope;
   const std::uint32_t* end = t.order + t.start[u + 1];
   for (const std::uint32_t* row = t.order + t.start[u]; row < end; ++row) {
@@ -75,6 +78,55 @@ TB_INLINE void score_classes(const CorrectionColumn& column, std::size_t slopes,
   }
 }
 
+// The bins of a column that cell u has rows in, in their order: how many.
+TB_INLINE std::size_t used_bins(const CorrectionCells& t, const CorrectionColumn& column, std::size_t u,
+                                std::uint8_t* used) {
+  std::uint64_t bits[4] = {};
+  for (std::uint32_t k = t.start[u]; k < t.start[u + 1]; ++k) {
+    const std::size_t b = column.bin[t.order[k]];
+    bits[b / 64] |= std::uint64_t{1} << b % 64;
+  }
+  if (column.bins < 256) bits[column.bins / 64] &= ~(std::uint64_t{1} << column.bins % 64);  // takes no part
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < 4; ++k)
+    for (std::uint64_t left = bits[k]; left; left &= left - 1)
+      used[count++] = static_cast<std::uint8_t>(64 * k + static_cast<std::size_t>(__builtin_ctzll(left)));
+  return count;
+}
+
+// The same for a cell with less rows than the column has bins: those without rows are worth what is known already. What
+// was gathered is cleared.
+template <bool ordered, class V>
+TB_INLINE void score_few(const CorrectionColumn& column, std::size_t slopes, float ridge, const std::uint8_t* used,
+                         std::size_t count) {
+  const std::size_t bins = column.bins;
+  float* all = column.sum + 2 * (bins + 1) * slopes;
+  const auto add = [&](std::size_t first, std::size_t end, std::size_t c, V value) {
+    for (float* to = all + first * slopes + c; first < end; ++first, to += slopes) put<V>(to, at<V>(to) + value);
+  };
+  for (std::size_t c = 0; c < slopes && count; c += sizeof(V) / sizeof(float)) {
+    V whole_g{}, whole_h{}, g{}, h{};
+    float* here = column.sum + c;
+    for (std::size_t i = 0; i < count; ++i) {
+      whole_g += at<V>(here + 2 * used[i] * slopes);
+      whole_h += at<V>(here + (2 * used[i] + 1) * slopes);
+    }
+    const V none = worth<V>(g, h, whole_g, whole_h, ridge);
+    add(0, used[0], c, none);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t b = used[i], next = i + 1 < count ? used[i + 1] : bins;
+      const V more = at<V>(here + 2 * b * slopes), bend = at<V>(here + (2 * b + 1) * slopes);
+      put<V>(here + 2 * b * slopes, V{});
+      put<V>(here + (2 * b + 1) * slopes, V{});
+      g = ordered ? g + more : more;
+      h = ordered ? h + bend : bend;
+      const V value = worth<V>(g, h, whole_g, whole_h, ridge);
+      add(b, ordered ? next : b + 1, c, value);
+      if (!ordered) add(b + 1, next, c, none);
+    }
+  }
+}
+
 template <std::size_t columns, class V, class Two>
 TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
   const std::size_t slopes = correction_slopes(t.slopes);
@@ -83,12 +135,22 @@ TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* colum
     for (std::size_t i = 2 * slopes * (column[j].bins + 1); i < room; ++i) column[j].sum[i] = 0.0f;
     for (std::size_t b = 0; b < wide; ++b) column[j].score[b] = 0.0f;
   }
+  clear<columns, Two>(column, 2 * slopes);
   for (std::size_t u = 0; u < t.cells; ++u) {
-    if (t.start[u] == t.start[u + 1]) continue;
+    const std::size_t rows = t.start[u + 1] - t.start[u];
+    if (rows == 0) continue;
     gather<columns, Two>(t, column, 2 * slopes, u);
     for (std::size_t j = 0; j < columns; ++j) {
-      column[j].ordered ? score_classes<true, V>(column[j], slopes, t.ridge)
-                        : score_classes<false, V>(column[j], slopes, t.ridge);
+      if (2 * rows <= column[j].bins) {
+        std::uint8_t used[256];
+        const std::size_t count = used_bins(t, column[j], u, used);
+        column[j].ordered ? score_few<true, V>(column[j], slopes, t.ridge, used, count)
+                          : score_few<false, V>(column[j], slopes, t.ridge, used, count);
+      } else {
+        column[j].ordered ? score_classes<true, V>(column[j], slopes, t.ridge)
+                          : score_classes<false, V>(column[j], slopes, t.ridge);
+        clear<1, Two>(column + j, 2 * slopes);
+      }
     }
   }
   for (std::size_t j = 0; j < columns; ++j) {
@@ -103,7 +165,6 @@ TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* colum
 
 template <std::size_t columns>
 void score_all(const CorrectionCells& t, const CorrectionColumn* column) {
-  if (t.slopes <= 4) return score_all<columns, Float4, Float8>(t, column);
   if (t.slopes <= 8) return score_all<columns, Float8, FloatW>(t, column);
   return score_all<columns, FloatW, FloatW>(t, column);
 }

@@ -71,7 +71,7 @@ TB_DECLARE(void, correct_rows, (const CorrectionRows& t))
 // sum of w (before - after); rows as above, those to spare with w = 0 and finite losses
 TB_DECLARE(double, correction_gain, (const double* before, const double* after, const double* w, std::size_t rows))
 // score[b] = the sum over cells and slopes of G^2 / (H + ridge), of both halves that a cut at bin b makes of a cell; of
-// 1 to kCorrectionColumns columns, and of several slopes: for one see kernels/paired_cuts.hpp
+// 1 to kCorrectionColumns columns, and of more slopes than kernels/paired_cuts.hpp takes
 TB_DECLARE(void, correction_scores, (const CorrectionCells& t, const CorrectionColumn* column, std::size_t columns))
 // node = 2 node + 1, or + 2 for rows of bin cut (ordered: up to it); out: rows that stay where they are, since a bin is
 // 255 or was before

@@ -8,12 +8,15 @@
 namespace tb::TB_ISA {
 namespace {
 
-typedef float Float2 __attribute__((vector_size(8)));
 typedef float FloatW __attribute__((vector_size(W * 8)));  // as many as there are
 constexpr std::size_t kLanes = 2 * W;
 
 template <std::size_t lanes>
 struct Lanes;
+template <>
+struct Lanes<2> {
+  typedef float Float __attribute__((vector_size(8)));
+};
 template <>
 struct Lanes<4> {
   typedef float Float __attribute__((vector_size(16)));
@@ -52,21 +55,25 @@ TB_INLINE FloatW the_others(FloatW a, FloatW b, std::index_sequence<k...>) {
 }
 
 // The rows of cell u by their bins.
-template <std::size_t side, std::size_t columns>
+template <std::size_t side, std::size_t slots, std::size_t columns>
 TB_INLINE void gather(const CorrectionCells& t, const PairedColumns& c, std::size_t u) {
   constexpr std::size_t lanes = less_of(kLanes, 2 * side);
   for (std::size_t i = 0, end = 2 * side * c.bins; i < end; i += lanes) put(c.sum + i, typename Lanes<lanes>::Float{});
+  constexpr std::size_t some = less_of(kLanes, 2 * slots);
+  using Some = typename Lanes<some>::Float;
   float* sum = c.sum;
   const float* slope = t.slope;
   const std::uint16_t* places = c.place;
   const std::uint32_t* end = t.order + t.start[u + 1];
   for (const std::uint32_t* row = t.order + t.start[u]; row < end; ++row) {
     const std::size_t q = *row;
-    const std::uint16_t* place = places + q * side;
-    const Float2 add = at<Float2>(slope + 2 * q);
-    for (std::size_t j = 0; j < columns; ++j) {
-      float* to = sum + place[j] + 2 * j;
-      put(to, at<Float2>(to) + add);
+    const std::uint16_t* place = places + q * (side / slots);
+    for (std::size_t e = 0; e < 2 * slots; e += some) {
+      const Some add = at<Some>(slope + 2 * slots * q + e);
+      for (std::size_t j = 0; j < columns; ++j) {
+        float* to = sum + place[j] + 2 * slots * j + e;
+        put(to, at<Some>(to) + add);
+      }
     }
   }
 }
@@ -117,6 +124,24 @@ TB_INLINE void score_bins(const PairedColumns& c, const float* whole, float ridg
   }
 }
 
+// Of several slopes, which are added up first.
+TB_INLINE void find_best_sum(PairedColumns& c) {
+  for (std::size_t j = 0; j < c.columns; ++j) {
+    float best = 0;
+    std::int32_t place = -1;
+    for (std::int32_t b = 0; b < c.cuts[j]; ++b) {
+      const float* score = c.score + static_cast<std::size_t>(b) * c.side + j * c.slots;
+      float total = 0;
+      for (std::size_t k = 0; k < c.slopes; ++k) total += score[k];
+      if (!(total > kMoreWorth * best)) continue;
+      best = total;
+      place = b;
+    }
+    c.best[j] = best;
+    c.at[j] = place;
+  }
+}
+
 template <std::size_t side>
 TB_INLINE void find_best(PairedColumns& c) {
   constexpr std::size_t lanes = less_of(kLanes, side);
@@ -154,40 +179,51 @@ TB_INLINE Vec moved(const PairedRows& t, std::size_t r, std::size_t c, Mask cell
   return load(t.joint + c * t.rows + r) + t.step * log_nonnegative(up / down);
 }
 
-template <std::size_t side, std::size_t columns>
+template <std::size_t side, std::size_t slots, std::size_t columns>
 void cuts_of(const CorrectionCells& t, PairedColumns& c) {
   for (std::size_t i = 0; i < paired_sums(c.bins, side); ++i) c.sum[i] = 0.0f;
   for (std::size_t i = 0; i < paired_scores(c.bins, side); ++i) c.score[i] = 0.0f;
   for (std::size_t u = 0; u < t.cells; ++u) {
     if (t.start[u] == t.start[u + 1]) continue;
     float whole[2 * side];
-    gather<side, columns>(t, c, u);
+    gather<side, slots, columns>(t, c, u);
     add_up<side>(c, whole);
     score_bins<side>(c, whole, t.ridge);
   }
-  find_best<side>(c);
+  if constexpr (slots == 1)
+    find_best<side>(c);
+  else
+    find_best_sum(c);
 }
 
 }  // namespace
 
 void paired_cuts(const CorrectionCells& t, PairedColumns& c) {
-  switch (c.side == 4 ? c.columns : c.columns + 4) {
+  switch (c.slots > 1 ? c.columns + kPairedColumns : c.columns) {
     case 1:
-      return cuts_of<4, 1>(t, c);
+      return cuts_of<4, 1, 1>(t, c);
     case 2:
-      return cuts_of<4, 2>(t, c);
+      return cuts_of<4, 1, 2>(t, c);
     case 3:
-      return cuts_of<4, 3>(t, c);
+      return cuts_of<4, 1, 3>(t, c);
     case 4:
-      return cuts_of<4, 4>(t, c);
+      return cuts_of<4, 1, 4>(t, c);
+    case 5:
+      return cuts_of<8, 1, 5>(t, c);
+    case 6:
+      return cuts_of<8, 1, 6>(t, c);
+    case 7:
+      return cuts_of<8, 1, 7>(t, c);
+    case 8:
+      return cuts_of<8, 1, 8>(t, c);
     case 9:
-      return cuts_of<8, 5>(t, c);
+      return cuts_of<8, 4, 1>(t, c);
     case 10:
-      return cuts_of<8, 6>(t, c);
+      return cuts_of<8, 4, 2>(t, c);
     case 11:
-      return cuts_of<8, 7>(t, c);
+      return cuts_of<16, 4, 3>(t, c);
     default:
-      return cuts_of<8, 8>(t, c);
+      return cuts_of<16, 4, 4>(t, c);
   }
 }
 

@@ -1,5 +1,6 @@
-// The cuts of corrections of two classes (core/corrections.cpp). One slope and its curvature are a pair; the pairs of
-// several columns lie side by side, so that one addition, and one division, is of many columns.
+// The cuts of corrections of up to four slopes (core/corrections.cpp). A slope and its curvature are a pair; the pairs
+// of all slopes of several columns lie side by side, so that one addition, and one division, is of many of them.
+// Besides: how corrections move rows of two classes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +13,25 @@ namespace tb {
 constexpr std::size_t kPairedColumns = 8;  // at most
 constexpr float kMoreWorth = 1.00001f;     // by so much is a cut better, and not only rounded otherwise
 
-// Up to `side` columns of the rows.
+// Some columns of the rows, each with room for `slots` slopes; those to spare are 0.
 struct PairedColumns {
-  std::size_t columns, side;        // side: 4 or 8, and there may be less columns
-  std::size_t bins;                 // of the column that has most
-  const std::uint16_t* place;       // (rows, side): paired_place of the bins, or of `bins`: takes no part
-  const float* before;              // (side): 1 where a cut is up to a bin, 0 where it is a bin alone
-  const std::int32_t* cuts;         // (side): so many bins can be cut at
-  float* sum;                       // room for paired_sums numbers …
-  float* score;                     // … and for paired_scores of them
-  float best[kPairedColumns];       // what the best cut of each column is worth, 0 if there is none …
-  std::int32_t at[kPairedColumns];  // … and where it is, or -1
+  std::size_t columns, slots, slopes, side;  // side: 4, 8 or 16 pairs, slots of each column; others are to spare
+  std::size_t bins;                          // of the column that has most
+  const std::uint16_t* place;                // (rows, side): paired_place of the bins, or of `bins`: takes no part
+  const float* before;                       // (side): 1 where a cut is up to a bin, 0 where it is a bin alone
+  const std::int32_t* cuts;                  // (kPairedColumns): so many bins can be cut at, 0 of columns to spare
+  float* sum;                                // room for paired_sums numbers …
+  float* score;                              // … and for paired_scores of them
+  float best[kPairedColumns];                // what the best cut of each column is worth, 0 if there is none …
+  std::int32_t at[kPairedColumns];           // … and where it is, or -1
 };
+
+constexpr std::size_t kPairedSlopes = 4;  // at most
+static constexpr std::size_t paired_slots(std::size_t slopes) { return slopes == 1 ? 1 : kPairedSlopes; }
+// Pairs side by side, for so many columns that are left.
+static constexpr std::size_t paired_side(std::size_t slots, std::size_t left) {
+  return slots == 1 ? (left > 4 ? 8 : 4) : left > 2 ? 16 : 8;
+}
 
 // Some bins to spare: behind them the rows that take no part, and what fills a vector.
 static constexpr std::size_t paired_scores(std::size_t bins, std::size_t side) { return (bins + 4) * side; }
@@ -47,7 +55,8 @@ struct PairedRows {
 
 }  // namespace tb
 
-// As correction_scores, of two classes; then the first cut of each column that is better than those before it.
+// As correction_scores, with slopes (rows, slots, 2): each with its curvature; then the first cut of each column that
+// is better than those before it.
 TB_DECLARE(void, paired_cuts, (const CorrectionCells& t, PairedColumns& column))
 // correction_parts and correct_rows in one.
 TB_DECLARE(void, paired_rows, (const PairedRows& t))
