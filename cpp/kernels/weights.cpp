@@ -1,5 +1,7 @@
 #include "kernels/weights.hpp"
 
+#include <cstring>
+
 #include "kernels/simd.hpp"
 
 namespace tb::TB_ISA {
@@ -126,9 +128,58 @@ void term_sums(const WeightBlock& b, const WeightSums& o, std::size_t d) {
   }
 }
 
+#if defined(__AVX2__)
+typedef float Float8 __attribute__((vector_size(32)));
+
+// Of eight vectors: out[i] has number i of each.
+TB_INLINE void turn(Float8* x) {
+  Float8 a[8], b[8];
+#pragma GCC unroll 4
+  for (int k = 0; k < 8; k += 2) {
+    a[k] = __builtin_shufflevector(x[k], x[k + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    a[k + 1] = __builtin_shufflevector(x[k], x[k + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+#pragma GCC unroll 2
+  for (int k = 0; k < 8; k += 4) {
+    b[k] = __builtin_shufflevector(a[k], a[k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+    b[k + 1] = __builtin_shufflevector(a[k], a[k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    b[k + 2] = __builtin_shufflevector(a[k + 1], a[k + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+    b[k + 3] = __builtin_shufflevector(a[k + 1], a[k + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    x[k] = __builtin_shufflevector(b[k], b[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    x[k + 4] = __builtin_shufflevector(b[k], b[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+#endif
+
+// The sums of eight vectors, each from its first number to its last: side by side, where vectors are wide.
+TB_INLINE void sums_of(const Floats* v, double* out) {
+#if defined(__AVX2__)
+  typedef double Double8 __attribute__((vector_size(64)));
+  Double8 all{};
+#pragma GCC unroll 2
+  for (int first = 0; first < F; first += 8) {
+    Float8 x[8];
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; ++k) std::memcpy(&x[k], reinterpret_cast<const char*>(&v[k]) + 4 * first, sizeof(Float8));
+    turn(x);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) all += __builtin_convertvector(x[i], Double8);
+  }
+  std::memcpy(out, &all, sizeof all);
+#else
+  for (int k = 0; k < 8; ++k) out[k] = sum(v[k]);
+#endif
+}
+
 // between[d + i][e + j] for a tile of kWeightTile x 2 terms.
 void tile(const WeightSums& o, std::size_t all, std::size_t padded, std::size_t d, std::size_t e) {
-  Floats s[kWeightTile][2] = {};
+  static_assert(kWeightTile == 4);
+  Floats s[2 * kWeightTile];
+#pragma GCC unroll 8
+  for (Floats& each : s) each = Floats{};
   const float* a = o.x + d * all;
   const float* b = o.x + e * all;
   for (std::size_t i = 0; i < all; i += F) {
@@ -136,14 +187,13 @@ void tile(const WeightSums& o, std::size_t all, std::size_t padded, std::size_t 
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < kWeightTile; ++k) {
       const Floats z = floats(a + k * all + i);
-      s[k][0] += z * u;
-      s[k][1] += z * v;
+      s[2 * k] += z * u;
+      s[2 * k + 1] += z * v;
     }
   }
-  for (std::size_t k = 0; k < kWeightTile; ++k) {
-    o.between[(d + k) * padded + e] = sum(s[k][0]);
-    o.between[(d + k) * padded + e + 1] = sum(s[k][1]);
-  }
+  double all_of[2 * kWeightTile];
+  sums_of(s, all_of);
+  for (std::size_t k = 0; k < kWeightTile; ++k) std::memcpy(o.between + (d + k) * padded + e, all_of + 2 * k, 16);
 }
 
 }  // namespace
