@@ -347,11 +347,14 @@ void own_cells(std::size_t rows, std::size_t classes, std::size_t bins, const st
 
 bool row_units(const std::uint32_t* context, const std::uint32_t* child, const std::int32_t* y, const double* w,
                std::size_t rows, bool any, float* unit) {
+  for (std::size_t r = 0; r < rows; ++r) unit[r] = 1.0f;
+  for (std::size_t r = 0; r < rows && w; ++r) unit[r] = static_cast<float>(w[r] < 1.0 ? w[r] : 1.0);
+  const std::uint32_t all = any ? 1 : 0;
   std::uint32_t found = 0;
   for (std::size_t r = 0; r < rows; ++r) {
-    const float one = !w || w[r] > 1.0 ? 1.0f : static_cast<float>(w[r]), u = context[r] == kNoCell ? 0.0f : one;
+    const float u = context[r] == kNoCell ? 0.0f : unit[r];
     unit[r] = u;
-    found |= static_cast<std::uint32_t>((child[r] != kNoCell) & (y[r] >= 0) & (any | (u != 1.0f)));
+    found |= (child[r] != kNoCell ? 1u : 0u) & (y[r] >= 0 ? 1u : 0u) & (all | (u != 1.0f ? 1u : 0u));
   }
   return found;
 }
