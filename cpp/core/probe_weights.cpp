@@ -57,7 +57,7 @@ void correct(Probe& p, Numbers& some) {
 void cuts(Probe& p, Numbers& some) {
   constexpr std::size_t many = 50, bins = 11;
   const auto order = some.below<std::uint32_t>(many, many);
-  const std::uint32_t start[] = {0, 4, 4, many};  // less rows than bins, none, and more
+  const std::uint32_t start[] = {0, 2, 2, many};  // less rows than bins, none, and more
   auto bin = some.below<std::uint8_t>(bins, kCorrectionColumns * many);
   bin[3] = bin[many + 7] = bins;
   for (const std::size_t slopes : {7, 12}) {

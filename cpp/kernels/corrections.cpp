@@ -141,7 +141,7 @@ TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* colum
     if (rows == 0) continue;
     gather<columns, Two>(t, column, 2 * slopes, u);
     for (std::size_t j = 0; j < columns; ++j) {
-      if (2 * rows <= column[j].bins) {
+      if (4 * rows <= column[j].bins) {  // else bins to leap over cost more than they save
         std::uint8_t used[256];
         const std::size_t count = used_bins(t, column[j], u, used);
         column[j].ordered ? score_few<true, V>(column[j], slopes, t.ridge, used, count)
