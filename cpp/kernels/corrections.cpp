@@ -21,6 +21,10 @@ TB_INLINE void put(float* p, V v) {
   std::memcpy(p, &v, sizeof v);
 }
 
+// Slopes up to which bins without rows are leapt over, where four in five are such: of more, or among more rows, to
+// leap takes longer than to divide.
+constexpr std::size_t kFewSlopes = 8;
+
 // What a half and the other half of a cell are worth: g^2 / (h + ridge) of both.
 template <class V>
 TB_INLINE V worth(V g, V h, V whole_g, V whole_h, float ridge) {
@@ -135,13 +139,15 @@ TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* colum
     for (std::size_t i = 2 * slopes * (column[j].bins + 1); i < room; ++i) column[j].sum[i] = 0.0f;
     for (std::size_t b = 0; b < wide; ++b) column[j].score[b] = 0.0f;
   }
-  clear<columns, Two>(column, 2 * slopes);
+  bool cleared = false;
   for (std::size_t u = 0; u < t.cells; ++u) {
     const std::size_t rows = t.start[u + 1] - t.start[u];
     if (rows == 0) continue;
+    if (!cleared) clear<columns, Two>(column, 2 * slopes);
     gather<columns, Two>(t, column, 2 * slopes, u);
+    cleared = true;
     for (std::size_t j = 0; j < columns; ++j) {
-      if (4 * rows <= column[j].bins) {  // else bins to leap over cost more than they save
+      if (slopes <= kFewSlopes && 4 * rows <= column[j].bins) {
         std::uint8_t used[256];
         const std::size_t count = used_bins(t, column[j], u, used);
         column[j].ordered ? score_few<true, V>(column[j], slopes, t.ridge, used, count)
@@ -149,7 +155,7 @@ TB_INLINE void score_all(const CorrectionCells& t, const CorrectionColumn* colum
       } else {
         column[j].ordered ? score_classes<true, V>(column[j], slopes, t.ridge)
                           : score_classes<false, V>(column[j], slopes, t.ridge);
-        clear<1, Two>(column + j, 2 * slopes);
+        cleared = false;
       }
     }
   }
