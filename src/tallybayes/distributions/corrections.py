@@ -149,13 +149,13 @@ def find(table: KeptTable, joint: Floats, times: int) -> tuple[Corrections | Non
         return None, 0.0
     of = np.concatenate([column for column, _, _ in found])
     levels = np.array([len(lut) for lut in luts], dtype=np.int64)
-    start = np.cumsum(np.insert(levels, 0, 0), dtype=np.int64)
+    first = np.cumsum(np.insert(levels, 0, 0), dtype=np.int64)
     cuts = (of, np.concatenate([cut for _, cut, _ in found]))
     chosen = Corrections(
         columns=len(luts),
         view_column=of,
         view_start=np.cumsum(np.insert(levels[of], 0, 0), dtype=np.int64),
-        view_map=_core.cut_views((np.concatenate(luts), start, table.ordered), cuts),
+        view_map=_core.cut_views((np.concatenate(luts), first, table.ordered), cuts),
         parent_start=np.cumsum([0, *(len(column) for column, _, _ in found)], dtype=np.int64),
         logs=(np.concatenate([value for _, _, value in found]) / runs).astype(np.float32),
     )
