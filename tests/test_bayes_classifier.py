@@ -108,7 +108,7 @@ def packed_codes(model: Any, X: Any) -> Any:
 
 def test_weights_of_each_part(fitted: Any) -> None:
     model, _, _ = fitted
-    assert set(model.weights_) == {"networks", "even networks", "naive", "contexts", "gaussian"}
+    assert set(model.weights_) == {"networks", "even networks", "naive", "contexts", "nearest", "gaussian"}
     assert set(model.weights_["naive"]) == {"length", "color", "alive", "visits"}
     assert isinstance(model.weights_["gaussian"], float)
     text = model.summary()
@@ -237,7 +237,8 @@ def test_columns_that_say_the_same_share_their_weight() -> None:
 def test_other_draws_give_nearly_the_same_answers_for_the_same_reasons() -> None:
     X, y = calls(3000)
     X = X.drop(columns="cost")  # of twins either may be said
-    models = [tb.BayesClassifier("best", random_state=s).fit(X[:2000], y[:2000]) for s in (0, 1)]
+    parts = ("networks", "naive", "contexts", "gaussian", "corrections")
+    models = [tb.BayesClassifier("best", parts=parts, random_state=s).fit(X[:2000], y[:2000]) for s in (0, 1)]
     a, b = (model.predict_proba(X[2000:])[:, 1] for model in models)
     assert 0 < np.abs(a - b).mean() < 0.01
     assert np.abs(a - b).max() < 0.15
@@ -245,7 +246,7 @@ def test_other_draws_give_nearly_the_same_answers_for_the_same_reasons() -> None
     assert (first == second).mean() > 0.9
 
 
-@pytest.mark.parametrize("effort", ["fast", "balanced"])
+@pytest.mark.parametrize("effort", ["fast", "balanced", "best"])
 def test_nothing_is_drawn(effort: str) -> None:
     X, y = calls(600)
     a, b = (tb.BayesClassifier(effort, random_state=s).fit(X, y) for s in (0, 1))
@@ -257,7 +258,7 @@ def test_contexts_are_there_where_they_are_asked_for() -> None:
     X, y = calls(600)
     assert "contexts" not in tb.BayesClassifier(members=2).fit(X, y).summary()
     assert "8 contexts" in tb.BayesClassifier(members=2, parts=("networks", "contexts")).fit(X, y).summary()
-    assert "120 contexts" in tb.BayesClassifier("best", members=2).fit(X, y).summary()
+    assert "120 contexts" in tb.BayesClassifier("best", members=2).fit(X[:400], y[:400]).summary()
 
 
 def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
@@ -482,7 +483,7 @@ def test_the_chains_of_a_learned_network(other: Any) -> None:
     known = {"N": p.N, "exist": p.exist, "log": p.log, "class_weight": p.class_weight}
     params = EnsembleParams(
         single=p.single, sizes=sizes, **known, strengths=np.empty(0), logs=ensemble.chains.laplace(counts, 1.0),
-        normal=None, gaussian=None, levels=None, corrections=None, weights=np.ones(d), biases=np.zeros(3),
+        normal=None, gaussian=None, levels=None, nearest=None, corrections=None, weights=np.ones(d), biases=np.zeros(3),
         scale=np.ones(d), ridge=0.0, steps=0, loss=0.0, loss_error=0.0, judges=0,
     )  # fmt: skip
     found = ensemble.scores(codes, params)
