@@ -129,7 +129,10 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "TAN dates": (lambda: tb.TAN(cuts=None), dated),
     "BayesClassifier real": (lambda: tb.BayesClassifier(members=4, random_state=3), real),
     "BayesClassifier nearest": (lambda: tb.BayesClassifier("best", members=4, parts=("networks", "nearest")), real),
-    "BayesClassifier nearest, mixed": (lambda: tb.BayesClassifier(parts=("nearest",), weighting="temperature"), mixed),
+    "BayesClassifier nearest, mixed": (
+        lambda: tb.BayesClassifier(members=2, parts=("networks", "nearest"), weighting="temperature"),
+        mixed,
+    ),
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 import tallybayes as tb
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.reports import page, quality, report, rows
-from tests.estimators import ESTIMATORS, LEARNED, labels
+from tests.estimators import ESTIMATORS, LEARNED, labels, mixed
 
 EVERY = {**ESTIMATORS, **LEARNED}
 
@@ -39,6 +39,14 @@ def test_every_model_has_a_report(name: str) -> None:
     assert len(html) < 2_000_000
     for head in ("The table", "How good it is", "Calibration", "Who is taken for whom", "What if?", "What it learned"):
         assert f">{head}</h2>" in html
+    assert 'id="play"' in html
+
+
+@pytest.mark.parametrize("parts", [("gaussian",), ("nearest", "levels")])
+def test_a_model_that_draws_nothing_has_a_report(parts: Any) -> None:
+    rng = np.random.default_rng(1)
+    X, y = mixed(rng, 60), labels(rng, 60)
+    html = report(tb.BayesClassifier(parts=parts).fit(X, y), X, y).html
     assert 'id="play"' in html
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tallybayes.arrays import Array
 from tallybayes.distributions.exported import Json
-from tallybayes.errors import ExportError
+from tallybayes.errors import ExportError, OptionError
 from tallybayes.export import description
 from tallybayes.export.description import dumps
 from tallybayes.predictor import Predictor
@@ -49,13 +49,17 @@ def controls(
 
 
 def _drawn(predictor: Predictor) -> Mapping[int, Array]:
-    """Values of each column as the model draws them: numbers, or codes."""
+    """Values of each column as the model draws them: numbers, or codes. Of a term that draws nothing there are none."""
     fitted, rng = predictor.fitted, np.random.default_rng(0)
     share = np.exp(fitted.prior - fitted.prior.max())
     y = rng.choice(fitted.K, size=DRAWN, p=share / share.sum()).astype(np.int32)
     out: dict[int, Array] = {}
     for term in fitted.terms:
-        out |= dict(zip(term.columns, term.distribution.sample(term.params, y, rng), strict=True))
+        try:
+            drawn = term.distribution.sample(term.params, y, rng)
+        except OptionError:
+            continue
+        out |= dict(zip(term.columns, drawn, strict=True))
     return out
 
 
