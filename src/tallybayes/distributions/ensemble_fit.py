@@ -44,7 +44,7 @@ PULL, TO = 4.0, 0.3  # how strongly a temperature is drawn to what most parts ha
 
 def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsembleParams:
     """The parameters of a tally, with everything chosen."""
-    K, parts = base.K, ensemble.named_parts
+    K = base.K
     m = _judging(ensemble, s, K)
     codes, y, w = np.ascontiguousarray(s.rows[:, :m]), s.row_label[:m], s.row_weight[:m]
     unit = np.minimum(w, 1.0)
@@ -57,23 +57,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
     terms = _contexts_outside(ensemble, terms, s.row_key[:m])
     prior = smooth_prior(base.class_weight)
     start = np.tile(prior, (m, 1))
-    levels = None
-    if len(ensemble.level_column):
-        rows = level_part.choose(s, ensemble.level_column, codes, y, unit, w * judges, np.exp(prior))
-        levels = level_part.read(s, ensemble.level_column, rows, np.exp(prior))
-        ensemble.of_part("levels", terms)[:] = level_part.left_out(levels, s, codes, y, unit)
-    nearest = None
-    if ensemble.has("nearest"):
-        stage("looking for the nearest rows")
-        nearest, ensemble.of_part("nearest", terms)[:] = nearest_part.choose(
-            s, ensemble.number, y, unit, w * judges, start, np.exp(prior)
-        ) or (None, 0.0)
-    normal, gaussian = None, None
-    if parts and parts[-1].name == "gaussian":
-        stage("choosing the Gaussian part")
-        hurry = ensemble.weighting != "features"
-        found = choose_normals(s.normal, ensemble.line.read(codes), y, unit, start, w * judges, hurry)
-        normal, gaussian, terms[-1] = found if found is not None else (None, None, 0.0)
+    besides = _besides(ensemble, s, terms, Judges(codes, y, unit, w * judges, start, np.exp(prior)))
     stage("choosing weights")
     weights, biases, ridge, steps = _centres(ensemble, terms, start, y, w * judges), np.zeros(K), 0.0, 0
     crossed: Crossed | None = None
@@ -81,7 +65,7 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         ridge, weights, biases, steps, crossed = _weights(
             terms, y, w * judges, start, weights, _bounded(ensemble), _shared(ensemble)
         )
-    elif ensemble.weighting == "temperature" and levels is not None:
+    elif ensemble.weighting == "temperature" and besides.levels is not None:
         ridge, weights, biases, steps, crossed = _few_weights(ensemble, terms, y, w * judges, start, weights)
     joint = start + biases + _core.weighted_terms(terms, weights)
     said, gain = told(row_losses(joint, y), w * judges), 0.0
@@ -95,11 +79,55 @@ def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsemblePa
         said = _expected(crossed.told, said.loss, gain)
     weights, biases = ensemble.trust * weights, ensemble.trust * biases
     return EnsembleParams(
-        **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), normal=normal, gaussian=gaussian,
-        levels=levels, nearest=nearest, corrections=corrected, weights=weights, biases=biases,
-        scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps, loss=said.loss,
-        loss_error=said.error, judges=int(judges.sum()),
+        **fields_of(base), strengths=strengths, logs=_logs(ensemble, s, logs), levels=besides.levels,
+        nearest=besides.nearest, normal=besides.normal, gaussian=besides.gaussian, corrections=corrected,
+        weights=weights, biases=biases, scale=weights[_weight_of(ensemble)] * ensemble.share, ridge=ridge, steps=steps,
+        loss=said.loss, loss_error=said.error, judges=int(judges.sum()),
     )  # fmt: skip
+
+
+class Judges(NamedTuple):
+    """The kept rows that choose: packed codes (columns, rows), classes, what leaves with each, and how much it judges;
+    start: their log prior (rows, classes); prior: the class shares."""
+
+    codes: Array
+    y: NDArray[np.int32]
+    unit: Floats
+    w: Floats
+    start: Floats
+    prior: Floats
+
+
+class Besides(NamedTuple):
+    """The parts that are no chains: see EnsembleParams."""
+
+    levels: level_part.LevelTerms | None = None
+    nearest: nearest_part.Nearest | None = None
+    normal: tuple[float, float, float] | None = None
+    gaussian: normal_part.Normals | None = None
+
+
+def _besides(ensemble: Ensemble, s: EnsembleSums, terms: Array, rows: Judges) -> Besides:
+    """What is chosen for them. Their planes of terms are filled."""
+    codes, y, unit, w, start, prior = rows
+    found = Besides()
+    if len(ensemble.level_column):
+        each = level_part.choose(s, ensemble.level_column, codes, y, unit, w, prior)
+        levels = level_part.read(s, ensemble.level_column, each, prior)
+        ensemble.of_part("levels", terms)[:] = level_part.left_out(levels, s, codes, y, unit)
+        found = found._replace(levels=levels)
+    if ensemble.has("nearest"):
+        stage("looking for the nearest rows")
+        near = nearest_part.choose(s, ensemble.number, y, unit, w, start, prior)
+        nearest, ensemble.of_part("nearest", terms)[:] = near or (None, 0.0)
+        found = found._replace(nearest=nearest)
+    if ensemble.has("gaussian"):
+        stage("choosing the Gaussian part")
+        hurry = ensemble.weighting != "features"
+        best = choose_normals(s.normal, ensemble.line.read(codes), y, unit, start, w, hurry)
+        normal, gaussian, terms[-1] = best if best is not None else (None, None, 0.0)
+        found = found._replace(normal=normal, gaussian=gaussian)
+    return found
 
 
 def _kept_table(ensemble: Ensemble, s: EnsembleSums, codes: Array, w: Floats) -> corrections.KeptTable:

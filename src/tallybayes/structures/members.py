@@ -62,6 +62,14 @@ class Recipe:
     per_row: int = 16  # counts of one chain for each row
     per_class: int = 4  # … and for each row and class
 
+    def of(self, columns: Columns) -> Recipe:
+        """What is left of it for these columns and their rows: see few."""
+        if self.few is None:
+            return self
+        few = float(columns.weight.sum()) < self.few
+        near = self.nearest and not few and bool(columns.ordered.any())
+        return replace(self, contexts=self.contexts if few else 0, nearest=near)
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -162,10 +170,7 @@ class Chains:
 
 def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, seed: int) -> dict[str, Any]:
     """The fields of an Ensemble. kept: its sample of rows."""
-    if recipe.few is not None:
-        few = float(columns.weight.sum()) < recipe.few
-        far = recipe.nearest and not few and bool(columns.ordered.any())
-        recipe = replace(recipe, contexts=recipe.contexts if few else 0, nearest=far)
+    recipe = recipe.of(columns)
     draft = Draft(columns, recipe, information(columns, batches), seed, twins(columns, kept.rows))
     draft.add_networks()
     draft.add_naive()
