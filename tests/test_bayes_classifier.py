@@ -24,8 +24,8 @@ import tallybayes as tb
 from tallybayes import _core
 from tallybayes.distributions import kept_rows, level_part, normal_part
 from tallybayes.distributions.ensemble import Ensemble, Part
-from tallybayes.distributions.ensemble_fit import told
 from tallybayes.distributions.ensemble_records import EnsembleParams
+from tallybayes.distributions.ensemble_weights import told
 from tallybayes.distributions.joint import LevelSums
 from tallybayes.distributions.records import arrays_of, changed
 from tallybayes.errors import ModelFileError, OptionError, TableError, TallybayesError

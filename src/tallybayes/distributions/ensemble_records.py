@@ -77,7 +77,7 @@ class EnsembleParams(LevelParams):
     there are none. nearest: the kept rows that are looked through, None where none are. corrections: None where none
     helps. weights: of the planes; biases: of the classes; scale: what the term of each chain is multiplied by. ridge,
     steps: how the weights were found; loss: the leave-one-out log-loss of so many kept rows, the judges; where weights
-    were learned, what they tell of new rows (ensemble_fit.py);
+    were learned, what they tell of new rows (ensemble_weights.py);
     loss_error: its standard error."""
 
     strengths: Floats

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import normal_part
+from tallybayes.distributions.ensemble_weights import PULL, TO
 from tallybayes.distributions.exported import Json, plain
 from tallybayes.distributions.kept_rows import retyped
 from tallybayes.distributions.records import Record
@@ -39,7 +40,6 @@ NUMBERS = 1 << 23  # of all kept rows: more than these are not looked through
 TURNED = 200  # dimensions up to which there is a covariance
 DIAGONAL = 0.2  # how much of it is its diagonal
 JUDGES = 2000  # rows that choose
-PULL, TO = 4.0, 0.3  # as for the other parts: see ensemble_fit.py
 
 
 class Near(NamedTuple):

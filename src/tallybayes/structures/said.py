@@ -6,8 +6,8 @@ import numpy as np
 
 from tallybayes.distributions import Words
 from tallybayes.distributions.ensemble import Ensemble
-from tallybayes.distributions.ensemble_fit import TELLING
 from tallybayes.distributions.ensemble_records import EnsembleParams
+from tallybayes.distributions.ensemble_weights import TELLING
 from tallybayes.fitted import Fitted
 
 SHOWN = 12  # columns
