@@ -398,6 +398,11 @@ def test_a_model_that_has_answered_is_pickled_and_copied(learned: Any) -> None:
         np.testing.assert_array_equal(twin.predict_proba(X), answers)
 
 
+def test_alone_they_correct_nothing() -> None:
+    with pytest.raises(OptionError, match="name another part too"):
+        tb.BayesClassifier(parts=("corrections",)).fit([[0.0], [1.0]], [0, 1])
+
+
 def test_an_ensemble_of_an_older_edition_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rule(600)
     monkeypatch.setattr("tallybayes.estimators.bayes.EDITION", 2)

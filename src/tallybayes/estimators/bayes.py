@@ -172,6 +172,8 @@ class BayesClassifier(TallyClassifier):
     def _check_parts(self, parts: object) -> None:
         if not isinstance(parts, list | tuple) or not parts or any(part not in PARTS for part in parts):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(parts)}.")
+        if set(parts) == {"corrections"}:
+            raise OptionError("corrections are of what other parts say: name another part too, 'networks' say.")
         if "corrections" in parts and self._recipe().weighting != "features":
             raise OptionError("corrections are of weighted parts: leave them out, or let weighting be 'features'.")
 

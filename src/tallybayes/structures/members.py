@@ -189,7 +189,8 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
     if not draft.parts:
         raise OptionError(
             "Nothing is left to count. Contexts found no column that tells the classes apart; a Gaussian part is of 1 "
-            f"to {DIMENSIONS} numbers and frequent categories, and there are {len(line['z_column'])}; levels are of "
+            f"to {DIMENSIONS} numbers and frequent categories, nearest rows of any number of them, and there are "
+            f"{len(line['z_column'])}; levels are of "
             f"categories with more than {MANY}. Let 'networks' or 'naive' be among the parts."
         )
     plain = tuple(tuple(part) for part in draft.parts)
