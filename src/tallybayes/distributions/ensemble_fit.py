@@ -105,33 +105,30 @@ class Judges(NamedTuple):
 class Besides(NamedTuple):
     """The parts that are no chains: see EnsembleParams."""
 
-    levels: level_part.LevelTerms | None = None
-    nearest: nearest_part.Nearest | None = None
-    normal: tuple[float, float, float] | None = None
-    gaussian: normal_part.Normals | None = None
+    levels: level_part.LevelTerms | None
+    nearest: nearest_part.Nearest | None
+    normal: tuple[float, float, float] | None
+    gaussian: normal_part.Normals | None
 
 
 def _besides(ensemble: Ensemble, s: EnsembleSums, terms: Array, rows: Judges) -> Besides:
     """What is chosen for them. Their planes of terms are filled."""
     codes, y, unit, w, start, prior = rows
-    found = Besides()
+    levels = nearest = normal = gaussian = None
     if len(ensemble.level_column):
         each = level_part.choose(s, ensemble.level_column, codes, y, unit, w, prior)
         levels = level_part.read(s, ensemble.level_column, each, prior)
         ensemble.of_part("levels", terms)[:] = level_part.left_out(levels, s, codes, y, unit)
-        found = found._replace(levels=levels)
     if ensemble.has("nearest"):
         stage("looking for the nearest rows")
         near = nearest_part.choose(s, ensemble.number, y, unit, w, start, prior)
         nearest, ensemble.of_part("nearest", terms)[:] = near or (None, 0.0)
-        found = found._replace(nearest=nearest)
     if ensemble.has("gaussian"):
         stage("choosing the Gaussian part")
         hurry = ensemble.weighting != "features"
         best = choose_normals(s.normal, ensemble.line.read(codes), y, unit, start, w, hurry)
         normal, gaussian, terms[-1] = best if best is not None else (None, None, 0.0)
-        found = found._replace(normal=normal, gaussian=gaussian)
-    return found
+    return Besides(levels, nearest, normal, gaussian)
 
 
 def _kept_table(ensemble: Ensemble, s: EnsembleSums, codes: Array, w: Floats) -> corrections.KeptTable:

@@ -14,7 +14,7 @@ The kept rows are sums already: nothing else is counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -133,22 +133,21 @@ def choose(
     few, K = slice(0, JUDGES), len(prior)
     found = list[tuple[float, Nearest, Near]]()
     for root in _metrics(z, s.row_label, s.row_weight, K):
-        plain_one = Nearest(line, root, s.rows, s.row_label, s.row_weight, prior, NEIGHBOURS[0], ROWS[0])
-        near = _without(plain_one.near(z[:m], NEIGHBOURS[-1] + 2), np.arange(m, dtype=np.int32), unit)
+        one = Nearest(line, root, s.rows, s.row_label, s.row_weight, prior, NEIGHBOURS[0], ROWS[0])
+        near = _without(one.near(z[:m], NEIGHBOURS[-1] + 2), np.arange(m, dtype=np.int32), unit)
         judged = near.first(JUDGES)
         for k in [k for k in NEIGHBOURS if k < count - 1]:
             classes = _classes(judged, k, s.row_label, K)
             for r in ROWS:
                 loss = tempered(start[few], _logs(classes, r, prior), y[few], w[few], PULL, TO, 0.02)[1]
-                own = Nearest(line, root, s.rows, s.row_label, s.row_weight, prior, k, r)
-                found.append((loss, own, near))
+                found.append((loss, replace(one, neighbours=k, counts=r), near))
     _, best, near = min(found, key=lambda each: each[0])
     return best, best.terms(near)
 
 
 def again(s: EnsembleSums, old: Nearest) -> Nearest:
     """The part of another tally, with all that was chosen."""
-    return Nearest(old.line, old.root, s.rows, s.row_label, s.row_weight, old.prior, old.neighbours, old.counts)
+    return replace(old, rows=s.rows, label=s.row_label, weight=s.row_weight)
 
 
 def scale(s: EnsembleSums, number: Array) -> normal_part.Scale:
