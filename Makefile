@@ -22,8 +22,8 @@ CORE := CMakeLists.txt $(CPP)
 LOW := build/lowest
 JOBS ?= 2
 SECONDS ?= 60
-LOW_TESTS := tests/contract tests/test_cli.py tests/test_cli_text.py tests/test_cli_writers.py tests/test_cli_program.py \
-  tests/test_cli_terminal.py tests/hostile/test_cli_tables.py tests/test_persist.py tests/plots
+LOW_TESTS := tests/contract tests/cli/test_commands.py tests/cli/test_text_tables.py tests/cli/test_table_writer.py tests/cli/test_program.py \
+  tests/cli/test_terminal.py tests/hostile/test_cli_tables.py tests/io/test_model_file.py tests/plots
 
 .PHONY: help demo gallery docs commands test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
 .PHONY: bench-growth bench-accuracy lint clean wheel clang
@@ -47,7 +47,7 @@ unit: .venv/.package .venv/.web ## the Python tests only, and which lines of Pyt
 	$(BIN)/python tools/lines.py -n 2
 
 test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chromium, if it may
-	$(BIN)/python -m pytest tests/web tests/test_reports.py
+	$(BIN)/python -m pytest tests/web tests/reports/test_reports.py
 
 test-engines: .venv/.engines ## what needs a server, started for real: PostgreSQL, Spark (local, a cluster, Connect)
 	TALLYBAYES_ENGINES=1 $(BIN)/python -m pytest -n 2 tests/engines

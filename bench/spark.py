@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 import tallybayes as tb
-from tallybayes.engines.parts import merge_parts, squeezed
+from tallybayes.engines.partitions import merge_parts, squeezed
 
 COLUMNS = 10
 

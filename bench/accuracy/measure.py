@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from tallybayes.quality import Scores
+from tallybayes.evaluation.scores import Scores
 
 from .models import Model
 from .spread import spread

@@ -7,7 +7,7 @@ import sklearn.discriminant_analysis
 import sklearn.naive_bayes
 import threadpoolctl
 
-import tallybayes.persist
+import tallybayes.io
 from tallybayes import estimators
 
 from . import measure

@@ -30,7 +30,7 @@ void warn_about_isa() {
 
 }  // namespace
 
-// By this symbol threadpoolctl tells this library from others whose file is called _core too: src/tallybayes/blas.py.
+// By this symbol threadpoolctl tells this library from others whose file is called _core too: src/tallybayes/utils/blas.py.
 extern "C" NB_EXPORT int tallybayes_threads() { return tb::threads(); }
 
 NB_MODULE(_core, m) {

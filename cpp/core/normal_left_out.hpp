@@ -1,5 +1,5 @@
 // Log densities of regularised Gaussians for rows that are in their sums, each without itself: by a rank-one step, as
-// distributions/normal_part.py says.
+// ensemble/gaussian_copula.py says.
 #pragma once
 #include <cstddef>
 #include <cstdint>

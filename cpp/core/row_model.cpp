@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLanes = 8;   // of the widest vector: kernels read so many rows of a block
 constexpr double kMostHalves = 16;  // half-lives until sums are multiplied: units stay below 2^17
-constexpr double kGone = 1e-250;    // the weight of a class that has faded away; the same number is in fitted.py
+constexpr double kGone = 1e-250;    // the weight of a class that has faded away; the same number is in model/fitted.py
 
 }  // namespace
 

@@ -7,35 +7,41 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take it for true; typing itself would be half of the time that this import takes
 if TYPE_CHECKING:
-    from tallybayes.assumptions import AssumptionReport, check_assumptions
-    from tallybayes.comparison import Comparison
+    from tallybayes.data.schema import Schema
     from tallybayes.decision import bayes_risk, conditional_risk
     from tallybayes.distributions import Distribution, SimpleDistribution, register
     from tallybayes.engines.sql import LazyBayes, to_sql
-    from tallybayes.estimators.analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-    from tallybayes.estimators.averaged import AODE, AnDE
-    from tallybayes.estimators.bayes import BayesClassifier
+    from tallybayes.estimators.ande import AODE, AnDE
+    from tallybayes.estimators.bayes_classifier import BayesClassifier
+    from tallybayes.estimators.bayes_decision import BayesDecision
     from tallybayes.estimators.bayes_network import BayesNetwork
-    from tallybayes.estimators.decide import BayesDecision
-    from tallybayes.estimators.discrete import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
-    from tallybayes.estimators.discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
+    from tallybayes.estimators.discrete_nb import BernoulliNB, CategoricalNB, ComplementNB, MultinomialNB
+    from tallybayes.estimators.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+    from tallybayes.estimators.gaussian_discriminant import GaussianDiscriminant, RegularizedDiscriminantAnalysis
     from tallybayes.estimators.kdb import KDB
     from tallybayes.estimators.merging import merge_all
-    from tallybayes.estimators.naive import NaiveBayes
-    from tallybayes.estimators.network import SPODE, TAN
-    from tallybayes.estimators.numeric import GaussianNB, KernelNB, PoissonNB
-    from tallybayes.estimators.priors import PriorShift
-    from tallybayes.estimators.semi import SemiSupervised
+    from tallybayes.estimators.naive_bayes import NaiveBayes
+    from tallybayes.estimators.numeric_nb import GaussianNB, KernelNB, PoissonNB
+    from tallybayes.estimators.prior_shift import PriorShift
+    from tallybayes.estimators.semi_supervised import SemiSupervised
+    from tallybayes.estimators.spode_tan import SPODE, TAN
+    from tallybayes.evaluation.assumptions import AssumptionReport, check_assumptions
+    from tallybayes.evaluation.comparison import Comparison
+    from tallybayes.evaluation.counterpart import (
+        LearningCurves,
+        MatchingFeatures,
+        count_parameters,
+        learning_curves,
+        twin,
+    )
+    from tallybayes.evaluation.leaderboard import compare_models
     from tallybayes.explain import Explanation, FeatureRanking
+    from tallybayes.explain.novelty import NoveltyScore
     from tallybayes.export import to_js, to_json
     from tallybayes.export.onnx import to_onnx
-    from tallybayes.leaderboard import compare_models
-    from tallybayes.novelty import NoveltyScore
-    from tallybayes.persist import from_bytes, load, load_notes, model_card, save, to_bytes
+    from tallybayes.io import from_bytes, load, load_notes, model_card, save, to_bytes
     from tallybayes.reports import Report, report
-    from tallybayes.schema import Schema
-    from tallybayes.twins import LearningCurves, MatchingFeatures, count_parameters, learning_curves, twin
-    from tallybayes.versions import show_versions
+    from tallybayes.utils.versions import show_versions
 
 __version__ = "0.2.0"
 
@@ -99,35 +105,35 @@ __all__ = [
 
 # Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
 _HOMES = {
-    "assumptions": ("AssumptionReport", "check_assumptions"),
-    "twins": ("LearningCurves", "MatchingFeatures", "count_parameters", "learning_curves", "twin"),
-    "leaderboard": ("compare_models",),
-    "comparison": ("Comparison",),
+    "evaluation.assumptions": ("AssumptionReport", "check_assumptions"),
+    "evaluation.counterpart": ("LearningCurves", "MatchingFeatures", "count_parameters", "learning_curves", "twin"),
+    "evaluation.leaderboard": ("compare_models",),
+    "evaluation.comparison": ("Comparison",),
     "decision": ("bayes_risk", "conditional_risk"),
     "distributions": ("Distribution", "SimpleDistribution", "register"),
     "engines.sql": ("LazyBayes", "to_sql"),
-    "estimators.analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
-    "estimators.averaged": ("AODE", "AnDE"),
-    "estimators.bayes": ("BayesClassifier",),
+    "estimators.discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "estimators.ande": ("AODE", "AnDE"),
+    "estimators.bayes_classifier": ("BayesClassifier",),
     "estimators.bayes_network": ("BayesNetwork",),
-    "estimators.decide": ("BayesDecision",),
-    "estimators.discrete": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),
-    "estimators.discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
+    "estimators.bayes_decision": ("BayesDecision",),
+    "estimators.discrete_nb": ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"),
+    "estimators.gaussian_discriminant": ("GaussianDiscriminant", "RegularizedDiscriminantAnalysis"),
     "estimators.kdb": ("KDB",),
     "estimators.merging": ("merge_all",),
-    "estimators.naive": ("NaiveBayes",),
-    "estimators.network": ("SPODE", "TAN"),
-    "estimators.numeric": ("GaussianNB", "KernelNB", "PoissonNB"),
-    "estimators.priors": ("PriorShift",),
-    "estimators.semi": ("SemiSupervised",),
+    "estimators.naive_bayes": ("NaiveBayes",),
+    "estimators.spode_tan": ("SPODE", "TAN"),
+    "estimators.numeric_nb": ("GaussianNB", "KernelNB", "PoissonNB"),
+    "estimators.prior_shift": ("PriorShift",),
+    "estimators.semi_supervised": ("SemiSupervised",),
     "explain": ("Explanation", "FeatureRanking"),
     "export.onnx": ("to_onnx",),
     "export": ("to_js", "to_json"),
-    "novelty": ("NoveltyScore",),
-    "persist": ("from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"),
+    "explain.novelty": ("NoveltyScore",),
+    "io": ("from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"),
     "reports": ("Report", "report"),
-    "schema": ("Schema",),
-    "versions": ("show_versions",),
+    "data.schema": ("Schema",),
+    "utils.versions": ("show_versions",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
+from tallybayes.utils.array_types import Array, Floats
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tallybayes.arrays import Array
+    from tallybayes.utils.array_types import Array
 
 
 class TallybayesError(Exception):

@@ -27,7 +27,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import tallybayes as tb
-from tests.estimators import ESTIMATORS, labels
+from tests.every_estimator import ESTIMATORS, labels
 
 NAMES = list(ESTIMATORS)
 X, Y = load_iris(return_X_y=True)

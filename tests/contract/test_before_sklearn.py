@@ -13,7 +13,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.datasets import load_watermelon
-from tests.estimators import ESTIMATORS, LEARNED, labels
+from tests.every_estimator import ESTIMATORS, LEARNED, labels
 
 HEAVY = ("sklearn", "joblib", "narwhals", "pandas", "polars", "pyarrow", "matplotlib", "scipy.stats", "scipy.optimize")
 

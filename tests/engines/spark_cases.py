@@ -182,7 +182,7 @@ def test_executors_do_without_scikit_learn(spark: Any) -> None:
     def loaded(batches: Any) -> Any:
         for _ in batches:
             pass
-        yield pa.record_batch({"ours": ["tallybayes.persist" in sys.modules], "theirs": ["sklearn" in sys.modules]})
+        yield pa.record_batch({"ours": ["tallybayes.io" in sys.modules], "theirs": ["sklearn" in sys.modules]})
 
     t = table()
     frame = spark.createDataFrame(t).repartition(4)

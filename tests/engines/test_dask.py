@@ -13,7 +13,7 @@ import pytest
 from dask import dataframe as dd
 
 import tallybayes as tb
-from tallybayes.engines.parts import FAN
+from tallybayes.engines.partitions import FAN
 from tallybayes.errors import LabelError, OptionError, TableError
 from tests.engines.moments import check_moments
 from tests.engines.same import FAMILY, check_same, parts_of

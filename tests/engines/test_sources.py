@@ -402,6 +402,6 @@ def test_a_lazy_frame_of_an_older_polars(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_files_without_the_packages_that_read_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tallybayes.cli.tables", None)
+    monkeypatch.setitem(sys.modules, "tallybayes.cli.table_files", None)
     with pytest.raises(OptionError, match=r"To read files pyarrow is needed: pip install 'tallybayes\[files\]'"):
         tb.NaiveBayes().learn_from(folder / "t.csv", "kind")

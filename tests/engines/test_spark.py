@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tallybayes.engines.parts import add_surveys, in_bulk, survey_from_bytes, survey_part, survey_to_bytes
+from tallybayes.engines.partitions import add_surveys, in_bulk, survey_from_bytes, survey_part, survey_to_bytes
 from tallybayes.engines.spark_ml import BayesEstimator, BayesTransformer
 from tallybayes.errors import OptionError
 from tests.engines.tables import table

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
 from tallybayes.errors import ModelFileError, TallybayesError
-from tallybayes.persist.container import DIGEST, MAGIC, START, VERSION
+from tallybayes.io.container import DIGEST, MAGIC, START, VERSION
 
 ODD: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**63, 10**30, 0.0, 0.5, -2.5, 1e308, 5e-324, "", "x0", "real",

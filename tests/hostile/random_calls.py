@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import tallybayes as tb
-from tests.estimators import ESTIMATORS, LEARNED
+from tests.every_estimator import ESTIMATORS, LEARNED
 from tests.hostile.random_tables import World
 
 PRELUDE = """\
@@ -21,7 +21,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import tallybayes as tb
-from tests.estimators import ESTIMATORS, LEARNED
+from tests.every_estimator import ESTIMATORS, LEARNED
 from tests.hostile.random_tables import World, broken, broken_labels, weights
 from tests.hostile.soundness import finite, kept, left_out, no_nan, sound, to_bytes
 """
@@ -212,7 +212,7 @@ class _Writer:
         return self.tables[-1]
 
     def estimator(self) -> str:
-        """What makes a model: one of tests/estimators.py, or with parameters of its own."""
+        """What makes a model: one of tests/every_estimator.py, or with parameters of its own."""
         if self.rng.random() < 0.25:
             name = self.pick(list({**ESTIMATORS, **LEARNED}))
             self.given = ["tempered"]  # which all of them have

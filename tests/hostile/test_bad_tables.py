@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import tallybayes as tb
+from tallybayes.data.table import read_table
 from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, TextColumnWarning
-from tallybayes.source import read_table
 
 Y = ["a", "b", "a"]
 

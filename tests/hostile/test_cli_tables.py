@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tallybayes as tb
-from tests.cli import WATERMELON, answer, lines, run
+from tests.command_line import WATERMELON, answer, lines, run
 
 GOOD = "a,b,y\n1.5,x,u\n2.5,z,v\n3,x,u\n"
 

@@ -23,7 +23,7 @@ from tallybayes.errors import (
     UnsavableLabelWarning,
 )
 from tests.hostile.broken_files import assemble, from_bytes, parts, to_bytes
-from tests.hostile.test_model_file import place
+from tests.hostile.test_hostile_model_file import place
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))

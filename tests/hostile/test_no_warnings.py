@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
-from tallybayes.distributions.covariance import mended
+from tallybayes.distributions.multivariate.covariance import mended
 from tallybayes.errors import TableError, TallybayesError
 from tests.hostile.broken_files import from_bytes, to_bytes
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.estimators import ESTIMATORS, labels
+from tests.every_estimator import ESTIMATORS, labels
 
 NAMES = list(ESTIMATORS)
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 import tallybayes as tb
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ForgetError, MergeError, TallybayesError
-from tests.estimators import CUT, ESTIMATORS, LEARNED, labels
+from tests.every_estimator import CUT, ESTIMATORS, LEARNED, labels
 
 NAMES = list(ESTIMATORS)
 ALL = {**ESTIMATORS, **LEARNED}

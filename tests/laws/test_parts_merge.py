@@ -13,7 +13,7 @@ import pytest
 import tallybayes as tb
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import MergeError, ModelFileError, OptionError
-from tests.estimators import ESTIMATORS, LEARNED, labels
+from tests.every_estimator import ESTIMATORS, LEARNED, labels
 from tests.laws.test_learning_is_adding import arrays, same_answers, same_tally, take
 
 ALL = {**ESTIMATORS, **LEARNED}

@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 import tallybayes as tb
 from tallybayes.errors import OptionError
 from tallybayes.plots import DensityContourDisplay, DensitySurfaceDisplay
-from tallybayes.plots.joint import heights
+from tallybayes.plots.joint_density import heights
 
 BOTH = [DensityContourDisplay, DensitySurfaceDisplay]
 X, y = load_iris(return_X_y=True)

@@ -21,7 +21,7 @@ from sklearn.datasets import load_iris
 import tallybayes as tb
 from tallybayes import plots
 from tallybayes.errors import OptionError
-from tallybayes.plots import display, style, text
+from tallybayes.plots import display, style, text_fitting
 from tallybayes.plots.display import Display
 
 mpl.use("Agg")
@@ -182,21 +182,21 @@ def test_axes_that_are_drawn_on_again_keep_their_size() -> None:
 
 def test_names_are_cut_to_size() -> None:
     long = "the average number of visits in the first quarter of the year"
-    assert text.width(text.shorten(long, 20)) == 20
-    assert text.shorten(long, 20).endswith("year")
-    assert all(text.width(line) <= 20 for line in text.wrap(long, 20, 3).split("\n"))
-    assert text.wrap(long, 20, 2).count("\n") == 1
-    assert text.shorten("西瓜的根蒂与敲声以及纹理", 11) == "西瓜的…纹理"  # East Asian letters take two columns
-    assert text.shorten(" \n\t") == "(empty)"
-    assert text.shorten("a\nb\x00c") == "a bc"
-    assert text.shorten("5$ to 10$") == r"5\$ to 10\$"
+    assert text_fitting.width(text_fitting.shorten(long, 20)) == 20
+    assert text_fitting.shorten(long, 20).endswith("year")
+    assert all(text_fitting.width(line) <= 20 for line in text_fitting.wrap(long, 20, 3).split("\n"))
+    assert text_fitting.wrap(long, 20, 2).count("\n") == 1
+    assert text_fitting.shorten("西瓜的根蒂与敲声以及纹理", 11) == "西瓜的…纹理"  # East Asian letters take two columns
+    assert text_fitting.shorten(" \n\t") == "(empty)"
+    assert text_fitting.shorten("a\nb\x00c") == "a bc"
+    assert text_fitting.shorten("5$ to 10$") == r"5\$ to 10\$"
 
 
 def test_names_that_differ_stay_different() -> None:
     names = [f"a rather long class name that ends in a number, {i}" for i in range(10)]
-    assert len(set(text.distinct(names, 12))) == 10
-    assert text.distinct(["a", "b"], 12) == ["a", "b"]
-    assert text.distinct(["a", "a"], 12) == ["a", "a"]
+    assert len(set(text_fitting.distinct(names, 12))) == 10
+    assert text_fitting.distinct(["a", "b"], 12) == ["a", "b"]
+    assert text_fitting.distinct(["a", "a"], 12) == ["a", "a"]
 
 
 AWFUL = ["$x^2 and $", "_hidden", "", "a\nb", r"\frac{", "%d {} \\", "x" * 300, "é" * 5, "<b>", "None"]
@@ -232,12 +232,12 @@ def test_awful_names_are_drawn(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_east_asian_names_get_a_font_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "CJK_FONTS", ("STIXGeneral",))  # stands in for one: matplotlib ships no other
+    monkeypatch.setattr(text_fitting, "CJK_FONTS", ("STIXGeneral",))  # stands in for one: matplotlib ships no other
     ax = Figure().add_subplot()
     ax.set_title("西瓜")
     ax.set_xlabel("melon")
     before = list(mpl.rcParams["font.family"])
-    text.fit_fonts([ax])
+    text_fitting.fit_fonts([ax])
     assert ax.title.get_fontfamily()[-1] == "STIXGeneral"
     assert "STIXGeneral" not in ax.xaxis.label.get_fontfamily()
     assert list(mpl.rcParams["font.family"]) == before

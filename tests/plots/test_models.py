@@ -16,10 +16,10 @@ import tallybayes as tb
 from tallybayes.datasets import load_watermelon
 from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.plots import ClassDensityDisplay, EvidenceDisplay, NomogramDisplay, SigmoidDisplay
-from tallybayes.plots.evidence import chance
+from tallybayes.plots.evidence_plot import chance
 from tallybayes.plots.pen import spread
 from tallybayes.plots.scales import stretches
-from tests.estimators import ESTIMATORS, labels
+from tests.every_estimator import ESTIMATORS, labels
 
 X, y = load_iris(return_X_y=True)
 rows, ripe = load_watermelon()

@@ -17,7 +17,7 @@ from tallybayes.errors import LabelError, OptionError, TableError
 from tallybayes.plots import BoundaryShiftDisplay, DecisionBoundaryDisplay
 from tallybayes.plots.gaussians import class_gaussians, ellipse
 from tallybayes.plots.plane import smooth_lines
-from tests.estimators import ESTIMATORS, labels
+from tests.every_estimator import ESTIMATORS, labels
 
 X, y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[y]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tallybayes import NaiveBayes, _core, save
 from tallybayes.serve import Limits, Settings, application
-from tallybayes.serve.problems import HttpError
-from tallybayes.serve.questions import Question, Reader
-from tallybayes.serve.tables import _array
+from tallybayes.serve.http_errors import HttpError
+from tallybayes.serve.request_bodies import Question, Reader
+from tallybayes.serve.request_tables import _array
 
 from .service import LABELS, ROWS, ask, melons
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tallybayes.cli import asking, giving, learning, looking, serving
-from tallybayes.cli.say import one_line
+from tallybayes.cli import export_commands, inspect_commands, learn_commands, predict_commands, serve_command
+from tallybayes.cli.output import one_line
 
 ClickException: Any = typer.BadParameter.__mro__[2]  # click's own, or typer's copy of it
 
@@ -55,20 +55,20 @@ app = typer.Typer(
 )
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "compare": looking.compare,
-    "check": looking.check,
-    "fit": learning.fit,
-    "predict": asking.predict,
-    "evaluate": asking.evaluate,
-    "explain": asking.explain,
-    "inspect": looking.inspect,
-    "learn": learning.learn,
-    "forget": learning.forget,
-    "merge": learning.merge,
-    "sample": asking.sample,
-    "serve": serving.serve,
-    "report": giving.report,
-    "export": giving.export,
+    "compare": inspect_commands.compare,
+    "check": inspect_commands.check,
+    "fit": learn_commands.fit,
+    "predict": predict_commands.predict,
+    "evaluate": predict_commands.evaluate,
+    "explain": predict_commands.explain,
+    "inspect": inspect_commands.inspect,
+    "learn": learn_commands.learn,
+    "forget": learn_commands.forget,
+    "merge": learn_commands.merge,
+    "sample": predict_commands.sample,
+    "serve": serve_command.serve,
+    "report": export_commands.report,
+    "export": export_commands.export,
 }
 
 

@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from tallybayes.errors import TableError, listing
-from tallybayes.persist.container import MAGIC
+from tallybayes.io.container import MAGIC
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRead

@@ -70,7 +70,7 @@ def run(command: Callable[[], object]) -> None:
 def stop(*_: object) -> None:
     """What Ctrl-C does in our own process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    files = sys.modules.get("tallybayes.persist.files")
+    files = sys.modules.get("tallybayes.io.atomic_files")
     for path in [*files.unfinished] if files is not None else ():
         with suppress(OSError):
             os.unlink(path)
@@ -105,7 +105,7 @@ def alone() -> None:
     if not _own or "sklearn" in sys.modules:
         return
     _hide_pandas()
-    import tallybayes.persist  # noqa: F401 - all commands use it
+    import tallybayes.io  # noqa: F401 - all commands use it
 
     _started()
 
@@ -125,9 +125,9 @@ def with_sklearn() -> None:
 
 def _started() -> None:
     """The collector goes to work, on what will be made from here on; and files are replaced only by who says so."""
-    from tallybayes.persist import files
+    from tallybayes.io import atomic_files
 
-    files.before_replacing.append(_too_late_to_stop)
+    atomic_files.before_replacing.append(_too_late_to_stop)
     gc.freeze()
     gc.enable()
 

@@ -6,15 +6,15 @@ import dataclasses
 from collections.abc import Mapping
 
 from tallybayes.distributions.base import Distribution
-from tallybayes.distributions.bernoulli import Bernoulli, Threshold
-from tallybayes.distributions.categorical import Binned, Categorical
-from tallybayes.distributions.counts import Complement, Multinomial
-from tallybayes.distributions.gaussian import Gaussian
-from tallybayes.distributions.kernel import Kernel
-from tallybayes.distributions.log_gaussian import LogGaussian
-from tallybayes.distributions.poisson import Poisson
-from tallybayes.distributions.simple import SimpleDistribution
-from tallybayes.distributions.words import Words
+from tallybayes.distributions.text.word_counts import Words
+from tallybayes.distributions.univariate.bernoulli import Bernoulli, Threshold
+from tallybayes.distributions.univariate.categorical import Binned, Categorical
+from tallybayes.distributions.univariate.gaussian import Gaussian
+from tallybayes.distributions.univariate.kernel_density import Kernel
+from tallybayes.distributions.univariate.log_gaussian import LogGaussian
+from tallybayes.distributions.univariate.multinomial import Complement, Multinomial
+from tallybayes.distributions.univariate.poisson import Poisson
+from tallybayes.distributions.univariate.simple import SimpleDistribution
 from tallybayes.errors import OptionError, brief
 
 __all__ = [
@@ -137,7 +137,7 @@ def known() -> dict[str, type[Distribution]]:
     --------
     >>> from tallybayes.distributions import known
     >>> known()["poisson"]
-    <class 'tallybayes.distributions.poisson.Poisson'>
+    <class 'tallybayes.distributions.univariate.poisson.Poisson'>
     """
     own: dict[str, type[Distribution]] = {}
     waiting = Distribution.__subclasses__()

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array
+from tallybayes.data.schema import Schema
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ForgetError, TableError
-from tallybayes.schema import Schema
+from tallybayes.utils.array_types import Array
 
 NEVER_LEARNED = (
     "Asked to forget rows that were not learned (or with more weight than they had): a count or a sum of squares would "

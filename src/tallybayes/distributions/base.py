@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallybayes.arrays import Array
+from tallybayes.data.encoding import Data
+from tallybayes.distributions.column_terms import split as split_terms
 from tallybayes.distributions.context import P, S
 from tallybayes.distributions.sides.answering import Answers
 from tallybayes.distributions.sides.leaving_out import LeavesOut
 from tallybayes.distributions.sides.reading import Reads
 from tallybayes.distributions.sides.telling import Tells
-from tallybayes.distributions.terms import split as split_terms
-from tallybayes.encode import Data
+from tallybayes.utils.array_types import Array
 
 
 def stands_by(d: object, says: str, behind: Sequence[str]) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array, Floats
-from tallybayes.schema import Levels
+from tallybayes.data.schema import Levels
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:  # defaults of type variables are newer than the oldest Python here
     from typing_extensions import TypeVar

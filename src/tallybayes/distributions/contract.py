@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.arrays import Array
+from tallybayes.data.encoding import Data
 from tallybayes.distributions.context import Context, Needs, P, S, Weights
-from tallybayes.encode import Data
+from tallybayes.utils.array_types import Array
 
 
 class Contract(ABC, Generic[S, P]):

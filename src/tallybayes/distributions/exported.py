@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Array
+from tallybayes.utils.array_types import Array
 
 Json = Any  # None, bool, int, float, str, list or dict of these
 Exported = dict[str, Json]

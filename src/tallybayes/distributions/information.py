@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from tallybayes import _core
-from tallybayes.arrays import Array, Floats
-from tallybayes.distributions import terms
+from tallybayes.data.encoding import Codes, Data, Numbers
+from tallybayes.distributions import column_terms
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.compensated_means import LOG_2PI
 from tallybayes.distributions.context import P, S
-from tallybayes.distributions.means import LOG_2PI
-from tallybayes.encode import Codes, Data, Numbers
+from tallybayes.utils.array_types import Array, Floats
 
 DRAWS = 20_000  # in all classes together
 STEPS = np.linspace(-9.0, 9.0, 2001)
@@ -36,7 +36,7 @@ def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) ->
         else:
             rows = _rows(d, p, len(log_prior)) if rows is None else rows
             log = d.alone(p, j, rows[j])
-            log = terms.marginal(d, _data(d, rows), p, j, len(log_prior)) if log is None else log
+            log = column_terms.marginal(d, _data(d, rows), p, j, len(log_prior)) if log is None else log
             value[j], error[j] = _mean(log, log_prior)
     return value, error
 

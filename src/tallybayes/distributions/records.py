@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tallybayes.arrays import Array
+from tallybayes.utils.array_types import Array
 
 R = TypeVar("R")
 

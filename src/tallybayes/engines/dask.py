@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tallybayes.engines.parts import (
+from tallybayes.engines.partitions import (
     FAN,
     add_surveys,
     checked,
@@ -80,7 +80,7 @@ class _DaskFrame(Source):
     def count(self, plan: Model, ask: Ask) -> Model:
         from dask import delayed
 
-        from tallybayes.persist import to_bytes
+        from tallybayes.io import to_bytes
 
         # Once in the graph, not once in each task.
         sent = delayed(to_bytes(plan.empty()))
@@ -112,7 +112,7 @@ class _DaskFrame(Source):
             return super().deliver(model, ask, to)
         import pandas as pd
 
-        from tallybayes.persist import to_bytes
+        from tallybayes.io import to_bytes
 
         made = answer_schema(model).empty_table().to_pandas()
         empty = self._frame._meta  # dask's own, of no row: what there is without computing anything
@@ -159,7 +159,7 @@ def _count(plan: bytes, ask: Ask, part: Any) -> bytes | None:
 def _answers(part: Any, sent: bytes, ask: Ask, meta: Any) -> Any:
     import pandas as pd
 
-    from tallybayes.persist import from_bytes
+    from tallybayes.io import from_bytes
 
     kept = part[list(ask.keep)]
     if not len(part):

@@ -11,15 +11,15 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from tallybayes.engines.parts import evenly
-from tallybayes.engines.reading import telling
+from tallybayes.engines.arrow_batches import telling
+from tallybayes.engines.partitions import evenly
 from tallybayes.engines.source import Ask, Source
 from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tallybayes.cli.tables import Rows, Text
+    from tallybayes.cli.table_files import Rows, Text
     from tallybayes.estimators.base import TallyClassifier
 
 
@@ -29,7 +29,7 @@ def files(source: Any) -> Source:
     if "-" in paths:
         raise OptionError("Standard input can be read only once. Write the rows into a file first.")
     try:
-        from tallybayes.cli.tables import Text
+        from tallybayes.cli.table_files import Text
     except ImportError as e:
         raise OptionError(f"To read files pyarrow is needed: pip install 'tallybayes[files]' ({e}).") from e
     if len(paths) == 1 and os.path.isdir(paths[0]) and _by_value(paths[0]):
@@ -59,7 +59,7 @@ class Files(Source):
     """Files of the same columns, in order."""
 
     def __init__(self, paths: Sequence[str], text: Text) -> None:
-        from tallybayes.cli.tables import open_rows
+        from tallybayes.cli.table_files import open_rows
 
         scratch = mkdtemp(prefix="tallybayes-")  # for what has to be unpacked; gone with this object
         finalize(self, rmtree, scratch, ignore_errors=True)
@@ -145,7 +145,7 @@ class Files(Source):
     ) -> Iterator[pa.Table]:
         import pyarrow as pa
 
-        from tallybayes.cli.tables import ahead
+        from tallybayes.cli.table_files import ahead
 
         schema = pa.schema([self.rows.schema.field(name) for name in columns])
 

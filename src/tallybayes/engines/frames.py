@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tallybayes.engines.parts import checked, in_bulk
-from tallybayes.engines.reading import telling
+from tallybayes.engines.arrow_batches import telling
+from tallybayes.engines.partitions import checked, in_bulk
 from tallybayes.engines.source import Ask, Source, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import TableError, TallybayesError

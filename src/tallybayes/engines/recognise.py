@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from os import PathLike
 
-from tallybayes.engines.reading import telling
+from tallybayes.engines.arrow_batches import telling
 from tallybayes.engines.source import Source
 from tallybayes.errors import OptionError
 

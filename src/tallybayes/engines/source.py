@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from tallybayes.engines.reading import telling
+from tallybayes.engines.arrow_batches import telling
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, did_you_mean, listing
-from tallybayes.progress import progress
+from tallybayes.utils.progress import progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -311,7 +311,7 @@ class Source(ABC):
         int or pyarrow.RecordBatchReader
             How many rows were written; or the answers, made as they are read.
         """
-        from tallybayes.engines.writing import stream_of, write
+        from tallybayes.engines.batch_writer import stream_of, write
 
         tables = self.answers(model, ask)
         return stream_of(tables, _no_answers(model, ask)) if to is None else write(to, tables)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes import errors
-from tallybayes.engines.parts import (
+from tallybayes.engines.partitions import (
     FAN,
     add_surveys,
     checked,
@@ -123,7 +123,7 @@ class _SparkFrame(Source):
         return survey_from_bytes(whole)
 
     def count(self, plan: Model, ask: Ask) -> Model:
-        from tallybayes.persist import to_bytes
+        from tallybayes.io import to_bytes
 
         self._require_all()
         sent = to_bytes(plan.empty())
@@ -158,7 +158,7 @@ class _SparkFrame(Source):
         from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.sql.types import StructType
 
-        from tallybayes.persist import to_bytes
+        from tallybayes.io import to_bytes
 
         sent, made = to_bytes(model), answer_schema(model)
         kept = [self._frame.schema.fields[self._names.index(name)] for name in ask.keep]
@@ -167,7 +167,7 @@ class _SparkFrame(Source):
         def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             import pyarrow as pa
 
-            from tallybayes.persist import from_bytes
+            from tallybayes.io import from_bytes
 
             here = None
             for table in in_bulk(_tables(batches, names), batch_rows(len(names))):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tallybayes.errors import MergeError
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.tree import Tree
-from tallybayes.fitted import Fitted
+from tallybayes.model.fitted import Fitted
 
 
 class Adds(Model):

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array, Floats
+from tallybayes.data.labels import positions, union
+from tallybayes.data.target import read_target
 from tallybayes.errors import OptionError
 from tallybayes.estimators.model import Model
-from tallybayes.fitted import Fitted
-from tallybayes.labels import positions, union
-from tallybayes.priors import log_priors
-from tallybayes.target import read_target
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.priors import log_priors
+from tallybayes.utils.array_types import Array, Floats
 
 
 class Answers(Model):

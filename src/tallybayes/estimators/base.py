@@ -9,22 +9,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tallybayes.encode import CUT
+from tallybayes.data.encoding import CUT
+from tallybayes.data.schema import Schema, infer_schema
+from tallybayes.data.table import read_table
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.asking import Answers
-from tallybayes.estimators.contract import ClassifierMixin
 from tallybayes.estimators.evidence import Explains
-from tallybayes.estimators.far import Far
 from tallybayes.estimators.generate import Generates
 from tallybayes.estimators.learning import Learns
 from tallybayes.estimators.linear import LinearForms
 from tallybayes.estimators.one_row import OneRow
-from tallybayes.estimators.priors import Priors
-from tallybayes.fitted import Fitted
-from tallybayes.plan import same_shape
-from tallybayes.priors import log_prior
-from tallybayes.schema import Schema, infer_schema
-from tallybayes.source import read_table
+from tallybayes.estimators.prior_shift import Priors
+from tallybayes.estimators.remote import Far
+from tallybayes.estimators.sklearn_bases import ClassifierMixin
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.priors import log_prior
+from tallybayes.model.term import same_shape
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

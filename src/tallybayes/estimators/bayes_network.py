@@ -8,20 +8,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.network import FamilyNetwork
-from tallybayes.distributions.reals import family_real_sets
-from tallybayes.distributions.tables import family_sets
+from tallybayes.data.schema import Schema
+from tallybayes.data.target import check_weights
+from tallybayes.distributions.networks.conditional_gaussians import family_real_sets
+from tallybayes.distributions.networks.count_tables import family_sets
+from tallybayes.distributions.networks.family_network import FamilyNetwork
 from tallybayes.errors import LabelError, MergeError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.network import NetworkClassifier
 from tallybayes.estimators.outputs import Outputs, counted_prior, find_outputs, read_columns
-from tallybayes.fitted import Fitted
-from tallybayes.paragraphs import documented
-from tallybayes.plan import Term
-from tallybayes.schema import Schema
-from tallybayes.structures.graph import Edge, Parents, parents_of, read_edges
-from tallybayes.target import check_weights
+from tallybayes.estimators.spode_tan import NetworkClassifier
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.term import Term
+from tallybayes.structure.graph import Edge, Parents, parents_of, read_edges
+from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.paragraphs import documented
 
 
 @documented

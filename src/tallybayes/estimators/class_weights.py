@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
+from tallybayes.data.target import Target
 from tallybayes.errors import MergeError, OptionError, brief, is_number, listing
 from tallybayes.estimators.model import Model
-from tallybayes.target import Target
+from tallybayes.utils.array_types import Array, Floats
 
 BALANCED = "balanced"
 

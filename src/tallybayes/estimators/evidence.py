@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Floats
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import read_table
 from tallybayes.distributions.information import information
 from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.estimators.model import Model
 from tallybayes.explain import TOGETHER, Explanation, FeatureRanking
-from tallybayes.fitted import Fitted
-from tallybayes.novelty import NoveltyScore, novelty_score
-from tallybayes.predictor import Predictor
-from tallybayes.schema import Schema
-from tallybayes.source import read_table
+from tallybayes.explain.novelty import NoveltyScore, novelty_score
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.predictor import Predictor
+from tallybayes.utils.array_types import Floats
 
 MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
 

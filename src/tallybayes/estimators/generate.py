@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array
-from tallybayes.encode import RAW_LIMIT
+from tallybayes.data.encoding import RAW_LIMIT
+from tallybayes.data.labels import positions
+from tallybayes.data.output_tables import build_table
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.estimators.inputs import random_of
 from tallybayes.estimators.model import Model
-from tallybayes.fitted import Fitted
-from tallybayes.labels import positions
-from tallybayes.plan import Term
-from tallybayes.table_out import build_table
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.term import Term
+from tallybayes.utils.array_types import Array
 
 
 class Generates(Model):

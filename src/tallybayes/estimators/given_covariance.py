@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallybayes.arrays import Array
-from tallybayes.distributions.block import GaussianBlock
-from tallybayes.distributions.block_sums import CompactSums, PairedSums
-from tallybayes.distributions.block_tally import blocks
+from tallybayes.distributions.multivariate.gaussian_moments import blocks
+from tallybayes.distributions.multivariate.gaussian_statistics import CompactSums, PairedSums
+from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.errors import OptionError, TableError, brief
-from tallybayes.fitted import Fitted
-from tallybayes.rows import Rows
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows
+from tallybayes.utils.array_types import Array
 
 
 def check(estimator: object, shrinkage: object) -> None:

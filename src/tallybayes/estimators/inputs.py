@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallybayes.data.schema import Schema
 from tallybayes.errors import AmbiguousColumnWarning, OptionError, brief, listing, warn
-from tallybayes.schema import Schema
 
 
 def warn_ambiguous(schema: Schema) -> None:

@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Floats
-from tallybayes.distributions.categorical import CategoricalSums
-from tallybayes.distributions.counted_sets import information
-from tallybayes.distributions.joint_records import JointSums
-from tallybayes.distributions.network import FamilyNetwork
-from tallybayes.distributions.reals import Sets, family_real_sets
-from tallybayes.distributions.tables import family_sets, tables
+from tallybayes.distributions.networks.conditional_gaussians import Sets, family_real_sets
+from tallybayes.distributions.networks.count_tables import family_sets, tables
+from tallybayes.distributions.networks.counted_sets import information
+from tallybayes.distributions.networks.family_network import FamilyNetwork
+from tallybayes.distributions.networks.joint_statistics import JointSums
+from tallybayes.distributions.univariate.categorical import CategoricalSums
 from tallybayes.errors import OptionError, brief
-from tallybayes.estimators.network import LearnedNetwork, codes_of, network_of, network_term
-from tallybayes.fitted import Fitted
-from tallybayes.paragraphs import documented
-from tallybayes.plan import Term
-from tallybayes.rows import Rows
-from tallybayes.structures.learn import by_information, k_dependence
+from tallybayes.estimators.spode_tan import LearnedNetwork, codes_of, network_of, network_term
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows
+from tallybayes.model.term import Term
+from tallybayes.structure.search import by_information, k_dependence
+from tallybayes.utils.array_types import Floats
+from tallybayes.utils.paragraphs import documented
 
 
 @documented

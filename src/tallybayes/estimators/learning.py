@@ -7,23 +7,23 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tallybayes.arrays import Array
-from tallybayes.encode.to_numbers import kinds_are_settled
+from tallybayes.data.encoding.to_numbers import kinds_are_settled
+from tallybayes.data.labels import positions, read_classes, tell_unsavable, union
+from tallybayes.data.leakage import tell_target
+from tallybayes.data.schema import Schema, align, infer_schema
+from tallybayes.data.table import Table, read_table
+from tallybayes.data.target import Target, read_target
 from tallybayes.errors import LabelError, OptionError, listing
 from tallybayes.estimators.adding import Adds
 from tallybayes.estimators.class_weights import WeighsClasses
-from tallybayes.estimators.fading import Fades
+from tallybayes.estimators.half_life import Fades
 from tallybayes.estimators.inputs import warn_ambiguous
-from tallybayes.estimators.tempers import Tempers, choose_temperature
-from tallybayes.fitted import Fitted, count, tally
-from tallybayes.labels import positions, read_classes, tell_unsavable, union
-from tallybayes.plan import same_shape
-from tallybayes.progress import stage, telling
-from tallybayes.rows import Rows, aligned, cut_columns, encode_rows, read_rows
-from tallybayes.schema import Schema, align, infer_schema
-from tallybayes.source import Table, read_table
-from tallybayes.target import Target, read_target
-from tallybayes.telltale import tell_target
+from tallybayes.estimators.tempered import Tempers, choose_temperature
+from tallybayes.model.fitted import Fitted, count, tally
+from tallybayes.model.rows import Rows, aligned, cut_columns, encode_rows, read_rows
+from tallybayes.model.term import same_shape
+from tallybayes.utils.array_types import Array
+from tallybayes.utils.progress import stage, telling
 
 
 class Learns(Adds, Fades, WeighsClasses, Tempers):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallybayes.arrays import Floats
 from tallybayes.errors import OptionError, brief, listing
 from tallybayes.estimators.model import Model
-from tallybayes.predictor import Predictor
+from tallybayes.model.predictor import Predictor
+from tallybayes.utils.array_types import Floats
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression

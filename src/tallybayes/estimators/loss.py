@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.decision import check_loss
 from tallybayes.errors import OptionError, brief, listing
-from tallybayes.later import nw
-from tallybayes.priors import column_names, column_places, row_labels
+from tallybayes.model.priors import column_names, column_places, row_labels
+from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.lazy_imports import nw
 
 Pairs = Mapping[tuple[object, object], float]
 

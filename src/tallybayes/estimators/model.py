@@ -8,15 +8,15 @@ from typing import Self
 import numpy as np
 
 from tallybayes import _core
-from tallybayes.arrays import Array, Floats
+from tallybayes.data.schema import Kind, Schema
 from tallybayes.errors import ModelFileError, OptionError, brief
-from tallybayes.estimators.contract import BaseEstimator, not_fitted
-from tallybayes.fitted import Fitted
-from tallybayes.plan import Term
-from tallybayes.predictor import Manner, Predictor
-from tallybayes.priors import log_prior
-from tallybayes.row_door import RowDoor
-from tallybayes.schema import Kind, Schema
+from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
+from tallybayes.model.fast_row import RowDoor
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.predictor import Manner, Predictor
+from tallybayes.model.priors import log_prior
+from tallybayes.model.term import Term
+from tallybayes.utils.array_types import Array, Floats
 
 KEPT_BY_0_1 = ("_groups", "_tally", "_closed", "_model", "_door")  # under these names
 

@@ -1,7 +1,7 @@
 """One row at a time, as a dict: for streams and services.
 
-The usual row costs about a microsecond (row_door.py); whatever is unusual takes the careful way through a table of one
-row, with the same answer to the bit (with a half-life: to rounding).
+The usual row costs about a microsecond (model/fast_row.py); whatever is unusual takes the careful way through a
+table of one row, with the same answer to the bit (with a half-life: to rounding).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.data.expansion import spread_row
 from tallybayes.errors import TableError
 from tallybayes.estimators.model import Held, Model
-from tallybayes.given import spread_row
-from tallybayes.row_door import RowDoor, open_door
+from tallybayes.model.fast_row import RowDoor, open_door
 
 COMPILED = "compiled"
 MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow; also in cpp/bind/row.cpp

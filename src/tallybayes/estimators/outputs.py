@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array, Floats
+from tallybayes.data.labels import positions, read_labels
 from tallybayes.errors import LabelError, OptionError, brief, listing
-from tallybayes.labels import positions, read_labels
-from tallybayes.later import nw
-from tallybayes.structures.graph import Edge, parents_of
+from tallybayes.structure.graph import Edge, parents_of
+from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.lazy_imports import nw
 
 MOST = 100_000  # combinations of labels
 

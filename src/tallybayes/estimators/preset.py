@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from tallybayes.arrays import Array
+from tallybayes.data.schema import Schema
 from tallybayes.distributions import Distribution
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.plan import Term
-from tallybayes.schema import Schema
+from tallybayes.model.term import Term
+from tallybayes.utils.array_types import Array
 
 R = TypeVar("R")
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import tempering
+from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions import Gaussian, LogGaussian
-from tallybayes.encode import Data, Numbers, Sparse
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.model import Model
-from tallybayes.fitted import Fitted
-from tallybayes.plan import Term
-from tallybayes.progress import stage, step
-from tallybayes.rows import Rows
+from tallybayes.model import temperature
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows
+from tallybayes.model.term import Term
+from tallybayes.utils.progress import stage, step
 
 AUTO = "auto"
 GRID = (1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
@@ -81,7 +81,7 @@ class Smooths(Model):
                 context = fitted.context(t)
                 log += d.left_out(some, label, unit, t.sums, d.estimate(t.sums, context), context)
             step()
-            losses.append(-tempering.score(tempering.posterior(prior[at], log, 1.0), label, w))
+            losses.append(-temperature.score(temperature.posterior(prior[at], log, 1.0), label, w))
         best = GRID[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]
         terms = [
             replace(t, distribution=replace(t.distribution, var_smoothing=best)) if t in which else t  # type: ignore[type-var]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tallybayes.fitted import Fitted
-from tallybayes.schema import Levels, Schema
+from tallybayes.data.schema import Levels, Schema
+from tallybayes.model.fitted import Fitted
 
 
 class Tree:

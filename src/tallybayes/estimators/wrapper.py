@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 
-from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, brief
+from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import scipy
 
-from tallybayes.arrays import Array, Floats
+from tallybayes.data.output_tables import build_frame
+from tallybayes.data.raw_column import RawColumn
+from tallybayes.data.table import Table
 from tallybayes.errors import LabelError, OptionError, brief, listing
-from tallybayes.explain import telling
+from tallybayes.explain import summary_text
 from tallybayes.explain.phrases import PRIOR, chance, plain, shown
-from tallybayes.raw import RawColumn
-from tallybayes.source import Table
-from tallybayes.table_out import build_frame
+from tallybayes.utils.array_types import Array, Floats
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -368,7 +368,7 @@ class Explanation:
             return self.words(i).text(0, name, most)
         if len(self.classes) == 1:
             return f"{name!r} is the only class: P = 1, whatever the row holds"
-        return telling.row(self, i, k, chance(float(self.probability[i, k]), self._possible_joint[i], k), most)
+        return summary_text.row(self, i, k, chance(float(self.probability[i, k]), self._possible_joint[i], k), most)
 
     def row_number(self, row: int) -> int:
         """Check the number of a row.
@@ -422,7 +422,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: of one row all its evidence, of several the strongest of each."""
-        return telling.page(self)
+        return summary_text.page(self)
 
 
 def _minus(a: Floats, b: Floats) -> Floats:

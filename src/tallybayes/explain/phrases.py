@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from tallybayes.arrays import Floats
+from tallybayes.utils.array_types import Floats
 
 PRIOR = "(prior)"  # its name among the features of a frame
 TOGETHER = "(together)"  # the same of what belongs to no column

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import notebook
-from tallybayes.arrays import Floats
-from tallybayes.table_out import build_frame
+from tallybayes.data.output_tables import build_frame
+from tallybayes.utils import notebook
+from tallybayes.utils.array_types import Floats
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -11,11 +11,11 @@ from os import PathLike
 from pathlib import Path
 
 from tallybayes import __version__
+from tallybayes.data.schema import Schema
 from tallybayes.distributions.exported import CODE, NUMBER, Exported, Json, plain
 from tallybayes.errors import ExportError, brief
-from tallybayes.plan import Term
-from tallybayes.predictor import Predictor
-from tallybayes.schema import Schema
+from tallybayes.model.predictor import Predictor
+from tallybayes.model.term import Term
 
 FORMAT, VERSION = "tallybayes.model", 3
 LARGEST = 2**53  # beyond it JavaScript's numbers skip whole numbers

@@ -12,11 +12,11 @@ from tallybayes import __version__
 from tallybayes.errors import ExportError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.export.description import predictor_of
-from tallybayes.persist import load, save
-from tallybayes.persist.decisions import classifier_inside, decision_of
+from tallybayes.io import load, save
+from tallybayes.io.decision_documents import classifier_inside, decision_of
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.decide import BayesDecision
+    from tallybayes.estimators.bayes_decision import BayesDecision
 
 METHODS = ("predict", "predict_proba", "predict_log_proba")
 FILE = "model.tb"

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.errors import ExportError
 from tallybayes.export.onnx_graph import Graph, take
+from tallybayes.utils.array_types import Array, Floats
 
 Term = dict[str, Any]
 LOG_2PI = float(np.log(2 * np.pi))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Array
+from tallybayes.utils.array_types import Array
 
 OPSET, ML_OPSET, IR = 17, 3, 8
 

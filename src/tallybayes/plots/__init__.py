@@ -5,15 +5,15 @@ and `.ax_` are matplotlib's, `.frame()` gives the numbers behind the picture. In
 """
 
 from tallybayes.plots.boundary import DecisionBoundaryDisplay
+from tallybayes.plots.boundary_shift import BoundaryShiftDisplay
 from tallybayes.plots.calibration import CalibrationDisplay
-from tallybayes.plots.comparison import ComparisonDisplay
+from tallybayes.plots.comparison_plot import ComparisonDisplay
 from tallybayes.plots.contours import DensityContourDisplay
 from tallybayes.plots.curves import LearningCurvesDisplay
 from tallybayes.plots.density import ClassDensityDisplay
-from tallybayes.plots.evidence import EvidenceDisplay
-from tallybayes.plots.network import NetworkDisplay
+from tallybayes.plots.evidence_plot import EvidenceDisplay
+from tallybayes.plots.network_plot import NetworkDisplay
 from tallybayes.plots.nomogram import NomogramDisplay
-from tallybayes.plots.shift import BoundaryShiftDisplay
 from tallybayes.plots.sigmoid import SigmoidDisplay
 from tallybayes.plots.surface import DensitySurfaceDisplay
 

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import ndimage
 from scipy.special import logsumexp
 
-from tallybayes.arrays import Array, Floats
-from tallybayes.plots import style, text
+from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.gaussians import class_gaussians, ellipse
 from tallybayes.plots.plane import Plane, class_handles, draw_boundary, draw_points, label_axes, make_plane
-from tallybayes.plots.tables import container_of, is_ours
+from tallybayes.plots.plot_tables import container_of, is_ours
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -240,9 +240,12 @@ def name_regions(ax: Axes, plane: Plane) -> None:
     best = plane.log_posterior.argmax(axis=-1)
     ny, nx = best.shape
     fine = max(1, 120 // min(ny, nx))  # levels are few: look between them
-    for k, name in enumerate(text.distinct(plane.classes.tolist(), 14, 2)):
+    for k, name in enumerate(text_fitting.distinct(plane.classes.tolist(), 14, 2)):
         lines = name.split("\n")
-        high, wide = 0.03 * len(lines), 0.01 * max(map(text.width, lines))  # half of the text, as shares of the axes
+        high, wide = (
+            0.03 * len(lines),
+            0.01 * max(map(text_fitting.width, lines)),
+        )  # half of the text, as shares of the axes
         inside = np.pad(np.kron(best == k, np.ones((fine, fine), dtype=bool)), 1)
         room = ndimage.distance_transform_edt(inside, sampling=(1 / (ny * fine * high), 1 / (nx * fine * wide)))
         i, j = np.unravel_index(int(room.argmax()), room.shape)
@@ -256,7 +259,7 @@ def name_cells(ax: Axes, plane: Plane) -> None:
     """Levels on both sides: the winner's name and its probability in each cell."""
     p = np.exp(plane.log_posterior)
     most = 12 if p.shape[1] <= 6 else 6
-    names = text.distinct(plane.classes.tolist(), most)
+    names = text_fitting.distinct(plane.classes.tolist(), most)
     if p.shape[0] * p.shape[1] <= 80:
         for i, j in np.ndindex(*p.shape[:2]):
             _write(ax, float(j), float(i), f"{names[p[i, j].argmax()]}\n{p[i, j].max():.0%}")

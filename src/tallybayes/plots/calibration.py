@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
-from tallybayes.plots import style, text
+from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import class_codes, classes_of, container_of, pick_class
+from tallybayes.plots.plot_tables import class_codes, classes_of, container_of, pick_class
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,7 +186,7 @@ class CalibrationDisplay(Display):
         self._draw_counts(ax)
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(BAND[0], 1.03)
-        ax.set_xlabel(f"probability of {text.shorten(self.what, 30)}, as predicted")
+        ax.set_xlabel(f"probability of {text_fitting.shorten(self.what, 30)}, as predicted")
         ax.set_ylabel("how often it was right" if self.what == ANSWER else "how often it was so")
         ax.xaxis.set_major_formatter(_percent())
         style.tidy(ax, "both")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
 from tallybayes.plots import style
 from tallybayes.plots.boundary import draw_regions, name_regions
 from tallybayes.plots.display import Display
-from tallybayes.plots.joint import Densities, heights, make_densities
+from tallybayes.plots.joint_density import Densities, heights, make_densities
 from tallybayes.plots.plane import draw_boundary, draw_points, label_axes
-from tallybayes.plots.tables import container_of
+from tallybayes.plots.plot_tables import container_of
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

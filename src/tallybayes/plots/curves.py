@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Array
 from tallybayes.errors import OptionError, brief
-from tallybayes.plots import style, text
+from tallybayes.evaluation.counterpart import LearningCurves, learning_curves
+from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
-from tallybayes.twins import LearningCurves, learning_curves
+from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +121,7 @@ class LearningCurvesDisplay(Display):
             right = crossing**2 > float(sizes[0]) * float(sizes[-1])
             again = " again" if self.curves.lead(self.measure)[0][0] < 0 else ""
             ax.annotate(
-                f"{text.shorten(self.curves.names[1], 22)}\nahead{again} from ≈ {crossing:.0f} rows",
+                f"{text_fitting.shorten(self.curves.names[1], 22)}\nahead{again} from ≈ {crossing:.0f} rows",
                 (crossing, 1),
                 (-5 if right else 5, -3),
                 xycoords=("data", "axes fraction"),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from tallybayes.arrays import Array
 from tallybayes.errors import OptionError
-from tallybayes.plots import style, text
+from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.panels import Panel, make_panels
-from tallybayes.plots.tables import Columns, class_codes, container_of, feature_names, pick, require_ours
+from tallybayes.plots.plot_tables import Columns, class_codes, container_of, feature_names, pick, require_ours
+from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -169,7 +169,7 @@ class ClassDensityDisplay(Display):
                 else (_levels if panel.of_levels else _together)
             )
             draw(place, panel, self.classes, i % columns == 0)
-            place.set_title(text.wrap(panel.name, 34, 2), fontsize="medium")
+            place.set_title(text_fitting.wrap(panel.name, 34, 2), fontsize="medium")
             if panel.joined:
                 style.note(place, f"{panel.joined} intervals, joined into {len(panel.values)}")
         if not self._many:
@@ -241,7 +241,7 @@ def _lines(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
             ax.stairs(
                 base + np.minimum(tall * height, 1.3), bars, baseline=base, color=style.FAINT, linewidth=0.7, zorder=1
             )
-    ax.set_yticks(range(K), text.distinct(text_names(classes), 16, 2)[::-1] if first else [""] * K)
+    ax.set_yticks(range(K), text_fitting.distinct(text_names(classes), 16, 2)[::-1] if first else [""] * K)
     ax.set_ylim(-0.1, K + 0.05)
     style.tidy(ax)
     ax.spines["left"].set_visible(False)
@@ -249,7 +249,7 @@ def _lines(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
 
 
 def text_names(classes: Array) -> list[str]:
-    return [text.clean(v) for v in classes.tolist()]
+    return [text_fitting.clean(v) for v in classes.tolist()]
 
 
 def _levels(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:  # noqa: ARG001
@@ -270,7 +270,7 @@ def _levels(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:  # noq
         )
         if panel.observed is not None:
             ax.barh(at, panel.observed[k], thick * 0.92, facecolor="none", edgecolor=style.INK, linewidth=0.8, zorder=3)
-    ax.set_yticks(range(m), text.distinct(panel.values.tolist(), 18, 2))
+    ax.set_yticks(range(m), text_fitting.distinct(panel.values.tolist(), 18, 2))
     ax.set_ylim(m - 0.5, -0.5)
     style.tidy(ax, "x")
     ax.xaxis.set_major_formatter(_percent())
@@ -297,9 +297,9 @@ def _levels_table(ax: Axes, panel: Panel, classes: Array, first: bool) -> None:
             color=style.INK,
         )
     K, m = panel.density.shape
-    ax.set_yticks(np.arange(K) + 0.5, text.distinct(text_names(classes), 16, 2) if first else [""] * K)
-    tilt = sum(min(text.width(str(v)), 14) + 2 for v in panel.values) > 34
-    names = text.distinct(panel.values.tolist(), 14)
+    ax.set_yticks(np.arange(K) + 0.5, text_fitting.distinct(text_names(classes), 16, 2) if first else [""] * K)
+    tilt = sum(min(text_fitting.width(str(v)), 14) + 2 for v in panel.values) > 34
+    names = text_fitting.distinct(panel.values.tolist(), 14)
     ax.set_xticks(
         np.arange(m) + 0.5, names, rotation=40 if tilt else 0, ha="right" if tilt else "center", rotation_mode="anchor"
     )

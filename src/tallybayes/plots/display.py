@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
-from tallybayes.arrays import Array
+from tallybayes.data.output_tables import build_frame
 from tallybayes.errors import OptionError
-from tallybayes.plots.text import fit_fonts
-from tallybayes.table_out import build_frame
+from tallybayes.plots.text_fitting import fit_fonts
+from tallybayes.utils.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

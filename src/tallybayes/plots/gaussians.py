@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallybayes.arrays import Floats
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.utils.array_types import Floats
 
 
 def class_gaussians(model: TallyClassifier, first: str, second: str) -> tuple[Floats, Floats] | None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from scipy.special import expit, logit
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, brief
-from tallybayes.plots import style, text
+from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
-from tallybayes.plots.evidence import chance
+from tallybayes.plots.evidence_plot import chance
 from tallybayes.plots.pen import Pen, fitting, letter_width
+from tallybayes.plots.plot_tables import Columns, container_of, feature_names, pick_pair, read_row, require_ours
 from tallybayes.plots.scales import Scale, make_scales, stretches
-from tallybayes.plots.tables import Columns, container_of, feature_names, pick_pair, read_row, require_ours
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,7 +168,7 @@ class NomogramDisplay(Display):
         pen.ruler(-0.75, _ticks(low, high), "evidence (nats)")
         ax.plot([0, 0], [-0.75, bottom - 0.7], color=style.GRID, linewidth=1.2, zorder=0)
         for y, scale in zip(at.tolist(), self.scales, strict=True):
-            pen.name(y, text.wrap(scale.name, 24, 2))
+            pen.name(y, text_fitting.wrap(scale.name, 24, 2))
             (_draw_levels if scale.levels else _draw_numbers)(pen, y, scale)
         ax.plot([low, high], [bottom - 0.6] * 2, color=style.GRID, linewidth=1)
         self._draw_sum(pen, bottom)
@@ -193,7 +193,7 @@ class NomogramDisplay(Display):
         def place(t: object) -> Floats:
             return np.asarray(pen.low + (np.asarray(t) - low) / (high - low) * (pen.high - pen.low))
 
-        k, l = text.distinct(self.labels, 20)  # noqa: E741
+        k, l = text_fitting.distinct(self.labels, 20)  # noqa: E741
         ticks, chances = _ticks(low, high), [p for p in CHANCES if abs(logit(p)) <= FARTHEST]
         pen.name(y, f"log-odds: the sum\n{'+' if self.start >= 0 else '−'} {abs(self.start):.2f} to start with")
         pen.line(y, place([low, high]))
@@ -237,7 +237,7 @@ def _draw_levels(pen: Pen, y: float, scale: Scale) -> None:
 
 
 def _names(scale: Scale) -> list[str]:
-    return text.distinct([str(v) for v in scale.values], 16)
+    return text_fitting.distinct([str(v) for v in scale.values], 16)
 
 
 def _crowded(scale: Scale, letter: float, low: float, high: float) -> bool:

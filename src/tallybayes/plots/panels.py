@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.distributions import Distribution
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.plots.tables import Columns, pick, rows_of
-from tallybayes.predictor import Predictor
+from tallybayes.model.predictor import Predictor
+from tallybayes.plots.plot_tables import Columns, pick, rows_of
+from tallybayes.utils.array_types import Array, Floats
 
 MOST_LEVELS = 12  # more are summed into one bar
 MOST_COUNTS = 60  # whole numbers shown one by one

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
-from tallybayes.plots import style, text
+from tallybayes.plots import style, text_fitting
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +155,7 @@ class Pen:
             How many have no room even so.
         """
         order = sorted(np.flatnonzero(self.seen(points)).tolist(), key=lambda i: (i != first, -abs(points[i])))
-        wide = np.array([(text.width(name) + 1.2) * self.letter for name in names])
+        wide = np.array([(text_fitting.width(name) + 1.2) * self.letter for name in names])
         kept: list[int] = []
         for i in order:
             sides = [sorted([*kept, i], key=lambda j: (points[j], j))[s::2] for s in (0, 1)]
@@ -174,7 +174,7 @@ class Pen:
 
     def _write(self, x: float, y: float, away: float, name: str, side: int) -> None:
         """A name at (x, y), so many points further down."""
-        half = (text.width(name) / 2 + 0.4) * self.letter
+        half = (text_fitting.width(name) / 2 + 0.4) * self.letter
         self.ends = [min(self.ends[0], x - half), max(self.ends[1], x + half)]
         self.ax.annotate(
             name,
@@ -230,7 +230,7 @@ def fitting(
         x = float(points[i])
         if not low - 1e-9 <= x <= high + 1e-9:
             continue
-        half = (text.width(names[i]) / 2 + 0.4) * letter
+        half = (text_fitting.width(names[i]) / 2 + 0.4) * letter
         side = next((s for s in sides if all(x + half < a or x - half > b for a, b in taken[s])), None)
         if side is not None:
             taken[side].append((x - half, x + half))

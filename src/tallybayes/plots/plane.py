@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.plots import style, text
-from tallybayes.plots.tables import (
+from tallybayes.plots import style, text_fitting
+from tallybayes.plots.plot_tables import (
     Columns,
     class_codes,
     classes_of,
@@ -28,6 +27,7 @@ from tallybayes.plots.tables import (
     pick,
     rows_of,
 )
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -233,14 +233,14 @@ def _log_posterior(model: object, rows: object) -> Floats:
 
 def label_axes(ax: Axes, plane: Plane) -> None:
     """Names of the columns, and of the levels where there are any."""
-    ax.set_xlabel(text.wrap(plane.x.name, 48, 2))
-    ax.set_ylabel(text.wrap(plane.y.name, 36, 2))
+    ax.set_xlabel(text_fitting.wrap(plane.x.name, 48, 2))
+    ax.set_ylabel(text_fitting.wrap(plane.y.name, 36, 2))
     if plane.x.levels:
-        crowded = sum(min(text.width(str(v)), 14) + 2 for v in plane.x.values) > 60
-        labels = [text.shorten(v, 18) if crowded else text.wrap(v, 14, 2) for v in plane.x.values]
+        crowded = sum(min(text_fitting.width(str(v)), 14) + 2 for v in plane.x.values) > 60
+        labels = [text_fitting.shorten(v, 18) if crowded else text_fitting.wrap(v, 14, 2) for v in plane.x.values]
         ax.set_xticks(plane.x.at, labels, rotation=40 if crowded else 0, ha="right" if crowded else "center")
     if plane.y.levels:
-        ax.set_yticks(plane.y.at, [text.wrap(v, 18, 2) for v in plane.y.values])
+        ax.set_yticks(plane.y.at, [text_fitting.wrap(v, 18, 2) for v in plane.y.values])
     ax.set_xlim(plane.x.edges[0], plane.x.edges[-1])
     ax.set_ylim(plane.y.edges[0], plane.y.edges[-1])
 

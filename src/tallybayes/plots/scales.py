@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
-from tallybayes.distributions.block import GaussianBlock
+from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots.panels import log_likelihood
-from tallybayes.plots.tables import Columns, objects_of, pick
+from tallybayes.plots.plot_tables import Columns, objects_of, pick
+from tallybayes.utils.array_types import Array, Floats
 
 POINTS = 201
 CHECKED = 30  # drawn rows on which the sum is compared with the log joint

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from scipy.special import expit
 
-from tallybayes.arrays import Array, Floats
 from tallybayes.errors import TableError, brief
-from tallybayes.plots import style, text
+from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
-from tallybayes.plots.tables import class_codes, container_of, pick_pair, require_ours
+from tallybayes.plots.plot_tables import class_codes, container_of, pick_pair, require_ours
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,7 +134,7 @@ class SigmoidDisplay(Display):
         ax.set_xlim(-wide * 1.03, wide * 1.03)
         ax.set_ylim(-0.24, 1.24)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "1"])
-        name, other = text.distinct(self.labels, 20)
+        name, other = text_fitting.distinct(self.labels, 20)
         ax.set_xlabel(f"score $x^{{T}}\\beta + \\beta_0$:  {other} ← 0 → {name}")
         ax.set_ylabel(f"P({name} | x)")
         style.tidy(ax)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.plots.text import distinct, wrap
+from tallybayes.plots.text_fitting import distinct, wrap
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from tallybayes.arrays import Array, Floats
-from tallybayes.plots import style, text
+from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
-from tallybayes.plots.joint import Densities, heights, make_densities
-from tallybayes.plots.tables import container_of, pick_class
+from tallybayes.plots.joint_density import Densities, heights, make_densities
+from tallybayes.plots.plot_tables import container_of, pick_class
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,7 +200,7 @@ class DensitySurfaceDisplay(Display):
         labels = self.densities.plane.classes.tolist()
         if not self.mixture:
             high = [(k, peak) for k, peak in zip(self.shown, peaks, strict=True) if peak > 1.0001 * top]
-            said += [f"cut: {text.shorten(labels[k], 20)}, which rises to {peak:.3g}" for k, peak in high]
+            said += [f"cut: {text_fitting.shorten(labels[k], 20)}, which rises to {peak:.3g}" for k, peak in high]
         return "\n".join([*said, *filter(None, [self.densities.unseen()])])
 
     def _draw_floor(self, room: Room) -> None:
@@ -217,7 +217,7 @@ class DensitySurfaceDisplay(Display):
 
     def _name_peaks(self, room: Room, peaks: Floats, top: float) -> None:
         plane, density = self.densities.plane, self.densities.density
-        names = text.distinct(plane.classes.tolist(), 16, 2)
+        names = text_fitting.distinct(plane.classes.tolist(), 16, 2)
         look: style.Look = {"fontsize": "small", "fontweight": "bold", "path_effects": style.halo()}
         taken: list[Bbox] = []
         for k, peak in sorted(zip(self.shown, peaks.tolist(), strict=True), key=lambda item: -item[1]):
@@ -286,7 +286,7 @@ def _furnish(room: Room, plane: Plane, top: float) -> None:
     room.set_ylim(plane.y.at[0], plane.y.at[-1])
     room.set_zlim(0, 1.08 * top)
     room.locator_params(nbins=5)
-    room.set_xlabel(text.wrap(plane.x.name, 26, 2))
-    room.set_ylabel(text.wrap(plane.y.name, 26, 2))
+    room.set_xlabel(text_fitting.wrap(plane.x.name, 26, 2))
+    room.set_ylabel(text_fitting.wrap(plane.y.name, 26, 2))
     room.set_zlabel("density")
     room.set_box_aspect((1.2, 1.2, 0.8), zoom=0.9)

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tallybayes.arrays import Array
 from tallybayes.explain import FeatureRanking
-from tallybayes.fitted import Fitted
-from tallybayes.predictor import Predictor
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.predictor import Predictor
 from tallybayes.reports import pictures
 from tallybayes.reports.html import Child, Markup, apart, number, table, tag
+from tallybayes.utils.array_types import Array
 
 MOST_COLUMNS = 30  # that are described
 MOST_LEVELS = 10

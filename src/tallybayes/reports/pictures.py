@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tallybayes.arrays import Floats
 from tallybayes.reports.html import Markup, join, number, shorten, tag
+from tallybayes.utils.array_types import Floats
 
 WIDTH, BAR = 480, 24
 

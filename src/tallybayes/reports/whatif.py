@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tallybayes.arrays import Array
 from tallybayes.distributions.exported import Json
 from tallybayes.errors import ExportError, OptionError
 from tallybayes.export import description
 from tallybayes.export.description import dumps
-from tallybayes.predictor import Predictor
+from tallybayes.model.predictor import Predictor
 from tallybayes.reports.html import Child, Markup, join, tag
+from tallybayes.utils.array_types import Array
 
 DRAWN = 400  # rows drawn from the model, for ranges and usual values
 SHOWN = 24  # columns that have a control from the start

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tallybayes.serve.settings import Limits, Settings
+from tallybayes.serve.service_settings import Limits, Settings
 
 if TYPE_CHECKING:
     from tallybayes.serve.service import Service

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tallybayes.errors import ModelFileError
-from tallybayes.persist.files import sync_folder
+from tallybayes.io.atomic_files import sync_folder
 
 HEAD = b"tallybayes journal 1\n"
 FIRST = len(HEAD) + 16  # where entries begin

@@ -28,14 +28,14 @@ import msgspec
 
 from tallybayes.errors import ForgetError, ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.persist import load_notes, save
-from tallybayes.persist.files import sync_folder
-from tallybayes.persist.lock import held
+from tallybayes.io import load_notes, save
+from tallybayes.io.atomic_files import sync_folder
+from tallybayes.io.file_lock import held
+from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.journal import FORGET, LEARN, Entry, Journal
 from tallybayes.serve.live import Known, Live, stamp_of
-from tallybayes.serve.problems import HttpError
 from tallybayes.serve.purge import without_names
-from tallybayes.serve.questions import Label, Row
+from tallybayes.serve.request_bodies import Label, Row
 
 log = logging.getLogger("tallybayes.serve")
 NOTE = "journal"  # in the notes of the model file

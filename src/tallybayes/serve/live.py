@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.persist import load, load_notes
-from tallybayes.persist.decisions import classifier_inside, decision_of
-from tallybayes.serve.answers import label_text
-from tallybayes.serve.tables import Columns
+from tallybayes.io import load, load_notes
+from tallybayes.io.decision_documents import classifier_inside, decision_of
+from tallybayes.serve.request_tables import Columns
+from tallybayes.serve.responses import label_text
 
 if TYPE_CHECKING:
-    from tallybayes.estimators.decide import BayesDecision
+    from tallybayes.estimators.bayes_decision import BayesDecision
 
 log = logging.getLogger("tallybayes.serve")
 Stamp = tuple[int, int, int]

@@ -10,7 +10,7 @@ import mmap
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from tallybayes.serve.problems import TITLES
+from tallybayes.serve.http_errors import TITLES
 
 TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 BOUNDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import tallybayes
-from tallybayes.schema import Kind
+from tallybayes.data.schema import Kind
+from tallybayes.serve.http_errors import TITLES
 from tallybayes.serve.live import Known
-from tallybayes.serve.problems import TITLES
-from tallybayes.serve.questions import JSON
-from tallybayes.serve.settings import Settings
-from tallybayes.serve.tables import ARROW, CSV
+from tallybayes.serve.request_bodies import JSON
+from tallybayes.serve.request_tables import ARROW, CSV
+from tallybayes.serve.service_settings import Settings
 
 Json = dict[str, Any]  # a JSON object
 MOST_COLUMNS = 1000  # that are described one by one
@@ -48,7 +48,7 @@ def document(known: Known, settings: Settings) -> Json:
     paths = _asking() | _about()
     schemas = _questions(known, settings) | _answers(known) | {"Problem": _problem()}
     if settings.teach:
-        from tallybayes.serve.openapi_teaching import teaching_paths, teaching_schemas
+        from tallybayes.serve.openapi_learning import teaching_paths, teaching_schemas
 
         paths, schemas = paths | teaching_paths(), schemas | teaching_schemas(settings)
     secured = settings.token_file is not None

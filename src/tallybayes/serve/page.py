@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tallybayes.predictor import Predictor
+from tallybayes.model.predictor import Predictor
 from tallybayes.serve.live import Known, Live
 from tallybayes.serve.wire import Answer, Request
 

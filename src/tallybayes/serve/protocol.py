@@ -15,7 +15,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tallybayes.serve.problems import HttpError
+from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.service import Route, Service
 from tallybayes.serve.wire import ALWAYS, BODY, TOO_SLOW, Answer, Request
 

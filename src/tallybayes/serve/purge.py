@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from tallybayes.data.schema import Levels
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.fitted import Fitted
-from tallybayes.plan import Term
-from tallybayes.schema import Levels
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.term import Term
 
 FAR = -(2**62)  # where numbers are found that nobody uses as a category
 

@@ -20,7 +20,7 @@ import uvicorn
 from tallybayes.errors import OptionError
 from tallybayes.serve.protocol import KEEP_ALIVE, Guarded
 from tallybayes.serve.service import Service, make_service
-from tallybayes.serve.settings import Settings
+from tallybayes.serve.service_settings import Settings
 
 log = logging.getLogger("tallybayes.serve")
 GRACE = 10  # seconds that requests have to end after a stop

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from tallybayes.errors import TallybayesError
-from tallybayes.serve import metrics as m
-from tallybayes.serve.asking import Asking
+from tallybayes.serve import metrics
+from tallybayes.serve.http_errors import HttpError, problem_of
+from tallybayes.serve.learning_routes import Teacher, Teaching
 from tallybayes.serve.ledger import Ledger
 from tallybayes.serve.live import Live
 from tallybayes.serve.metrics import Metrics
 from tallybayes.serve.page import DESCRIPTION, Pages
-from tallybayes.serve.problems import HttpError, problem_of
-from tallybayes.serve.settings import Settings
-from tallybayes.serve.teaching import Teacher, Teaching
+from tallybayes.serve.prediction_routes import Asking
+from tallybayes.serve.service_settings import Settings
 from tallybayes.serve.tokens import Tokens, read_tokens
 from tallybayes.serve.wire import BODY, Answer, GoneError, Message, Receive, Request, Send, read_body, respond
 
@@ -321,7 +321,7 @@ class Service:
         facts = {"model_generation": float(known.generation), "model_since_seconds": known.since}
         if self.teacher is not None:
             facts["lessons"] = float(len(self.teacher.ledger.index))
-        return Answer(self.metrics.text(facts).encode(), m.TYPE)
+        return Answer(self.metrics.text(facts).encode(), metrics.TYPE)
 
 
 def make_service(settings: Settings) -> Service:

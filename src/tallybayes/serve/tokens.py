@@ -8,7 +8,7 @@ import hmac
 from dataclasses import dataclass
 
 from tallybayes.errors import OptionError
-from tallybayes.serve.problems import HttpError
+from tallybayes.serve.http_errors import HttpError
 
 SCOPES = ("read", "teach")  # who may teach may ask too
 SHORTEST = 16  # characters: what can be guessed is no token

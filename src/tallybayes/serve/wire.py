@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, NamedTuple
 
-from tallybayes.serve.problems import TYPE, Headers, HttpError
-from tallybayes.serve.settings import Limits
+from tallybayes.serve.http_errors import TYPE, Headers, HttpError
+from tallybayes.serve.service_settings import Limits
 
 Message = MutableMapping[str, Any]  # as ASGI has it
 Receive = Callable[[], Awaitable[Message]]

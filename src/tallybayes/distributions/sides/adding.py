@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array
+from tallybayes.data.schema import Levels
 from tallybayes.distributions.arithmetic import spread, subtract
 from tallybayes.distributions.context import Context, Counted, P, S
 from tallybayes.distributions.contract import Contract
 from tallybayes.distributions.records import arrays_of, changed, record_of
-from tallybayes.schema import Levels
+from tallybayes.utils.array_types import Array
 
 
 class Adds(Contract[S, P]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallybayes import _core
-from tallybayes.arrays import Array
+from tallybayes.data.encoding import Data
 from tallybayes.distributions.context import Context, P, RowColumn, RowScores, S
 from tallybayes.distributions.contract import Contract
-from tallybayes.encode import Data
+from tallybayes.utils.array_types import Array
 
 
 class Answers(Contract[S, P]):

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.arrays import Array
+from tallybayes.data.encoding import Data, rows_of
 from tallybayes.distributions.context import Context, P, S
 from tallybayes.distributions.sides.adding import Adds
-from tallybayes.encode import Data, rows_of
+from tallybayes.utils.array_types import Array
 
 
 class LeavesOut(Adds[S, P]):

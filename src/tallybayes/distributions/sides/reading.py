@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import encode
+from tallybayes.data import encoding
+from tallybayes.data.encoding import Data, Sparse
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table
 from tallybayes.distributions.arithmetic import check_binary
 from tallybayes.distributions.context import P, S, Weights
 from tallybayes.distributions.contract import Contract
-from tallybayes.encode import Data, Sparse
-from tallybayes.schema import Schema
-from tallybayes.source import Table
 
 
 class Reads(Contract[S, P]):
@@ -78,15 +78,15 @@ class Reads(Contract[S, P]):
             The schema, grown where labels were new.
         """
         if self.needs == "levels":
-            codes, schema = encode.levels(table, schema, columns, grow, sizes)
+            codes, schema = encoding.levels(table, schema, columns, grow, sizes)
             if grow:
                 check_binary(schema, columns)
             return codes, schema
         if self.needs == "cuts":
-            return encode.cut_codes(table, schema, columns), schema
+            return encoding.cut_codes(table, schema, columns), schema
         if table.csr is not None:
             return Sparse(table.csr if len(columns) == table.d else table.csr[:, list(columns)]), schema
-        return encode.numbers(table, schema, columns, grow), schema
+        return encoding.numbers(table, schema, columns, grow), schema
 
     def tally(
         self,

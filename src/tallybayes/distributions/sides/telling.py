@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays import Array, Floats
+from tallybayes.data.encoding import Data
 from tallybayes.distributions.context import Context, Features, Looks, P, S
 from tallybayes.distributions.contract import Contract
 from tallybayes.distributions.exported import Exported
-from tallybayes.encode import Data
+from tallybayes.utils.array_types import Array, Floats
 
 
 class Tells(Contract[S, P]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tallybayes.engines.sql.database import Query, Table, database
-from tallybayes.engines.sql.lazy import LazyBayes
-from tallybayes.engines.sql.scoring import to_sql
+from tallybayes.engines.sql.lazy_bayes import LazyBayes
+from tallybayes.engines.sql.sql_scores import to_sql
 
 __all__ = ["LazyBayes", "Query", "Table", "database", "to_sql"]

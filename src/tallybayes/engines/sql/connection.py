@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tallybayes.engines.sql.dialect import DIALECTS, Dialect
+from tallybayes.engines.sql.sql_dialect import DIALECTS, Dialect
 from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:

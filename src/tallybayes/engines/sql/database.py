@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tallybayes.engines.reading import telling
+from tallybayes.engines.arrow_batches import telling
 from tallybayes.engines.source import Ask, Source
 from tallybayes.engines.sql.connection import MOMENTS, NUMBER, TEXT, TRUTH, Connection, Relation, connection_of
-from tallybayes.engines.sql.counting import Counter
+from tallybayes.engines.sql.sql_counts import Counter
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TableError, brief
 

@@ -1,0 +1,83 @@
+"""Commands that make something of a model for others: report, export."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tallybayes.cli import options, output
+
+FORMS = (".json", ".js", ".mjs", ".onnx")
+
+
+@output.answering_with_sklearn
+@options.spread
+def report(
+    model: options.ModelFile,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATA...]",
+            help="Rows whose class is known. Without them the report tells what the model learned.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="The HTML file to write.", show_default=False)
+    ] = "report.html",
+    target: options.KnownTarget = None,
+    title: Annotated[str | None, typer.Option("--title", help="What the page is called.")] = None,
+    rows: options.Sampled = 20_000,
+    skip_unlabelled: options.SkipUnlabelled = False,
+    *,
+    how: options.Reading,
+) -> None:
+    """Writes a report into one HTML file: what the model learned, how good it is, and what if.
+
+    The page needs no network. Rows that the model has learned flatter it: take others.
+    """
+    from tallybayes import load_notes
+    from tallybayes import report as make_report
+    from tallybayes.cli.input_tables import Asked, known_data, target_of
+    from tallybayes.io import load_classifier
+
+    known = load_classifier(model)
+    if not data:
+        found = make_report(known, title=title)
+    else:
+        named = target_of(target, load_notes(model))
+        with known_data(Asked(data, how, named, skip_unlabelled=skip_unlabelled), known) as source:
+            X, y, _ = source.sample(rows)
+        found = make_report(known, X, y, title=title)
+    found.save(out)
+    output.note(f"{out}: {len(found.html) / 1e6:.2f} MB")
+
+
+@output.answering
+def export(
+    model: options.ModelFile,
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Its ending says what is written: .json (the model as data), .js or .mjs (a module that scores rows), "
+            ".onnx (a graph).",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Writes a model for other programs: as JSON, as one file of JavaScript that scores rows, or as an ONNX graph."""
+    from pathlib import Path
+
+    from tallybayes import to_js, to_json, to_onnx
+    from tallybayes.io import load_classifier
+
+    kind = Path(out).suffix.lower()
+    if kind not in FORMS:
+        raise typer.BadParameter(f"{out!r} ends in none of {', '.join(FORMS)}.", param_hint="--out")
+    write = {".json": to_json, ".onnx": to_onnx}.get(kind, to_js)
+    write(load_classifier(model), out)
+    output.note(f"{out}: {Path(out).stat().st_size / 1e6:.2f} MB")

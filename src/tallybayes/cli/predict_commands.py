@@ -1,0 +1,207 @@
+"""Commands that ask a model: predict, evaluate, explain, sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tallybayes.cli import options, output
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.base import TallyClassifier
+
+
+@output.answering
+@options.spread
+def predict(
+    model: options.ModelFile,
+    data: options.Data,
+    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            "--loss",
+            metavar="FILE",
+            help="A table of costs: a row for each answer (its first cell is the name), a column for each true class. "
+            "The answer is then the cheapest to expect, not the most probable.",
+        ),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option("--prior", help="Other shares of the classes: uniform, or no=0.9,yes=0.1, or 0.9,0.1."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COLUMN", help="A column to put beside the answers. May be repeated."),
+    ] = None,
+    out: options.Out = None,
+    *,
+    how: options.Batches,
+    json: options.Json = False,
+) -> None:
+    """Says the class of each row, as a table with the column 'prediction'.
+
+    Columns are found by name; columns that the model does not know are left alone. With --json: a JSON object per line.
+    """
+    import pyarrow as pa
+
+    from tallybayes.cli.input_tables import Asked, known_data
+    from tallybayes.cli.table_writer import write_tables
+
+    known = _under(prior, model)
+    answer = _answers(known, loss, model)
+    shares = {f"P({label})": k for k, label in enumerate(known.classes_.tolist())} if proba else {}
+    twice = {"prediction", *shares}.intersection(keep or [])
+    if twice:
+        raise typer.BadParameter(f"{min(twice)!r} is the name of a column of answers.", param_hint="--keep")
+
+    def ask(X: object, _: object) -> pa.Table:
+        P = known.predict_proba(X) if proba else None
+        columns = {name: source.kept.column(name) for name in keep or []}
+        columns["prediction"] = pa.array(answer(X).tolist())
+        return pa.table(columns | {name: pa.array(P[:, k]) for name, k in shares.items() if P is not None})
+
+    with known_data(Asked(data, how, keep=keep or []), known) as source:
+        write_tables(source.map("answering", ask), out, json)
+
+
+def _under(prior: str | None, path: str) -> Any:
+    """The model, under another prior if one is given."""
+    from tallybayes.cli.parsing import read_prior
+    from tallybayes.io import load_classifier
+
+    model = load_classifier(path)
+    found = read_prior(prior, model.classes_.tolist())
+    return model if found is None else model.with_prior(found)
+
+
+def _answers(model: TallyClassifier, loss: str | None, path: str) -> Any:
+    """What gives the answers: the model, or the cheapest answer under a table of costs, or under those of its file."""
+    if loss is None:
+        from tallybayes import load
+        from tallybayes.io.decision_documents import decision_of
+
+        decision = decision_of(load(path))
+        return model.predict if decision is None else decision.restore(model).predict
+    from tallybayes.cli.parsing import read_loss
+    from tallybayes.decision import Losses, check_proba
+    from tallybayes.estimators import loss as losses
+
+    matrix, answers = losses.read_loss(read_loss(loss, model.classes_.tolist()), None, model.classes_)
+    labels = losses.label_array(answers, model.classes_)
+    return lambda X: labels[Losses(matrix).chosen(check_proba(model.predict_proba(X)), None)]
+
+
+@output.answering
+@options.spread
+def evaluate(
+    model: options.ModelFile,
+    data: options.Data,
+    target: options.KnownTarget = None,
+    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    skip_unlabelled: options.SkipUnlabelled = False,
+    *,
+    how: options.Batches,
+    json: options.Json = False,
+) -> None:
+    """Asks a model about rows whose class is known: accuracy, log-loss, Brier, calibration, and who is taken for whom.
+
+    Rows that the model has learned flatter it: take others.
+    """
+    from tallybayes import load_notes
+    from tallybayes.cli.input_tables import Asked, known_data, target_of
+    from tallybayes.evaluation.labelled_rows import Evaluation
+
+    known = _under(prior, model)
+    total = Evaluation.none(known.classes_)
+    target = target_of(target, load_notes(model))
+    with known_data(Asked(data, how, target, skip_unlabelled=skip_unlabelled), known) as source:
+        for part in source.map("asking", lambda X, y: Evaluation.of(known, X, y)):
+            total = total + part
+    output.show(total.text(), total.to_dict(), json)
+
+
+@output.answering
+@options.spread
+def explain(
+    model: options.ModelFile,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DATA...]", help="Rows to explain. Without them the columns are ranked.", show_default=False
+        ),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="CLASS", help="Compare with this class.  [default: all others]")
+    ] = None,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="At most so many rows, the first.")] = 10,
+    most: Annotated[int, typer.Option("--most", min=1, help="At most so many columns for and against.")] = 5,
+    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    *,
+    how: options.Reading,
+    json: options.Json = False,
+) -> None:
+    """Says what each column of a row speaks for and against; without rows, which columns tell most of the class."""
+    from tallybayes.cli.input_tables import Asked, known_data
+    from tallybayes.cli.parsing import label_of
+
+    known = _under(prior, model)
+    if not data:
+        ranking = known.explain()
+        output.show(ranking.text(), _lines(ranking), json)
+        return
+    rival = None if against is None else label_of(against, known.classes_.tolist(), "--against")
+    with known_data(Asked(data, how, rows=rows), known) as source:
+        found = next(source.map("explaining", lambda X, _: known.explain(X, against=rival)))
+    text = "\n".join(f"Row {i + 1}: {found.text(i, most=most)}" for i in range(len(found)))
+    output.show(text, _lines(found), json)
+
+
+def _lines(found: Any) -> list[dict[str, Any]]:
+    """A frame as a list of dicts, for JSON."""
+    columns = {name: output.plain(values) for name, values in found.frame("dict").items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+@output.answering
+def sample(
+    model: options.ModelFile,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="How many rows.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="The same seed gives the same rows.")] = 0,
+    given: Annotated[
+        str | None,
+        typer.Option("--class", metavar="CLASS", help="Rows of this class only.  [default: as they are shared]"),
+    ] = None,
+    prior: Annotated[str | None, typer.Option("--prior", help="Other shares of the classes; see predict.")] = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Draws rows from the model, as a table: its columns, and the target."""
+    from tallybayes import load_notes
+    from tallybayes.cli.parsing import label_of
+    from tallybayes.cli.table_writer import write_tables
+
+    known = _under(prior, model)
+    label = None if given is None else label_of(given, known.classes_.tolist(), "--class")
+    target = load_notes(model).get("target", "class")
+    write_tables(_drawn(known, n, label, seed, str(target)), out, json)
+
+
+def _drawn(model: TallyClassifier, n: int, label: Any, seed: int, target: str) -> Iterator[Any]:
+    """In batches, the first of which is what model.sample(n, random_state=seed) gives."""
+    from dataclasses import replace
+
+    import numpy as np
+    import pyarrow as pa
+
+    from tallybayes.cli.table_files import batch_rows
+
+    names = tuple(model.schema_.name(j) for j in range(model.schema_.d))
+    fitted = model.fitted_
+    model = model.holding(replace(fitted, schema=replace(fitted.schema, container="pyarrow", names=names)))
+    random, most = np.random.RandomState(seed), batch_rows(len(names))
+    for start in range(0, n, most):
+        X, y = model.sample(min(most, n - start), label, random)
+        yield X.append_column(target, pa.array(y.tolist()))

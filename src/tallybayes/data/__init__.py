@@ -1,0 +1,1 @@
+"""A table as it comes: reading, column kinds, schema, labels, encoding."""

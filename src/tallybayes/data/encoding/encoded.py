@@ -1,0 +1,248 @@
+"""What distributions read: numbers, codes, sparse counts, codes of several sources, or texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.data.schema import Levels
+from tallybayes.utils.array_types import Array
+
+MISSING, UNSEEN = -1, -2
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numeric columns: one matrix (and which of its columns), or separate arrays. NaN is missing.
+
+    Parameters
+    ----------
+    matrix : ndarray or None
+        A matrix of numbers.
+    which : tuple of int or None
+        Which of its columns; None takes all.
+    arrays : tuple of ndarrays, default=()
+        The columns, where there is no matrix.
+    """
+
+    matrix: Array | None
+    which: tuple[int, ...] | None
+    arrays: tuple[Array, ...] = ()
+
+    @property
+    def columns(self) -> _core.Columns:
+        """Columns of the core: the same numbers, as compiled code reads them."""
+        made: _core.Columns | None = self.__dict__.get("made")  # functools' way takes a lock, as long as few rows do
+        if made is None:
+            whole = _core.Columns(list(self.arrays) if self.matrix is None else self.matrix)
+            made = whole if self.which is None else whole.select(list(self.which))
+            self.__dict__["made"] = made
+        return made
+
+    @property
+    def n(self) -> int:
+        """int: how many rows there are."""
+        return int(self.columns.n)
+
+    @property
+    def d(self) -> int:
+        """int: how many columns there are."""
+        return int(self.columns.d)
+
+    def block(self, span: slice) -> NDArray[np.float64]:
+        """Give some rows as float64.
+
+        Parameters
+        ----------
+        span : slice
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (columns, rows)
+            Their numbers.
+        """
+        if self.matrix is None:
+            return np.stack([np.asarray(a[span], dtype=np.float64) for a in self.arrays])
+        part = self.matrix[span] if self.which is None else self.matrix[span][:, list(self.which)]
+        return np.ascontiguousarray(part.T, dtype=np.float64)
+
+    def column(self, j: int) -> NDArray[np.float64]:
+        """Give a column as float64: for distributions written in NumPy.
+
+        Parameters
+        ----------
+        j : int
+            Its place among these.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            NaN where missing.
+        """
+        if self.matrix is None:
+            return np.asarray(self.arrays[j], dtype=np.float64)
+        return np.asarray(self.matrix[:, j if self.which is None else self.which[j]], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Integer codes: −1 missing, −2 unseen.
+
+    Parameters
+    ----------
+    columns : Columns of the core
+        The codes of each column.
+    raw : bool, default=False
+        Whether they are the table's own non-negative integers.
+    """
+
+    columns: _core.Columns
+    raw: bool = False
+
+    @property
+    def n(self) -> int:
+        """int: how many rows there are."""
+        return int(self.columns.n)
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A compressed sparse matrix of numbers; what is not stored is zero.
+
+    Parameters
+    ----------
+    csr : scipy sparse matrix
+        The numbers.
+    """
+
+    csr: Any
+
+    @cached_property
+    def view(self) -> _core.Csr:
+        """Csr of the core: the same numbers, as compiled code reads them."""
+        return _core.Csr(self.csr.data, self.csr.indices, self.csr.indptr, self.csr.shape[1])
+
+    @property
+    def n(self) -> int:
+        """int: how many rows there are."""
+        return int(self.csr.shape[0])
+
+    def distinct(self) -> Sparse:
+        """Store each cell once: for what is not linear in x, two entries of one cell are not their sum.
+
+        Returns
+        -------
+        Sparse
+            With the same numbers.
+        """
+        if self.csr.has_canonical_format:
+            return self
+        csr = self.csr.copy()
+        csr.sum_duplicates()
+        return Sparse(csr)
+
+    def dense_blocks(self, cells: int = 1 << 20) -> list[tuple[slice, Numbers]]:
+        """Give row blocks as dense numbers, for distributions that have no sparse form.
+
+        Parameters
+        ----------
+        cells : int, default=1 << 20
+            About how many numbers a block has.
+
+        Returns
+        -------
+        list of (slice, Numbers)
+            Which rows, and their numbers.
+        """
+        n, d = self.csr.shape
+        step = max(1, cells // max(1, d))
+        spans = [slice(i, min(n, i + step)) for i in range(0, n, step)]
+        return [(span, Numbers(self.csr[span].toarray(), None)) for span in spans]
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Columns as codes from several sources, for distributions that look at combinations of levels.
+
+    Parameters
+    ----------
+    parts : tuple of (Codes, tuple of int)
+        Codes, and which columns of the group they are.
+    sizes : ndarray of int64
+        How many levels the schema knows of each column (0: the table's own integers, as many as there are).
+    n : int
+        How many rows there are.
+    reals : Numbers, default=None
+        The last columns of the group, where they stay numbers.
+    known : tuple of Levels or None, default=()
+        The labels behind the codes, None for intervals and for the table's own integers.
+    """
+
+    parts: tuple[tuple[Codes, tuple[int, ...]], ...]
+    sizes: NDArray[np.int64]
+    n: int
+    reals: Numbers | None = None
+    known: tuple[Levels | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A column of texts as it lies there, for whoever reads its words block by block and keeps none.
+
+    Parameters
+    ----------
+    held : Texts of the core
+        The texts.
+    words : Levels
+        The words that are known.
+    cells : int
+        How many cells the others share.
+    count : callable
+        Gives the counts of the words, which are made only if somebody looks at them.
+    """
+
+    held: _core.Texts
+    words: Levels
+    cells: int
+    count: Callable[[], Sparse]
+
+    @cached_property
+    def counted(self) -> Sparse:
+        """Sparse: the same as counts of words."""
+        return self.count()
+
+    @property
+    def n(self) -> int:
+        """int: how many rows there are."""
+        return len(self.held)
+
+
+Data = Numbers | Codes | Sparse | Coded | Texts
+LARGEST = 2**31 - 1
+
+
+def rows_of(data: Data, span: slice) -> Data:
+    """Some rows of the same data, span.start ≤ span.stop ≤ n. Unseen codes come out as missing ones."""
+    if isinstance(data, Texts):
+        return Sparse(data.counted.csr[span])
+    if isinstance(data, Sparse):
+        return Sparse(data.csr[span])
+    if isinstance(data, Codes):
+        room = np.full(data.columns.d, LARGEST, dtype=np.int64)
+        packed, _ = _core.pack_codes(data.columns, room, data.raw, span.start, span.stop - span.start)
+        missing = packed == np.iinfo(packed.dtype).max
+        return Codes(_core.Columns(list(np.where(missing, MISSING, packed.astype(np.int64)))))
+    if isinstance(data, Coded):
+        parts = tuple((rows_of(codes, span), at) for codes, at in data.parts)
+        reals = None if data.reals is None else rows_of(data.reals, span)
+        return Coded(parts, data.sizes, span.stop - span.start, reals, data.known)  # type: ignore[arg-type]
+    if data.matrix is None:
+        return Numbers(None, None, tuple(a[span] for a in data.arrays))
+    return Numbers(data.matrix[span], data.which)

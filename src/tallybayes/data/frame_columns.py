@@ -1,0 +1,160 @@
+"""A column of a data frame, of whatever library, as a RawColumn: where its values are, and what its type says."""
+
+from __future__ import annotations
+
+import numbers
+import weakref
+from typing import Any
+
+import numpy as np
+
+from tallybayes import _core
+from tallybayes.data.datetimes import Moments, Sort, check_unit, zone_name
+from tallybayes.data.raw_column import RawColumn, as_strings, gaps_as_none, not_a_value, object_column
+from tallybayes.errors import NestedValueError
+from tallybayes.utils.array_types import Array
+from tallybayes.utils.lazy_imports import nw
+
+LONG = 4096  # rows of a column whose own codes are worth a look
+SHARED = 1 << 20  # codes of a list that polars shares among columns; of a longer one a column has few
+SAID = ("IntervalDtype", "DatetimeTZDtype", "PeriodDtype")  # pandas: categories that are labels by how they are written
+_labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # by the id of pandas' categories
+
+
+def frame_column(s: Any, name: str) -> RawColumn:
+    dtype, native = s.dtype, s.to_native()
+    if dtype.is_decimal() or dtype == nw.Int128 or dtype == nw.UInt128:  # NumPy has no such type
+        return RawColumn(s.cast(nw.Float64).to_numpy(), "numbers", "real", integer=dtype.is_integer())
+    if dtype.is_integer() or dtype.is_float():
+        return RawColumn(_eight_bytes(s.to_numpy()), "numbers", "real", integer=dtype.is_integer())
+    if dtype == nw.Boolean:
+        return _truths(s)
+    if dtype == nw.Categorical or dtype == nw.Enum:
+        return category_column(native, name)
+    if dtype == nw.String and has_arrow(native):
+        return RawColumn(native, "arrow", "categorical")
+    if dtype in (nw.String, nw.Binary):
+        return RawColumn(series_objects(s), "objects", "categorical")
+    if dtype.is_temporal():
+        return _moments(s)
+    if dtype == nw.Object:
+        return object_column(np.asarray(s.to_numpy(), dtype=object), name)
+    if dtype.is_nested():
+        raise NestedValueError(
+            f"Column {name!r} holds nested values ({dtype}); each argument must be one string or one number. Spread it "
+            "over several columns.",
+            column=name,
+        )
+    return _unknown(s, name)
+
+
+def _truths(s: Any) -> RawColumn:
+    if s.null_count() == 0:
+        return RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True))
+    return RawColumn(series_objects(s), "objects", "binary", declared=(False, True))
+
+
+def of_ticks(ticks: Array, zone: str | None = None, sort: Sort | None = None) -> Moments:
+    """Moments as NumPy has them."""
+    ticks = np.ascontiguousarray(ticks if ticks.dtype.isnative else ticks.astype(ticks.dtype.newbyteorder("=")))
+    met = ticks[~np.isnat(ticks)] if np.datetime_data(ticks.dtype)[0] == "generic" else ticks[:0]
+    if len(met):
+        check_unit(ticks.dtype, met[0])
+    if sort is None:
+        days = np.datetime_data(ticks.dtype)[0] in ("Y", "M", "W", "D")
+        sort = "duration" if ticks.dtype.kind == "m" else "date" if days else "datetime"
+    return Moments(ticks, sort, zone)
+
+
+def _moments(s: Any) -> RawColumn:
+    """A column of dates, times or durations of one of the libraries."""
+    dtype = s.dtype
+    zone = zone_name(getattr(getattr(s.to_native(), "dtype", None), "tz", None) or getattr(dtype, "time_zone", None))
+    if zone is not None:
+        s = s.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    if dtype == nw.Time:
+        return object_column(series_objects(s), str(s.name))
+    found = s.to_numpy()
+    if found.dtype.kind not in "mM":
+        return object_column(np.asarray(found, dtype=object), str(s.name))
+    sort: Sort = "date" if dtype == nw.Date else "duration" if dtype == nw.Duration else "datetime"
+    return RawColumn(of_ticks(found, zone, sort), "moments", "date")
+
+
+def _eight_bytes(values: Array) -> Array:
+    """Numbers in a type that the kernels read."""
+    known = values.dtype.kind in "fiu" and values.dtype.itemsize in (1, 2, 4, 8) and values.dtype != np.float16
+    return values if known else values.astype(np.float64)
+
+
+def series_objects(s: Any) -> Array:
+    """The values as Python objects; None is missing."""
+    values = np.empty(len(s), dtype=object)
+    values[:] = s.to_list()
+    return gaps_as_none(values)
+
+
+def category_column(native: object, name: str) -> RawColumn:
+    if type(getattr(native, "dtype", None)).__name__ != "CategoricalDtype":
+        return by_appearance(native) or RawColumn(native, "arrow", "categorical", declared=())
+    held = native.array  # type: ignore[attr-defined]  # pandas: codes and categories are at hand
+    return RawColumn(held.codes, "coded", "categorical", declared=_labels_of(held.categories, name))
+
+
+def _labels_of(categories: Any, name: str) -> tuple[object, ...]:
+    """The categories of a pandas column: read once for all the frames that share them, however few rows they have."""
+    key = id(categories)
+    found = _labels_read.get(key)
+    if found is None or found[0]() is not categories:
+        labels = tuple(categories.tolist())
+        if categories.dtype.kind in "mM" or type(categories.dtype).__name__ in SAID:
+            labels = tuple(as_strings(labels).tolist())
+        for v in labels:
+            if not isinstance(v, str | bytes | numbers.Number | np.generic):
+                raise not_a_value(name, f"category of {type(v).__name__}", value=v)
+        found = _labels_read[key] = (weakref.ref(categories, lambda _: _labels_read.pop(key, None)), labels)
+    return found[1]
+
+
+def by_appearance(native: Any) -> RawColumn | None:
+    """A long Categorical column of polars. As Arrow, polars would make a dictionary of its own for it, row by row; its
+    codes are at hand, of a list that it shares with other columns: those that are here get numbers as they appear."""
+    if not hasattr(native, "to_physical") or len(native) < LONG:
+        return None
+    codes = native.to_physical()
+    top = codes.max()
+    if top is None or top >= SHARED or not codes.dtype.is_unsigned_integer():
+        return None
+    there = []
+    if native.null_count():
+        codes, there = codes.fill_null(0), [native.is_not_null().to_numpy()]
+    found, first = _core.appearance_codes(_core.Columns([codes.to_numpy(), *there]), top + 1)
+    return RawColumn(found, "coded", "categorical", declared=tuple(native[first].to_list()))
+
+
+def _unknown(s: Any, name: str) -> RawColumn:
+    """Types that only one of the libraries has."""
+    native, dtype = s.to_native(), str(s.dtype)
+    if dtype in ("Unknown", "Null") and s.null_count() == len(s):
+        return RawColumn(np.full(len(s), np.nan), "numbers", "real")
+    own = getattr(native, "dtype", None)
+    if str(getattr(native, "type", "")) == "date64[ms]":  # pyarrow
+        return frame_column(nw.from_native(native.cast("date32"), series_only=True), name)
+    zone = getattr(own, "tz", None)
+    if zone is not None:  # pandas: of a zone whose name narwhals does not read
+        utc = nw.from_native(native.dt.tz_convert("UTC").dt.tz_localize(None), series_only=True)
+        return RawColumn(of_ticks(utc.to_numpy(), zone_name(zone)), "moments", "date")
+    if type(own).__name__ == "PeriodDtype":
+        return frame_column(nw.from_native(native.dt.to_timestamp(), series_only=True), name)
+    if type(own).__name__ == "IntervalDtype":
+        return RawColumn(as_strings(gaps_as_none(native.to_numpy(dtype=object))), "objects", "categorical")
+    if type(own).__name__ == "SparseDtype":  # pandas: most values are one, and left out
+        return frame_column(nw.from_native(native.sparse.to_dense(), series_only=True), name)
+    if isinstance(own, np.dtype) and own.kind == "f":  # of more than 8 bytes
+        return RawColumn(native.to_numpy().astype(np.float64), "numbers", "real")
+    raise not_a_value(name, dtype if dtype != "Unknown" else str(own or getattr(native, "type", None)))
+
+
+def has_arrow(native: object) -> bool:
+    """pandas offers the Arrow stream of a column only where pyarrow backs it."""
+    return hasattr(native, "__arrow_c_stream__") and "object" not in str(getattr(native, "dtype", ""))

@@ -1,0 +1,315 @@
+"""y → class codes. Classes are kept sorted, as scikit-learn does, so that columns of probabilities can be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.data.raw_column import arrow_of
+from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, listing, warn
+from tallybayes.utils.array_types import Array
+from tallybayes.utils.lazy_imports import nw
+
+Codes = NDArray[np.int32]
+STORED = "strings, bytes, booleans and numbers of 64 bits"
+
+
+def read_labels(y: object, n: int) -> tuple[Codes, Array]:
+    """Codes and the sorted distinct labels of y."""
+    if y is None:
+        raise LabelError("requires y to be passed, but the target y is None. Expected the class label of each row.")
+    y = _eager(y)
+    texts = _texts(y)
+    if texts is not None and len(texts[0]) == n:
+        return _sorted(*texts, object)
+    return encode_labels(_column(_as_array(y), n))
+
+
+def read_classes(classes: Any) -> Array:
+    """The sorted distinct labels of a list of all that there can be."""
+    try:
+        labels = list(classes)
+    except TypeError:
+        raise LabelError(f"classes must be a list of labels; got {brief(classes)}.") from None
+    if np.ndim(_as_array(labels)) != 1:
+        raise LabelError(f"classes must be a list of labels, one after the other; got {brief(classes)}.")
+    return read_labels(labels, len(labels))[1]
+
+
+def _column(values: Array, n: int) -> Array:
+    """n labels, one below the other."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
+        )
+        values = values.ravel()
+    if values.ndim == 0 and values.dtype.kind == "U":
+        name = brief(values.item())
+        raise LabelError(
+            f"y should be a 1d array of labels, one for each row; got {name}. If that is a column of the table: "
+            f"fit(table.drop(columns={name}), table[{name}]), or learn_from(table, {name})."
+        )
+    if values.ndim != 1:
+        raise LabelError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
+    if len(values) != n:
+        raise LabelError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows and y has {len(values)}."
+        )
+    return values
+
+
+def read_some_labels(y: object, n: int, marker: object) -> tuple[Codes, Array]:
+    """The same where rows may be without a label: their code is −1. Without: None, NaN, NA, and the marker."""
+    if y is None:
+        return read_labels(y, n)  # which says what is wrong
+    values = _column(_as_array(_eager(y)), n)
+    kind = values.dtype.kind
+    without = np.zeros(n, dtype=bool)
+    if kind == "f":
+        without = np.isnan(values)
+    elif kind == "O":
+        without = _object_codes(values)[0] < 0
+    if marker is not None:
+        if kind in "US" and not isinstance(marker, str) and (values == str(marker)).any():
+            raise LabelError(
+                f"The labels are strings, and some are {str(marker)!r}: is that the mark {brief(marker)} turned into a "
+                "string? Use None for a row without a label, or an array of dtype object."
+            )
+        seen = ~without
+        without[seen] = marked = np.array([bool(v == marker) for v in values[seen].tolist()], dtype=bool)
+    if without.all():
+        raise LabelError("No row has a label. Semi-supervised learning needs some rows of each class.")
+    rest = values[~without]
+    if kind == "O" and without.any():  # [0, None, 1]: the labels themselves are integers
+        plain = _as_array(rest.tolist())
+        rest = plain if plain.dtype.kind in "iub" else rest
+    codes = np.full(n, -1, dtype=np.int32)
+    codes[~without], found = encode_labels(rest)
+    if marker is not None and not marked.any():
+        _tell_unmarked(marker, found)
+    return codes, found
+
+
+def _tell_unmarked(marker: object, found: Array) -> None:
+    """A mark that no row has may be misspelled, and then what was meant by it is a class."""
+    as_typed = str(marker).strip().casefold()
+    near = [label for label in found.tolist() if str(label).strip().casefold() == as_typed]
+    told = f"{brief(near[0])} is taken as a class" if near else f"the classes are [{listing(found.tolist())}]"
+    warn(f"No row has the mark unlabelled={brief(marker)}; {told}. Give the mark as it is in y.", UserWarning)
+
+
+def _eager(y: object) -> object:
+    """The only column of what is read when it is asked for: lazy frames, DuckDB's relations, Arrow's datasets and
+    readers; anything else as it is."""
+    if isinstance(y, list | tuple | np.ndarray):
+        return y
+    frame = nw.from_native(y, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        table = frame.collect()
+    elif isinstance(frame, nw.DataFrame | nw.Series) or (found := arrow_of(y)) is None:
+        return y
+    else:
+        table = nw.from_native(found, eager_only=True)
+    if len(table.columns) != 1:
+        raise LabelError(f"y should be one column of labels; got the columns {brief(table.columns)}.")
+    return table[table.columns[0]].to_native()
+
+
+def _texts(y: object) -> tuple[Codes, list[object]] | None:
+    """Codes and labels of a column of strings straight from its Arrow buffers; None for anything else."""
+    if isinstance(y, list | tuple | np.ndarray):
+        return None
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series) or series.dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return None
+    native = series.to_native()
+    if not hasattr(native, "__arrow_c_stream__") or "object" in str(getattr(native, "dtype", "")):
+        return None
+    if series.null_count():
+        row = int(np.argmax(series.is_null().to_numpy()))
+        raise LabelError(_missing(row))
+    try:
+        codes, levels, _ = _core.arrow_codes(native, _core.LevelList(), True)
+    except _core.BadRow as e:
+        raise LabelError(_not_text(e)) from None
+    return np.asarray(codes, dtype=np.int32), list(levels.labels())
+
+
+def _not_text(refused: Exception) -> str:
+    why, row, _ = refused.args
+    return f"The label of row {row} cannot be read: {why}. Correct it, or leave the row out."
+
+
+def _missing(row: int) -> str:
+    return f"Input y contains NaN: the label of row {row} is missing. Leave such rows out."
+
+
+def _as_array(y: object) -> Array:
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise LabelError("Input y contains masked values: a label is missing. Leave such rows out.")
+    if isinstance(y, np.ndarray):
+        return y
+    series = None if isinstance(y, list | tuple) else nw.from_native(y, series_only=True, pass_through=True)
+    if series is not None and isinstance(series, nw.Series):
+        native = series.to_native()
+        if hasattr(native, "cat") and hasattr(native.cat, "codes"):
+            native = native.astype(object)
+            return np.asarray(native.to_numpy(), dtype=object)
+        array = series.to_numpy()
+        return np.asarray(array)
+    try:
+        return _from_sequence(y)
+    except ValueError as e:  # rows of different lengths
+        raise LabelError(f"y should be a 1d array of labels, one for each row: {e}") from None
+
+
+def _from_sequence(y: object) -> Array:
+    if hasattr(y, "__array__") or not isinstance(y, list | tuple | range):
+        return np.asarray(y)
+    kinds = {type(v) for v in y}
+    if len(kinds) > 1 and not all(issubclass(t, int | float | np.number | np.bool_) for t in kinds):
+        out = np.empty(len(y), dtype=object)  # NumPy would turn [1, 'a'] into strings
+        out[:] = y
+        return out
+    return np.asarray(y)
+
+
+def encode_labels(values: Array) -> tuple[Codes, Array]:
+    kind = values.dtype.kind
+    if kind in "iub":
+        try:
+            codes, found = _core.integer_levels(values if values.dtype.isnative else values.astype(np.int64))
+        except ValueError as e:
+            raise LabelError(f"Unknown label type: {e}.") from None
+        return codes, found.astype(values.dtype)
+    if kind == "f":
+        return _encode_floats(values)
+    if kind == "c":
+        raise LabelError("Complex data not supported: y holds complex numbers.")
+    if kind not in "OUST":
+        raise LabelError(
+            f"Unknown label type: {values.dtype}. Labels may be strings, integers, booleans or categories."
+        )
+    if kind in "US":
+        try:
+            codes, levels = _core.fixed_codes(values, _core.LevelList(), True)
+        except _core.BadRow as e:
+            raise LabelError(_not_text(e)) from None
+        return _sorted(np.asarray(codes, dtype=np.int32), list(levels.labels()), values.dtype)
+    codes, labels = _object_codes(values.astype(object))
+    if len(codes) and codes.min() < 0:
+        row = int(np.argmin(codes))
+        raise LabelError(_missing(row))
+    _check_texts(codes, labels)
+    numeric = [v for v in labels if isinstance(v, float) and not isinstance(v, bool)]
+    if any(not float(v).is_integer() for v in numeric):
+        raise LabelError(_continuous(numeric[0]))
+    return _sorted(codes, labels, values.dtype)
+
+
+def _object_codes(values: Array) -> tuple[Codes, list[object]]:
+    try:
+        codes, levels = _core.object_codes(values, _core.LevelList(), True)
+    except TypeError as e:  # lists, dicts: what cannot be a key
+        raise LabelError(
+            f"Unknown label type: {e}. Labels may be strings, integers, booleans or categories, one for each row."
+        ) from None
+    return np.asarray(codes, dtype=np.int32), list(levels.labels())
+
+
+def _check_texts(codes: Codes, labels: list[object]) -> None:
+    """Half of a surrogate pair is no text: no file and no data frame could hold it."""
+    for code, label in enumerate(labels):
+        if isinstance(label, str) and any("\ud800" <= c <= "\udfff" for c in label):
+            row = int(np.argmax(codes == code))
+            raise LabelError(
+                f"The label of row {row} cannot be read: {brief(label)} holds half of a surrogate pair. Correct it, or "
+                "leave the row out."
+            )
+
+
+def _sorted(codes: Codes, labels: list[object], dtype: Any) -> tuple[Codes, Array]:
+    order = sort_labels(labels)
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    found = np.empty(len(labels), dtype=object)
+    found[:] = labels
+    return rank[codes] if len(codes) else codes, found[order].astype(dtype)
+
+
+def is_label(v: object) -> bool:
+    """May a class, a level or a key in a file have this label? Longer integers can be made to have all one hash."""
+    if isinstance(v, int):
+        return -(2**63) <= v < 2**64
+    return isinstance(v, str | bytes | float) and v == v
+
+
+def tell_unsavable(classes: Array) -> None:
+    """Labels such as tuples work in memory and cannot be saved: better said now than after hours of learning."""
+    if classes.dtype.kind != "O":
+        return
+    bad = [v for v in classes.tolist() if not is_label(v.item() if isinstance(v, np.generic) else v)]
+    if bad:
+        warn(
+            f"The label {brief(bad[0])} is of type {type(bad[0]).__name__}, and a model file holds labels that are "
+            f"{STORED}: this model can be used and pickled, not saved. Turn its labels into strings to save it.",
+            UnsavableLabelWarning,
+        )
+
+
+def sort_labels(labels: list[Any]) -> list[int]:
+    try:
+        return sorted(range(len(labels)), key=labels.__getitem__)
+    except TypeError:
+        kinds = sorted({type(v).__name__ for v in labels})
+        raise LabelError(f"Unknown label type: y mixes {' and '.join(kinds)}. Make all labels of one type.") from None
+
+
+def _encode_floats(values: Array) -> tuple[Codes, Array]:
+    values = values.astype(np.float64) if values.dtype.itemsize not in (4, 8) else values
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        what = "NaN" if np.isnan(values[row]) else "infinity"
+        raise LabelError(f"Input y contains {what} (row {row}). Leave such rows out.")
+    whole = values.astype(np.int64) if np.abs(values).max(initial=0) < 2**62 else None
+    if whole is None or not np.array_equal(whole, values):
+        raise LabelError(_continuous(float(values[0])))
+    codes, found = _core.integer_levels(whole)
+    return codes, found.astype(values.dtype)
+
+
+def _continuous(value: float) -> str:
+    return (
+        f"Unknown label type: continuous. A class label must be a string, an integer, a boolean or a category; got "
+        f"numbers such as {value}. Cut them into classes first."
+    )
+
+
+def recode(codes: Codes, labels: Array, among: Array) -> Codes:
+    """Codes of `labels` as codes of `among`; −1, no class, stays."""
+    return np.append(positions(labels, among), np.int32(-1))[codes]
+
+
+def union(a: Array, b: Array) -> Array:
+    """Sorted union of two sets of labels."""
+    if np.array_equal(a, b):
+        return a
+    index = dict.fromkeys([*a.tolist(), *b.tolist()])
+    labels = list(index)
+    out = np.empty(len(labels), dtype=object)
+    out[:] = [labels[i] for i in sort_labels(labels)]
+    dtype = a.dtype if a.dtype == b.dtype else np.result_type(a, b) if a.dtype.kind == b.dtype.kind else object
+    return out.astype(dtype)
+
+
+def positions(labels: Array, among: Array) -> Codes:
+    """Where each label stands among the sorted ones; −1 if it does not."""
+    index = {label: i for i, label in enumerate(among.tolist())}
+    return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)

@@ -1,0 +1,248 @@
+"""One column as it came, and what a column of Python objects is: numbers, booleans, moments or labels."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+import numbers
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.datetimes import DATES, SPANS, of_objects, sort_of_types
+from tallybayes.errors import NestedValueError, TableError
+from tallybayes.utils.array_types import Array
+
+PLAIN = {str, type(None)}  # none of these stands for a missing value but None
+MOMENTS = (*DATES, *SPANS, dt.time)
+Storage = Literal["numbers", "objects", "arrow", "coded", "moments"]
+
+
+@dataclass(frozen=True, slots=True)
+class RawColumn:
+    """One column as it came: where its values are, and what its type says about them.
+
+    Parameters
+    ----------
+    values : object
+        The values, by storage.
+    storage : {'numbers', 'objects', 'arrow', 'coded', 'moments'}
+        A numeric array; an object array in which None is missing; something with ``__arrow_c_stream__``; codes;
+        Moments.
+    kind : {'real', 'categorical', 'binary', 'text', 'date'}
+        What the type says.
+    integer : bool, default=False
+        Whether the numbers are whole.
+    declared : tuple, default=None
+        Of codes: what they stand for; the type lists its categories.
+    scale : tuple of float, default=None
+        Of codes: what each category is where a number is wanted.
+    """
+
+    values: Any
+    storage: Storage
+    kind: Literal["real", "categorical", "binary", "text", "date"]
+    integer: bool = False
+    declared: tuple[Any, ...] | None = None
+    scale: tuple[float, ...] | None = None
+
+    def plain(self) -> list[Any]:
+        """Give the values as Python objects.
+
+        Returns
+        -------
+        list
+            One for each row; None is missing.
+        """
+        if self.storage == "coded":
+            assert self.declared is not None
+            return [None if code < 0 else self.declared[code] for code in self.values.tolist()]
+        if self.storage == "moments":
+            return list(self.values.labels())
+        values = self.values
+        kind = getattr(getattr(values, "type", None), "value_type", None)
+        if hasattr(getattr(values, "type", None), "index_type") and str(kind) in ("string", "large_string"):
+            values = values.cast(kind)  # pyarrow asks a dictionary for each value by itself, in microseconds
+        convert = next(f for f in ("tolist", "to_list", "to_pylist") if hasattr(values, f))
+        found: list[object] = getattr(values, convert)()
+        if set(map(type, found)) <= PLAIN:
+            return found
+        return [None if is_missing(v) else v for v in found]
+
+
+def arrow_of(X: object) -> Any:
+    """A record batch of Arrow, a reader of them, or a dataset as a table; None if it is none of these."""
+    if hasattr(X, "to_table") and hasattr(X, "scanner"):  # pyarrow.dataset
+        return X.to_table()
+    if hasattr(X, "__arrow_c_stream__") and hasattr(X, "schema"):
+        import pyarrow as pa
+
+        return pa.table(X)
+    return None
+
+
+def is_missing(v: object) -> bool:
+    """None, NaN of any number type, and the NA and NaT of pandas and NumPy."""
+    if v is None or isinstance(v, str | bytes):
+        return v is None
+    if _is_mark(type(v)):
+        return True
+    if isinstance(v, decimal.Decimal):
+        return v.is_nan()  # a signalling NaN refuses to be compared
+    return isinstance(v, numbers.Number | np.generic) and bool(v != v)
+
+
+def _is_mark(kind: type) -> bool:
+    """pandas' own objects for what is missing: to compare them says nothing, so their type is asked."""
+    return kind.__name__ in ("NAType", "NaTType")
+
+
+def gaps_as_none(values: Array) -> Array:
+    """An object array whose missing values are None; the same array if they are so already."""
+    doubtful = {
+        t
+        for t in set(map(type, values))
+        if _is_mark(t) or issubclass(t, float | np.inexact | np.datetime64 | np.timedelta64 | decimal.Decimal)
+    }
+    gaps = [row for row, v in enumerate(values) if type(v) in doubtful and is_missing(v)] if doubtful else []
+    if not gaps:
+        return values
+    out = values.copy()
+    out[gaps] = None
+    return out
+
+
+def object_column(values: Array, name: str) -> RawColumn:
+    """A column of Python objects: all numbers, all booleans, all moments, or all labels, which are strings. UUIDs
+    become strings, and what is missing becomes None."""
+    values = gaps_as_none(values)
+    kinds = set(map(type, values)) - {type(None)}
+    sort = sort_of_types(list(kinds))
+    if sort is not None:
+        return RawColumn(of_objects(values, sort), "moments", "date")
+    if kinds and all(issubclass(t, uuid.UUID) for t in kinds):
+        return RawColumn(as_strings(values), "objects", "categorical")
+    if kinds and all(issubclass(t, bool | np.bool_) for t in kinds):
+        return RawColumn(values, "objects", "binary", declared=(False, True))
+    if all(issubclass(t, numbers.Number | np.number | np.bool_) and not _is_complex(t) for t in kinds):
+        return _number_column(values, kinds, name)
+    _check_labels(values, name)
+    return RawColumn(values, "objects", "categorical")
+
+
+def as_strings(values: Any) -> Array:
+    """What each of them is as a string; None stays None."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = [None if v is None else str(v) for v in values]
+    return out
+
+
+def _is_complex(kind: type) -> bool:
+    return issubclass(kind, complex | np.complexfloating)
+
+
+def _number_column(values: Array, kinds: set[type], name: str) -> RawColumn:
+    integer = bool(kinds) and all(issubclass(t, numbers.Integral | np.integer) for t in kinds)
+    if integer and not any(v is None for v in values):
+        try:
+            return RawColumn(np.array(values, dtype=np.int64), "numbers", "real", integer=True)
+        except OverflowError:
+            pass
+    return RawColumn(as_floats(values, name), "numbers", "real", integer=integer)
+
+
+def as_floats(values: Any, name: str) -> NDArray[np.float64]:
+    """Numbers of any kind as float64; None is NaN."""
+    out = np.empty(len(values))
+    for row, v in enumerate(values):
+        try:
+            out[row] = math.nan if v is None else float(v)
+        except OverflowError:
+            raise TableError(
+                f"Column {name!r} has a number too large for a float64 (row {row}). Rescale the column.",
+                column=name,
+                row=row,
+                value=v,
+            ) from None
+    return out
+
+
+def _check_labels(values: Array, name: str) -> None:
+    """Strings, and nothing else."""
+    words = [row for row, v in enumerate(values) if isinstance(v, str | bytes)]
+    others = [row for row, v in enumerate(values) if v is not None and not isinstance(v, str | bytes)]
+    moments = [row for row in others if isinstance(values[row], MOMENTS)]
+    if moments:
+        first = next((row for row in (*words, *others) if not isinstance(values[row], MOMENTS)), moments[-1])
+        raise TableError(
+            f"Column {name!r} mixes dates, times or durations (first: row {moments[0]}) with {values[first]!r:.60} "
+            f"(row {first}). Make them all of one sort, or mark the others as missing (None).",
+            column=name,
+            row=first,
+            value=values[first],
+        )
+    for row in others:
+        if not isinstance(values[row], numbers.Number | np.number | np.bool_):
+            raise _no_label(name, row, values[row])
+    if others and words:
+        first = words[0]
+        raise TableError(
+            f"Column {name!r} mixes numbers with {len(words)} value(s) that are not numbers (first: "
+            f"{values[first]!r:.60}, row {first}). Make them all strings, or mark those as missing (None or NaN).",
+            column=name,
+            row=first,
+            value=values[first],
+        )
+    if others:
+        row = next(i for i in others if _is_complex(type(values[i])))
+        raise TableError(
+            f"Complex data not supported: column {name!r} has {values[row]!r} (row {row}). Give real and imaginary "
+            "parts as columns.",
+            column=name,
+            row=row,
+            value=values[row],
+        )
+
+
+def _no_label(name: str, row: int, v: object) -> TableError:
+    if isinstance(v, list | tuple | set | frozenset | np.ndarray | Mapping):
+        key = _path(name, v)
+        where = "" if key == name else f", key {key!r}"
+        return NestedValueError(
+            f"Column {name!r} has a nested value, {v!r:.60} (row {row}{where}); each argument must be one string or "
+            "one number. Spread it over several columns.",
+            column=name,
+            row=row,
+            value=v,
+        )
+    return not_a_value(name, type(v).__name__, row=row, value=v)
+
+
+def _path(name: str, v: object) -> str:
+    """The way to the first plain value inside: address.city, or address.lines.0."""
+    for _ in range(5):
+        if isinstance(v, Mapping) and v:
+            key, v = next(iter(v.items()))
+        elif isinstance(v, list | tuple) and v:
+            key, v = 0, v[0]
+        else:
+            break
+        name = f"{name}.{key!s:.40}"
+    return name
+
+
+def not_a_value(name: str, kind: str, row: int | None = None, value: object = None) -> TableError:
+    """The refusal of a type that is neither number nor label."""
+    where = "is" if row is None else f"has a value (row {row})"
+    return TableError(
+        f"Column {name!r} {where} of type {kind}. Allowed: numbers, booleans, strings, categories, dates. Turn it into "
+        "numbers or into strings first, or leave it out.",
+        column=name,
+        row=row,
+        value=value,
+    )

@@ -1,0 +1,327 @@
+"""What each column is: name, kind, levels, cuts. A schema grows by appending and never reorders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.expansion import Given
+from tallybayes.data.schema.levels import Levels
+from tallybayes.data.table import Container
+from tallybayes.errors import OptionError, brief, listing
+from tallybayes.utils import notebook
+from tallybayes.utils.array_types import Array
+
+Kind = Literal["real", "categorical", "binary", "count", "text"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Where a numeric column is cut into intervals, and the range that was seen (for sampling).
+
+    Parameters
+    ----------
+    points : ndarray
+        The cut points, rising: one less than there are intervals.
+    low : float
+        The smallest number that was seen.
+    high : float
+        The largest number that was seen.
+    """
+
+    points: NDArray[np.float64]
+    low: float
+    high: float
+
+    @property
+    def intervals(self) -> Levels:
+        """Levels: the intervals as levels, which exist whether or not a value fell into them."""
+        return Levels().extend(range(len(self.points) + 1), declared=True)
+
+    def labels(self) -> list[str]:
+        """Tell the intervals in words.
+
+        Returns
+        -------
+        list of str
+            Such as '< 3', '3 to 5' and '>= 5'; 'any' if there is no cut.
+        """
+        edges = [f"{p:.6g}" for p in self.points]
+        if not edges:
+            return ["any"]
+        middle = [f"{a} to {b}" for a, b in pairwise(edges)]
+        return [f"< {edges[0]}", *middle, f">= {edges[-1]}"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which distribution was chosen for a column, and by what.
+
+    Parameters
+    ----------
+    name : str
+        The distribution, as ``distributions=`` names it.
+    losses : dict from str to float, default={}
+        The leave-one-out log-loss of the class by this column alone, of each distribution that was tried; empty where
+        there were too few rows to choose.
+    rows : int, default=0
+        How many rows it was chosen on.
+    """
+
+    name: str
+    losses: Mapping[str, float] = field(default_factory=dict)
+    rows: int = 0
+
+    def __str__(self) -> str:
+        others = ", ".join(f"{name} {loss:.3f}" for name, loss in self.losses.items() if name != self.name)
+        own = f" {self.losses[self.name]:.3f}" if self.name in self.losses else ""
+        return f"{self.name}{own}" + (f" (log-loss; {others})" if others else "")
+
+
+@dataclass(frozen=True, repr=False)
+class Schema:
+    """What each column of a table is, in the order in which the model keeps them. Print it.
+
+    Every fitted model has one as ``schema_``. Given to another model as ``schema=``, it makes that one use the same
+    kinds, levels and cuts. It grows by appending and never reorders.
+
+    Parameters
+    ----------
+    kinds : tuple of {'real', 'categorical', 'binary', 'count', 'text'}
+        The kind of each column.
+    names : tuple of str, default=None
+        Their names, where they have names.
+    container : str, default='numpy'
+        What kind of table it was: 'pandas', 'polars', 'pyarrow', 'numpy', 'sparse' or 'rows'.
+    levels : dict from position to Levels, default={}
+        The labels of columns that have labels; of another column of categories the codes are the labels, from 0. Of a
+        column of texts the words.
+    cuts : dict from position to Cuts, default={}
+        Where numbers are cut into intervals.
+    ambiguous : tuple of int, default=()
+        Columns of integers with few values, which might be categories and were taken as numbers.
+    chosen : dict from position to Choice, default={}
+        The distributions that NaiveBayes chose for numbers, and by what; and the categories of so many levels that a
+        network takes each by itself.
+    given : tuple of Given, default=None
+        The columns of the table as it is given, where they are not those that are read: a date is read as several
+        columns, and one that names rows is left out.
+    extra : bool, default=False
+        Whether a column that was not there at fit is left out; else it is an error.
+
+    Attributes
+    ----------
+    kinds, names, container, levels, cuts, ambiguous, chosen, given, extra
+        As above.
+    d : int
+        How many columns are read.
+    given_names : tuple of str or None
+        The names of the columns that are given, where they have names.
+    dates : tuple of str
+        Those of them that are read as their parts: dates, times and durations.
+    needed_names : tuple of str or None
+        The same without ids, which need not be there.
+    given_columns : tuple of Given
+        The columns that are given, and what becomes of them.
+    given_d : int
+        How many columns are given.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> rows = [{"sky": "clear", "wind": 2.0}, {"sky": "grey", "wind": 9.5}]
+    >>> model = NaiveBayes().fit(rows, ["sail", "stay"])
+    >>> print(model.schema_)
+    sky: categorical  2 levels: clear, grey
+    wind: real
+    >>> NaiveBayes(schema=model.schema_).fit(rows[:1], ["sail"]).describe("sky")
+    {'sail': {'clear': 1.0}}
+    """
+
+    kinds: tuple[Kind, ...]
+    names: tuple[str, ...] | None = None
+    container: Container = "numpy"
+    levels: Mapping[int, Levels] = field(default_factory=dict)  # absent: the codes are the labels 0, 1, 2, …
+    cuts: Mapping[int, Cuts] = field(default_factory=dict)
+    ambiguous: tuple[int, ...] = ()
+    chosen: Mapping[int, Choice] = field(default_factory=dict)
+    given: tuple[Given, ...] | None = None
+    extra: bool = False
+    memo: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)  # made of it, see encode/
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "memo": {}}
+
+    @property
+    def d(self) -> int:
+        """int: how many columns are read."""
+        return len(self.kinds)
+
+    @property
+    def given_names(self) -> tuple[str, ...] | None:
+        """tuple of str or None: the names of the columns that are given, where they have names."""
+        if self.given is None:
+            return self.names
+        names = tuple(g.name for g in self.given if g.name is not None)
+        return names if len(names) == len(self.given) else None
+
+    @property
+    def given_d(self) -> int:
+        """int: how many columns are given."""
+        return self.d if self.given is None else len(self.given)
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """tuple of str: the columns that are given and read as their parts."""
+        found = [(j, g) for j, g in enumerate(self.given or ()) if g.what not in ("column", "id")]
+        return tuple(g.called(j) for j, g in found)
+
+    @property
+    def needed_names(self) -> tuple[str, ...] | None:
+        """tuple of str or None: the names of the columns that must be given, where they have names; not of ids."""
+        names = self.given_names
+        return (
+            names
+            if names is None
+            else tuple(n for n, g in zip(names, self.given_columns, strict=True) if g.what != "id")
+        )
+
+    @property
+    def given_columns(self) -> tuple[Given, ...]:
+        """tuple of Given: the columns that are given, whether or not something becomes of them."""
+        if self.given is not None:
+            return self.given
+        return tuple(Given(None if self.names is None else name) for name in self.names or [""] * self.d)
+
+    def by_given(self, values: Array) -> Array:
+        """Add up numbers of the columns that are read, by the columns that are given.
+
+        Parameters
+        ----------
+        values : ndarray of shape (d,)
+            A number for each column that is read.
+
+        Returns
+        -------
+        ndarray of shape (given_d,)
+            The sums; 0 for one that is left out.
+        """
+        if self.given is None:
+            return values
+        ends = np.cumsum([len(g.columns(j)) for j, g in enumerate(self.given)]).tolist()
+        return np.array([values[start:end].sum() for start, end in pairwise([0, *ends])])
+
+    def name(self, j: int) -> str:
+        """Tell what a column is called.
+
+        Parameters
+        ----------
+        j : int
+            Its position.
+
+        Returns
+        -------
+        str
+            Its name, or 'x0', 'x1', … where columns have no names.
+        """
+        return self.names[j] if self.names is not None else f"x{j}"
+
+    def position(self, column: object) -> int:
+        """Find a column.
+
+        Parameters
+        ----------
+        column : str or int
+            Its name (or 'x3' where columns have no names), or its position.
+
+        Returns
+        -------
+        int
+            Its position.
+
+        Raises
+        ------
+        OptionError
+            If there is no such column.
+        """
+        if isinstance(column, str):
+            if self.names is not None and column in self.names:
+                return self.names.index(column)
+            if self.names is None and column[:1] == "x" and column[1:].isdigit() and int(column[1:]) < self.d:
+                return int(column[1:])
+        elif isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < self.d:
+            return int(column)
+        known = listing([self.name(j) for j in range(self.d)])
+        raise OptionError(f"There is no column {brief(column)}. Columns: {known}.")
+
+    def without_extra(self, row: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Leave out keys that are no columns.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            With the columns that are read, as far as it has them.
+
+        Returns
+        -------
+        dict
+            The same without others.
+        """
+        known: frozenset[object] | None = self.memo.get("names")
+        if known is None:
+            known = self.memo["names"] = frozenset(self.name(j) for j in range(self.d))
+        return {name: v for name, v in row.items() if name in known}
+
+    def with_levels(self, levels: Mapping[int, Levels]) -> Schema:
+        """Replace the levels of some columns.
+
+        Parameters
+        ----------
+        levels : dict from position to Levels
+            The new levels; other columns keep theirs.
+
+        Returns
+        -------
+        Schema
+            Another schema; this one stays as it is.
+        """
+        return replace(self, levels={**self.levels, **levels})
+
+    def __str__(self) -> str:
+        notes = [self._note(j) for j in range(self.d)]
+        lines = [f"{self.name(j)}: {self.kinds[j]}{'  ' * bool(note)}{note}" for j, note in enumerate(notes)]
+        ids = [f"{g.called(j)}: {g}" for j, g in enumerate(self.given or ()) if g.what == "id"]
+        return "\n".join((*lines, *ids))
+
+    def _note(self, j: int) -> str:
+        """What is known of a column besides its kind."""
+        note = ""
+        if self.kinds[j] == "text" and j in self.levels:
+            note = f"{len(self.levels[j])} words"
+        elif j in self.levels:
+            shown = [str(label) for label in self.levels[j].labels[:6]]
+            note = f"{len(self.levels[j])} levels: {', '.join(shown)}{', …' if len(self.levels[j]) > 6 else ''}"
+        if j in self.cuts:
+            note = f"cut into {len(self.cuts[j].points) + 1}: {', '.join(self.cuts[j].labels()[:6])}"
+        if j in self.chosen and self.kinds[j] == "categorical":
+            note += f"{'  ' * bool(note)}(in a network by itself: more levels than rows can fill tables of)"
+        elif j in self.chosen and self.chosen[j].losses:
+            note = f"{self.chosen[j]}{', ' * bool(note)}{note}"
+        if j in self.ambiguous:
+            note += "  " * bool(note) + "(integers with few values: categories? declare with schema=)"
+        return note
+
+    def __repr__(self) -> str:
+        first = ", ".join(f"{self.name(j)} {self.kinds[j]}" for j in range(min(self.d, 3)))
+        return f"Schema({self.d} column{'s' * (self.d != 1)}: {first}{', …' if self.d > 3 else ''})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [(self.name(j), kind, self._note(j)) for j, kind in enumerate(self.kinds)]
+        return notebook.page(notebook.table(("column", "kind", ""), rows, words=(0, 1, 2)))

@@ -1,0 +1,362 @@
+"""Doors: anything that looks like a table becomes a `Table`, without copying its numbers.
+
+A `Table` is either one numeric matrix, one sparse matrix, or a tuple of columns. It knows nothing of models.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+
+import numpy as np
+
+from tallybayes.data.frame_columns import (
+    category_column,
+    frame_column,
+    has_arrow,
+    of_ticks,
+    series_objects,
+)
+from tallybayes.data.raw_column import RawColumn, arrow_of, gaps_as_none, is_missing, object_column
+from tallybayes.data.sparse import is_sparse, read_sparse
+from tallybayes.errors import NestedValueError, TableError, brief
+from tallybayes.utils.array_types import Array
+from tallybayes.utils.lazy_imports import nw
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+TRUTH = np.dtype(bool)
+ARROW_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"float", "double"}
+FEW_ROWS = 1000  # a frame of so many may be copied whole, where its columns lie apart
+Container = Literal["numpy", "sparse", "pandas", "polars", "pyarrow", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as it came: `matrix`, `csr` or `columns`, whichever is not None.
+
+    Parameters
+    ----------
+    n : int
+        How many rows it has.
+    d : int
+        How many columns it has.
+    container : {'numpy', 'sparse', 'pandas', 'polars', 'pyarrow', 'rows'}
+        What kind of table it was.
+    names : tuple of str, default=None
+        The names of the columns, where they have names.
+    matrix : ndarray of shape (n, d), default=None
+        A table that is a matrix.
+    csr : scipy sparse matrix, default=None
+        A table that is sparse.
+    columns : tuple of RawColumn, default=None
+        A table of columns.
+    """
+
+    n: int
+    d: int
+    container: Container
+    names: tuple[str, ...] | None = None
+    matrix: Array | None = None
+    csr: Any = None
+    columns: tuple[RawColumn, ...] | None = None
+
+    def name(self, j: int) -> str:
+        """Tell what a column is called.
+
+        Parameters
+        ----------
+        j : int
+            Its position.
+
+        Returns
+        -------
+        str
+            Its name, or 'x0', 'x1', … where columns have no names.
+        """
+        return self.names[j] if self.names is not None else f"x{j}"
+
+    def values(self, j: int) -> list[Any]:
+        """Give a column as plain Python values.
+
+        Parameters
+        ----------
+        j : int
+            Its position.
+
+        Returns
+        -------
+        list
+            One value for each row; None is missing.
+        """
+        if self.columns is not None:
+            return self.columns[j].plain()
+        found = self.csr[:, [j]].toarray().ravel() if self.matrix is None else self.matrix[:, j]
+        return [None if v != v else v for v in found.tolist()]
+
+
+def read_table(X: object) -> Table:
+    """Reads NumPy arrays, scipy sparse matrices, pandas, polars and pyarrow tables, and rows as dicts."""
+    if isinstance(X, Table):
+        return X
+    if type(X) is np.ndarray and _is_matrix(X):
+        return _from_matrix(X)
+    if is_sparse(X):
+        csr = read_sparse(X)
+        n, d = csr.shape
+        return Table(n, d, "sparse", csr=csr)
+    if isinstance(X, Mapping):
+        raise TableError(
+            "Got one dict. For one row as a dict use predict_proba_one or learn_one; for many rows give a list of "
+            "dicts; for columns as a dict make a data frame of it first."
+        )
+    if _is_pandas(X):
+        return _from_pandas(X)
+    if _is_arrow(X):
+        return _from_arrow(X)
+    frame = _frame_of(X)
+    if frame is not None:
+        return _from_frame(frame)
+    texts = _from_texts(X)
+    if texts is not None:
+        return texts
+    if isinstance(X, Sequence) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
+        return _from_rows(X)
+    return _from_array(X)
+
+
+def _is_matrix(X: Array) -> bool:
+    return X.ndim == 2 and X.dtype.kind in "fiub" and X.dtype.itemsize in (1, 2, 4, 8)
+
+
+def _frame_of(X: Any) -> nw.DataFrame[Any] | None:
+    """X as a data frame of one of the libraries, None if it is none."""
+    if isinstance(X, list | tuple | np.ndarray):
+        return None
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise TableError(_twice([str(c) for c in X.columns])) from None
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    found = arrow_of(X)
+    return None if found is None else nw.from_native(found, eager_only=True)
+
+
+def _from_texts(X: object) -> Table | None:
+    """A list, an array or a column of strings alone is a table of one column of texts; None if it is none of these."""
+    if isinstance(X, np.ndarray):
+        if X.ndim != 1 or X.dtype.kind not in "OUT" or not _are_texts(X):
+            return None
+        values = X.astype(object)
+    elif isinstance(X, list | tuple):
+        if not _are_texts(X):
+            return None
+        values = np.fromiter(X, dtype=object, count=len(X))
+    else:
+        return _from_series(X)
+    return Table(len(values), 1, "numpy", columns=(RawColumn(gaps_as_none(values), "objects", "text"),))
+
+
+def _from_series(X: object) -> Table | None:
+    """A column of strings of one of the libraries, None if it is none."""
+    column = nw.from_native(X, pass_through=True, series_only=True)
+    if not isinstance(column, nw.Series) or column.dtype != nw.String or len(column) == 0:
+        return None
+    native, name = column.to_native(), column.name
+    names = (name,) if isinstance(name, str) and name else None
+    in_arrow = has_arrow(native)
+    held = RawColumn(native if in_arrow else series_objects(column), "arrow" if in_arrow else "objects", "text")
+    container: Container = "polars" if column.implementation.is_polars() else "pyarrow"
+    if column.implementation.is_pandas():
+        container = "pandas"
+    return Table(len(column), 1, container, names, columns=(held,))
+
+
+def _are_texts(values: Sequence[object] | Array) -> bool:
+    """Strings and missing values, and not only these."""
+    types = set(map(type, values))
+    if types and all(issubclass(t, str) for t in types):
+        return True
+    return any(issubclass(t, str) for t in types) and all(isinstance(v, str) or is_missing(v) for v in values)
+
+
+def _from_matrix(X: Array) -> Table:
+    n, d = X.shape
+    if n == 0:
+        raise TableError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if d == 0:
+        raise TableError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.dtype == np.float16:
+        X = X.astype(np.float32)
+    if not X.dtype.isnative:
+        X = X.astype(X.dtype.newbyteorder("="))
+    return Table(n, d, "numpy", matrix=X)
+
+
+def _from_array(X: object) -> Table:
+    """Lists, array-likes, matrices of strings or of Python objects."""
+    a = _two_dimensional(_array(X), X)
+    if a.dtype.kind in "fiub":
+        return _from_matrix(a.astype(np.float64) if a.dtype.itemsize > 8 else a)
+    if a.dtype.kind in "UST":
+        a = a.astype(object)
+    if a.dtype.kind in "mM" and a.size:
+        moments = [RawColumn(of_ticks(a[:, j]), "moments", "date") for j in range(a.shape[1])]
+        return Table(a.shape[0], a.shape[1], "numpy", columns=tuple(moments))
+    if a.dtype != object:
+        raise TableError(f"Got an array of type {a.dtype}. Allowed: numbers, booleans, strings, dates or objects.")
+    if a.shape[0] == 0 or a.shape[1] == 0:
+        return _from_matrix(a.astype(np.float64))
+    columns = tuple(object_column(a[:, j], f"x{j}") for j in range(a.shape[1]))
+    if all(c.storage == "numbers" and c.kind == "real" for c in columns):
+        return _from_matrix(np.column_stack([c.values for c in columns]))
+    return Table(a.shape[0], a.shape[1], "numpy", columns=columns)
+
+
+def _array(X: object) -> Array:
+    """What NumPy makes of it, without turning numbers into text."""
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing
+        mask, X = np.ma.getmaskarray(X), X.data.astype(object)
+        X[mask] = None
+    try:
+        a = np.asarray(X)
+    except ValueError as e:
+        raise TableError(f"The rows do not form a table: {e}") from e
+    if a.ndim == 2 and a.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        return np.asarray(X, dtype=object)  # a list of mixed rows
+    return a
+
+
+def _two_dimensional(a: Array, X: object) -> Array:
+    if a.ndim == 1 and a.dtype == object and len(a) and isinstance(a[0], list | tuple):
+        raise TableError("The rows have different lengths; a table needs as many values in each row.")
+    if a.dtype.kind == "c":
+        raise TableError("Complex data not supported: got complex numbers. Give real and imaginary parts as columns.")
+    if isinstance(X, str):
+        raise TableError(
+            f"Expected 2D array, got scalar array instead: one text is not a table. Give a list of texts, [{brief(X)}]."
+        )
+    if a.ndim == 1 and a.dtype == object and len(a) and all(is_missing(v) for v in a):
+        raise TableError(
+            "Expected 2D array, got 1D array instead, of missing values alone. Texts are a list such as ['…'] with at "
+            "least one text; a row of which nothing is known is [{}]."
+        )
+    if a.ndim == 0:
+        raise TableError(
+            f"Expected 2D array, got scalar array instead: {type(X).__name__} is not a table. Give a data frame, a "
+            "matrix, or a list of dicts."
+        )
+    if a.ndim != 2:
+        raise TableError(
+            f"Expected 2D array, got {a.ndim}D array instead. Reshape your data: "
+            "array.reshape(-1, 1) if it has a single feature, array.reshape(1, -1) if it is a single sample."
+        )
+    return a
+
+
+def _from_rows(rows: Sequence[Mapping[object, object]]) -> Table:
+    names: dict[object, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    if len({str(name) for name in names}) < len(names):
+        raise TableError(_twice([str(name) for name in names]))
+    columns = []
+    for name in names:
+        values = np.empty(len(rows), dtype=object)
+        values[:] = [row.get(name) for row in rows]
+        columns.append(object_column(values, str(name)))
+    return Table(len(rows), len(columns), "rows", tuple(str(n) for n in names), columns=tuple(columns))
+
+
+def _from_frame(frame: Any) -> Table:
+    n, d = frame.shape
+    implementation = str(frame.implementation.value if hasattr(frame.implementation, "value") else frame.implementation)
+    container: Container = (
+        "polars" if "polars" in implementation else "pyarrow" if "pyarrow" in implementation else "pandas"
+    )
+    names = _text_names(list(frame.columns), (n, d))
+    columns = tuple(frame_column(s, names[j] if names else f"x{j}") for j, s in enumerate(frame.iter_columns()))
+    return Table(n, d, container, names, columns=columns)
+
+
+def _is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
+    """Without importing pandas: who has a frame of it has it too."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and type(X) is pandas.DataFrame
+
+
+def _from_pandas(X: pd.DataFrame) -> Table:
+    """As _from_frame, with a short way to columns of NumPy's numbers: a question of few rows is mostly its columns."""
+    n, d = X.shape
+    names = _text_names(X.columns.tolist(), (n, d))
+    types = X.dtypes.tolist()
+    if n <= FEW_ROWS and all(t is types[0] for t in types) and _is_plain(types[0]):
+        block, integer = X.to_numpy(), types[0].kind != "f"
+        columns = [RawColumn(block[:, j], "numbers", "real", integer=integer) for j in range(d)]
+        return Table(n, d, "pandas", names, columns=tuple(columns))
+    columns = []
+    for j, (_, s) in enumerate(X.items()):
+        if _is_plain(types[j]):
+            columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer=types[j].kind != "f"))
+        elif types[j] is TRUTH:
+            columns.append(RawColumn(s.to_numpy().astype(np.int8), "coded", "binary", declared=(False, True)))
+        elif type(types[j]).__name__ == "CategoricalDtype":
+            columns.append(category_column(s, names[j] if names else f"x{j}"))
+        elif type(types[j]).__name__ == "StringDtype" and has_arrow(s):
+            columns.append(RawColumn(s, "arrow", "categorical"))
+        else:
+            columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
+    return Table(n, d, "pandas", names, columns=tuple(columns))
+
+
+def _is_arrow(X: object) -> TypeGuard[pa.Table]:
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow is not None and type(X) is pyarrow.Table
+
+
+def _from_arrow(X: pa.Table) -> Table:
+    """The same for a table of pyarrow."""
+    n, d = X.shape
+    names = _text_names(X.column_names, (n, d))
+    columns = []
+    for j, s in enumerate(X.itercolumns()):
+        if (kind := str(s.type)) in ARROW_NUMBERS:
+            columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer="int" in kind))
+        else:
+            columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))
+    return Table(n, d, "pyarrow", names, columns=tuple(columns))
+
+
+def _is_plain(t: object) -> bool:
+    """A type of numbers that the kernels read as they are?"""
+    return isinstance(t, np.dtype) and t.kind in "fiu" and t.itemsize in (1, 2, 4, 8) and t != np.float16 and t.isnative
+
+
+def _text_names(raw_names: list[object], shape: tuple[int, int]) -> tuple[str, ...] | None:
+    """The names of columns, None if they are only numbers."""
+    if len(set(raw_names)) != len(raw_names):
+        raise TableError(_twice([str(c) for c in raw_names]))
+    if 0 in shape:
+        what = "sample" if shape[0] == 0 else "feature"
+        raise TableError(f"Found a table with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+    texts = [c for c in raw_names if isinstance(c, str)]
+    if texts and len(texts) < len(raw_names):
+        raise NestedValueError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{sorted({type(c).__name__ for c in raw_names})} as feature name / column name types. If you want feature "
+            "names to be stored and validated, you must convert them all to strings, by using "
+            "X.columns = X.columns.astype(str) for example."
+        )
+    return tuple(texts) if len(texts) == len(raw_names) else None
+
+
+def _twice(names: list[str]) -> str:
+    name = next(n for n in names if names.count(n) > 1)
+    return f"Several columns are called {name!r}. Each column needs a name of its own."

@@ -1,0 +1,1 @@
+"""Gaussians with covariances: statistics, shrinkage, marginals, leave-one-out."""

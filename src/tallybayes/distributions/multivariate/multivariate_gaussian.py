@@ -1,0 +1,359 @@
+"""GaussianBlock: one multivariate Gaussian per class over all numeric columns of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.data.encoding import Data, Numbers, Sparse
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.compensated_means import away
+from tallybayes.distributions.context import Context, Features, RowColumn, Weights
+from tallybayes.distributions.exported import Exported, plain
+from tallybayes.distributions.multivariate import (
+    covariance,
+    gaussian_column_terms,
+    gaussian_leave_one_out,
+    gaussian_moments,
+    gaussian_statistics,
+    ledoit_wolf,
+    marginal_gaussian,
+    wide_gaussian,
+)
+from tallybayes.distributions.multivariate.gaussian_moments import finite_rows
+from tallybayes.distributions.multivariate.gaussian_parameters import (
+    BlockParams,
+    SharedParams,
+    SharedWideParams,
+    WideParams,
+)
+from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums, FourthSums, WeighedSums, WideSums
+from tallybayes.distributions.sparse_blocks import dense_left_out, dense_sum
+from tallybayes.distributions.univariate.gaussian import quadratic_form
+from tallybayes.errors import OptionError, brief, is_number
+from tallybayes.utils.array_types import Array, Floats
+
+NEW_ROWS = 1 << 20  # cells of a block of rows that is scored in NumPy
+RELATIVE = ("proba", "log_proba", "best")  # answers in which only differences between the classes matter
+SHARED = (SharedParams, SharedWideParams)  # of one covariance for all classes
+
+
+@dataclass(frozen=True)
+class GaussianBlock(Distribution[BlockSums, BlockParams]):
+    """The normal distribution of several columns at once.
+
+    log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
+
+    Tally: weight, mean and centred scatter of each class; one pooled scatter if no class needs its own.
+    Σ_c(α) = α S_c + (1 − α) Σ,  then  (1 − γ) Σ_c(α) + γ (tr Σ_c(α) / d) I.  See covariance.py for what is done
+    where data leave Σ_c without full rank, block_sums.py for missing values.
+
+    Parameters
+    ----------
+    alpha : float, default=0.0
+        1: each class has its own covariance; 0: one shared.
+    gamma : float, str or tuple of float, default=0.0
+        A number; or, towards the class's own variances, 'oas', 'ledoit-wolf' or one number per class.
+    ridge : float, default=0.0
+        (1 − ridge) Σ_c + ridge I, in the units of the data.
+    ddof : {0, 1}, default=0
+        Scatters are divided by n − ddof.
+    tol : float, default=1e-4
+        Directions in which data vary less than this are taken as not varying.
+    separate : bool, default=False
+        Whether a scatter is kept for each class even if the estimate needs none.
+    given : bool, default=False
+        Whether the scatter was made from covariances that do not add.
+    """
+
+    alpha: float = 0.0
+    gamma: float | str | tuple[float, ...] = 0.0
+    ridge: float = 0.0
+    ddof: int = 0
+    tol: float = 1e-4
+    separate: bool = False  # keep a scatter per class even if the estimate needs none
+    given: bool = False  # the scatter was made from covariances that do not add
+
+    name = "gaussian block"
+    kinds = ("real", "count", "binary")
+    sums = BlockSums
+
+    def __post_init__(self) -> None:
+        if self.ddof not in (0, 1):
+            raise OptionError(f"ddof must be 0 (divide by n) or 1 (divide by n − 1); got {brief(self.ddof)}.")
+        if not is_number(self.alpha) or not 0 <= self.alpha <= 1:
+            raise OptionError(
+                f"alpha must be between 0 (one covariance) and 1 (each its own); got {brief(self.alpha)}."
+            )
+        covariance.check_shrinkage(self.gamma)
+        if not is_number(self.ridge) or not 0 <= self.ridge <= 1:
+            raise OptionError(f"reg_param must be between 0 and 1; got {brief(self.ridge)}.")
+        if not is_number(self.tol) or self.tol < 0:
+            raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
+
+    @property
+    def pooled(self) -> bool:
+        """One scatter for all classes is enough."""
+        return bool(self.alpha == 0 and is_number(self.gamma) and not self.separate)
+
+    @property
+    def fourth(self) -> bool:
+        """Fourth moments are kept."""
+        return self.gamma == "ledoit-wolf"
+
+    def layout(self) -> tuple[object, ...]:
+        return (type(self), self.pooled, self.fourth, self.given)
+
+    @property
+    def amount(self) -> float:
+        """γ where it is one number for all classes, else 0."""
+        return float(self.gamma) if is_number(self.gamma) else 0.0  # type: ignore[arg-type]
+
+    @property
+    def shared(self) -> bool:
+        """All classes have one covariance: boundaries are linear."""
+        return bool(self.alpha == 0)
+
+    # --- adding ------------------------------------------------------------------------------------------------
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> BlockSums:
+        if isinstance(data, Sparse):
+            return dense_sum(self, data, y, w, K)
+        assert isinstance(data, Numbers)
+        s = gaussian_moments.count(data, y, w, K, self.pooled, self.fourth)
+        return ledoit_wolf.count(data, y, w, s) if self.fourth else s
+
+    def combine(self, a: BlockSums, b: BlockSums, sign: int = 1) -> BlockSums:
+        if not self.fourth:
+            return gaussian_moments.combine(a, b, sign, self.pooled)
+        a, b = ledoit_wolf.written(a), ledoit_wolf.written(b)
+        return ledoit_wolf.combine(a, b, gaussian_moments.combine_written(a, b, sign, self.pooled), sign)
+
+    def scale(self, s: BlockSums, factor: float) -> BlockSums:
+        return s.scaled(factor)
+
+    def reclass(self, s: BlockSums, to: Sequence[int], K: int) -> BlockSums:
+        return s.reclassed(to, K, self.pooled)
+
+    def sums_of(self, arrays: Mapping[str, Array]) -> BlockSums:
+        return gaussian_statistics.sums_of(arrays)
+
+    def check(self, s: BlockSums, context: Context) -> None:
+        if isinstance(s, FourthSums | WeighedSums) != self.fourth:
+            raise ValueError("third and fourth moments are missing" if self.fourth else "it has fourth moments")
+        s.check(context.K, context.d, self.pooled)
+        if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
+            raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
+
+    def met(self, s: BlockSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return s.met()
+
+    # --- reading -----------------------------------------------------------------------------------------------
+
+    def estimate(self, s: BlockSums, context: Context) -> BlockParams:  # noqa: ARG002
+        for value, most in s.limits():
+            fine = (np.abs(value) <= most).all(axis=tuple(range(value.ndim - 1)))
+            if not fine.all():
+                j = int(np.argmin(fine)) if value.ndim > 1 else 0
+                raise _core.BadValue("overflow", 0, j, float(np.nanmax(np.abs(s.mean))))
+        if isinstance(s, WideSums) and is_number(self.gamma) and self.ridge == 0:
+            return wide_gaussian.estimate(s, self)
+        return covariance.estimate(s, self)
+
+    def start(self, scorer: _core.Scorer, data: Numbers, p: BlockParams, relative: bool) -> _core.RowFlags:
+        """Add the scores of complete rows.
+
+        Parameters
+        ----------
+        scorer : Scorer
+            The log joint of each row and class so far.
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        relative : bool
+            Whether only differences between the classes matter, so that a shared covariance is scored by its linear
+            form.
+
+        Returns
+        -------
+        RowFlags
+            Where the other rows will be noted.
+        """
+        missing = _core.RowFlags(data.n)
+        if relative and isinstance(p, SHARED):
+            scorer.affine(data.columns, p.weight, p.bias, p.centre, missing)
+        else:
+            scorer.quadratic(data.columns, p.mean, p.low, p.factor, p.constant, missing)
+        return missing
+
+    def answer(self, data: Data, p: BlockParams, how: str, start: Array) -> Array:
+        relative = how in RELATIVE
+        scorer = _core.Scorer(data.n, start)
+        if not isinstance(data, Numbers) or not self.can_start(p, relative):
+            scorer.added(self.scores(data, p))
+            return np.asarray(getattr(scorer, how)())
+        missing = self.start(scorer, data, p, relative)
+        answer: Array = getattr(scorer, how)()
+        rows = missing.rows()
+        if len(rows):
+            again = _core.Scorer(len(rows), start[rows] if start.ndim == 2 else start)
+            again.added(marginal_gaussian.scores(data, rows, p))
+            answer[rows] = getattr(again, how)()
+        return answer
+
+    def no_likelihood(self) -> str | None:
+        if self.given:
+            return "covariance_estimator needs labelled rows, and cannot add others. Use shrinkage= instead."
+        return None
+
+    def gaussians(self, p: BlockParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
+        return p.mean[:, list(columns)], np.array([p.covariance(k, columns) for k in range(len(p.mean))])
+
+    def matrix_door(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
+        if isinstance(p, SHARED):
+            return _core.MatrixDoor.affine(start, p.weight, p.bias, p.centre)
+        return (
+            None
+            if isinstance(p, WideParams)
+            else _core.MatrixDoor.quadratic(start, p.mean, p.low, p.factor, p.constant)
+        )
+
+    def can_start(self, p: BlockParams, relative: bool) -> bool:
+        """Tell whether `start` can score with these parameters.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        relative : bool
+            Whether only differences between the classes matter, so that a shared covariance is scored by its linear
+            form.
+
+        Returns
+        -------
+        bool
+            Whether it can.
+        """
+        return not isinstance(p, WideParams) or (relative and isinstance(p, SharedWideParams))
+
+    def score(self, scorer: _core.Scorer, data: Data, p: BlockParams) -> None:
+        scorer.added(self.scores(data, p))
+
+    def scores(self, data: Data, p: BlockParams) -> Array:
+        """Give log p(x | class), the missing coordinates integrated out.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row.
+        """
+        if isinstance(data, Sparse):
+            return np.concatenate([self.scores(block, p) for _, block in data.dense_blocks()] or [np.empty((0, p.K))])
+        assert isinstance(data, Numbers)
+        out = np.empty((data.n, p.K))
+        if isinstance(p, WideParams):
+            step = max(1, NEW_ROWS // max(1, data.d))
+            for i in range(0, data.n, step):
+                rows = slice(i, min(data.n, i + step))
+                x = finite_rows(data, np.arange(rows.start, rows.stop))
+                out[rows] = wide_gaussian.scores(x, p)
+        else:
+            out = _core.quadratic_scores(data.columns, p.mean, p.low, p.factor, p.constant)
+        gaps = np.flatnonzero(np.isnan(out[:, 0])) if p.K else np.empty(0, np.int64)
+        if len(gaps):
+            out[gaps] = marginal_gaussian.scores(data, gaps, p)
+        return out
+
+    def left_out(
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: BlockSums,
+        p: BlockParams,
+        context: Context,
+    ) -> Array:
+        if isinstance(data, Sparse):
+            return dense_left_out(self, data, y, unit, s, p, context)
+        assert isinstance(data, Numbers)
+        return gaussian_leave_one_out.left_out(self, data, y, unit, s, p, context)
+
+    def sample(self, p: BlockParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        d = p.mean.shape[1]
+        out = np.empty((len(y), d))
+        for k in np.unique(y).tolist():
+            here = np.flatnonzero(y == k)
+            out[here] = p.mean[k] + p.coloured(rng.normal(size=(len(here), d)), k)
+        return list(out.T)
+
+    def describe(self, p: BlockParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        return {"mean": float(p.mean[k, j]), "variance": float(p.covariance(k, [j])[0, 0])}
+
+    def terms(self, data: Data, p: BlockParams, K: int) -> Array:
+        """Tell what each column adds to log p(x | class); block_terms.py has the split.
+
+        Parameters
+        ----------
+        data : Numbers, Coded, Codes or Sparse
+            Its columns.
+        p : params
+            Parameters.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K)
+            The terms.
+        """
+        if isinstance(data, Sparse):
+            return super().terms(data, p, K)
+        assert isinstance(data, Numbers)
+        return gaussian_column_terms.terms(finite_rows(data, np.arange(data.n)), p)
+
+    # --- as a linear or quadratic form -------------------------------------------------------------------------
+
+    def linear(self, p: BlockParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:  # noqa: ARG002
+        if not isinstance(p, SHARED):
+            return None
+        return p.weight, p.bias - p.weight @ p.centre
+
+    def quadratic(self, p: BlockParams) -> tuple[Array, Array, Array]:
+        return quadratic_form(np.stack([-0.5 * p.precision(k) for k in range(p.K)]), p.mean, p.constant)
+
+    def normal(self, p: BlockParams) -> tuple[Array, Array]:
+        return away(p, p.mean[0]), p.variances()
+
+    def features(self) -> Features:
+        return "numbers" if self.shared else "products"
+
+    def n_parameters(self, p: BlockParams, context: Context) -> int:  # noqa: ARG002
+        K, d = context.K, context.d
+        return K * d + (1 if self.shared else K) * d * (d + 1) // 2
+
+    def export(self, p: BlockParams, context: Context) -> Exported | str:
+        if isinstance(p, WideParams):
+            return (
+                f"its {context.d} columns are more than the rows that it learned span, and such a covariance has no "
+                "form for other programs; learn more rows, or use fewer columns"
+            )
+        varies = np.ix_(p.keep, p.keep)
+        return {
+            "form": "block",
+            "keep": p.keep.tolist(),
+            "mean": plain(p.mean),
+            "low": plain(p.low),
+            "factor": [[plain(row[: i + 1]) for i, row in enumerate(np.asarray(each)[varies])] for each in p.factor],
+        }

@@ -1,0 +1,1 @@
+"""Bayesian networks over discrete columns: counts, families, back-off smoothing, averaged n-dependence estimators."""

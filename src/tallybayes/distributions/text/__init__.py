@@ -1,0 +1,1 @@
+"""Distributions of text columns."""

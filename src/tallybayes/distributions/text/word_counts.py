@@ -1,0 +1,551 @@
+"""Texts by their words: multinomial, complement or Bernoulli, over a vocabulary that grows by adding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.data import encoding
+from tallybayes.data.encoding import Data, Sparse, Splitting, Texts
+from tallybayes.data.schema import Levels, Schema
+from tallybayes.data.table import Table
+from tallybayes.distributions.arithmetic import expect, subtract
+from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.context import Context, Needs, Weights
+from tallybayes.distributions.records import Record
+from tallybayes.distributions.smoothing import check_alpha
+from tallybayes.distributions.text.word_leave_one_out import left_out
+from tallybayes.errors import OptionError, SharedWordsWarning, brief, is_number, warn
+from tallybayes.utils.array_types import Array, Floats
+
+MODELS = ("multinomial", "complement", "bernoulli")
+ANALYZERS = ("auto", "word", "char")
+MOST_WORDS = 1 << 19
+CELLS = 1 << 15  # of which logarithms are taken at a time
+TOLD = 20  # words that `describe` tells of each class
+
+
+@dataclass(frozen=True)
+class WordSums(Record):
+    """How often each class has each word (Bernoulli: in how many rows).
+
+    Parameters
+    ----------
+    count : ndarray of shape (K, words)
+        The weight of the words.
+    rows : ndarray of shape (K,)
+        The weight of the rows that have a text.
+    """
+
+    count: Array
+    rows: Array
+
+
+@dataclass(frozen=True)
+class WordParams(Record):
+    """What a text and its words add to log P(x | class).
+
+    Parameters
+    ----------
+    weight : ndarray of shape (1 + words, K)
+        First what any text adds, then what each word does.
+    count : ndarray of shape (K, words)
+        The words as summed.
+    alpha : float
+        What is added to each count.
+    exist : ndarray of bool, of shape (words,)
+        Which of the words there are.
+    length : ndarray of shape (K,)
+        How many words a text has, on average.
+    words : Levels
+        The words.
+    """
+
+    weight: Array
+    count: Array
+    alpha: float
+    exist: NDArray[np.bool_]
+    length: Array
+    words: Levels
+
+    @cached_property
+    def share(self) -> Array:
+        """(words, K): log P(one word of a text is this one | class); −inf where there is no such word."""
+        log = _log_shares(self.count, self.exist, self.alpha)
+        return np.where(self.exist[:, None], log, -np.inf)
+
+
+@dataclass(frozen=True)
+class Words(Distribution[WordSums, WordParams]):
+    """A column of texts by the words in them.
+
+    'multinomial': log p(x | c) = Σ_w x_w log θ_cw, θ_cw = (S_cw + a) / (S_c + a V). x_w: how often a text has the word
+    w, S: summed counts, V: how many words there are. 'complement': the weights of a class come from all other classes
+    (Rennie et al. 2003). 'bernoulli': is a word there or not, P = (n_cw + a) / (n_c + 2a), n: texts. The same numbers
+    as scikit-learn's CountVectorizer with MultinomialNB, ComplementNB or BernoulliNB.
+
+    Words are numbered as they are first met. A word that no row has any more does not count in V; one that was never
+    met says nothing. A missing text says nothing; an empty one is a text without words.
+
+    Parameters
+    ----------
+    model : {'multinomial', 'complement', 'bernoulli'}, default='multinomial'
+        What is counted, and how it is weighed.
+    ngrams : tuple of (int, int), default=(1, 1)
+        How many words (or characters) are taken together, at least and at most.
+    analyzer : {'auto', 'word', 'char'}, default='auto'
+        'word': runs of two and more letters, digits and underscores, as CountVectorizer takes them. 'char': runs of
+        characters, spaces too. 'auto': words; and single characters and pairs of them where a script has no spaces
+        (Chinese, Japanese, Thai and others).
+    lowercase : bool, default=True
+        Whether capitals become small letters first, as str.lower makes them.
+    max_words : int, default=524288
+        So many words have a count of their own: the most frequent of the first rows, then new ones as they come. All
+        others share cells, an eighth as many, by a hash of their letters; a warning says so.
+    alpha : float, default=1.0
+        What is added to every count, a above.
+    weight : float, default=1.0
+        How many times log P(x | class) counts, so that many words do not drown a few other columns. BayesClassifier
+        chooses it by leave-one-out.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import Words
+    >>> texts = ["free money now", "win free money", "lunch at noon", "see you at noon"]
+    >>> model = NaiveBayes(Words(ngrams=(1, 2))).fit(texts, ["spam", "spam", "ham", "ham"])
+    >>> model.predict(["see you at lunch", "money money"]).tolist()
+    ['ham', 'spam']
+    """
+
+    model: str = "multinomial"
+    ngrams: tuple[int, int] = (1, 1)
+    analyzer: str = "auto"
+    lowercase: bool = True
+    max_words: int = MOST_WORDS
+    alpha: float = 1.0
+    weight: float = 1.0
+
+    name: ClassVar[str] = "words"
+    kinds: ClassVar[tuple[str, ...]] = ("text",)
+    needs: ClassVar[Needs] = "texts"
+    one_column: ClassVar[bool] = True
+    waits: ClassVar[bool] = True
+    cells: ClassVar[tuple[str, ...]] = ("count", "rows")
+    sums = WordSums
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("model", MODELS), ("analyzer", ANALYZERS)):
+            if getattr(self, name) not in allowed:
+                raise OptionError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}; got {brief(getattr(self, name))}."
+                )
+        object.__setattr__(self, "ngrams", _two(self.ngrams))
+        if not isinstance(self.lowercase, bool | np.bool_):
+            raise OptionError(f"lowercase must be True or False; got {brief(self.lowercase)}.")
+        if not _whole(self.max_words) or self.max_words < 1:
+            raise OptionError(f"max_words must be a whole number of at least 1; got {brief(self.max_words)}.")
+        check_alpha(self.alpha)
+        if np.ndim(self.alpha):
+            raise OptionError(f"alpha must be one number for words; got {brief(self.alpha)}.")
+        if not is_number(self.weight) or self.weight < 0:
+            raise OptionError(f"weight must be a number of at least 0; got {brief(self.weight)}.")
+        if self.model == "bernoulli" and self.alpha == 0:
+            raise OptionError("alpha must be above 0 for the Bernoulli model of words; got 0.")
+
+    def layout(self) -> tuple[object, ...]:
+        return (type(self), self.model == "bernoulli", *self._splitting_key())
+
+    def _splitting_key(self) -> tuple[object, ...]:
+        return self.ngrams, self.analyzer, bool(self.lowercase), int(self.max_words)
+
+    def splitting(self) -> Splitting:
+        """Tell how a text becomes words.
+
+        Returns
+        -------
+        Splitting
+            As the core reads it.
+        """
+        most = int(self.max_words)
+        return Splitting(self.analyzer, self.ngrams, bool(self.lowercase), most, max(1, most // 8))
+
+    def split(self, text: str) -> list[str]:
+        """Tell what this makes of a text.
+
+        Parameters
+        ----------
+        text : str
+            Any text.
+
+        Returns
+        -------
+        list of str
+            Its words, each as often as it is there.
+
+        Examples
+        --------
+        >>> from tallybayes.distributions import Words
+        >>> Words(ngrams=(1, 2)).split("Free money!")
+        ['free', 'money', 'free money']
+        """
+        how = self.splitting()
+        return _core.words_of(text, how.analyzer, *how.ngrams, how.lowercase)
+
+    # --- what it reads and sums --------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        table: Table,
+        schema: Schema,
+        columns: Sequence[int],
+        grow: bool,
+        sizes: Mapping[int, int],  # noqa: ARG002
+    ) -> tuple[Data, Schema]:
+        (j,) = columns
+        if not grow:
+            return encoding.texts(table, schema, j, self.splitting()), schema
+        data, longer, shared = encoding.words(table, schema, j, grow, self.splitting())
+        if shared and not _has_cells(schema.levels.get(j, Levels())):
+            warn(
+                f"Column {schema.name(j)!r} has more than {self.max_words} words: the others share "
+                f"{self.splitting().cells} cells by a hash of their letters. max_words= of Words sets the bound.",
+                SharedWordsWarning,
+            )
+        return data, longer
+
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> WordSums:
+        sums = _core.csr_sums(_counts(data).view, y, w, K, 0.0 if self.model == "bernoulli" else None)
+        return WordSums(np.ascontiguousarray(sums[:, 1:]), sums[:, 0].copy())
+
+    def tally(
+        self,
+        table: Table,
+        schema: Schema,
+        columns: Sequence[int],
+        sizes: Mapping[int, int],
+        y: NDArray[np.int32],
+        w: Weights,
+        K: int,
+    ) -> tuple[WordSums, Schema]:
+        """Count the texts of a table while they are read: the words of each row are nowhere kept.
+
+        Parameters
+        ----------
+        table : Table
+            The rows.
+        schema : Schema
+            What the columns are.
+        columns : sequence of int
+            The column.
+        sizes : dict from int to int
+            Of no use to it.
+        y : ndarray of int32, of shape (n,)
+            The class of each row; below 0, the row does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None weighs each 1.
+        K : int
+            How many classes there are.
+
+        Returns
+        -------
+        sums : WordSums
+            As `add` gives them.
+        schema : Schema
+            With the words that were new.
+        """
+        (j,) = columns
+        found = encoding.word_sums(table, schema, j, self.splitting(), (y, w, K), self.model == "bernoulli")
+        if found is None:  # which of them have a count of their own all rows tell
+            return super().tally(table, schema, columns, sizes, y, w, K)
+        count, rows, longer = found
+        return WordSums(count, rows), longer
+
+    def combine(self, a: WordSums, b: WordSums, sign: int = 1) -> WordSums:
+        size = max(a.count.shape[1], b.count.shape[1])
+        one, two = _padded(a.count, size), _padded(b.count, size)
+        if sign > 0:
+            return WordSums(one + two, a.rows + b.rows)
+        return WordSums(subtract(one, two), subtract(a.rows, b.rows))
+
+    def relevel(self, s: WordSums, maps: Sequence[Sequence[int] | None]) -> WordSums:
+        (to,) = maps
+        if to is None or not len(to):
+            return s
+        out = np.zeros((len(s.count), max(to) + 1))
+        np.add.at(out.T, np.asarray(to[: s.count.shape[1]], dtype=np.intp), s.count.T)
+        return replace(s, count=out)
+
+    def join_levels(self, first: Levels, second: Levels) -> Levels:
+        room = int(self.max_words) - sum(isinstance(v, str) for v in first.labels)
+        known = first.find(second.labels) >= 0
+        new = [v for v, there in zip(second.labels, known.tolist(), strict=True) if not there]
+        words = [v for v in new if isinstance(v, str)]
+        if len(words) <= room:
+            return first.extend(new)
+        cells = {self._cell(v) for v in words[max(room, 0) :]} | {v for v in new if not isinstance(v, str)}
+        return first.extend(words[: max(room, 0)]).extend(sorted(cells))
+
+    def level_map(self, own: Levels, joined: Levels) -> list[int]:
+        found = joined.find(own.labels)
+        beyond = np.flatnonzero(found < 0).tolist()
+        if beyond:
+            found = found.copy()
+            found[beyond] = joined.find([self._cell(own.labels[i]) for i in beyond])
+        return [int(code) for code in found]
+
+    def _cell(self, word: str) -> int:
+        return int(_core.cell_of(word, self.splitting().cells))
+
+    def sizes(self, s: WordSums) -> NDArray[np.int64]:
+        return np.array([s.count.shape[1]], dtype=np.int64)
+
+    def met(self, s: WordSums, d: int) -> NDArray[np.bool_]:
+        return np.full(d, bool(s.rows.any()))
+
+    def check(self, s: WordSums, context: Context) -> None:
+        known = context.levels[0] if len(context.levels) == 1 else None
+        if known is None:
+            raise ValueError("it is for one column of texts, whose words the schema lists")
+        if not all(isinstance(v, str) or (type(v) is int and 0 <= v < self.splitting().cells) for v in known.labels):
+            raise ValueError("the schema lists words that are none")
+        if s.count.ndim != 2 or s.count.shape[1] > len(known):
+            raise ValueError("'count' has more words than the schema lists")
+        expect(s, {"count": (context.K, s.count.shape[1]), "rows": (context.K,)}, at_least_0=self.cells)
+        if self.model == "bernoulli" and (s.count > s.rows[:, None] * (1 + 1e-9)).any():
+            raise ValueError("a word is in more rows than there are")
+
+    # --- parameters --------------------------------------------------------------------------------------------
+
+    def estimate(self, s: WordSums, context: Context) -> WordParams:
+        words = context.levels[0]
+        assert words is not None
+        count = _padded(s.count, len(words))
+        exist = np.asarray(count.any(axis=0))
+        if self.model == "bernoulli":
+            weight = _presence(count, s.rows, exist, self.alpha)
+        elif self.model == "complement":
+            others = np.maximum(count.sum(axis=0) - count, 0.0)  # rounding may leave less than nothing
+            weight = _weights(others, exist, self.alpha)
+            weight[1:][exist] = -np.maximum(weight[1:][exist], LEAST)
+        else:
+            weight = _weights(count, exist, self.alpha)
+        length = count.sum(axis=1) / np.where(s.rows > 0, s.rows, 1.0)
+        if self.weight != 1:
+            weight = np.multiply(weight, self.weight, out=weight, where=weight != 0)
+        return WordParams(weight, count, self.alpha, exist, length, words)
+
+    def score(self, scorer: _core.Scorer, data: Data, p: WordParams) -> None:
+        once = self.model == "bernoulli"
+        if isinstance(data, Texts):
+            scorer.texts(data.held, data.words.known, data.cells, p.weight, once)
+        else:
+            scorer.csr(_counts(data).view, p.weight, np.zeros(p.weight.shape[1]), 0.0 if once else None, False)
+
+    def export(self, p: WordParams, context: Context) -> str:  # noqa: ARG002
+        return (
+            "a text is split into words by tables of characters that other programs do not have. Ask the model where "
+            "it is (tallybayes serve), or fit without that column"
+        )
+
+    def left_out(
+        self,
+        data: Data,
+        y: NDArray[np.int32],
+        unit: NDArray[np.float64],
+        s: WordSums,
+        p: WordParams,
+        context: Context,
+    ) -> Array:
+        """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
+
+        A row takes its words out of its class. Words that no other row has are gone without it: they say nothing, and
+        V is smaller by them.
+
+        Parameters
+        ----------
+        data : Sparse
+            Its column.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        unit : ndarray of shape (n,)
+            How much of each row is taken out of its class; 0 leaves the row in.
+        s : sums
+            The tally of all rows.
+        p : params
+            Its parameters.
+        context : Context
+            The weight of each class, and the labels behind the codes.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Up to a term that all classes share.
+        """
+        found = left_out(
+            self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K
+        )
+        return found if self.weight == 1 else np.multiply(found, self.weight, out=found, where=found != 0)
+
+    def terms(self, data: Data, p: WordParams, K: int) -> Array:
+        scorer = _core.Scorer(data.n, np.zeros(K))
+        self.score(scorer, data, p)
+        return np.asarray(scorer.joint())[:, None]
+
+    def pieces(self, data: Data, p: WordParams, i: int) -> list[tuple[str, Floats]]:
+        csr = _counts(data).csr
+        begin, end = csr.indptr[i : i + 2].tolist()
+        index, times = csr.indices[begin:end], csr.data[begin:end]
+        found = []
+        for at, n in sorted(zip(index.tolist(), times.tolist(), strict=True)):
+            n = min(n, 1) if self.model == "bernoulli" else n
+            word = p.words.labels[at - 1] if at else ""
+            name = "no word" if not at else repr(word) if isinstance(word, str) else f"(words of cell {word})"
+            found.append((f"{name} ×{n}" if n > 1 else name, n * p.weight[at]))
+        return [(name, says) for name, says in found if says.any()]
+
+    def sample(self, p: WordParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
+        """Draw one text for each row, given the class of each row.
+
+        As many words as texts of the class have on average, each drawn by itself.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        y : ndarray of int32, of shape (n,)
+            The class of each row.
+        rng : numpy.random.Generator
+            What they are drawn with.
+
+        Returns
+        -------
+        list of one ndarray of shape (n,)
+            Texts.
+        """
+        out = np.full(len(y), "", dtype=object)
+        names = [str(v) for v in p.words.labels]
+        for k in np.unique(y).tolist() if p.exist.any() else ():
+            here = np.flatnonzero(y == k)
+            chance = np.exp(p.share[:, k])
+            lengths = rng.poisson(p.length[k], size=len(here))
+            drawn = iter(rng.choice(len(chance), size=int(lengths.sum()), p=chance / chance.sum()).tolist())
+            for row, length in zip(here.tolist(), lengths.tolist(), strict=True):
+                out[row] = " ".join(names[next(drawn)] for _ in range(length))
+        return [out]
+
+    def describe(self, p: WordParams, j: int, k: int, labels: Sequence[str]) -> dict[str, float]:  # noqa: ARG002
+        """Tell the words that say most for class k, and how large a share of its words each is.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+        k : int
+            The class.
+        labels : sequence of str
+            The words.
+
+        Returns
+        -------
+        dict from str to float
+            Twenty of them, those first that tell most.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.exp(p.share)
+            gain = np.where(share[:, k] > 0, share[:, k] * (p.share[:, k] - np.log(share.mean(axis=1))), 0.0)
+        best = np.argsort(-gain, kind="stable")[:TOLD]
+        return {str(labels[v]): float(share[v, k]) for v in best.tolist() if gain[v] > 0}
+
+    def outcomes(self, p: WordParams, j: int) -> Array:  # noqa: ARG002
+        """Tell the log probability of each value that the column can have.
+
+        Of one word of a text: which word is it? The model says nothing of how many there are.
+
+        Parameters
+        ----------
+        p : params
+            Parameters.
+        j : int
+            The column.
+
+        Returns
+        -------
+        ndarray of shape (words, K)
+            Of the words that there are.
+        """
+        return p.share[p.exist]
+
+
+LEAST = float(np.log(np.finfo(np.float64).tiny))
+
+
+def _whole(x: object) -> bool:
+    return isinstance(x, int | np.integer) and not isinstance(x, bool)
+
+
+def _two(ngrams: object) -> tuple[int, int]:
+    found = tuple(ngrams) if isinstance(ngrams, tuple | list) else ()
+    if len(found) != 2 or not all(_whole(v) for v in found) or not 1 <= found[0] <= found[1]:
+        raise OptionError(
+            f"ngrams must be two whole numbers such as (1, 2), the first at least 1; got {brief(ngrams)}."
+        )
+    return int(found[0]), int(found[1])
+
+
+def _has_cells(words: Levels) -> bool:
+    return any(not isinstance(v, str) for v in words.labels)
+
+
+def _counts(data: Data) -> Sparse:
+    counts = data.counted if isinstance(data, Texts) else data
+    assert isinstance(counts, Sparse)
+    return counts
+
+
+def _padded(count: Array, size: int) -> Array:
+    """With room for `size` words."""
+    return count if count.shape[1] == size else np.pad(count, ((0, 0), (0, size - count.shape[1])))
+
+
+def _log_shares(count: Array, exist: NDArray[np.bool_], alpha: float) -> Array:
+    """(words, K): log (S + a) / (Σ S + a V); evenly shared where there is nothing."""
+    return _weights(count, np.ones_like(exist), alpha, int(exist.sum()))[1:]
+
+
+def _weights(count: Array, exist: NDArray[np.bool_], alpha: float, V: int | None = None) -> Array:
+    """(1 + words, K): a text by itself says nothing, nor do words that are gone; V: how many there are.
+
+    Some words at a time: besides the answer there is nothing of its size.
+    """
+    V = int(exist.sum()) if V is None else V
+    total = _core.level_totals(count, np.array([count.shape[1]], dtype=np.int64)) + alpha * V  # (K, 1)
+    there = total > 0
+    below = _core.logs(np.where(there, total, 1.0))
+    weight = np.zeros((1 + count.shape[1], len(count)))
+    for first in range(0, count.shape[1], step := max(1, CELLS // len(count))):
+        log = np.asarray(_core.logs(count[:, first : first + step] + alpha))
+        log -= below
+        log[~there[:, 0]] = -np.log(max(V, 1))
+        log[:, ~exist[first : first + step]] = 0.0
+        weight[1 + first : 1 + first + step] = log.T
+    return weight
+
+
+def _presence(count: Array, rows: Array, exist: NDArray[np.bool_], alpha: float) -> Array:
+    """(1 + words, K): first what a text without any word says; then what each word changes of that."""
+    below = _core.logs(rows + 2 * alpha)[:, None]
+    yes = np.where(exist, _core.logs(count + alpha) - below, 0.0)
+    no = np.where(exist, _core.logs(np.maximum(rows[:, None] - count, 0.0) + alpha) - below, 0.0)
+    weight = np.empty((1 + count.shape[1], len(count)))
+    weight[0] = no.sum(axis=1)
+    weight[1:] = (yes - no).T
+    return weight

@@ -1,0 +1,1 @@
+"""Distributions of one column given the class: one file per distribution."""

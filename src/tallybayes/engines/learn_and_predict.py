@@ -1,0 +1,165 @@
+"""plan, learn, answer: what the methods of the classifiers do with a source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from tallybayes.data.labels import read_labels, union
+from tallybayes.engines.recognise import open_source
+from tallybayes.engines.source import Ask, Source
+from tallybayes.engines.survey import Survey
+from tallybayes.errors import OptionError, brief, is_number, listening
+from tallybayes.estimators.base import TallyClassifier
+
+Model = TypeVar("Model", bound=TallyClassifier)
+
+SAMPLE = 100_000  # rows that choices are made on
+SPREAD = 16  # parts of a source that are looked at before learning, where it has parts
+
+
+def plan(
+    model: Model,
+    source: object,
+    target: str | Sequence[str],
+    weight: str | None = None,
+    columns: Sequence[str] | None = None,
+    rows: int = SAMPLE,
+    pieces: int | None = None,
+) -> Model:
+    """An empty model with schema, levels, classes, cuts, structure and choices settled."""
+    if not _whole(rows):
+        raise OptionError(f"rows must be a whole number of at least 1; got {brief(rows)}.")
+    if pieces is not None and not _whole(pieces):
+        raise OptionError(f"pieces must be None or a whole number of at least 1; got {brief(pieces)}.")
+    here, ask = asked(model, source, target, weight, columns, fresh=True)
+    _read_twice(here, model)
+    return settled(model, here.survey(ask, int(rows), pieces), ask)
+
+
+def settled(model: Model, survey: Survey, ask: Ask) -> Model:
+    """What a model chooses on the rows of a survey, with the labels that it found, and no rows."""
+    X, y, w = ask.split(survey.sample)
+    chosen = model.copy()
+    if isinstance(model.class_weight, Mapping):  # weights by label: some of the classes may be in other rows
+        chosen.partial_fit(X, y, sample_weight=w)
+    else:
+        chosen.fit(X, y, w)
+    chosen = chosen.empty()
+    fitted = chosen.fitted_
+    schema, names = fitted.schema, fitted.schema.names or ()
+    levels = {}
+    for j, name in enumerate(names):
+        found = survey.labels.get(name)
+        if j in schema.levels and found is not None:
+            levels[j] = schema.levels[j].extend(found.to_pylist())
+    if len(ask.target) == 1 and survey.labels.get(ask.target[0]) is not None and not fitted.closed:
+        found = survey.labels[ask.target[0]]
+        if found is not None and len(found):
+            fitted = fitted.reclass(union(fitted.classes, read_labels(found, len(found))[1]))
+    return chosen.holding(replace(fitted, schema=schema.with_levels(levels)))
+
+
+def learned(
+    model: Model,
+    source: object,
+    target: str | Sequence[str],
+    weight: str | None,
+    columns: Sequence[str] | None,
+    given: Model | None,
+) -> Model:
+    """A model of the rows of a source alone, counted as `model` counts, or as the given plan does."""
+    fresh = not model.__sklearn_is_fitted__()
+    if given is not None and not (fresh and type(given) is type(model)):
+        what = "a model that has learned nothing yet" if not fresh else f"a plan of a {type(model).__name__}"
+        raise OptionError(f"plan= goes with {what}; got {brief(given)}. model.plan(source, target) makes one.")
+    here, ask = asked(given or model, source, target, weight, columns, fresh and given is None)
+    if given is not None or not fresh:
+        base = given or model
+    else:
+        first = here.head(ask)
+        with listening():  # what there is to say of columns is said by the fit
+            schema = model.schema_of(ask.split(first.sample)[0])
+        if model.settles_on_rows(schema):
+            _read_twice(here, model)
+            first = here.survey(ask, SAMPLE, SPREAD)
+        base = settled(model, first, ask)
+    return here.as_known(base, ask).count(base, ask)
+
+
+def answers(model: TallyClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]) -> object:
+    """The answers for the rows of a source: written into a file, or given back as a reader of batches."""
+    names = model.fitted_.schema.needed_names
+    if getattr(model, "targets", None) is not None:
+        raise OptionError("predict_to answers for one target; this network has several targets. Use predict.")
+    here = open_source(source)
+    keep = named("keep", keep)
+    features = tuple(names if names is not None else (n for n in here.names if n not in keep))
+    ask = Ask(features, keep=keep)
+    here.require(ask.columns)
+    made = {"prediction", *(f"proba_{label}" for label in model.classes_.tolist())}
+    both = sorted(made & set(keep))
+    if both:
+        raise OptionError(f"The answer has a column {both[0]!r} of its own: it cannot keep one of that name.")
+    return here.as_known(model, ask).deliver(model, ask, to)
+
+
+def asked(
+    model: TallyClassifier,
+    source: object,
+    target: str | Sequence[str],
+    weight: str | None,
+    columns: Sequence[str] | None,
+    fresh: bool,
+) -> tuple[Source, Ask]:
+    """The source, and which of its columns are what."""
+    here = open_source(source)
+    targets = named("target", target)
+    if not targets:
+        raise OptionError("target must be the name of a column; got an empty list.")
+    here.require([*targets, *([] if weight is None else [weight])])
+    known = None if fresh else model.fitted_.schema.needed_names
+    if fresh:
+        kinds = getattr(model, "schema", None)
+        here = here.as_said(kinds if isinstance(kinds, Mapping) else {}, targets)
+    others = {*targets, weight}
+    rest = known or tuple(name for name in here.names if name not in others)
+    features = rest if columns is None else named("columns", columns)
+    here.require(features)
+    both = [name for name in features if name in others]
+    if both:
+        raise OptionError(f"{both[0]!r} is both a feature and the target or the weight. Leave it out of columns=.")
+    if not features:
+        raise OptionError(f"There is no column besides {brief(list(others - {None}))} in {here.where}: no feature.")
+    if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.given_names or ()):
+        raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
+    return here, Ask(features, targets, weight)
+
+
+def named(what: str, names: object) -> tuple[str, ...]:
+    """Names of columns, as they are given: one, or several."""
+    several = isinstance(names, Iterable) and not isinstance(names, str)
+    given: list[object] = list(names) if several else [names]  # type: ignore[call-overload]
+    labels = " (The labels themselves, one for each row, go to fit(X, y).)" if what == "target" and several else ""
+    found = tuple(name for name in given if isinstance(name, str))
+    if len(found) < len(given):
+        raise OptionError(f"{what} must be the name of a column, or a list of names; got {brief(names)}.{labels}")
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError(f"{what} names the column {brief(twice)} more than once.{labels}")
+    return found
+
+
+def _whole(value: object) -> bool:
+    return is_number(value) and value >= 1 and value == int(value)  # type: ignore[operator, call-overload]
+
+
+def _read_twice(source: Source, model: TallyClassifier) -> None:
+    if source.once:
+        raise OptionError(
+            f"{type(model).__name__} chooses cuts, distributions or a structure on rows before it counts them, and "
+            f"{source.where} can be read only once. Give plan=model.plan(a sample, target), or a source "
+            "that can be read again, such as a file."
+        )

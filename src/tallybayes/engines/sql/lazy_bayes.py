@@ -1,0 +1,206 @@
+"""LazyBayes: nothing is trained. What a question needs is counted in the database at the moment it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.raw_column import is_missing
+from tallybayes.data.table import read_table
+from tallybayes.engines.learn_and_predict import asked, settled
+from tallybayes.engines.source import Ask
+from tallybayes.engines.sql.database import Database, Table
+from tallybayes.engines.sql.sql_counts import Counter, counted_as
+from tallybayes.errors import OptionError, brief
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.explain import Explanation
+
+Model = TypeVar("Model", bound=TallyClassifier)
+
+
+class LazyBayes(Generic[Model]):
+    """A classifier that learns nothing beforehand: each question counts the rows that are in the table at that moment.
+
+    Rows that were inserted, changed or deleted a moment ago count at once, those of an open transaction of the same
+    connection too. The answer is that of ``model.fit`` on the current rows, to 1e-12. One statement answers a batch of
+    questions; a naive Bayes counts only the columns that have a value in one of them. Nothing is kept but what the
+    columns are, which is looked at again with each question.
+
+    Parameters
+    ----------
+    model : NaiveBayes, GaussianNB, CategoricalNB, SPODE, AODE, BayesNetwork, or a fitted model
+        How it counts and answers. A model that chooses cuts or a structure on rows must have chosen them: give it
+        fitted (such as a TAN), or what ``model.plan(source, target)`` gave.
+    connection : connection of duckdb, sqlite3 or psycopg, or None
+        The database; None for a data frame, which DuckDB counts where it is.
+    table : str, (schema, table) or data frame
+        The table. A name is quoted: whatever it is, it is only a name.
+    target : str
+        The column of the class.
+    columns : list of str, default=None
+        The features; None takes all other columns.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from tallybayes import LazyBayes, NaiveBayes
+    >>> db = duckdb.connect()
+    >>> _ = db.execute("CREATE TABLE days (sky VARCHAR, wind DOUBLE, go VARCHAR)")
+    >>> _ = db.execute("INSERT INTO days VALUES ('clear', 2, 'yes'), ('grey', 9, 'no'), ('grey', 8, 'no')")
+    >>> lazy = LazyBayes(NaiveBayes("gaussian"), db, "days", "go")
+    >>> lazy.predict({"sky": "grey", "wind": 8.5}).tolist()
+    ['no']
+    >>> _ = db.execute("UPDATE days SET go = 'yes' WHERE wind > 8; INSERT INTO days VALUES ('clear', 3, 'no')")
+    >>> lazy.predict({"sky": "grey", "wind": 9.0}).tolist()
+    ['yes']
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        connection: object,
+        table: Any,
+        target: str,
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        if not isinstance(model, TallyClassifier):
+            raise OptionError(f"LazyBayes takes a classifier of this library; got {brief(model)}.")
+        if connection is None:
+            connection, table = _in_duckdb(table), "tb frame"
+        self.model, self.connection, self.table = model, connection, table
+        self.target, self.columns = target, columns
+        self._plan: Model | None = None
+        self._kinds: dict[str, str] = {}
+        self._current()  # says at once what is wrong
+
+    def _current(self) -> tuple[Database, Ask, Model]:
+        """The table as it is now, and how the model reads it."""
+        source = Table(self.connection, self.table)
+        fresh = not self.model.__sklearn_is_fitted__()
+        _, ask = asked(self.model, source, self.target, None, self.columns, fresh)
+        if self._plan is None or source.kinds != self._kinds:
+            self._plan, self._kinds = self._settle(source, ask), source.kinds
+        return source, ask, self._plan
+
+    def _settle(self, source: Database, ask: Ask) -> Model:
+        if self.model.__sklearn_is_fitted__():
+            plan = self.model.empty()
+        else:
+            first = source.head(ask)
+            if self.model.settles_on_rows(self.model.schema_of(ask.split(first.sample)[0])):
+                raise OptionError(
+                    f"This {type(self.model).__name__} chooses cuts, distributions or a structure on rows, and lazily "
+                    "there are none before a question comes. Say what it is to be, as in NaiveBayes('gaussian'); or "
+                    "give it fitted, or model.plan(source, target): what was chosen then stays, and all counts are "
+                    "those of the moment."
+                )
+            plan = settled(self.model, first, ask)
+        why_not = Counter(source, plan, ask).refusal()
+        if why_not is not None:
+            raise OptionError(
+                f"This {type(self.model).__name__} cannot be asked lazily: {why_not}. learn_from learns such rows; or "
+                "say which columns to ask: columns=[…]."
+            )
+        return plan
+
+    def model_for(self, X: Any) -> Model:
+        """Count what some questions need.
+
+        Parameters
+        ----------
+        X : table, list of dicts, or one dict
+            The questions.
+
+        Returns
+        -------
+        estimator
+            A model of the rows that are in the table now. It knows nothing of columns that are missing in all of the
+            questions, unless it is a network.
+        """
+        source, ask, plan = self._current()
+        return Counter(source, plan, ask, _asked(plan, _rows(X)), anew=True).count()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Tell the most probable class of each row.
+
+        Parameters
+        ----------
+        X : table, list of dicts, or one dict
+            The questions.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            By the rows that are in the table now.
+        """
+        return self.model_for(X).predict(_rows(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Tell P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table, list of dicts, or one dict
+            The questions.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the sorted order of the classes that are in the table now.
+        """
+        return self.model_for(X).predict_proba(_rows(X))
+
+    def explain(self, X: Any, against: object = None) -> Explanation:
+        """Tell what each column of each row says for or against each class.
+
+        Parameters
+        ----------
+        X : table, list of dicts, or one dict
+            The questions.
+        against : label, default=None
+            None: each class against the rest; or the class that the others are compared with.
+
+        Returns
+        -------
+        Explanation
+            By the rows that are in the table now.
+        """
+        found = self.model_for(X).explain(_rows(X), against=against)
+        assert isinstance(found, Explanation)
+        return found
+
+
+def _rows(X: Any) -> Any:
+    return [X] if isinstance(X, Mapping) else X
+
+
+def _asked(plan: TallyClassifier, X: Any) -> set[int] | None:
+    """The columns that have a value in one of the questions; None where a model needs all."""
+    fitted = plan.fitted_
+    if any(counted_as(t.distribution) == "sets" for t in fitted.terms):
+        return None
+    table = read_table(X)
+    if table.names is None:
+        return None
+    schema = fitted.schema
+    at = {name: j for j, name in enumerate(schema.names or ())}
+    known = [(at[name], i) for i, name in enumerate(table.names) if name in at]
+    return {j for j, i in known if not all(is_missing(v) for v in table.values(i))}
+
+
+def _in_duckdb(frame: Any) -> Any:
+    """A connection in which a data frame is a table."""
+    try:
+        import duckdb
+    except ImportError as e:
+        raise OptionError(f"A table in memory is counted by DuckDB: pip install 'tallybayes[sql]' ({e}).") from e
+    connection = duckdb.connect()
+    try:
+        connection.register("tb frame", frame)
+    except Exception as e:
+        raise OptionError(f"DuckDB cannot count a {type(frame).__name__}: {e}. Give a data frame.") from e
+    return connection

@@ -1,0 +1,1 @@
+"""The inside of BayesClassifier: one file per component, and the stacking that combines them."""

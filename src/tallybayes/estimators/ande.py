@@ -1,0 +1,215 @@
+"""AODE and AnDE: no structure is chosen; the networks of all parents are averaged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.data.schema import Schema
+from tallybayes.distributions.networks.averaged_networks import AveragedNetwork, most_together
+from tallybayes.errors import OptionError, brief, is_number
+from tallybayes.estimators.spode_tan import NetworkClassifier
+from tallybayes.model.term import Term
+from tallybayes.utils.paragraphs import documented
+
+
+@documented
+class AnDE(NetworkClassifier):
+    """Averaged n-dependence estimators: the mean of the networks of all sets of n parents.
+
+    In each network n columns are the parents of all other columns (Webb, Boughton and Wang 2005; Webb et al. 2012). One
+    pass over the rows counts all sets of n + 1 columns; nothing is chosen, so every way of adding and taking away rows
+    is exact. Memory grows with (levels · columns)ⁿ⁺¹ and is asked for first.
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
+
+    Parameters
+    ----------
+    n : {1, 2, 3}, default=2
+        How many parents. 1 is AODE, 0 would be naive Bayes.
+    {schema}
+    min_count : float, default=1
+        A set of parents takes part for a row if its values were met together at least so often; if none was, the
+        answer is that of naive Bayes.
+    weighting : None or 'information', default=None
+        'information': the networks are weighted by what their parents tell about the class (WAODE).
+    subsumption : bool, default=False
+        Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
+        (subsumption resolution, Zheng and Webb 2006).
+    {smoothing}
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
+        finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
+        are parents then, and real ones are children of all of them.
+    bins : int, default=10
+        Into how many intervals 'frequency' and 'width' cut.
+    {priors}
+    {unseen_network}
+    {tempered}
+    {class_weight}
+    {verbose}
+
+    Attributes
+    ----------
+    {learned}
+
+    Examples
+    --------
+    Three features that say nothing alone or in pairs, and everything together:
+
+    >>> from tallybayes import AnDE
+    >>> X = [[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)] * 10
+    >>> y = [a ^ b ^ c for a, b, c in X]
+    >>> AnDE(n=2, schema="categorical").fit(X, y).score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        n: int = 2,
+        schema: object = None,
+        *,
+        min_count: float = 1,
+        weighting: str | None = None,
+        subsumption: bool = False,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        cuts: str | None = "mdl",
+        bins: int = 10,
+        priors: object = None,
+        unseen: str = "ignore",
+        tempered: bool = False,
+        class_weight: object = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n = n
+        self.schema = schema
+        self.min_count = min_count
+        self.weighting = weighting
+        self.subsumption = subsumption
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.cuts = cuts
+        self.bins = bins
+        self.priors = priors
+        self.unseen = unseen
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self._n() not in (1, 2, 3) or isinstance(self._n(), bool):
+            raise OptionError(f"n must be 1, 2 or 3; got {brief(self._n())}. For no parents use NaiveBayes.")
+        if not is_number(self.min_count) or self.min_count <= 0:
+            raise OptionError(f"min_count must be a number above 0; got {brief(self.min_count)}.")
+        if not isinstance(self.subsumption, bool | np.bool_):
+            raise OptionError(f"subsumption must be True or False; got {brief(self.subsumption)}.")
+
+    def _n(self) -> int:
+        return self.n
+
+    def _options(self) -> dict[str, Any]:
+        more = {"min_count": self.min_count, "weighting": self.weighting, "subsumption": bool(self.subsumption)}
+        return {**super()._options(), **more}
+
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        n = int(self._n())
+        columns, reals = self._columns(schema)
+        order = min(n + 1, most_together(len(columns), reals))
+        network = AveragedNetwork(n=n, order=order, reals=reals, **self._options())
+        return self._with_apart(schema, network, columns)
+
+    def _together(self) -> int:
+        return int(self._n()) + 1
+
+    @property
+    def graph_(self) -> Any:
+        """Graph: there is none, and asking is an AttributeError, because the networks of all parents are averaged."""
+        raise AttributeError(f"{type(self).__name__!r} has no graph_: it averages over the networks of all parents.")
+
+
+@documented
+class AODE(AnDE):
+    """Averaged one-dependence estimators: the mean of the SPODEs of all columns (Webb, Boughton and Wang 2005).
+
+    As accurate as a chosen structure, without choosing: one pass over the rows counts all pairs of columns, and adding,
+    forgetting and merging are exact.
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
+
+    Parameters
+    ----------
+    {schema}
+    min_count : float, default=1
+        A column is a parent for a row if its value was met at least so often; if none was, the answer is that of naive
+        Bayes.
+    weighting : None or 'information', default=None
+        'information': the networks are weighted by what their parents tell about the class (WAODE).
+    subsumption : bool, default=False
+        Leave out values that follow from another value of the same row, as "pregnant" makes "female" redundant
+        (subsumption resolution, Zheng and Webb 2006).
+    {smoothing}
+    cuts : {'mdl', 'frequency', 'width'} or None, default='mdl'
+        How numbers are cut into intervals, once, on the first rows: where the minimum description length of the classes
+        finds best, into intervals of as many rows, or of equal width. None: numbers stay numbers; only discrete columns
+        are parents then, and real ones are children of all of them.
+    bins : int, default=10
+        Into how many intervals 'frequency' and 'width' cut.
+    {priors}
+    {unseen_network}
+    {tempered}
+    {class_weight}
+    {verbose}
+
+    Attributes
+    ----------
+    {learned}
+
+    Examples
+    --------
+    Two features that say nothing alone and everything together:
+
+    >>> from tallybayes import AODE, NaiveBayes
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10
+    >>> y = [a ^ b for a, b in X]
+    >>> AODE(schema="categorical").fit(X, y).score(X, y)
+    1.0
+    >>> NaiveBayes(schema="categorical").fit(X, y).score(X, y)
+    0.5
+    """
+
+    def __init__(
+        self,
+        schema: object = None,
+        *,
+        min_count: float = 1,
+        weighting: str | None = None,
+        subsumption: bool = False,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        cuts: str | None = "mdl",
+        bins: int = 10,
+        priors: object = None,
+        unseen: str = "ignore",
+        tempered: bool = False,
+        class_weight: object = None,
+        verbose: bool = False,
+    ) -> None:
+        self.schema = schema
+        self.min_count = min_count
+        self.weighting = weighting
+        self.subsumption = subsumption
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.cuts = cuts
+        self.bins = bins
+        self.priors = priors
+        self.unseen = unseen
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    def _n(self) -> int:
+        return 1

@@ -1,0 +1,445 @@
+"""BayesClassifier: the one to use when you do not want to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.encoding import Coded
+from tallybayes.data.schema import Schema
+from tallybayes.distributions import Words
+from tallybayes.distributions.networks.joint_counts import packed
+from tallybayes.ensemble.ensemble_distribution import EDITION, WEIGHTING, Ensemble, only
+from tallybayes.ensemble.ensemble_statistics import EnsembleSums
+from tallybayes.ensemble.ensemble_summary import describe
+from tallybayes.ensemble.fitting import smooth_prior
+from tallybayes.ensemble.generative_network import log_density
+from tallybayes.ensemble.layout import CodedRows, Columns, Recipe, choose, identifiers
+from tallybayes.ensemble.row_sample import tokens_of
+from tallybayes.ensemble.text_component import weighed
+from tallybayes.errors import IdentifierColumnWarning, MergeError, OptionError, brief, warn
+from tallybayes.estimators.asking import other_start
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.inputs import random_of
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows
+from tallybayes.model.term import Term, same_shape
+from tallybayes.structure.graph import Graph, shown
+from tallybayes.utils.array_types import Floats
+from tallybayes.utils.paragraphs import documented
+from tallybayes.utils.progress import stage, step
+
+LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
+CONTEXTS = 8  # where they are asked for, and effort has none
+PARTS = ("networks", "naive", "contexts", "levels", "nearest", "gaussian", "corrections")
+EFFORTS = {
+    "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
+    "balanced": Recipe(16, 16, 4, 0, gaussian=True, weighting="features", corrections=1),
+    "best": Recipe(
+        informed=24,
+        even=24,
+        naive=8,
+        contexts=120,
+        gaussian=True,
+        weighting="features",
+        nearest=True,
+        corrections=3,
+        few=500,
+        tries=8,
+        per_row=32,
+        per_class=16,
+    ),
+}
+
+
+@documented
+class BayesClassifier(TallyClassifier):
+    """The one to use when you do not want to choose: give it a table, and nothing needs to be tuned.
+
+    An ensemble of small Bayesian networks and a Gaussian discriminant, all of them counts, with a weight for each part
+    and feature that the rows choose by leave-one-out.
+
+    Every network has its own cuts and up to four super-parents, on which all columns depend. P(x | class, parents)
+    backs off to fewer parents as strongly as leave-one-out finds best. The logarithms are averaged over the networks,
+    and the averages weighted.
+
+    Parameters
+    ----------
+    effort : {'balanced', 'fast', 'best'}, default='balanced'
+        'fast' has 8 networks, a Gaussian discriminant and temperatures in place of weights. 'balanced' has 32 networks,
+        a naive Bayes on finer cuts, a Gaussian discriminant, weights, and corrections; 'best' half as many networks
+        again, longer searches for corrections, and 120 contexts below 500 rows, from there on the nearest rows.
+    {schema}
+    members : int, default=None
+        How many networks, in place of what effort says.
+    parents : int, default=None
+        How many super-parents a network has at most, in place of what effort says. 0 makes every network a naive Bayes.
+    parts : sequence of {'networks', 'naive', 'contexts', 'levels', 'nearest', 'gaussian', 'corrections'}, default=None
+        What takes part. None: what effort says, and levels where a category has more than ten. Corrections are of
+        what the others say with weights, and nothing by themselves.
+    weighting : {'features', 'temperature', 'none'}, default=None
+        'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
+        it should be; 'none': the terms are added as they are. None: what effort says.
+    {smoothing}
+    priors : None, 'uniform', 'laplace', array, dict or Series, default=None
+        The class prior. None counts the classes, and adds half a row to each; 'laplace' adds a whole one; 'uniform'
+        makes them equally likely. An array goes in the order of ``classes_``, a dict or a Series by label.
+    {unseen_network}
+    random_state : int, RandomState or None, default=0
+        What the contexts of 'best' are drawn with, below 500 rows: which columns they try. The same number gives the
+        same bits. Without contexts nothing is drawn, and every number gives the same.
+    tempered : bool, default=False
+        True: the log-likelihood counts ``temperature_`` times, one more number that leave-one-out chooses, over all
+        rows of fit. The weights are chosen so that it has little to do.
+    {class_weight}
+    {verbose}
+
+    Attributes
+    ----------
+    weights_ : dict
+        How much each part is believed, for each column where it has a weight for each.
+    graph_ : Graph
+        Who depends on whom, of a model with one network such as ``network(0)`` gives; else an AttributeError.
+    {learned}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tallybayes import BayesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = BayesClassifier().fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.95)
+    True
+    """
+
+    _can_be_other = False
+
+    def __init__(
+        self,
+        effort: str = "balanced",
+        schema: object = None,
+        *,
+        members: int | None = None,
+        parents: int | None = None,
+        parts: Sequence[str] | None = None,
+        weighting: str | None = None,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        priors: object = None,
+        unseen: str = "ignore",
+        random_state: object = 0,
+        tempered: bool = False,
+        class_weight: object = None,
+        verbose: bool = False,
+    ) -> None:
+        self.effort = effort
+        self.schema = schema
+        self.members = members
+        self.parents = parents
+        self.parts = parts
+        self.weighting = weighting
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.priors = priors
+        self.unseen = unseen
+        self.random_state = random_state
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    # --- what the parameters mean ------------------------------------------------------------------------------
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.effort not in EFFORTS:
+            raise OptionError(f"effort must be {', '.join(map(repr, EFFORTS))}; got {brief(self.effort)}.")
+        if self.weighting is not None and self.weighting not in WEIGHTING:
+            raise OptionError(
+                f"weighting must be {', '.join(map(repr, WEIGHTING))}, or None; got {brief(self.weighting)}."
+            )
+        _check_whole("members", self.members, 1, 1000)
+        _check_whole("parents", self.parents, 0, 8)
+        if self.parts is not None:
+            self._check_parts(self.parts)
+        if self.unseen not in ("ignore", "error"):
+            raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
+        self._seed()
+
+    def _check_parts(self, parts: object) -> None:
+        if not isinstance(parts, list | tuple) or not parts or any(part not in PARTS for part in parts):
+            raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(parts)}.")
+        if set(parts) == {"corrections"}:
+            raise OptionError("corrections are of what other parts say: name another part too, 'networks' say.")
+        if "corrections" in parts and self._recipe().weighting != "features":
+            raise OptionError("corrections are of weighted parts: leave them out, or let weighting be 'features'.")
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer) and not isinstance(self.random_state, bool):
+            if not 0 <= self.random_state < 2**32:
+                raise OptionError(f"random_state must be a whole number from 0 to 2**32 - 1; got {self.random_state}.")
+            return int(self.random_state)
+        return int(random_of(self.random_state).randint(2**31 - 1))
+
+    def _recipe(self) -> Recipe:
+        found = EFFORTS[self.effort]
+        if self.parts is not None:
+            balanced = EFFORTS["balanced"]
+            found = replace(
+                found,
+                informed=found.informed if "networks" in self.parts else 0,
+                even=found.even if "networks" in self.parts else 0,
+                naive=(found.naive or balanced.naive) if "naive" in self.parts else 0,
+                contexts=(found.contexts or CONTEXTS) if "contexts" in self.parts else 0,
+                few=None,
+                nearest="nearest" in self.parts,
+                gaussian="gaussian" in self.parts,
+                levels="levels" in self.parts,
+                corrections=(found.corrections or balanced.corrections) if "corrections" in self.parts else 0,
+            )
+        if self.members is not None and found.informed:
+            found = replace(found, informed=int(self.members) - int(self.members) // 2, even=int(self.members) // 2)
+        if self.parents is not None:
+            found = replace(found, parents=int(self.parents))
+        weighting = found.weighting if self.weighting is None else self.weighting
+        return replace(found, weighting=weighting, corrections=found.corrections if weighting == "features" else 0)
+
+    def _options(self) -> dict[str, Any]:
+        return {"smoothing": self.smoothing, "alpha": self.alpha}
+
+    def _given_schema(self) -> object:
+        return self.schema
+
+    def _prior(self) -> object:
+        return _smoothed if self.priors is None else self.priors
+
+    @property
+    def _unseen(self) -> str:  # type: ignore[override]
+        return self.unseen
+
+    # --- learning ----------------------------------------------------------------------------------------------
+
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        texts = [j for j, kind in enumerate(schema.kinds) if kind == "text"]
+        others = tuple(j for j in range(schema.d) if j not in texts)
+        ensemble = Ensemble(columns=len(others), method="frequency", bins=LEVELS, edition=EDITION, **self._options())
+        return (*((Term(ensemble, others),) if others else ()), *(Term(Words(), (j,)) for j in texts))
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        if not all(isinstance(term.distribution, Ensemble | Words) for term in fitted.terms):
+            return self._choose(fitted.schema)
+        recipe = self._recipe()
+        options = {"weighting": recipe.weighting, "corrections": recipe.corrections, **self._options()}
+        return tuple(
+            replace(t, distribution=replace(t.distribution, **options)) if isinstance(t.distribution, Ensemble) else t
+            for t in fitted.terms
+        )
+
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        terms = tuple(
+            self._members(fitted, t, rows) if isinstance(t.distribution, Ensemble) else t for t in fitted.terms
+        )
+        fitted = replace(fitted, terms=terms)
+        return weighed(fitted, rows, self._prior(), self._start) if "text" in fitted.schema.kinds else fitted
+
+    def _members(self, fitted: Fitted, term: Term, rows: Rows) -> Term:
+        """The networks and other parts, laid out and counted."""
+        y, w = rows.classes_of_rows, rows.w
+        ensemble, data, s = term.distribution, rows.of(term), term.sums
+        assert isinstance(data, Coded)
+        assert isinstance(ensemble, Ensemble)
+
+        def batches() -> Iterator[CodedRows]:
+            for span, codes, _ in packed(data, s.sizes):
+                yield codes, y[span], None if w is None else w[span]
+
+        columns = _columns(s, fitted.weight, data, np.array([j in fitted.schema.cuts for j in term.columns]))
+        _say_ignored([fitted.schema.name(term.columns[j]) for j in np.flatnonzero(columns.ids).tolist()])
+        stage("laying out networks")
+        chosen = replace(ensemble, **choose(columns, self._recipe(), batches, s.kept, self._seed()))
+        chains, normal = chosen.nothing(fitted.K, w is not None)
+        stage("counting networks", data.n)
+        for codes, labels, weights in batches():
+            normal = chosen.count(codes, labels, weights, chains, normal)
+            step(len(labels))
+        sums = EnsembleSums.of(s.single, s.sizes, s.kept, chains, normal)
+        return Term(chosen, term.columns, sums)
+
+    _reads_text = True
+
+    def _at_once(self, fitted: Fitted) -> bool:
+        """After more rows of the same kind strengths and weights are chosen again at the next question: that takes
+        longer than counting."""
+        return not (self._fitted() and same_shape(fitted.terms, self.fitted_.terms))
+
+    def _check_merge(self, other: TallyClassifier) -> None:
+        super()._check_merge(other)
+        mine, theirs = self.fitted_, other.fitted_
+        alike = (mine.schema.names, mine.schema.kinds) == (theirs.schema.names, theirs.schema.kinds)
+        if alike and not same_shape(mine.terms, theirs.terms):
+            raise MergeError(
+                "The two models drew different cuts and networks, and count different things. Fit one of them, and "
+                "let the other learn with first.empty().partial_fit(X, y): these add."
+            )
+
+    # --- saying what it did ------------------------------------------------------------------------------------
+
+    def _ensemble(self) -> Ensemble:
+        ensemble = self.fitted_.terms[0].distribution
+        if not isinstance(ensemble, Ensemble):
+            raise OptionError("This model has learned nothing but texts: it has no networks.")
+        return ensemble
+
+    @property
+    def weights_(self) -> dict[str, Any]:
+        """dict: how much each part is believed, by name; of 'networks', 'naive', 'levels' and 'text' by column."""
+        self._require_attribute("weights_")
+        terms, schema = self._parameters().terms, self.schema_
+        out: dict[str, Any] = {}
+        texts = {schema.name(t.columns[0]): t.distribution.weight for t in terms if isinstance(t.distribution, Words)}
+        if texts:
+            out["text"] = texts
+        ensemble, columns = terms[0].distribution, terms[0].columns
+        if not isinstance(ensemble, Ensemble):
+            return out
+        found = terms[0].params.weights
+        for part in ensemble.named_parts:
+            own = found[part.first : part.first + part.planes]
+            if part.name == "levels":
+                names = [schema.name(columns[j]) for j in ensemble.level_column.tolist()]
+                out[part.name] = dict(zip(names, own.tolist(), strict=True))
+                continue
+            whole = part.name in ("contexts", "nearest", "gaussian")
+            each = zip(columns, own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
+            out[part.name] = float(own[0]) if whole else {schema.name(j): w for j, w in each}
+        return out
+
+    def summary(self) -> str:
+        """Tell what was counted and what was chosen, in words.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
+        return describe(self._parameters())
+
+    def network(self, i: int = 0) -> Self:
+        """Take one network out, as a model of its own: the simplest that this one holds.
+
+        Parameters
+        ----------
+        i : int, default=0
+            Which one, from 0.
+
+        Returns
+        -------
+        BayesClassifier
+            With this network alone, and a ``graph_``. It can learn, forget and be saved.
+
+        Raises
+        ------
+        OptionError
+            If there is no such network.
+        """
+        fitted = self.fitted_
+        ensemble, term = self._ensemble(), fitted.terms[0]
+        s, d = term.sums, len(term.columns)
+        count = ensemble.networks
+        if not isinstance(i, int | np.integer) or not 0 <= i < count:
+            raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {brief(i)}.")
+        chains = slice(int(i) * d, (int(i) + 1) * d)
+        cells = ensemble.count_starts(chains.stop)
+        own = only(ensemble, chains)
+        _, normal = own.nothing(len(self.classes_), False)
+        counts = s.chains[cells[chains.start] : cells[chains.stop]]
+        sums = EnsembleSums.of(s.single, s.sizes, s.kept, counts, normal)
+        twin = self.holding(replace(fitted, terms=(Term(own, term.columns, sums),), log_prior=None))
+        twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
+        return twin
+
+    @property
+    def graph_(self) -> Graph:
+        """Graph: who depends on whom, of a model with one network (see network); of more it is an AttributeError."""
+        self._require_attribute("graph_")
+        ensemble = self._ensemble()
+        if ensemble.networks != 1:
+            raise AttributeError(
+                f"graph_ is of one network; this model has {ensemble.networks}: ask network(i).graph_."
+            )
+        columns = self.fitted_.terms[0].columns
+        parents: list[tuple[int, ...]] = [()] * len(columns)
+        for i in range(len(columns)):
+            views = ensemble.parent[ensemble.parent_start[i] : ensemble.parent_start[i + 1]]
+            parents[int(ensemble.view_column[ensemble.child[i]])] = tuple(ensemble.view_column[views].tolist())
+        names = [self.schema_.name(j) for j in columns]
+        return shown(tuple(parents), names, None)
+
+    def score_samples(self, X: object, priors: object = None) -> Floats:
+        """Tell log p(x) under the first network, a number read as its interval: the weighted whole is no density.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_rows,)
+            The lower, the stranger the row.
+
+        Raises
+        ------
+        OptionError
+            If the model has no networks.
+        """
+        predictor, ensemble = self.predictor_, self._ensemble()
+        if not ensemble.networks:
+            raise OptionError("A BayesClassifier without networks has no p(x): it is its first network's.")
+        start = other_start(predictor.fitted, priors)
+        term = predictor.fitted.terms[0]
+        data = predictor.read(X).of(term)
+        assert isinstance(data, Coded)
+        joint = (predictor.start if start is None else start) + log_density(ensemble, term.params, data)
+        top = joint.max(axis=1)
+        return np.asarray(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and least <= value <= most
+    if value is not None and not whole:
+        raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
+
+
+def _columns(s: EnsembleSums, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
+    """What the tally tells of the columns; levels of categories go by their tokens."""
+    sizes, first = s.sizes, np.concatenate([[0], np.cumsum(s.sizes)[:-1]])
+    order = tuple(
+        np.arange(n) if is_ordered else np.argsort(own[:n], kind="stable")
+        for own, n, is_ordered in zip(tokens_of(data.known, sizes), sizes.tolist(), ordered, strict=True)
+    )
+    single = s.single[:, np.concatenate([own + at for own, at in zip(order, first, strict=True)])]
+    met = np.add.reduceat(single.sum(axis=0), first)
+    missing = met < weight.sum() * (1 - 1e-9)
+    levels = np.add.reduceat(single.sum(axis=0) > 0, first, dtype=np.int64)
+    ids = identifiers(levels, data.n * np.minimum(met / max(float(weight.sum()), 1e-300), 1.0), ordered)
+    return Columns(np.ascontiguousarray(single), sizes, ordered, missing, weight, order, ids)
+
+
+def _say_ignored(names: list[str]) -> None:
+    if names:
+        warn(
+            f"Column(s) {', '.join(map(repr, names))}: nearly every row has a value of its own, from which nothing can "
+            "be learned about other rows. They are ignored; leave them out of the table.",
+            IdentifierColumnWarning,
+        )
+
+
+def _smoothed(weight: Floats) -> Floats:
+    """The class shares with half a row more of each."""
+    return np.exp(smooth_prior(weight))

@@ -1,0 +1,479 @@
+"""Naive Bayes for counts and categories, under scikit-learn's names, parameters and attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.schema import Kind
+from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
+from tallybayes.distributions.arithmetic import split
+from tallybayes.distributions.univariate.bernoulli import ThresholdParams, ThresholdSums
+from tallybayes.distributions.univariate.categorical import CategoricalParams, CategoricalSums
+from tallybayes.distributions.univariate.multinomial import MultinomialParams, MultinomialSums
+from tallybayes.errors import OptionError, TableError, brief, is_number, warn
+from tallybayes.estimators.asking import other_start
+from tallybayes.estimators.inputs import unseen_policy
+from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.model.predictor import Predictor
+from tallybayes.utils.array_types import Floats
+from tallybayes.utils.paragraphs import documented
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+
+def check_flags(**given: object) -> None:
+    """Raises OptionError for what is neither True nor False: anything else would be taken for one of them."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise OptionError(f"{name} must be True or False; got {brief(value)}.")
+
+
+class _Discrete(Preset):
+    """What scikit-learn's discrete naive Bayes share: alpha, fit_prior, class_prior."""
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: object
+
+    def _prior(self) -> object:
+        if self.class_prior is not None:
+            return self.class_prior
+        return None if self.fit_prior else "uniform"
+
+    def _parameters_of_prior(self, priors: object) -> dict[str, object]:
+        return {"class_prior": priors, "fit_prior": self.fit_prior or priors is None}
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flags(force_alpha=self.force_alpha, fit_prior=self.fit_prior)
+
+    def _alpha(self, d: int) -> Any:
+        try:
+            a = np.asarray(self.alpha, dtype=np.float64) if np.ndim(self.alpha) else self.alpha
+        except (TypeError, ValueError):
+            raise OptionError(f"alpha must be a number, or one for each feature; got {brief(self.alpha)}.") from None
+        if isinstance(a, np.ndarray) and a.shape != (d,):
+            raise OptionError(
+                f"When alpha is an array, it should contains `n_features`. Got {a.size} elements instead of {d}."
+            )
+        if isinstance(a, np.ndarray) and not (a >= 0).all():
+            raise OptionError("All values in alpha must be greater than 0.")
+        known = isinstance(a, np.ndarray) or is_number(a)  # what is neither, the distribution refuses
+        if known and not self.force_alpha and np.min(a) < 1e-10:
+            warn(
+                "alpha too small will result in numeric errors, setting alpha = 1.0e-10. Use `force_alpha=True` to "
+                "keep alpha unchanged.",
+                UserWarning,
+            )
+            a = np.maximum(a, 1e-10)
+        return a
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """ndarray of shape (n_classes,): the logarithm of the class prior in use."""
+        self._require_attribute("class_log_prior_")
+        return self._parameters().prior
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class _Counts(_Discrete):
+    def _kind(self) -> Kind:
+        return "count"
+
+    @property
+    def feature_count_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the summed counts of each class and feature, as weighted."""
+        return read_only(self._sums("feature_count_", MultinomialSums).sum)
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): what a count of each feature is multiplied by, for each class."""
+        return read_only(self._read("feature_log_prob_", MultinomialParams).weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+@documented
+class MultinomialNB(_Counts):
+    """Multinomial naive Bayes for word counts and shares.
+
+    Parameters
+    ----------
+    {alpha_counts}
+    {discrete_prior}
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        The summed counts of each class and feature, as weighted.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        log P(feature | class).
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class prior in use.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import MultinomialNB
+    >>> MultinomialNB().fit([[3, 0, 1], [0, 2, 2]], ["a", "b"]).predict([[1, 0, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: object = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: object = None,
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    def _distribution(self, d: int) -> Distribution:
+        return Multinomial(self._alpha(d))
+
+
+@documented
+class ComplementNB(_Counts):
+    """Complement naive Bayes (Rennie et al. 2003) for unbalanced text.
+
+    The weights of a class come from the counts of all other classes, which are better estimated than those of a rare
+    class by itself.
+
+    Parameters
+    ----------
+    {alpha_counts}
+    force_alpha : bool, default=True
+        False raises alpha to 1e-10 where it is below.
+    fit_prior : bool, default=True
+        False: all classes equally likely in class_log_prior_, score_samples and sample. The rule itself has no prior.
+    class_prior : array, dict or Series, default=None
+        If given, its logarithm is added to the scores: an array in the order of ``classes_``, a dict or a Series by
+        label.
+    norm : bool, default=False
+        Divide the weights of each class by their sum.
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        The summed counts of each class and feature, as weighted.
+    feature_all_ : ndarray of shape (n_features,)
+        The summed counts of each feature over all classes.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        What a count of each feature is multiplied by, for each class: the weights of the rule.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class shares, as fit_prior and class_prior say.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import ComplementNB
+    >>> ComplementNB().fit([[3, 0, 1], [0, 2, 2]], ["a", "b"]).predict([[1, 0, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: object = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: object = None,
+        norm: bool = False,
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_flags(norm=self.norm)
+
+    def _distribution(self, d: int) -> Distribution:
+        return Complement(self._alpha(d), bool(self.norm))
+
+    @property
+    def feature_all_(self) -> Floats:
+        """ndarray of shape (n_features,): the summed counts of each feature over all classes."""
+        return np.asarray(self._sums("feature_all_", MultinomialSums).sum.sum(axis=0))
+
+    def _start(self, log_prior: Floats) -> Floats:
+        return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
+
+    def score_samples(self, X: object, priors: object = None) -> Floats:
+        """Tell log p(x) under the multinomial of the same counts: the complement rule itself is not a density.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Counts, in any kind of table that fit takes.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_rows,)
+            The lower, the stranger the row.
+        """
+        fitted = self._parameters()
+        (term,) = fitted.terms
+        own = replace(term, distribution=Multinomial(self._alpha(fitted.schema.d)))
+        own = replace(own, params=MultinomialParams(term.params.generative))
+        density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._manner())
+        found: Floats = density.answer(density.read(X), "evidence", other_start(density.fitted, priors))
+        return found
+
+
+@documented
+class BernoulliNB(_Discrete):
+    """Bernoulli naive Bayes: each feature is there or not.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_features,), default=1.0
+        What is added to the counts of yes and of no; 1 is Laplace's correction. An array has a number for each feature.
+    force_alpha : bool, default=True
+        False raises alpha to 1e-10 where it is below.
+    binarize : float or None, default=0.0
+        A number above this is a yes; None takes the table as it is (0 or 1).
+    fit_prior : bool, default=True
+        True counts the classes; False makes them equally likely.
+    class_prior : array, dict or Series, default=None
+        A class prior in the place of what fit_prior says: an array in the order of ``classes_``, a dict or a Series by
+        label.
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        The weight of the rows of each class that have the feature.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        log P(feature is there | class).
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class prior in use.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import BernoulliNB
+    >>> BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["a", "a", "b"]).predict([[1, 0]]).tolist()
+    ['a']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: object = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: object = None,
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.binarize is not None and not is_number(self.binarize):
+            raise OptionError(f"binarize must be None or a finite number; got {brief(self.binarize)}.")
+
+    def _distribution(self, d: int) -> Distribution:
+        return Threshold(self._alpha(d), 0.0 if self.binarize is None else float(self.binarize))
+
+    @property
+    def feature_count_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the weight of the rows of each class that have the feature."""
+        return read_only(self._sums("feature_count_", ThresholdSums).yes)
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): log P(feature is there | class)."""
+        return read_only(self._read("feature_log_prob_", ThresholdParams).yes)
+
+
+@documented
+class CategoricalNB(_Discrete):
+    """Categorical naive Bayes: each feature is one of some categories.
+
+    Integers are codes 0 … max, and all of them count as categories, met or not; strings and missing values are welcome.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        What is added to every count: 0 is no correction, 1 is Laplace's.
+    {discrete_prior}
+    min_categories : int or array of shape (n_features,), default=None
+        At least this many categories per feature.
+    {unseen}
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    category_count_ : list of ndarrays of shape (n_classes, n_categories)
+        For each feature the weight of the rows of each class and category.
+    feature_log_prob_ : list of ndarrays of shape (n_classes, n_categories)
+        For each feature log P(category | class).
+    n_categories_ : ndarray of shape (n_features,)
+        How many categories each feature has.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        The logarithm of the class prior in use.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import CategoricalNB
+    >>> model = CategoricalNB().fit([["red", "round"], ["red", "long"], ["green", "long"]], ["apple", "chili", "bean"])
+    >>> model.predict([["green", "long"]]).tolist()
+    ['bean']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: object = None,
+        min_categories: object = None,
+        unseen: str = "ignore",
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.unseen = unseen
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        unseen_policy(self.unseen)
+
+    def _kind(self) -> Kind:
+        return "categorical"
+
+    def _distribution(self, d: int) -> Distribution:
+        least = self.min_categories
+        if least is not None:
+            least = np.asarray(least)
+            if least.dtype.kind not in "iu":
+                raise OptionError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
+            if least.ndim and least.shape != (d,):
+                raise OptionError(
+                    f"'min_categories' should have shape ({d},) when an array-like is provided. Got "
+                    f"{least.shape} instead."
+                )
+        return Categorical(self._alpha(d), self.unseen == "other", True, least)
+
+    @property
+    def n_categories_(self) -> NDArray[np.int64]:
+        """ndarray of shape (n_features,): how many categories each feature has."""
+        N = self._read("n_categories_", CategoricalParams).N
+        return np.asarray(N - (1 if self.unseen == "other" else 0), dtype=np.int64)
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        """list of ndarrays of shape (n_classes, n_categories): the weight of each category, by feature."""
+        s = self._sums("category_count_", CategoricalSums)
+        return self._by_category("category_count_", split(s.count, s.sizes), 0.0)
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        """list of ndarrays of shape (n_classes, n_categories): log P(category | class), by feature."""
+        p = self._read("feature_log_prob_", CategoricalParams)
+        return self._by_category("feature_log_prob_", split(p.log.T, p.sizes), p.other)
+
+    def _by_category(self, name: str, parts: list[Floats], fill: Any) -> list[Floats]:
+        """One array per feature, with a column for every category up to n_categories_."""
+        out = []
+        for j, (part, N) in enumerate(zip(parts, self.n_categories_, strict=True)):
+            known = self.schema_.levels.get(j)
+            labels = () if known is None else known.labels[: part.shape[1]]
+            codes = [v for v in labels if isinstance(v, int) and v >= 0]
+            if known is None or len(codes) < len(labels):
+                codes = list(range(part.shape[1]))
+            if N * part.shape[0] > 1 << 27:
+                raise TableError(
+                    f"{name} of feature {j} would have {N} columns. Use describe({j}) for the ones that occur."
+                )
+            a = np.empty((part.shape[0], int(N)))
+            a[:] = fill if np.ndim(fill) == 0 else fill[j][:, None]
+            keep = [i for i, c in enumerate(codes) if c < N]
+            a[:, [codes[i] for i in keep]] = part[:, keep]
+            out.append(a)
+        return out
+
+    @property
+    def _unseen(self) -> str:  # type: ignore[override]
+        return self.unseen
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,390 @@
+"""Gaussian discriminants: one Gaussian over all columns per class, with covariances own, shared, or in between."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from tallybayes.data.schema import Schema
+from tallybayes.distributions import Distribution
+from tallybayes.distributions.compensated_means import Means
+from tallybayes.distributions.multivariate import covariance as cov
+from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes
+from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums
+from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
+from tallybayes.distributions.records import Record
+from tallybayes.distributions.univariate.gaussian import GaussianParams, GaussianSums
+from tallybayes.errors import MergeError, OptionError, brief, is_number
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.leave_one_out import diagonal_grid, full_grid
+from tallybayes.model.leave_one_out.class_prior import LeftPrior
+from tallybayes.model.priors import log_prior
+from tallybayes.model.rows import Rows
+from tallybayes.model.term import Term
+from tallybayes.utils.array_types import Floats
+from tallybayes.utils.paragraphs import documented
+
+
+@documented
+class GaussianDiscriminant(Preset):
+    """One Gaussian over all columns for each class: P(x | class k) = N(mean_k, Σ_k).
+
+    Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ;  S_k: the covariance of class k, Σ:
+    that of all classes about their own means.
+
+    Parameters
+    ----------
+    covariance : {'full', 'diagonal', 'spherical'}, default='full'
+        Which entries the covariances have: all, variances only, or one variance for all columns.
+    alpha : float between 0 and 1, or 'auto', default=0.0
+        1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries).
+    shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default=None
+        A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance
+        towards its own variances (a diagonal one: towards their mean) by the amount those rules give. Not for
+        'spherical', where nothing is left to shrink.
+        'auto', here and for alpha: the value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows
+        learned; it stays when more rows are added.
+    {priors}
+    ddof : {0, 1}, default=0
+        Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
+    {tol_gaussian}
+    {tempered}
+    {class_weight}
+    {verbose}
+
+    Attributes
+    ----------
+    means_ : ndarray of shape (n_classes, n_features)
+        The mean of each class.
+    priors_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    covariance_ : ndarray of shape (n_features, n_features), or a list of them
+        One matrix if all classes share it, else one for each class.
+    alpha_ : float
+        α as given or chosen.
+    shrinkage_ : float, or ndarray of shape (n_classes,)
+        γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
+    n_parameters_ : int
+        How many numbers the model estimates.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianDiscriminant
+    >>> X = [[0.0, 0.1], [1.0, 0.9], [0.5, 0.2], [4.0, 3.1], [5.0, 4.2], [4.4, 4.1]]
+    >>> model = GaussianDiscriminant(alpha=0.5).fit(X, ["a", "a", "a", "b", "b", "b"])
+    >>> model.predict([[0.4, 0.4], [4.5, None]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        covariance: str = "full",
+        *,
+        alpha: float | str = 0.0,
+        shrinkage: float | str | None = None,
+        priors: object = None,
+        ddof: int = 0,
+        tol: float = 1e-4,
+        tempered: bool = False,
+        class_weight: object = None,
+        verbose: bool = False,
+    ) -> None:
+        self.covariance = covariance
+        self.alpha = alpha
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.ddof = ddof
+        self.tol = tol
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    # --- what the presets say otherwise ------------------------------------------------------------------------
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "covariance": self.covariance,
+            "alpha": self.alpha,
+            "shrinkage": self.shrinkage,
+            "ddof": self.ddof,
+            "tol": self.tol,
+        }
+
+    def _prior(self) -> object:
+        return self.priors
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        o = self._options()
+        if o["covariance"] not in ("full", "diagonal", "spherical"):
+            raise OptionError(f"covariance must be 'full', 'diagonal' or 'spherical'; got {brief(o['covariance'])}.")
+        if isinstance(o["alpha"], str) and o["alpha"] != "auto":
+            raise OptionError(f"alpha must be between 0 and 1, or 'auto'; got {brief(o['alpha'])}.")
+        if isinstance(o["shrinkage"], str) and o["shrinkage"] not in ("ledoit-wolf", "oas", "auto"):
+            raise OptionError(
+                f"shrinkage must be None, between 0 and 1, 'ledoit-wolf', 'oas' or 'auto'; got {brief(o['shrinkage'])}."
+            )
+        if o["covariance"] == "spherical" and o["shrinkage"] is not None:
+            raise OptionError(
+                f"covariance='spherical' is where shrinkage ends: nothing is left to shrink; got shrinkage="
+                f"{o['shrinkage']!r}. Leave it out, or use covariance='full' or 'diagonal'."
+            )
+        if is_number(o["tol"]) and o["tol"] > 1:
+            raise OptionError(
+                f"tol must be from 0 to 1 (what varies less, beside a standard deviation of 1, does not vary); "
+                f"got {brief(o['tol'])}."
+            )
+        if o["alpha"] == "auto" and o["shrinkage"] in ("ledoit-wolf", "oas"):
+            raise OptionError("alpha='auto' goes with a number for shrinkage, or with shrinkage='auto'.")
+        self._distribution(1)
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        o = self._options()
+        gamma = 0.0 if o["shrinkage"] is None else o["shrinkage"]
+        auto = "auto" in (o["alpha"], gamma)
+        alpha = 0.5 if o["alpha"] == "auto" else o["alpha"]
+        gamma = 0.5 if gamma == "auto" else gamma
+        if o["covariance"] != "full":
+            sphere = o["covariance"] == "spherical"
+            return GaussianAxes(ddof=o["ddof"], alpha=alpha, gamma=gamma, spherical=sphere, tol=o["tol"])
+        more = {"ridge": o.get("ridge", 0.0), "given": o.get("given", False)}
+        return GaussianBlock(alpha, gamma, ddof=o["ddof"], tol=o["tol"], separate=auto, **more)
+
+    # --- learning ----------------------------------------------------------------------------------------------
+
+    def settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
+        return self.tempered or "auto" in (self._options()["alpha"], self._options()["shrinkage"])
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        """What was chosen on the first rows stays."""
+        block, o = fitted.terms[0].distribution, self._options()
+        if isinstance(block, GaussianBlock) and (block.separate or isinstance(block.gamma, tuple)):
+            return fitted.terms
+        again = super()._choose_again(fitted)
+        axes = again[0].distribution
+        if isinstance(block, GaussianAxes) and isinstance(axes, GaussianAxes):
+            alpha = block.alpha if o["alpha"] == "auto" else axes.alpha
+            gamma = block.gamma if o["shrinkage"] == "auto" else axes.gamma
+            return (Term(replace(axes, alpha=alpha, gamma=gamma), again[0].columns),)
+        return again
+
+    def _structure(self, fitted: Fitted, rows: Rows) -> Fitted:
+        o, (term,) = self._options(), fitted.terms
+        given: Any = term.distribution
+        if "auto" not in (o["alpha"], o["shrinkage"]):
+            return fitted
+        grid = tuple(np.linspace(0, 1, 11).tolist())
+        alphas = grid if o["alpha"] == "auto" else (float(given.alpha),)
+        gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
+        losses: Any = diagonal_grid.losses if isinstance(given, GaussianAxes) else full_grid.losses
+        prior, y = left_prior(fitted, self._prior()), rows.classes_of_rows
+        loss = losses(rows.of(term), y, rows.w, term.sums, prior, alphas, gammas, given)
+        a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
+        chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
+        return replace(fitted, terms=(replace(term, distribution=chosen),))
+
+    def _check_merge(self, other: TallyClassifier) -> None:
+        super()._check_merge(other)
+        mine, theirs = self._block(), other.fitted_.terms[0].distribution
+        if getattr(mine, "pooled", None) != getattr(theirs, "pooled", None):
+            raise MergeError(
+                "One model keeps a covariance for each class (alpha above 0, or 'auto'), the other one for all. Fit "
+                "both with the same alpha."
+            )
+
+    def _require_adding(self) -> None:
+        block = self._block() if self._fitted() else None
+        if getattr(block, "given", False):
+            raise OptionError(
+                "The covariances of this model come from covariance_estimator, which needs all rows at once: it cannot "
+                "add, forget, merge or decay. shrinkage='auto', 'oas' or a number can."
+            )
+        if isinstance(getattr(block, "gamma", None), tuple):
+            raise OptionError(
+                "This model comes from a file of an earlier version, which kept of Ledoit-Wolf shrinkage only the "
+                "amounts: it can predict, but not add or forget. Fit it again."
+            )
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: object) -> Floats:
+        """Tell how far each row is on the side of each class.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Two classes: log P(second | x) / P(first | x). More: log P(x, class) of each class.
+        """
+        self._require_fit()
+        if len(self.classes_) == 2:
+            found = self.predict_joint_log_proba(X) if not self._linear() else self.predict_log_proba(X)
+            with np.errstate(invalid="ignore"):
+                return np.asarray(found[:, 1] - found[:, 0])
+        return self.predict_joint_log_proba(X)
+
+    # --- attributes --------------------------------------------------------------------------------------------
+
+    def _linear(self) -> bool:
+        return bool(self._block().alpha == 0)
+
+    def _block(self) -> Any:
+        return self.fitted_.terms[0].distribution
+
+    def _block_sums(self) -> BlockSums:
+        s: Any = self.fitted_.terms[0].sums
+        assert isinstance(s, BlockSums)
+        return s
+
+    @property
+    def means_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the mean of each class."""
+        part = cast("Means", self._read("means_", Record))
+        return read_only(part.mean)
+
+    @property
+    def priors_(self) -> Floats:
+        """ndarray of shape (n_classes,): the class prior in use."""
+        self._require_attribute("priors_")
+        return np.exp(self._parameters().prior)
+
+    @property
+    def alpha_(self) -> float:
+        """float: α as given or chosen."""
+        self._require_attribute("alpha_")
+        return float(self._block().alpha)
+
+    @property
+    def shrinkage_(self) -> Any:
+        """float or ndarray of shape (n_classes,): γ as given or chosen; by class with 'ledoit-wolf' and 'oas'."""
+        self._require_attribute("shrinkage_")
+        d = self._block()
+        if not isinstance(d.gamma, str):
+            return d.gamma
+        if isinstance(d, GaussianAxes):
+            return d.class_amounts(self._sums("shrinkage_", GaussianSums))
+        s = self._block_sums()
+        return cov.class_amounts(s, s.written(d.pooled), d)
+
+    @property
+    def covariance_(self) -> Floats | list[Floats]:
+        """ndarray of shape (n_features, n_features), or a list of one for each class: as estimated.
+
+        One matrix if all classes share it. Its rank may be mended before it is used.
+        """
+        self._require_attribute("covariance_")
+        block = self._block()
+        if isinstance(block, GaussianAxes):
+            found = [np.diag(v) for v in self._read("covariance_", GaussianParams).var]
+            return found[0] if self._linear() else found
+        assert isinstance(block, GaussianBlock)
+        sums = self._block_sums()
+        s = sums.written(block.pooled)
+        gamma = cov.class_amounts(sums, s, block)
+        pooled = cov.pooled_covariance(s, block, gamma)
+        if block.shared:
+            return cov.class_covariance(s, block, 0, pooled, gamma)
+        return [cov.class_covariance(s, block, k, pooled, gamma) for k in range(len(self.classes_))]
+
+    @property
+    def n_parameters_(self) -> int:
+        """int: how many numbers the model estimates: means, free entries of the covariances, and K − 1 priors."""
+        self._require_attribute("n_parameters_")
+        K, d = len(self.classes_), self.schema_.d
+        shape = {"full": d * (d + 1) // 2, "diagonal": d, "spherical": 1}[self._options()["covariance"]]
+        own = K if self.alpha_ == 1 else 1 if self.alpha_ == 0 else K
+        return K * d + own * shape + K - 1
+
+
+def left_prior(fitted: Fitted, priors: object) -> LeftPrior:
+    """The prior of a row that is left out, from the rows of each class and what the user gave."""
+    if priors is None:
+        return LeftPrior(fitted.weight)
+    if isinstance(priors, str) and priors == "laplace":
+        return LeftPrior(fitted.weight, added=1.0)
+    given = np.ascontiguousarray(log_prior(fitted.weight, fitted.classes, priors), dtype=np.float64)
+    return LeftPrior(fitted.weight, given=given)
+
+
+@documented
+class RegularizedDiscriminantAnalysis(GaussianDiscriminant):
+    """Friedman's (1989) discriminant: α between LDA and QDA, γ towards spheres, both chosen unless given.
+
+    P(x | class k) = N(mean_k, Σ_k),  Σ_k(α, γ) = (1 − γ) Σ_k(α) + γ (tr Σ_k(α) / d) I,  Σ_k(α) = α S_k + (1 − α) Σ;
+    S_k: the covariance of class k, Σ: that of all classes about their own means.
+
+    Parameters
+    ----------
+    alpha : float between 0 and 1, or 'auto', default='auto'
+        1: each class has its own covariance (quadratic boundaries); 0: all share one (linear boundaries). 'auto': the
+        value of 0, 0.1, … 1 with the least leave-one-out log-loss on the first rows learned; it stays when more are
+        added.
+    shrinkage : None, float between 0 and 1, 'ledoit-wolf', 'oas' or 'auto', default='auto'
+        A number is γ above, in the units of the data. 'ledoit-wolf' and 'oas' shrink each class's covariance towards
+        its own variances by the amount those rules give. 'auto': chosen as for alpha, together with it.
+    {priors}
+    ddof : {0, 1}, default=0
+        Divide by n (0), or by n − K for the shared and n_k − 1 for a class's own covariance (1).
+    {tol_gaussian}
+    {tempered}
+    {class_weight}
+    {verbose}
+
+    Attributes
+    ----------
+    means_ : ndarray of shape (n_classes, n_features)
+        The mean of each class.
+    priors_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    covariance_ : ndarray of shape (n_features, n_features), or a list of them
+        One matrix if all classes share it, else one for each class.
+    alpha_ : float
+        α as given or chosen.
+    shrinkage_ : float, or ndarray of shape (n_classes,)
+        γ as given or chosen; one for each class with 'ledoit-wolf' and 'oas'.
+    n_parameters_ : int
+        How many numbers the model estimates.
+    {learned}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tallybayes import RegularizedDiscriminantAnalysis
+    >>> model = RegularizedDiscriminantAnalysis().fit(*load_iris(return_X_y=True))
+    >>> 0 <= model.alpha_ <= 1
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float | str = "auto",
+        shrinkage: float | str | None = "auto",
+        *,
+        priors: object = None,
+        ddof: int = 0,
+        tol: float = 1e-4,
+        tempered: bool = False,
+        class_weight: object = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.ddof = ddof
+        self.tol = tol
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    def _options(self) -> dict[str, Any]:
+        given = {"alpha": self.alpha, "shrinkage": self.shrinkage, "ddof": self.ddof, "tol": self.tol}
+        return {**given, "covariance": "full"}

@@ -1,0 +1,181 @@
+"""Naive Bayes for mixed tables: every column with the distribution that suits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tallybayes.data.schema import KINDS, Schema
+from tallybayes.data.table import Table
+from tallybayes.data.target import Target
+from tallybayes.distributions import distribution
+from tallybayes.errors import OptionError, brief
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.inputs import unseen_policy
+from tallybayes.estimators.smooths import Smooths
+from tallybayes.model.distribution_selection import choose
+from tallybayes.model.term import Term, assign, to_choose
+from tallybayes.utils.paragraphs import documented
+
+SHOWN = 50  # columns of a summary
+
+
+@documented
+class NaiveBayes(Smooths, TallyClassifier):
+    """Naive Bayes for real tables: P(class | x) ∝ P(class) Π_j P(x_j | class).
+
+    Parameters
+    ----------
+    distributions : None, str, Distribution or dict, default=None
+        None chooses by kind: categorical → 'categorical', binary → 'bernoulli', count → 'poisson', text → 'words', and
+        for each real column what tells the class best: 'gaussian', 'log-gaussian', 'poisson', 'mdl' or 'kernel', by
+        leave-one-out on some of the first rows (``summary()`` says what and why). A sparse matrix of whole counts
+        is 'multinomial'. One name (or instance) is for all numeric columns; 'gaussian' is the quickest. A dict goes
+        from column or kind to distribution, as in ``{"income": "kernel", "real": "mdl"}``; 'auto' chooses there. A
+        column that is given 'words' is text.
+    {schema}
+    alpha : float, default=1.0
+        Laplace's correction for counts.
+    {variances}
+    var_smoothing : float or 'auto', default=1e-9
+        This part of a feature's overall variance is added to its variances; 'auto': as much as leave-one-out log-loss
+        finds best on the first rows.
+    {priors}
+    {unseen}
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    var_smoothing_ : float
+        The smoothing in use, as given or as leave-one-out has chosen.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> rows = [{"sky": "clear", "wind": 2.0}, {"sky": "grey", "wind": 9.5}, {"sky": "grey", "wind": 7.0},
+    ...         {"sky": "clear", "wind": 3.5}]
+    >>> model = NaiveBayes().fit(rows, ["sail", "stay", "stay", "sail"])
+    >>> model.predict([{"sky": "grey", "wind": 8.0}, {"wind": 3.0}]).tolist()
+    ['stay', 'sail']
+    """
+
+    def __init__(
+        self,
+        distributions: object = None,
+        schema: object = None,
+        *,
+        alpha: float = 1.0,
+        ddof: int = 0,
+        variance: str = "own",
+        var_smoothing: float | str = 1e-9,
+        priors: object = None,
+        unseen: str = "ignore",
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.distributions = distributions
+        self.schema = schema
+        self.alpha = alpha
+        self.ddof = ddof
+        self.variance = variance
+        self.var_smoothing = var_smoothing
+        self.priors = priors
+        self.unseen = unseen
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    _reads_text = True
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        unseen_policy(self.unseen)
+        if self.variance not in ("own", "shared"):
+            raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
+
+    def _options(self) -> dict[str, object]:
+        """What distributions given by name take over."""
+        return {
+            "alpha": self.alpha,
+            "ddof": self.ddof,
+            "shared": self.variance == "shared",
+            "var_smoothing": self._smoothing(None),
+            "other": self.unseen == "other",
+        }
+
+    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:
+        options = self._options()
+        return choose(table, schema, to_choose(schema, self.distributions, options), options, target)
+
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        return assign(schema, self.distributions, self._options())
+
+    def settles_on_rows(self, schema: Schema) -> bool:
+        options = self._options()
+        chooses = bool(to_choose(schema, self.distributions, options)) or isinstance(self.var_smoothing, str)
+        return self.tempered or chooses or self._cuts_on_rows(schema)
+
+    def summary(self) -> str:
+        """Tell which distribution each column has and why, and how sure the answers are to be taken.
+
+        Returns
+        -------
+        str
+            Several lines: one for each column, and one on the temperature.
+
+        Examples
+        --------
+        >>> from tallybayes import NaiveBayes
+        >>> print(NaiveBayes("gaussian").fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]).summary())
+        4 rows, 1 columns, 2 classes.
+        x0: gaussian
+        Columns that say the same are counted twice: where probabilities matter turn on tempered=True.
+        """
+        fitted = self.fitted_
+        schema = fitted.schema
+        by_column = {j: term.distribution.name for term in fitted.terms for j in term.columns}
+        lines = [f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes."]
+        lines += [f"{schema.name(j)}: {schema.chosen.get(j, by_column[j])}" for j in range(schema.d)][:SHOWN]
+        if schema.d > SHOWN:
+            lines.append(f"… and {schema.d - SHOWN} more: print(schema_)")
+        if hasattr(self, "temperature_"):
+            lines.append(f"The log-likelihood counts {self.temperature_:.3g} times (tempered=True){self._told()}.")
+        else:
+            lines.append(
+                "Columns that say the same are counted twice: where probabilities matter turn on tempered=True."
+            )
+        return "\n".join(lines)
+
+    def _told(self) -> str:
+        """Both leave-one-out log-losses, as long as the rows that chose the temperature are all there are."""
+        found = self.__dict__.get("loo_score_")
+        return "" if found is None else f": leave-one-out log-loss {-found:.4f}"
+
+    def _given_schema(self) -> object:
+        """What was said of the columns; one that is given 'words' is text."""
+        if not isinstance(self.distributions, Mapping) or not (self.schema is None or isinstance(self.schema, Mapping)):
+            return self.schema
+        texts = [key for key, d in self.distributions.items() if _reads_texts(d)]
+        said = {key: "text" for key in texts if key not in KINDS}
+        return {**said, **(self.schema or {})} or None
+
+    def _prior(self) -> object:
+        return self.priors
+
+    @property
+    def _unseen(self) -> str:  # type: ignore[override]
+        return self.unseen
+
+
+def _reads_texts(what: object) -> bool:
+    """Whether a distribution, or the name of one, is for texts; `assign` says what is wrong with it."""
+    try:
+        return distribution(what, {}).needs == "texts"
+    except OptionError:
+        return False

@@ -1,0 +1,247 @@
+"""Naive Bayes for numbers: Gaussian, Poisson, kernel density."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tallybayes.data.schema import Kind, Schema
+from tallybayes.distributions import Distribution, Gaussian, Kernel, Poisson
+from tallybayes.distributions.univariate.gaussian import GaussianParams
+from tallybayes.distributions.univariate.kernel_density import KernelParams
+from tallybayes.distributions.univariate.poisson import PoissonParams
+from tallybayes.errors import OptionError, brief, is_number
+from tallybayes.estimators.preset import Preset, read_only
+from tallybayes.estimators.smooths import Smooths
+from tallybayes.utils.array_types import Floats
+from tallybayes.utils.paragraphs import documented
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+
+@documented
+class GaussianNB(Smooths, Preset):
+    """Gaussian naive Bayes: P(x_j | class) = N(mean, variance), each class its own or one variance for all.
+
+    Parameters
+    ----------
+    {priors}
+    var_smoothing : float or 'auto', default=1e-9
+        This part of each feature's own overall variance is added to its variances; 'auto': as much as leave-one-out
+        log-loss finds best on the first rows.
+    {variances}
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (n_classes, n_features)
+        The mean of each class and feature.
+    var_ : ndarray of shape (n_classes, n_features)
+        The variance of each class and feature, smoothing included.
+    epsilon_ : ndarray of shape (n_features,)
+        What var_smoothing adds to the variances of each feature.
+    class_prior_ : ndarray of shape (n_classes,)
+        The class prior in use.
+    var_smoothing_ : float
+        The smoothing in use, as given or as leave-one-out has chosen.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> model.predict([[1.4], [6.0]]).tolist()
+    ['low', 'high']
+    >>> model.classes_.tolist(), model.theta_.tolist()
+    (['high', 'low'], [[7.5], [1.5]])
+    """
+
+    def __init__(
+        self,
+        *,
+        priors: object = None,
+        var_smoothing: float | str = 1e-9,
+        ddof: int = 0,
+        variance: str = "own",
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.ddof = ddof
+        self.variance = variance
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.variance not in ("own", "shared"):
+            raise OptionError(f"variance must be 'own' or 'shared'; got {brief(self.variance)}.")
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Gaussian(self.ddof, self.variance == "shared", self._smoothing(None))
+
+    def settles_on_rows(self, schema: Schema) -> bool:  # noqa: ARG002
+        return self.tempered or isinstance(self.var_smoothing, str)
+
+    def _prior(self) -> object:
+        return self.priors
+
+    @property
+    def theta_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the mean of each class and feature."""
+        return read_only(self._read("theta_", GaussianParams).mean)
+
+    @property
+    def var_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the variance of each class and feature, smoothing included."""
+        return read_only(self._read("var_", GaussianParams).var)
+
+    @property
+    def epsilon_(self) -> Floats:
+        """ndarray of shape (n_features,): what var_smoothing adds to the variances of each feature."""
+        return read_only(self._read("epsilon_", GaussianParams).epsilon)
+
+    @property
+    def class_prior_(self) -> Floats:
+        """ndarray of shape (n_classes,): the class prior in use."""
+        self._require_attribute("class_prior_")
+        return np.exp(self._parameters().prior)
+
+
+@documented
+class PoissonNB(Preset):
+    """Poisson naive Bayes for counts: each class has its rate for each feature.
+
+    Parameters
+    ----------
+    alpha : float or array (features,), default=1.0
+        Adds this many rows with the feature's overall mean to each class.
+    {priors}
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    rate_ : ndarray of shape (n_classes, n_features)
+        The mean count of each class and feature, as smoothed by alpha.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import PoissonNB
+    >>> PoissonNB().fit([[0, 3], [1, 4], [6, 0]], ["a", "a", "b"]).predict([[5, 1]]).tolist()
+    ['b']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        priors: object = None,
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.priors = priors
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not isinstance(self.alpha, np.ndarray) and (not is_number(self.alpha) or self.alpha < 0):
+            raise OptionError(f"alpha must be a number of at least 0, or an array of them; got {brief(self.alpha)}.")
+
+    def _kind(self) -> Kind:
+        return "count"
+
+    def _distribution(self, d: int) -> Distribution:
+        if isinstance(self.alpha, np.ndarray) and self.alpha.shape != (d,):
+            raise OptionError(f"An array alpha has one number for each of {d} columns; got {np.shape(self.alpha)}.")
+        return Poisson(self.alpha)
+
+    def _prior(self) -> object:
+        return self.priors
+
+    @property
+    def rate_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the mean count of each class and feature, as smoothed by alpha."""
+        return read_only(self._read("rate_", PoissonParams).rate)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+@documented
+class KernelNB(Preset):
+    """Kernel naive Bayes (John and Langley 1995): the density of each class and feature from the values themselves.
+
+    Parameters
+    ----------
+    bandwidth : {'silverman', 'scott', 'john-langley'} or float, default='silverman'
+        How wide the kernel of each value is. 'silverman' is R's nrd0. A number is in units of the feature's overall
+        standard deviation.
+    {priors}
+    {tempered}
+    {class_weight}
+    {half_life}
+    {verbose}
+
+    Attributes
+    ----------
+    bandwidth_ : ndarray of shape (n_classes, n_features)
+        The bandwidth of each class and feature, in the units of the data.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import KernelNB
+    >>> X = [[0.0], [0.1], [9.9], [10.0], [4.9], [5.0], [5.1]]
+    >>> KernelNB(bandwidth=0.1).fit(X, ["ends"] * 4 + ["middle"] * 3).predict([[9.0], [5.5]]).tolist()
+    ['ends', 'middle']
+    """
+
+    def __init__(
+        self,
+        *,
+        bandwidth: str | float = "silverman",
+        priors: object = None,
+        tempered: bool = False,
+        class_weight: object = None,
+        half_life: float | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.priors = priors
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.half_life = half_life
+        self.verbose = verbose
+
+    def _distribution(self, d: int) -> Distribution:  # noqa: ARG002
+        return Kernel(self.bandwidth)
+
+    def _prior(self) -> object:
+        return self.priors
+
+    @property
+    def bandwidth_(self) -> Floats:
+        """ndarray of shape (n_classes, n_features): the bandwidth of each class and feature."""
+        return read_only(self._read("bandwidth_", KernelParams).bandwidth)

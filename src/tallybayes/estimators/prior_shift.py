@@ -1,0 +1,207 @@
+"""The same model under another class prior: given, or found from unlabelled rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+
+from tallybayes.errors import OptionError, TableError, brief, is_number, warn
+from tallybayes.estimators.model import Model
+from tallybayes.model import class_shares
+from tallybayes.model.priors import log_prior, plain
+from tallybayes.utils import notebook
+from tallybayes.utils.array_types import Array, Floats
+
+
+@dataclass(frozen=True, repr=False)
+class PriorShift:
+    """What adapt_prior found: the class shares of unlabelled rows, and whether they moved. Print it.
+
+    Parameters
+    ----------
+    model : estimator
+        The same model under the new prior.
+    classes : ndarray of shape (n_classes,)
+        The labels; all arrays go in their order.
+    prior : ndarray of shape (n_classes,)
+        The class shares of the unlabelled rows.
+    old_prior : ndarray of shape (n_classes,)
+        The class prior of the model that was asked.
+    standard_error : ndarray of shape (n_classes,)
+        Of prior, as far as p(x | class) is known.
+    loglik : ndarray of shape (n_iter + 1,)
+        The log-likelihood at each step of EM, the first under the old prior.
+    statistic : float
+        The likelihood ratio.
+    p_value : float
+        Of the hypothesis that nothing moved.
+    n_iter : int
+        How many steps EM took.
+    n_rows : int
+        Rows that some class with a prior above 0 can explain; the others say nothing.
+    converged : bool
+        Whether the log-likelihood came within tol of its top.
+
+    Attributes
+    ----------
+    model, classes, prior, old_prior, standard_error, loglik, statistic, p_value, n_iter, n_rows, converged
+        As above.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [7.0], [8.0], [9.0]], ["low"] * 3 + ["high"] * 3)
+    >>> found = model.adapt_prior([[1.5], [2.0], [2.5], [8.0]])
+    >>> print(found)
+    prior of 4 rows: moved? p = ... (likelihood ratio ...)
+      high: 0.500 → 0.250 ± ...
+      low: 0.500 → 0.750 ± ...
+    """
+
+    model: Any  # the same model under the new prior
+    classes: Array
+    prior: Floats  # the class shares of the unlabelled rows
+    old_prior: Floats
+    standard_error: Floats  # of prior, as far as p(x | class) is known
+    loglik: Floats  # of each step of EM, the first under the old prior
+    statistic: float  # likelihood ratio
+    p_value: float  # of the hypothesis that nothing moved
+    n_iter: int
+    n_rows: int  # rows that some class with a prior above 0 can explain; the others say nothing
+    converged: bool
+
+    def __str__(self) -> str:
+        rows = (f"  {label}: {was} → {now} ± {se}" for label, was, now, se in self._lines())
+        return "\n".join([self._head(), *rows])
+
+    def _p(self) -> str:
+        return "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+
+    def _head(self) -> str:
+        return f"prior of {self.n_rows} rows: moved? {self._p()} (likelihood ratio {self.statistic:.1f})"
+
+    def _lines(self) -> list[tuple[object, str, str, str]]:
+        """Each class: its share before, now, and the error of that."""
+        rows = zip(self.classes.tolist(), self.old_prior, self.prior, self.standard_error, strict=True)
+        return [(label, f"{was:.3f}", f"{now:.3f}", f"{se:.3f}") for label, was, now, se in rows]
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{label!r}: {now}" for label, _, now, _ in self._lines()[:4])
+        return f"PriorShift({shares}{', …' if len(self.classes) > 4 else ''}; {self._p()}, {self.n_rows} rows)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = [(label, was, f"{now} ± {se}") for label, was, now, se in self._lines()]
+        return notebook.page(notebook.heading(self._head()), notebook.table(("class", "before", "now"), rows))
+
+
+class Priors(Model):
+    """with_prior and adapt_prior."""
+
+    def with_prior(self, priors: object) -> Self:
+        """Make a copy of this model under another class prior, without fitting again.
+
+        Parameters
+        ----------
+        priors : array-like, dict, Series, table, 'uniform', 'laplace' or None
+            An array in the order of ``classes_``; a dict, a pandas Series or a table of labels and shares (what
+            value_counts gives) by label; 'uniform', 'laplace', or None (as counted). A prior of 0 rules a class out.
+
+        Returns
+        -------
+        estimator
+            What fit with that prior would have given. Options that were chosen on the data ('auto') stay as they are.
+
+        Examples
+        --------
+        >>> from tallybayes import GaussianNB
+        >>> model = GaussianNB().fit([[1.0], [2.0], [3.0], [2.5], [4.0]], ["well", "well", "well", "ill", "ill"])
+        >>> model.with_prior({"ill": 0.01, "well": 0.99}).class_prior_.round(2).tolist()
+        [0.01, 0.99]
+        """
+        with self._learning():  # two looks at one model
+            fitted, learned = self._parameters(), self.fitted_
+        found = log_prior(fitted.weight, fitted.classes, priors)
+        twin = self.holding(learned, replace(fitted, log_prior=found))
+        kept = plain(priors)
+        kept = kept if kept is None or isinstance(kept, str | dict) else np.array(kept)
+        twin.__dict__.update(self._parameters_of_prior(kept))
+        return twin
+
+    def _parameters_of_prior(self, priors: object) -> dict[str, object]:
+        """The parameters under which a fit would have this prior, by name."""
+        return {"priors": priors}
+
+    def adapt_prior(self, X: object, *, tol: float = 1e-6, max_iter: int = 1000) -> PriorShift:
+        """Estimate the class prior of unlabelled rows by EM (Saerens et al. 2002), and test whether it moved.
+
+        Right where the classes themselves look as they did (p(x | class) is the same) and only their shares changed. A
+        class with prior 0 keeps it.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows without labels.
+        tol : float, default=1e-6
+            EM stops when the log-likelihood is within tol of its top.
+        max_iter : int, default=1000
+            How many steps it takes at most; if they are not enough, a ConvergenceWarning says so.
+
+        Returns
+        -------
+        PriorShift
+            The new prior, its standard errors, the test, and ``model``, this model under the new prior.
+        """
+        self._require_fit()
+        if not is_number(tol) or tol < 0:
+            raise OptionError(f"tol must be a finite number of at least 0; got {brief(tol)}.")
+        if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 1:
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(max_iter)}.")
+        predictor, weight = self.predictor_, self.fitted_.weight
+        start = predictor.start
+        old = np.exp(start - start.max())
+        old /= old.sum()
+        scores: Floats = predictor.answer(predictor.read(X), "joint", np.zeros(len(old)))
+        alive = old > 0
+        L, offset = _likelihoods(scores[:, alive])
+        found = class_shares.fit_shares(L, old[alive], np.zeros(int(alive.sum())), tol, max_iter)
+        if not found.converged:
+            from sklearn.exceptions import ConvergenceWarning
+
+            warn(
+                f"The log-likelihood may rise by more than tol={tol:g} after {max_iter} steps. Raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        asked = self._prior()
+        counted = (asked is None or (isinstance(asked, str) and asked == "laplace")) and np.array_equal(
+            start, predictor.fitted.prior
+        )
+        counts = weight[alive] if counted and (weight[alive] > 0).all() else None
+        statistic, p_value = class_shares.moved(L, found, old[alive], counts, tol, max_iter)
+        prior, error = np.zeros(len(old)), np.zeros(len(old))
+        prior[alive], error[alive] = found.prior, class_shares.standard_errors(L, found.prior)
+        return PriorShift(
+            model=self.with_prior(prior),
+            classes=self.classes_,
+            prior=prior,
+            old_prior=old,
+            standard_error=error,
+            loglik=found.loglik + offset,
+            statistic=statistic,
+            p_value=p_value,
+            n_iter=len(found.loglik) - 1,
+            n_rows=len(L),
+            converged=found.converged,
+        )
+
+
+def _likelihoods(scores: Floats) -> tuple[Floats, float]:
+    """p(x | class) of the rows that some class can explain, over the largest of each row; and what that divided out."""
+    top = scores.max(axis=1)
+    there = np.isfinite(top)
+    if not there.any():
+        raise TableError("No row of X is possible under any class with a prior above 0: they say nothing of the prior.")
+    return np.exp(scores[there] - top[there, None]), float(top[there].sum())

@@ -1,0 +1,329 @@
+"""SemiSupervised: rows without a label help to find the classes, by EM on the tallies."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes.data.labels import read_some_labels, recode
+from tallybayes.data.table import read_table
+from tallybayes.data.target import check_weights
+from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.wrapper import Wrapper
+from tallybayes.model.fitted import count
+from tallybayes.model.rows import read_rows
+from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.paragraphs import documented
+
+NOTHING = 1e-30  # a share of a row that cannot be told from none
+IMPOSSIBLE = -1e9  # the log density of a row that no class can explain: worse than any, and yet a number
+
+
+@documented
+class SemiSupervised(Wrapper):
+    """EM (Nigam et al. 2000): a row without a label counts in every class, as much as it probably belongs there.
+
+    It climbs  Σ_labelled log P(x, y) + λ Σ_unlabelled log p(x) + log prior of the parameters,  the last being what
+    alpha stands for (Laplace's correction is a Dirichlet prior). Where the estimates are exactly the best ones
+    (alpha, counted priors, maximum likelihood) every step of EM goes up. Where they are not (ddof=1, shrinkage, kernel
+    densities) a step that would go down is not taken, and learning ends there.
+
+    Parameters
+    ----------
+    estimator : an estimator of this library
+        Cloned. ComplementNB and BayesClassifier are refused: their rules are no densities.
+    unlabelled : label, default=None
+        The mark of a row without a label, such as −1. None, NaN and NA are always such marks.
+    weight : float between 0 and 1, default=1.0
+        λ, how much an unlabelled row counts beside a labelled one. Less protects against a model that is wrong.
+    max_iter : int, default=100
+        How many steps EM takes at most; if they are not enough, a ConvergenceWarning says so.
+    tol : float, default=1e-6
+        Stop when a step raises the mean over rows of what is climbed by less.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator; its tally holds the labelled rows and the shares of the others.
+    loglik_ : ndarray of shape (n_iter_,)
+        What is climbed after each step; it never falls.
+    n_iter_ : int
+        How many steps were taken.
+    converged_ : bool
+        Whether EM came to rest before max_iter.
+    {wrapped}
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB, SemiSupervised
+    >>> X = [[0.0], [0.4], [1.0], [0.7], [9.0], [9.6], [10.0], [9.3]]
+    >>> model = SemiSupervised(GaussianNB()).fit(X, ["low", "low", None, None, "high", "high", None, None])
+    >>> model.estimator_.class_count_.round(2).tolist()
+    [4.0, 4.0]
+    """
+
+    def __init__(
+        self,
+        estimator: object,
+        *,
+        unlabelled: object = None,
+        weight: float = 1.0,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        self.estimator = estimator
+        self.unlabelled = unlabelled
+        self.weight = weight
+        self.max_iter = max_iter
+        self.tol = tol
+
+    # --- learning ----------------------------------------------------------------------------------------------
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Learn from the labelled rows, then from all.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts. Missing values are left out of the counts.
+        y : array-like of shape (n_rows,)
+            The class label of each row, and None (or the mark `unlabelled`) where there is none.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        self : SemiSupervised
+            The same model, fitted.
+
+        Raises
+        ------
+        OptionError
+            If the estimator is no density, or needs all rows to have labels.
+        """
+        self._check_options()
+        table = read_table(X)
+        codes, labels = read_some_labels(y, table.n, self.unlabelled)
+        found = check_weights(sample_weight, table.n)
+        w = np.ones(table.n) if found is None else found
+        # Rows of weight 0 are absent, but their levels are known: all models on the way have the same ones.
+        known = labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w)
+        first = clone(self.estimator).set_params(tempered=False).fit(X, *known)
+        for term in first.fitted_.terms:
+            refusal = term.distribution.no_likelihood()
+            if refusal is not None:
+                raise OptionError(refusal)
+        _tell_marks(labels.tolist(), self.unlabelled is None and bool((codes >= 0).all()))
+        climb = _Climb(first, X, recode(codes, labels, first.classes_), (codes < 0) & (w > 0), w, float(self.weight))
+        model, loglik, converged = climb.run(self.max_iter, self.tol)
+        if self.estimator.tempered:  # EM climbs the likelihood itself; the labelled rows say how far to believe it
+            model = model.copy().set_params(tempered=True)
+            model.temper(X, *known)
+        self.estimator_, self.loglik_, self.converged_, self.n_iter_ = model, loglik, converged, len(loglik)
+        if not converged:
+            warn(f"The likelihood still rose after {self.max_iter} steps. Raise max_iter or tol.", ConvergenceWarning)
+        return self
+
+    def _check_options(self) -> None:
+        if not isinstance(self.estimator, TallyClassifier):
+            raise OptionError(
+                "SemiSupervised works on the tallies of this library's estimators; got "
+                f"{type(self.estimator).__name__}. For others see sklearn.semi_supervised.SelfTrainingClassifier."
+            )
+        if self.estimator.half_life is not None:
+            raise OptionError(
+                "SemiSupervised goes over all rows again and again, whatever their order: they cannot fade. Set "
+                "half_life=None on the estimator, or give sample_weight."
+            )
+        if not is_number(self.weight) or not 0 <= self.weight <= 1:
+            raise OptionError(f"weight must be between 0 and 1; got {brief(self.weight)}.")
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise OptionError(f"max_iter must be a whole number of at least 1; got {brief(self.max_iter)}.")
+        if not is_number(self.tol) or self.tol < 0:
+            raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
+
+    # --- asking ------------------------------------------------------------------------------------------------
+
+    def predict(self, X: object, priors: object = None) -> Array:
+        """Tell the most probable class of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            One of ``classes_`` for each row.
+        """
+        return np.asarray(self._fitted().predict(X, priors=priors))
+
+    def predict_proba(self, X: object, priors: object = None) -> Floats:
+        """Tell P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return self._fitted().predict_proba(X, priors=priors)
+
+    def predict_log_proba(self, X: object, priors: object = None) -> Floats:
+        """Tell log P(class | x) of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_rows, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return self._fitted().predict_log_proba(X, priors=priors)
+
+    def score_samples(self, X: object, priors: object = None) -> Floats:
+        """Tell log p(x): how much a row is like anything seen.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        priors : dict, Series, array-like, 'uniform', 'laplace' or None, default=None
+            A class prior in the place of the model's own, for this question only.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_rows,)
+            The lower, the stranger the row.
+        """
+        return self._fitted().score_samples(X, priors=priors)
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """Tell the share of rows whose class is told right.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows, in any kind of table that fit takes; missing values are left out.
+        y : array-like of shape (n_rows,)
+            The true class of each row.
+        sample_weight : array-like of shape (n_rows,), default=None
+            How many times each row counts; None counts each once.
+
+        Returns
+        -------
+        accuracy : float
+            From 0 to 1. A row of a class that was never learned is told wrong.
+        """
+        return self._fitted().score(X, y, sample_weight)
+
+    def _fitted(self) -> TallyClassifier:
+        check_is_fitted(self, "estimator_")
+        model: TallyClassifier = self.estimator_
+        return model
+
+
+def _tell_marks(labels: list[object], all_labelled: bool) -> None:
+    """Says which class may be the mark of rows without a label."""
+    if all_labelled and -1 in labels:
+        warn("-1 is taken as a class. If it marks rows without a label: unlabelled=-1.", UserWarning)
+    blank = next((v for v in labels if isinstance(v, str) and not v.strip()), None)
+    if blank is not None:
+        warn(f"{blank!r} is taken as a class. If it marks rows without a label: unlabelled={blank!r}.", UserWarning)
+
+
+class _Climb:
+    """EM from a model of the labelled rows. The labelled sums are counted once, the others anew in each step."""
+
+    def __init__(
+        self,
+        first: TallyClassifier,
+        X: object,
+        codes: NDArray[np.int32],
+        open_rows: NDArray[Any],
+        w: Floats,
+        share: float,
+    ) -> None:
+        self.first, self.codes, self.open, self.w = first, codes, open_rows, w
+        self.share = share
+        fitted = first.fitted_
+        who = type(first).__name__
+        self.rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), who, grow=True)
+        self.labelled = replace(fitted, schema=self.rows.schema)
+
+    def run(self, max_iter: int, tol: float) -> tuple[TallyClassifier, Floats, bool]:
+        """The best model, what was climbed after each step, and whether the top was reached."""
+        model, history = self.first, list[float]()
+        if self.share == 0 or not self.open.any():
+            return model, np.array([self.height(model, self.joint(model))]), True
+        joint = self.joint(model)
+        enough = tol * (self.w[self.codes >= 0].sum() + self.share * self.w[self.open].sum())
+        for _ in range(max_iter):
+            step = self.counted(self.shares(joint))
+            joint = self.joint(step)
+            height = self.height(step, joint)
+            if history and height <= history[-1]:
+                return model, np.array(history), True
+            model = step
+            history.append(height)
+            if len(history) > 1 and height - history[-2] <= enough:
+                return model, np.array(history), True
+        return model, np.array(history), False
+
+    def joint(self, model: TallyClassifier) -> Floats:
+        """log P(x, class). A level of an unlabelled row may be new to the first model: that is no mistake here."""
+        predictor = model.predictor_
+        if predictor.manner.unseen == "error":
+            predictor = predictor.in_manner(predictor.manner._replace(unseen="ignore"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenCategoryWarning)
+            found: Floats = predictor.answer(self.rows, "joint")
+        return found
+
+    def shares(self, joint: Floats) -> Floats:
+        """P(class | x); the prior where no class can explain the row."""
+        rows = np.where(np.isfinite(joint).any(axis=1, keepdims=True), joint, self.first.predictor_.start)
+        P = np.exp(rows - logsumexp(rows, axis=1, keepdims=True))
+        P[P < NOTHING] = 0.0
+        return np.asarray(P)
+
+    def counted(self, P: Floats) -> TallyClassifier:
+        """The model of the labelled rows and these shares of the others: class by class, without a copy of a row."""
+        total = self.labelled
+        for k in range(total.K):
+            w = self.share * self.w * P[:, k]
+            y = np.where(self.open & (w > 0), k, -1).astype(np.int32)
+            total = total.add(count(self.rows.labelled(y, w), total.terms, total.classes))
+        return self.first.holding(total)
+
+    def height(self, model: TallyClassifier, joint: Floats) -> float:
+        """What is climbed: the log-likelihood of all rows and the log prior of the parameters."""
+        start = model.predictor_.start
+        # a class ruled out stays so; a row of weight 0 is absent, and 0 · −inf no number
+        rows = np.flatnonzero((self.codes >= 0) & (self.w > 0) & (start[self.codes] > -np.inf))
+        labelled = self.w[rows] @ joint[rows, self.codes[rows]]
+        evidence = np.maximum(logsumexp(joint[self.open], axis=1), IMPOSSIBLE)
+        return float(labelled + self.share * (self.w[self.open] @ evidence) + model.penalty())

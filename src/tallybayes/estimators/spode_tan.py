@@ -1,0 +1,464 @@
+"""Semi-naive Bayes: columns that depend on the class and on one more column (SPODE, TAN); what all networks share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.data.encoding import CUT, Coded
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table
+from tallybayes.data.target import Target, read_target
+from tallybayes.distributions.networks.counted_sets import CountedSets
+from tallybayes.distributions.networks.family_network import FamilyNetwork
+from tallybayes.distributions.networks.joint_counts import GRID
+from tallybayes.distributions.networks.joint_statistics import JointParams
+from tallybayes.distributions.univariate.categorical import Categorical
+from tallybayes.errors import LabelError, MergeError, OptionError, brief, listing
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows, read_rows
+from tallybayes.model.term import Term, named
+from tallybayes.structure.graph import Graph, shown
+from tallybayes.structure.high_cardinality import apart, set_apart
+from tallybayes.structure.search import best_tree, by_information, one_parent
+from tallybayes.utils.array_types import Floats
+from tallybayes.utils.paragraphs import documented
+
+Labelled = tuple[Coded, NDArray[np.int32], Floats | None]  # codes, classes and weights
+
+CUTS = ("mdl", "frequency", "width")
+
+
+class NetworkClassifier(TallyClassifier):
+    """What the networks share: one group of columns, as levels or intervals; structure chosen once and kept. Beside it
+    stand those whose tables no rows can fill."""
+
+    schema: Any
+    smoothing: str
+    alpha: float
+    cuts: str | None
+    bins: int
+    priors: object
+    unseen: str
+    _can_be_other = False
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.unseen not in ("ignore", "error"):
+            raise OptionError(f"unseen must be 'ignore' or 'error'; got {brief(self.unseen)}.")
+        if self.cuts is not None and self.cuts not in CUTS:
+            raise OptionError(f"cuts must be {', '.join(map(repr, CUTS))}, or None; got {brief(self.cuts)}.")
+        if not isinstance(self.bins, int) or self.bins < 1:
+            raise OptionError(f"bins must be a whole number of at least 1; got {brief(self.bins)}.")
+
+    def _options(self) -> dict[str, Any]:
+        return {"smoothing": self.smoothing, "alpha": self.alpha, "method": self.cuts, "bins": self.bins}
+
+    def _cuts_on_rows(self, schema: Schema) -> bool:
+        known = self.schema.cuts if isinstance(self.schema, Schema) else {}
+        numbers = [j for j, kind in enumerate(schema.kinds) if kind in CUT and j not in known]
+        return self.cuts is not None and bool(numbers)
+
+    def _given_schema(self) -> object:
+        return self.schema
+
+    def _prior(self) -> object:
+        return self.priors
+
+    @property
+    def _unseen(self) -> str:  # type: ignore[override]
+        return self.unseen
+
+    def _columns(self, schema: Schema) -> tuple[tuple[int, ...], int]:
+        """The columns in the order of their group, and how many of them, the last ones, stay real."""
+        real = [j for j, kind in enumerate(schema.kinds) if self.cuts is None and kind in CUT and j not in schema.cuts]
+        elsewhere = {*real, *self._apart(schema)}
+        return (*(j for j in range(schema.d) if j not in elsewhere), *real), len(real)
+
+    # --- columns that stand apart ------------------------------------------------------------------------------
+
+    def _together(self) -> int | None:
+        """How many columns the largest tables have whose columns are not named one by one; None: all are named."""
+        return None
+
+    def _suit(self, table: Table, schema: Schema, target: Target) -> Schema:
+        together = self._together()
+        if together is None or isinstance(self.schema, Schema):  # what it says was settled before
+            return schema
+        return set_apart(table, schema, target, together)
+
+    def _apart(self, schema: Schema) -> tuple[int, ...]:
+        return () if self._together() is None else apart(schema)
+
+    def _with_apart(self, schema: Schema, network: CountedSets[Any], columns: tuple[int, ...]) -> tuple[Term, ...]:
+        """The network on its columns, and beside it those that stand apart; without it where all of them do."""
+        beside = self._apart(schema)
+        if not beside:
+            return (Term(network, columns),)
+        own = (Term(network, columns),) if columns else ()
+        return (*own, Term(Categorical(alpha=self.alpha), beside))
+
+    def _check_merge(self, other: TallyClassifier) -> None:
+        super()._check_merge(other)
+        mine, theirs = self.fitted_.schema, other.fitted_.schema
+        if (mine.names, mine.kinds) != (theirs.names, theirs.kinds):
+            return
+        one, two = set(self._apart(mine)), set(self._apart(theirs))
+        if one != two:
+            raise MergeError(
+                f"Column(s) {listing([mine.name(j) for j in sorted(one ^ two)])}: in one of the two models they have "
+                "so many levels that they stand apart, with the class as their only parent; in the other they do not. "
+                "Fit the second one with schema=first.schema_, so that both count the same tables."
+            )
+
+    @property
+    def graph_(self) -> Graph:
+        """Graph: who depends on whom, and how much information each arrow carries (in nats, from the counts so far)."""
+        self._require_attribute("graph_")
+        fitted, schema = self.fitted_, self.schema_
+        beside, term = self._apart(schema), network_term(fitted)
+        if term is None:
+            return shown(((),) * len(beside), [schema.name(j) for j in beside], None)
+        network = network_of(term)
+        between, _ = network.information(term.sums)
+        parents = network.parents or ((),) * len(term.columns)
+        return shown((*parents, *((),) * len(beside)), [schema.name(j) for j in (*term.columns, *beside)], between)
+
+
+class LearnedNetwork(NetworkClassifier):
+    """Networks whose parents are chosen from a count of all pairs of columns."""
+
+    _role: ClassVar[str | None] = None  # the parameter that names a column to have children, if there is one
+
+    def _together(self) -> int:
+        return 2
+
+    def _choose(self, schema: Schema) -> tuple[Term, ...]:
+        columns, reals = self._columns(schema)
+        return self._with_apart(schema, FamilyNetwork(order=2, reals=reals, **self._options()), columns)
+
+    def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
+        """The structure as it was chosen, with the smoothing as it is asked for now."""
+        asked, options = self._choose(fitted.schema), self._options()
+        if [type(t.distribution) for t in asked] != [type(t.distribution) for t in fitted.terms]:
+            return asked
+        return tuple(
+            replace(had, distribution=replace(had.distribution, **options))
+            if isinstance(had.distribution, FamilyNetwork)
+            else now
+            for had, now in zip(fitted.terms, asked, strict=True)
+        )
+
+    def _structure(self, fitted: Fitted, rows: Rows | None) -> Fitted:
+        self._check_role(fitted.schema)
+        term = network_term(fitted)
+        if term is None:
+            return fitted
+        with named(fitted.schema, term.columns, type(self).__name__):
+            found = self._learn_parents(replace(fitted, terms=(term,)), rows)
+        return replace(fitted, terms=(found, *(t for t in fitted.terms if t is not term)))
+
+    def _check_role(self, schema: Schema) -> None:
+        """Raises OptionError if a column is to have children that stands apart."""
+        column = "auto" if self._role is None else getattr(self, self._role)
+        if not _auto(column) and schema.position(column) in self._apart(schema):
+            raise OptionError(
+                f"The {self._role} {column!r} has so many levels that no rows fill its tables, and such a column "
+                "cannot be a parent. Choose another column, or group its levels."
+            )
+
+    def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
+        """The network with its parents, and the sums that it needs. fitted: with a count of all pairs, and nothing
+        beside them. rows: those learned (or some of them), None where only the sums are left."""
+        raise NotImplementedError
+
+    def relearn(self, X: object = None, y: object = None, sample_weight: object = None) -> Self:
+        """Choose the structure again, from the counts of all that was learned so far.
+
+        While rows are only added, the structure stays as it was chosen on the first ones.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns), default=None
+            Rows among those learned, for a choice that is judged by leave-one-out; None chooses from the counts alone.
+        y : array-like of shape (n_rows,), default=None
+            Their labels; needed with X.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self : estimator
+            The same model, with the structure that is best now.
+
+        Raises
+        ------
+        OptionError
+            If the choice needs rows, or counts that were not kept.
+        """
+        with self._learning():
+            self._check_options()
+            fitted, rows = self.fitted_, None
+            self._require_rows(fitted)
+            if X is not None:
+                refusal = "relearn takes rows among those learned: these have the label(s) {}."
+                rows = read_rows(X, fitted.schema, fitted.terms, fitted.sizes(), type(self).__name__)
+                rows = rows.of_target(
+                    self._weighed(read_target(y, rows.n, sample_weight)).within(fitted.classes, refusal)
+                )
+                if not (rows.classes_of_rows >= 0).any():
+                    raise LabelError("relearn takes rows among those learned: these have no weight at all.")
+            self._keep(self._structure(replace(fitted, log_prior=None), rows))
+        return self
+
+
+@documented
+class TAN(LearnedNetwork):
+    """Tree-augmented naive Bayes: each column depends on the class and on one other column, in a tree.
+
+    The tree is the one with the largest sum of I(x_i; x_j | y) (Chow and Liu 1968; Friedman, Geiger and Goldszmidt
+    1997). One pass over the rows counts all pairs; ``relearn()`` builds the tree again from the counts.
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
+
+    Parameters
+    ----------
+    root : 'auto' or a column, default='auto'
+        Where the arrows start. 'auto': the column that tells most about the class; ``root_`` says which.
+    {schema}
+    {smoothing}
+    {cuts}
+    {priors}
+    {unseen_network}
+    {tempered}
+    {class_weight}
+    {verbose}
+
+    Attributes
+    ----------
+    graph_ : Graph
+        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
+    root_ : str
+        The column that depends on the class alone; None where all columns stay real or stand apart, which leaves no
+        tree.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import TAN
+    >>> X = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10
+    >>> y = [a ^ b for a, b in X]
+    >>> model = TAN(root="x0", schema="categorical").fit(X, y)
+    >>> model.score(X, y), model.graph_.parents["x1"]
+    (1.0, ('x0',))
+    """
+
+    def __init__(
+        self,
+        root: object = "auto",
+        schema: object = None,
+        *,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        cuts: str | None = "mdl",
+        bins: int = 10,
+        priors: object = None,
+        unseen: str = "ignore",
+        tempered: bool = False,
+        class_weight: object = None,
+        verbose: bool = False,
+    ) -> None:
+        self.root = root
+        self.schema = schema
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.cuts = cuts
+        self.bins = bins
+        self.priors = priors
+        self.unseen = unseen
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    _role = "root"
+
+    def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:  # noqa: ARG002
+        (term,) = fitted.terms
+        pairs = network_of(term)
+        between, with_class = pairs.information(term.sums)
+        inner = len(term.columns) - pairs.reals
+        root = _parent(term, fitted.schema, self.root, "root") if not _auto(self.root) else 0
+        if _auto(self.root) and inner:
+            root = by_information(with_class[:inner])[0]
+        return replace(term, distribution=replace(pairs, parents=best_tree(between, root, inner)))
+
+    @property
+    def root_(self) -> str | None:
+        """str or None: the column that depends on the class alone; None where all columns stay real."""
+        self._require_attribute("root_")
+        return _without_parents(self)
+
+
+@documented
+class SPODE(LearnedNetwork):
+    """Super-parent one-dependence estimator: each column depends on the class and on one column, the super-parent.
+
+    A category of so many levels that no rows fill its tables stands apart: the class is its only parent, and it is
+    nobody's parent.
+
+    Parameters
+    ----------
+    superparent : 'auto' or a column, default='auto'
+        'auto' tries every column and takes the one with the smallest leave-one-out log-loss, exact and in one pass
+        over the rows after the one that counts. ``relearn()`` without rows takes the one with the largest sum of
+        I(x_j; x_p | y), which the counts tell. ``superparent_`` says which.
+    {schema}
+    {smoothing}
+    {cuts}
+    {priors}
+    {unseen_network}
+    {tempered}
+    {class_weight}
+    {verbose}
+
+    Attributes
+    ----------
+    graph_ : Graph
+        Who depends on whom; print it, or ``networkx.DiGraph(model.graph_.edges)``.
+    superparent_ : str
+        The column that all others depend on; None where all columns stay real or stand apart, which leaves none.
+    {learned}
+
+    Examples
+    --------
+    >>> from tallybayes import SPODE
+    >>> X = [[0, 0, 5], [0, 1, 5], [1, 0, 5], [1, 1, 5]] * 10
+    >>> y = [a ^ b for a, b, _ in X]
+    >>> model = SPODE(schema="categorical").fit(X, y)
+    >>> model.score(X, y), model.superparent_
+    (1.0, 'x0')
+    """
+
+    def __init__(
+        self,
+        superparent: object = "auto",
+        schema: object = None,
+        *,
+        smoothing: str = "backoff",
+        alpha: float = 1.0,
+        cuts: str | None = "mdl",
+        bins: int = 10,
+        priors: object = None,
+        unseen: str = "ignore",
+        tempered: bool = False,
+        class_weight: object = None,
+        verbose: bool = False,
+    ) -> None:
+        self.superparent = superparent
+        self.schema = schema
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.cuts = cuts
+        self.bins = bins
+        self.priors = priors
+        self.unseen = unseen
+        self.tempered = tempered
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    _role = "superparent"
+
+    def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
+        (term,) = fitted.terms
+        pairs, d = network_of(term), len(term.columns)
+        inner = len(term.columns) - pairs.reals
+        if not _auto(self.superparent):
+            parent = _parent(term, fitted.schema, self.superparent, "superparent")
+        elif not inner:
+            return replace(term, distribution=replace(pairs, parents=((),) * d))
+        elif rows is None or inner == 1:
+            between, _ = pairs.information(term.sums)
+            parent = int(np.argmax(between[:, :inner].sum(axis=0)))
+        else:
+            parent = int(np.argmin(superparent_losses(fitted, rows)))
+        return replace(term, distribution=replace(pairs, parents=one_parent(d, parent)))
+
+    def settles_on_rows(self, schema: Schema) -> bool:
+        return (
+            super().settles_on_rows(schema) if _auto(self.superparent) else self.tempered or self._cuts_on_rows(schema)
+        )
+
+    @property
+    def superparent_(self) -> str | None:
+        """str or None: the column that all others depend on; None where all columns stay real."""
+        self._require_attribute("superparent_")
+        return _without_parents(self)
+
+
+def superparent_losses(fitted: Fitted, rows: Rows) -> Floats:
+    """The leave-one-out log-loss of the SPODE of each discrete column."""
+    (term,) = fitted.terms
+    d = len(term.columns)
+    pairs, data, y, w = network_of(term), codes_of(rows, term), rows.classes_of_rows, rows.w
+    p = pairs.base(term.sums, fitted.context(term))
+    if pairs.reals:
+        return np.array([_one_loss(pairs, p, j, d, (data, y, w)) for j in range(d - pairs.reals)])
+    counts, rank = p.counts(pairs.tables(d), pairs.alpha), np.arange(d, dtype=np.int32)
+    spodes = _core.Averaged(counts, 1, rank, None)
+    if pairs.smoothing == "backoff":
+        spodes = _core.Averaged(counts, 1, rank, spodes.strengths(GRID))
+    losses = np.zeros(d)
+    for span, codes, _ in p.packed(data):
+        part = None if w is None else w[span]
+        losses += spodes.spode_losses(codes, y[span], part)
+    return losses
+
+
+def _one_loss(pairs: FamilyNetwork, p: JointParams, parent: int, d: int, rows: Labelled) -> float:
+    spode = replace(pairs, parents=one_parent(d, parent))
+    losses = spode.losses(p, [parent, *(j for j in range(d) if j != parent)], *rows)
+    return float(losses[-1, -1])
+
+
+def network_term(fitted: Fitted) -> Term | None:
+    """The term of the network; None where all columns stand apart."""
+    return next((t for t in fitted.terms if isinstance(t.distribution, CountedSets)), None)
+
+
+def network_of(term: Term) -> FamilyNetwork:
+    assert isinstance(term.distribution, FamilyNetwork)
+    return term.distribution
+
+
+def codes_of(rows: Rows, term: Term) -> Coded:
+    data = rows.of(term)
+    assert isinstance(data, Coded)
+    return data
+
+
+def _parent(term: Term, schema: Schema, column: object, role: str) -> int:
+    """The place in the term of a column that is to have children."""
+    at = term.columns.index(schema.position(column))
+    if at >= len(term.columns) - network_of(term).reals:
+        raise OptionError(
+            f"The {role} {column!r} stays real with cuts=None, and a real column cannot be a parent. Choose a discrete "
+            "column, or cut the numbers (cuts='mdl')."
+        )
+    return at
+
+
+def _auto(column: object) -> bool:
+    return isinstance(column, str) and column == "auto"
+
+
+def _without_parents(model: NetworkClassifier) -> str | None:
+    term = network_term(model.fitted_)
+    if term is None or network_of(term).reals == len(term.columns):
+        return None
+    network = network_of(term)
+    return model.schema_.name(term.columns[next(j for j, own in enumerate(network.parents) if not own)])

@@ -1,0 +1,258 @@
+"""save and load: a fitted model as a file of numbers and JSON, safe to keep and safe to open."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from tallybayes.errors import ModelFileError, OptionError
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.io import atomic_files, container
+from tallybayes.io.card import model_card
+from tallybayes.io.decision_documents import classifier_inside, decision_of
+from tallybayes.io.json_checks import bounded
+from tallybayes.io.model_document import from_document, to_document
+from tallybayes.io.value_writer import read_notes
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.bayes_decision import BayesDecision
+
+__all__ = ["from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"]
+
+
+def save(
+    model: TallyClassifier | BayesDecision,
+    path: object,
+    *,
+    notes: Mapping[str, object] | None = None,
+    card: bool = False,
+) -> None:
+    """Write a fitted model into a file: its parameters, schema and tally.
+
+    A file that is there already is replaced in one step: it is the old one or the new one at every moment, whatever
+    happens.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library
+        What is written; a BayesDecision around one too.
+    path : str, path or binary file
+        Where to write it.
+    notes : dict, default=None
+        What else to keep beside the model, such as where the data came from; load_notes reads it.
+    card : bool, default=False
+        Whether a model card is written beside it, as `model_card` makes it: its name is path with ``.md`` after it.
+
+    Raises
+    ------
+    OptionError
+        If path is neither a path nor a binary file, or no path where there is to be a card; if the notes are no dict.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tallybayes import GaussianNB, load, save
+    >>> file = io.BytesIO()
+    >>> save(GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]), file)
+    >>> _ = file.seek(0)
+    >>> load(file).predict([[6.0]]).tolist()
+    ['high']
+    """
+    header, arrays = to_document(model, read_notes(notes))
+    pieces = container.chunks(header, arrays)
+    if hasattr(path, "write"):
+        if card:
+            raise OptionError(
+                "A card is written beside the model file: give a path, or write model_card(model) yourself."
+            )
+        _write_all(path, pieces)
+        return
+    told = model_card(model, notes=notes) if card else None
+    atomic_files.write(_path(path), pieces)
+    if told is not None:
+        atomic_files.write(f"{_path(path)}.md", [told.encode("utf-8", "backslashreplace")])
+
+
+def _write_all(file: Any, pieces: Iterable[bytes | memoryview]) -> None:
+    if isinstance(file, io.TextIOBase):
+        raise OptionError("A model is bytes: open the file in binary mode, as in open(path, 'wb').")
+    for piece in pieces:
+        rest = memoryview(piece)
+        while len(rest):  # a raw file may take a part at a time
+            taken = file.write(rest)
+            rest = rest[len(rest) if taken is None else taken :]
+
+
+def load(path: object) -> TallyClassifier | BayesDecision:
+    """Read the model in a file that `save` wrote.
+
+    Nothing in the file is executed. Whatever its bytes are, the answer is a model or one ModelFileError, in time and
+    memory in proportion to its size.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        Where to read it from.
+
+    Returns
+    -------
+    estimator
+        It answers with the same bits, and can go on learning and forgetting.
+
+    Raises
+    ------
+    ModelFileError
+        If the file holds no model, or one that no rows can have made.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tallybayes import NaiveBayes, load, save
+    >>> file = io.BytesIO()
+    >>> save(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]), file)
+    >>> _ = file.seek(0)
+    >>> load(file).learn_one({"sky": "grey"}, "stay").class_count_.tolist()
+    [1.0, 2.0]
+    """
+    return _load(path)[0]
+
+
+def load_classifier(path: object, *, changing: bool = False) -> TallyClassifier:
+    """The classifier in a model file; of a BayesDecision the one inside it.
+
+    changing: it is to be written again, which would lose what the decision knows.
+    """
+    model = load(path)
+    decision = decision_of(model)
+    if decision is None:
+        return cast(TallyClassifier, model)
+    if changing:
+        raise OptionError(
+            f"{path} holds a BayesDecision, with its losses. Change the classifier inside in Python, model.estimator_, "
+            "and save the whole again."
+        )
+    return classifier_inside(decision)
+
+
+def to_bytes(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, object] | None = None) -> bytes:
+    """Give a fitted model as bytes: those of its model file, to be sent or kept elsewhere.
+
+    A model that has learned nothing (``model.empty()``, ``model.plan(source)``) can be sent too: a plan for others.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library
+        What is written.
+    notes : dict, default=None
+        What else to keep beside the model, such as where the data came from.
+
+    Returns
+    -------
+    bytes
+        For ``from_bytes``; written into a file, they are the file that ``load`` reads.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB, from_bytes, to_bytes
+    >>> here = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> there = from_bytes(to_bytes(here.empty())).count([[1.5]], ["low"])
+    >>> here.merge(there).class_count_.tolist()
+    [2.0, 3.0]
+    """
+    header, arrays = to_document(model, read_notes(notes))
+    return b"".join(container.chunks(header, arrays))
+
+
+def from_bytes(data: bytes | bytearray | memoryview) -> TallyClassifier | BayesDecision:
+    """Read the model in bytes that ``to_bytes`` gave, or that a model file holds.
+
+    Nothing in them is executed. Whatever they are, the answer is a model or one ModelFileError.
+
+    Parameters
+    ----------
+    data : bytes
+        All of them.
+
+    Returns
+    -------
+    estimator
+        It answers with the same bits, and can go on learning and forgetting.
+
+    Raises
+    ------
+    ModelFileError
+        If they hold no model, or one that no rows can have made.
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB, from_bytes, to_bytes
+    >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
+    >>> from_bytes(to_bytes(model)).predict([[6.0]]).tolist()
+    ['high']
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise OptionError(f"Expected the bytes of a model; got {type(data).__name__}. For a file use load(path).")
+    file = io.BytesIO(data)
+    try:
+        model, _ = from_document(*container.read(file))
+        if file.read(1):
+            raise ModelFileError("They go on after the end of the model.")
+    except ModelFileError as e:
+        raise ModelFileError(f"These bytes hold no model. {bounded(e)}") from e.__cause__
+    return model
+
+
+def load_notes(path: object) -> dict[str, Any]:
+    """Read the notes that were saved beside a model.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        Where to read them from; the whole file is checked, as when its model is loaded.
+
+    Returns
+    -------
+    dict
+        What `save` was given as notes.
+
+    Raises
+    ------
+    ModelFileError
+        If the file holds no model, or one that no rows can have made.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tallybayes import GaussianNB, load_notes, save
+    >>> file = io.BytesIO()
+    >>> save(GaussianNB().fit([[1.0], [8.0]], ["low", "high"]), file, notes={"source": "the river"})
+    >>> _ = file.seek(0)
+    >>> load_notes(file)
+    {'source': 'the river'}
+    """
+    return _load(path)[1]
+
+
+def _load(path: object) -> tuple[TallyClassifier | BayesDecision, dict[str, Any]]:
+    if hasattr(path, "read"):
+        name = getattr(path, "name", type(path).__name__)
+    else:
+        name = path = _path(path)
+    try:
+        if not isinstance(path, str):
+            return from_document(*container.read(path))
+        with atomic_files.opened(path) as f:
+            found = container.read(f)
+            if f.read(1):
+                raise ModelFileError("It goes on after its end.")
+            return from_document(*found)
+    except ModelFileError as e:
+        raise ModelFileError(f"Cannot load the model file {name!r}. {bounded(e)}") from e.__cause__
+
+
+def _path(path: object) -> str:
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise OptionError(f"Expected a path or a binary file; got {type(path).__name__}.")
+    return os.fsdecode(path)

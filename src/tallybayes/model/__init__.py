@@ -1,0 +1,1 @@
+"""A model as data: its terms and statistics (`fitted`), rows read for it (`rows`), predictions (`predictor`)."""

@@ -1,0 +1,224 @@
+"""Which distribution suits a number: each is asked for the class, by the column alone, of rows that it has not seen.
+
+For some of the first rows, at most SAMPLE of them and evenly spread, each distribution tells
+
+    −log P(class | x_j),   P(class | x_j) ∝ P(class) P(x_j | class),
+
+by the sums of those rows without the row itself. Cuts are found on one half of the rows and judged on the other, since
+cuts that a row has helped to choose would flatter it. Taken is the simplest distribution that is within one standard
+error of the best, in the order of CANDIDATES: a table of few rows keeps its Gaussians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _core
+from tallybayes.data.encoding import Numbers, cut_numbers, find_cuts, numbers
+from tallybayes.data.schema import Choice, Schema
+from tallybayes.data.table import Table
+from tallybayes.data.target import Target
+from tallybayes.distributions import Binned, Gaussian, Kernel, LogGaussian, Poisson, distribution
+from tallybayes.distributions.context import Context
+from tallybayes.utils.array_types import Array, Floats
+from tallybayes.utils.progress import stage, step
+
+CANDIDATES = ("gaussian", "log-gaussian", "poisson", "mdl", "kernel")  # the simplest first
+SAMPLE = 1024  # rows that judge
+CUTTING = 1 << 14  # rows that cuts are found on, once they are chosen; and the most rows for a kernel, which keeps all
+CELLS = 1 << 22  # rows × columns × classes that are judged at a time
+FEWEST = 30  # the weight of rows: with less there is nothing to choose by
+MOST_LOSS = 30.0  # a row that is more surprising than that says no more: a mean must not hang on one row
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Some rows that count: their classes, weights, and how much of each is left out."""
+
+    at: NDArray[np.int64]  # which rows of the table
+    y: NDArray[np.int32]
+    w: Floats
+    unit: Floats
+    K: int
+
+    @property
+    def weight(self) -> Floats:
+        """(K,): the weight of each class."""
+        return np.bincount(self.y, weights=self.w, minlength=self.K).astype(np.float64)
+
+
+def choose(
+    table: Table, schema: Schema, columns: Sequence[int], options: Mapping[str, object], target: Target
+) -> Schema:
+    """The schema with a Choice for each of the columns, and cuts for those that are cut.
+
+    options: parameters of the estimator that a distribution takes over (alpha, ddof, …).
+    """
+    if not columns:
+        return schema
+    if table.csr is not None:
+        name = "multinomial" if _whole_counts(table.csr) else "gaussian"
+        return replace(schema, chosen={**schema.chosen, **dict.fromkeys(columns, Choice(name))})
+    rows = _sample(target, SAMPLE)
+    chosen: dict[int, Choice] = dict.fromkeys(columns, Choice("gaussian", rows=len(rows.at)))
+    if rows.weight.sum() >= FEWEST and (rows.weight > 0).sum() > 1:
+        many = int((target.y >= 0).sum()) > CUTTING
+        at_once = max(1, CELLS // (len(rows.at) * rows.K))
+        stage("choosing distributions", len(columns))
+        for first in range(0, len(columns), at_once):
+            some = columns[first : first + at_once]
+            step(len(some))
+            try:
+                found = _losses(_numbers(table, schema, some, rows.at), rows, options, many)
+            except _core.BadValue:  # too large to square: counting it refuses it, by its name
+                continue
+            chosen.update(zip(some, found, strict=True))
+    schema = replace(schema, chosen={**schema.chosen, **chosen})
+    return _cut(table, schema, [j for j in columns if chosen[j].name == "mdl" and j not in schema.cuts], target)
+
+
+def _whole_counts(csr: Any) -> bool:
+    values = csr.data  # a sparse table holds floats or signed integers, whatever it was made of
+    return bool(np.isfinite(values).all() and (values >= 0).all() and (values == np.floor(values)).all())
+
+
+def _sample(target: Target, most: int) -> _Judged:
+    """Evenly spread over the rows that count."""
+    there = np.flatnonzero((target.y >= 0) if target.w is None else (target.y >= 0) & (target.w > 0))
+    if len(there) > most:
+        there = there[np.linspace(0, len(there) - 1, most).astype(np.int64)]
+    w = np.ones(len(there)) if target.w is None else target.w[there]
+    if len(w):
+        w = w / min(1.0, float(w.mean()))  # weights may be shares of a whole: a row is a row
+    return _Judged(there, target.y[there], w, np.minimum(w, 1.0), len(target.classes))
+
+
+def _numbers(table: Table, schema: Schema, columns: Sequence[int], at: NDArray[np.int64]) -> Numbers:
+    """These columns of these rows, float64, column by column."""
+    if table.matrix is not None:
+        x = np.ascontiguousarray(table.matrix[at][:, list(columns)].T, dtype=np.float64)
+    else:
+        data = numbers(table, schema, columns, learning=True)
+        x = np.stack([np.asarray(a[at], dtype=np.float64) for a in data.arrays])
+    return Numbers(None, None, tuple(np.where(np.isinf(x), np.nan, x)))  # an infinity is refused when it is counted
+
+
+def _cut(table: Table, schema: Schema, columns: Sequence[int], target: Target) -> Schema:
+    if not columns:
+        return schema
+    rows = _sample(target, CUTTING)
+    w = None if target.w is None else rows.w
+    found = find_cuts(_numbers(table, schema, columns, rows.at), "mdl", 1, rows.y, w, rows.K)
+    return replace(schema, cuts={**schema.cuts, **dict(zip(columns, found, strict=True))})
+
+
+def _losses(data: Numbers, rows: _Judged, options: Mapping[str, object], many: bool) -> list[Choice]:
+    """A choice for each column. many: there are too many rows for a kernel density."""
+    x = np.stack(data.arrays)
+    loss: dict[str, Floats] = {"gaussian": _judge(Gaussian, "gaussian", data, rows, options)}
+    there = ~np.isnan(x)
+    kinds = {
+        "log-gaussian": ((x > 0) | ~there).all(axis=1),
+        "poisson": ((x >= 0) & (x == np.floor(x)) | ~there).all(axis=1),
+        "kernel": np.full(len(x), not many),
+    }
+    varies = np.array([len(np.unique(v[t])) > 1 for v, t in zip(x, there, strict=True)])
+    families: dict[str, Any] = {"log-gaussian": LogGaussian, "poisson": Poisson, "kernel": Kernel}
+    for name, can in kinds.items():
+        which = np.flatnonzero(can & varies)
+        loss[name] = np.full(x.shape, np.nan)
+        if len(which):
+            some = Numbers(None, None, tuple(x[which]))
+            loss[name][which] = _judge(families[name], name, some, rows, options)
+    loss["mdl"] = _judge_cuts(data, rows, options)
+    judged = _judged(rows, there)
+    return [_decide({name: loss[name][j] for name in CANDIDATES}, rows, judged[j]) for j in range(len(x))]
+
+
+def _judged(rows: _Judged, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(columns, rows): has a value, and its class has other rows."""
+    own = rows.weight[rows.y]
+    return np.asarray(there & (own - rows.unit > 1e-9 * own))
+
+
+def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
+    """(columns, rows): −log P(class | x_j) of each row without itself."""
+    found = distribution(name, options)
+    assert isinstance(found, family)
+    context = Context(rows.weight, [None] * data.d)
+    sums = found.add(data, rows.y, rows.w, rows.K)
+    return _class_losses(found.each_left_out(data, rows.y, rows.unit, sums, context), rows)
+
+
+def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
+    """The same by cuts that the row had no part in."""
+    found = distribution("mdl", options)
+    assert isinstance(found, Binned)
+    share = _halves(data, rows)
+    out = np.zeros((data.d, data.n))
+    for own, others in ((share, 1 - share), (1 - share, share)):
+        cuts = find_cuts(data, "mdl", 1, rows.y, rows.w * others, rows.K)
+        codes = cut_numbers(data, cuts)
+        context = Context(rows.weight, [c.intervals for c in cuts])
+        sums = found.add(codes, rows.y, rows.w, rows.K)
+        out += own * _class_losses(found.each_left_out(codes, rows.y, rows.unit, sums, context), rows)
+    return out
+
+
+def _halves(data: Numbers, rows: _Judged) -> Floats:
+    """(rows,): the share of each row in the first half. Rows that are the same share alike, whatever their order."""
+    bits = np.stack(data.arrays).view(np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = bits * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        key = (mixed ^ (mixed >> np.uint64(32))).sum(axis=0) + rows.y.astype(np.uint64) * np.uint64(0x94D049BB133111EB)
+        key = (key ^ (key >> np.uint64(31))) * np.uint64(0xD6E8FEB86659FD93)
+    kinds, kind = np.unique(key, return_inverse=True)
+    weight = np.bincount(kind.reshape(-1), weights=rows.w, minlength=len(kinds))
+    even = 2 * np.floor(weight / 2)
+    odd = np.where(kinds >> np.uint64(63) > 0, weight - even, 0.0)
+    return np.asarray(((even / 2 + odd) / weight)[kind.reshape(-1)])
+
+
+def _class_losses(log: Array, rows: _Judged) -> Floats:
+    """(columns, rows) from log P(x_j | class): (columns, rows, K)."""
+    at = np.arange(len(rows.y))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        prior = np.repeat(np.log(rows.weight)[None], len(rows.y), axis=0)
+        prior[at, rows.y] = np.log(np.maximum(rows.weight[rows.y] - rows.unit, 0.0))
+        joint = log + prior
+        top = joint.max(axis=2)
+        loss = np.log(np.exp(joint - top[..., None]).sum(axis=2)) + top - joint[:, at, rows.y]
+    return np.minimum(np.where(np.isnan(loss), MOST_LOSS, loss), MOST_LOSS)
+
+
+def _decide(losses: Mapping[str, Floats], rows: _Judged, judged: NDArray[np.bool_]) -> Choice:
+    """The simplest within one standard error of the best."""
+    w = rows.w[judged]
+    if w.sum() < FEWEST:
+        return Choice("gaussian", rows=len(rows.at))
+    tried = {name: loss[judged] for name, loss in losses.items() if not np.isnan(loss[judged]).any()}
+    mean = {name: float(np.average(loss, weights=w)) for name, loss in tried.items()}
+    best = min(mean, key=mean.__getitem__)
+    for name, loss in tried.items():
+        more = loss - tried[best]
+        spread = np.sqrt(np.average((more - np.average(more, weights=w)) ** 2, weights=w) / w.sum())
+        if mean[name] - mean[best] <= spread:
+            return Choice(name, mean, len(rows.at))
+    return Choice(best, mean, len(rows.at))
+
+
+def differs(a: Schema, b: Schema) -> tuple[int, str, str] | None:
+    """The first column of numbers for which the two chose differently, and what; no choice is a Gaussian."""
+    for j in sorted(
+        j for j in {*a.chosen, *b.chosen} if a.kinds[j] != "categorical"
+    ):  # else: structure/high_cardinality.py
+        one, two = (s.chosen[j].name if j in s.chosen else "gaussian" for s in (a, b))
+        if one != two:
+            return j, one, two
+    return None

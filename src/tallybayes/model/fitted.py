@@ -1,0 +1,455 @@
+"""Fitted: a whole model as data. What files hold, what machines send each other, what every mode of learning adds to.
+
+fit(A ∪ B) = fit(A) + fit(B). Sums are raw: smoothing, floors, shrinkage and priors enter in `estimate` and are never
+put back, so that adding and taking away stay exact. Knows no scikit-learn, no file, no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tallybayes import _core
+from tallybayes.data.labels import positions, union
+from tallybayes.data.schema import Levels, Schema
+from tallybayes.data.table import Table
+from tallybayes.data.target import Target
+from tallybayes.distributions.arithmetic import spread, subtract
+from tallybayes.distributions.context import Context
+from tallybayes.errors import MergeError, listing
+from tallybayes.model.distribution_selection import differs
+from tallybayes.model.priors import log_prior
+from tallybayes.model.rows import Rows
+from tallybayes.model.term import Term, named, same_shape
+from tallybayes.utils.array_types import Array, Floats
+
+Starts = Callable[[Floats], Floats]
+
+GONE = 1e-250  # the weight of a class that has faded away; the same number is in cpp/core/row_model.cpp
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learned: the model as data. What files hold and machines send.
+
+    Parameters
+    ----------
+    schema : Schema
+        What each column is.
+    classes : ndarray of shape (K,)
+        The labels.
+    weight : ndarray of shape (K,)
+        The weight of the rows of each class.
+    terms : tuple of Term
+        The distributions on their columns, with sums; with parameters too, once they are estimated.
+    closed : bool, default=False
+        Whether the classes were declared, so that another label is an error.
+    log_prior : ndarray of shape (K,), default=None
+        The log prior; None until the parameters are estimated.
+    """
+
+    schema: Schema
+    classes: Array
+    weight: Floats
+    terms: tuple[Term, ...]
+    closed: bool = False
+    log_prior: Floats | None = None
+
+    @property
+    def K(self) -> int:
+        """int: how many classes there are."""
+        return len(self.classes)
+
+    @property
+    def prior(self) -> Floats:
+        """ndarray of shape (K,): log_prior, where parameters are estimated."""
+        assert self.log_prior is not None
+        return self.log_prior
+
+    def term_of(self, j: int) -> tuple[Term, int]:
+        """Find who looks after a column.
+
+        Parameters
+        ----------
+        j : int
+            The column.
+
+        Returns
+        -------
+        tuple of (Term, int)
+            Its term, and its place there.
+        """
+        term = next(t for t in self.terms if j in t.columns)
+        return term, term.columns.index(j)
+
+    def sizes(self) -> dict[int, int]:
+        """Tell how many codes each column has had whose codes are not those of cuts.
+
+        Returns
+        -------
+        dict from int to int
+            By column.
+        """
+        return {j: size for term in self.terms for j, size in _code_counts(term).items() if j not in self.schema.cuts}
+
+    def context(self, term: Term) -> Context:
+        """Tell what a term's tally cannot know by itself.
+
+        Parameters
+        ----------
+        term : Term
+            One of its terms.
+
+        Returns
+        -------
+        Context
+            Labels, or intervals for a distribution of cut columns: those exist whether or not a value fell into them.
+        """
+        cut = self.schema.cuts if term.distribution.needs in ("cuts", "codes") else ()
+        schema = self.schema
+        if not cut and not schema.levels:  # a matrix may have very many columns
+            return Context(self.weight, [None] * len(term.columns))
+        return Context(
+            self.weight,
+            [schema.cuts[j].intervals if j in cut else schema.levels.get(j) for j in term.columns],
+        )
+
+    # --- sums --------------------------------------------------------------------------------------------------
+
+    def add(self, other: Fitted) -> Fitted:
+        """Add what was counted of other rows.
+
+        Parameters
+        ----------
+        other : Fitted
+            Counted with this one's schema, or one that has grown from it.
+
+        Returns
+        -------
+        Fitted
+            The two together.
+        """
+        return replace(self._combined(other, 1), schema=other.schema)
+
+    def subtract(self, other: Fitted) -> Fitted:
+        """Take away what was counted of some rows.
+
+        Parameters
+        ----------
+        other : Fitted
+            Counted with this one's schema, or one that has grown from it.
+
+        Returns
+        -------
+        Fitted
+            What is left.
+
+        Raises
+        ------
+        ForgetError
+            If the other had more of something.
+        """
+        left = self._combined(other, -1)
+        if not self.closed and (left.weight == 0).any():
+            left = left.reclass(left.classes[left.weight > 0])
+        return left
+
+    def _combined(self, other: Fitted, sign: int) -> Fitted:
+        classes = union(self.classes, other.classes)
+        a, b = self.reclass(classes), other.reclass(classes)
+        theirs = {t.columns: t.sums for t in b.terms}
+        terms = tuple(_raw(t, t.distribution.combine(t.sums, theirs[t.columns], sign)) for t in a.terms)
+        weight = a.weight + b.weight if sign > 0 else subtract(a.weight, b.weight)
+        return replace(self, classes=classes, weight=weight, terms=terms, log_prior=None)
+
+    def scale(self, factor: float) -> Fitted:
+        """Let every row learned so far count `factor` times as much.
+
+        Parameters
+        ----------
+        factor : float
+            At least 0.
+
+        Returns
+        -------
+        Fitted
+            With the same classes; one of which hardly anything is left (below 1e-250) has no rows any more, before its
+            sums are no numbers any more.
+        """
+        terms = tuple(_raw(t, t.distribution.scale(t.sums, factor)) for t in self.terms)
+        weight = self.weight * factor
+        left = replace(self, weight=weight, terms=terms, log_prior=None)
+        gone = (self.weight > 0) & (weight < GONE)
+        return left.emptied(gone) if gone.any() else left
+
+    def reclass(self, classes: Array) -> Fitted:
+        """Give the same sums over another set of classes.
+
+        Parameters
+        ----------
+        classes : ndarray
+            The labels; one that was there before and is not among them is dropped.
+
+        Returns
+        -------
+        Fitted
+            Over these classes.
+        """
+        if np.array_equal(self.classes, classes):
+            return replace(self, classes=classes)
+        to, K = positions(self.classes, classes).tolist(), len(classes)
+        terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, K)) for t in self.terms)
+        return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
+
+    def emptied(self, which: Array | None = None) -> Fitted:
+        """Give the same schema, classes and distributions, with no rows: what has been settled, and nothing counted.
+
+        Parameters
+        ----------
+        which : ndarray of bool, of shape (K,), default=None
+            The classes that lose their rows; None: all.
+
+        Returns
+        -------
+        Fitted
+            Whose sums of these classes are those of no rows.
+        """
+        gone = np.ones(self.K, dtype=bool) if which is None else which
+        to = np.where(gone, -1, np.arange(self.K)).tolist()
+        terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, self.K)) for t in self.terms)
+        return replace(self, weight=np.where(gone, 0.0, self.weight), terms=terms, log_prior=None)
+
+    def merge(self, other: Fitted) -> Fitted:
+        """Add another model, with a schema and classes of its own, as if all rows had been learned here.
+
+        Parameters
+        ----------
+        other : Fitted
+            Of the same columns and distributions.
+
+        Returns
+        -------
+        Fitted
+            Both together.
+
+        Raises
+        ------
+        MergeError
+            If the two count different things.
+        """
+        schema = union_schema(self, other)
+        if not same_shape(self.terms, other.terms):
+            raise MergeError(
+                "The two models use different distributions, or count different combinations, for their columns."
+            )
+        both = self.relevel(schema).add(other.relevel(schema))
+        return replace(both, closed=self.closed and other.closed)
+
+    def relevel(self, schema: Schema) -> Fitted:
+        """Give the same counts under a schema that numbers the levels in another order.
+
+        Parameters
+        ----------
+        schema : Schema
+            With all levels of this one's.
+
+        Returns
+        -------
+        Fitted
+            Under that schema.
+        """
+        terms = []
+        for term in self.terms:
+            counts = _code_counts(term)
+            maps = [
+                None
+                if j in self.schema.cuts or j not in schema.levels
+                else term.distribution.level_map(_levels(self.schema, j, counts), schema.levels[j])
+                for j in counts
+            ]
+            terms.append(_raw(term, term.distribution.relevel(term.sums, maps)) if counts else term)
+        return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
+
+    def with_terms(self, terms: Sequence[Term]) -> Fitted:
+        """Give the same sums, to be read with other options.
+
+        Parameters
+        ----------
+        terms : sequence of Term
+            Those whose distributions have the options.
+
+        Returns
+        -------
+        Fitted
+            Without parameters.
+        """
+        sums = {t.columns: t.sums for t in self.terms}
+        return replace(self, terms=tuple(_raw(t, sums[t.columns]) for t in terms), log_prior=None)
+
+    # --- parameters --------------------------------------------------------------------------------------------
+
+    def estimate(self, priors: object) -> Fitted:
+        """Read parameters from the sums.
+
+        Parameters
+        ----------
+        priors : None, 'uniform', 'laplace', array, dict, Series or callable
+            The class prior: counted, or as `priors.log_prior` reads it.
+
+        Returns
+        -------
+        Fitted
+            With parameters in its terms, and a log prior.
+        """
+        terms = []
+        for term in self.terms:
+            with named(self.schema, term.columns):
+                terms.append(replace(term, params=term.distribution.estimate(term.sums, self.context(term))))
+        return replace(self, terms=tuple(terms), log_prior=log_prior(self.weight, self.classes, priors))
+
+    def left_out(self, rows: Rows, priors: object, starts: Starts) -> tuple[Floats, Floats]:
+        """Tell the log prior and log P(x | class) of rows that were learned, each without the row itself.
+
+        A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
+        with all rows (cuts, structure, strengths of back-off, bandwidths, shrinkage, a given prior) stays.
+
+        Parameters
+        ----------
+        rows : Rows
+            Learned before.
+        priors : None, 'uniform', 'laplace', array, dict, Series or callable
+            The class prior, as for the estimate.
+        starts : callable
+            What the log joint starts from, given the log prior.
+
+        Returns
+        -------
+        prior : ndarray of shape (n, K)
+            The log prior; NaN for a row without which its class has none.
+        likelihood : ndarray of shape (n, K)
+            log P(x | class), up to a term that all classes share.
+        """
+        y = rows.classes_of_rows
+        unit = np.ones(rows.n) if rows.w is None else np.minimum(rows.w, 1.0)
+        unit = np.where(y < 0, 0.0, unit)
+        label = np.maximum(y, 0).astype(np.int32)
+        own = self.weight[label]
+        last = (unit > 0) & (own - unit <= 1e-9 * own)
+        unit = np.where(last, 0.0, unit)
+        pairs, which = np.unique(np.column_stack([label, unit]), axis=0, return_inverse=True)
+        begin = np.empty((len(pairs), self.K))
+        for i, (k, u) in enumerate(pairs.tolist()):
+            weight = self.weight.copy()
+            weight[int(k)] -= u
+            begin[i] = starts(log_prior(weight, self.classes, priors))
+        prior = begin[which.reshape(-1)]
+        likelihood = np.zeros((rows.n, self.K))
+        for t in self.terms:
+            with named(self.schema, t.columns):
+                likelihood += t.distribution.left_out(rows.of(t), label, unit, t.sums, t.params, self.context(t))
+        prior[last], likelihood[last] = np.nan, np.nan
+        return prior, likelihood
+
+
+def count(rows: Rows, terms: Sequence[Term], classes: Array, closed: bool = False) -> Fitted:
+    """The sums of rows whose classes are numbered as `classes` are."""
+    y, K, counted = rows.classes_of_rows, len(classes), []
+    for term in terms:
+        with named(rows.schema, term.columns, rows.who):
+            counted.append(_raw(term, term.distribution.add(rows.of(term), y, rows.w, K)))
+    return Fitted(rows.schema, classes, _core.class_weights(y, rows.w, K), tuple(counted), closed)
+
+
+def tally(
+    table: Table,
+    schema: Schema,
+    terms: Sequence[Term],
+    sizes: Mapping[int, int],
+    who: str,
+    target: Target,
+    closed: bool = False,
+) -> Fitted:
+    """The sums of an aligned table whose rows are not looked at again: as `count` gives them, one term at a time."""
+    K, counted = len(target.classes), []
+    for term in terms:
+        with named(schema, term.columns, who):
+            sums, schema = term.distribution.tally(table, schema, term.columns, sizes, target.y, target.w, K)
+            counted.append(_raw(term, sums))
+    weight = _core.class_weights(target.y, target.w, K)
+    return Fitted(schema, target.classes, weight, tuple(counted), closed)
+
+
+def _raw(term: Term, sums: object) -> Term:
+    """The term with these sums; parameters that others had are no longer its own."""
+    return replace(term, sums=sums, params=None)
+
+
+def _code_counts(term: Term) -> dict[int, int]:
+    """How many codes each column of a term has; columns that stay numbers come last, and have none."""
+    sizes = term.distribution.sizes(term.sums)
+    return {} if sizes is None else dict(zip(term.columns, sizes.tolist(), strict=False))
+
+
+def union_schema(one: Fitted, two: Fitted) -> Schema:
+    """One schema for two models: the first one's levels first, then what only the other has. Cuts must be the same."""
+    a, b = one.schema, two.schema
+    _same_columns(a, b)
+    sizes_a, sizes_b = one.sizes(), two.sizes()
+    levels = {}
+    for j in sorted(set(a.levels) | set(b.levels)):
+        first, second = _levels(a, j, sizes_a), _levels(b, j, sizes_b)
+        joined = one.term_of(j)[0].distribution.join_levels(first, second)
+        levels[j] = joined.extend([second.labels[c] for c in sorted(second.declared)], declared=True)
+    return replace(a, levels=levels)
+
+
+def _levels(schema: Schema, j: int, sizes: Mapping[int, int]) -> Levels:
+    """The levels of a column; where its codes are its labels, 0, 1, 2, …"""
+    return schema.levels[j] if j in schema.levels else Levels(tuple(range(sizes.get(j, 0))))
+
+
+def _same_columns(a: Schema, b: Schema) -> None:
+    """Raises MergeError unless counts of the two mean the same columns, taken in the same way."""
+    _same_names(a, b)
+    _same_ways(a, b)
+
+
+def _same_names(a: Schema, b: Schema) -> None:
+    mine, theirs = a.given_columns, b.given_columns
+    if [g.name for g in mine] == [g.name for g in theirs] and mine != theirs:
+        first, second = next((g, h) for g, h in zip(mine, theirs, strict=True) if g != h)
+        raise MergeError(
+            f"Column {first.name!r} is read in one model as {first} and in the other as {second}. Fit the second one "
+            "with schema=first.schema_, so that both read the same columns."
+        )
+    if a.d != b.d or a.names != b.names:
+        only = sorted(set(a.names or ()) ^ set(b.names or ()))
+        if a.names and b.names and not only:
+            raise MergeError("The two models have the same columns in another order. Fit both on one order.")
+        what = f"Columns only in one of them: {listing(only)}." if only else f"{a.d} and {b.d} columns."
+        raise MergeError(f"The two models were fitted on different columns. {what}")
+
+
+def _same_ways(a: Schema, b: Schema) -> None:
+    """Kinds, distributions that the rows chose, cuts."""
+    if a.kinds != b.kinds:
+        j = next(i for i in range(a.d) if a.kinds[i] != b.kinds[i])
+        raise MergeError(
+            f"Column {a.name(j)!r} is {a.kinds[j]} in one model and {b.kinds[j]} in the other. Give both the same "
+            "schema."
+        )
+    other = differs(a, b)
+    if other is not None:
+        j, one, two = other
+        raise MergeError(
+            f"Column {a.name(j)!r} was taken as {one!r} in one model and as {two!r} in the other, each as its own rows "
+            "suggested. Fit the second one with schema=first.schema_, so that both use the same distributions."
+        )
+    for j, cuts in a.cuts.items():
+        if j not in b.cuts or not np.array_equal(cuts.points, b.cuts[j].points):
+            raise MergeError(
+                f"Column {a.name(j)!r} was cut at different points in the two models, and counts of intervals cannot "
+                "be cut again. Fit the second one with schema=first.schema_, so that both use the same cuts."
+            )

@@ -1,0 +1,293 @@
+"""Exact leave-one-out log-loss of a Gaussian discriminant over a grid of α and γ, from one fit.
+
+A row that leaves takes one outer product out of each covariance; cpp/core/left_out.hpp has the algebra. What is here:
+the rows that take part and what each takes with it, and for each α and class the two covariances that matter (for rows
+of the class and for all others), by their eigenvectors.
+
+A row of weight 2 is two rows, each left out once. Rows with missing values, and the only row of a class, take no
+part. A pair (α, γ) that leaves a covariance without full rank is not chosen.
+
+Shrinkage is in the units of the data, and so are eigenvectors that serve all γ. γ = 0 has no units: where those of the
+columns differ much it has frames of its own, in units of the columns' standard deviations. Else the digits of a column
+of small numbers would be lost beside one of large numbers. (Units change every log p(x | class) by the same.) And
+directions in which no two rows differ (constant columns, sums of others) say nothing: γ = 0 does without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tallybayes import _core
+from tallybayes.data.encoding import Data, Numbers
+from tallybayes.distributions.multivariate import covariance
+from tallybayes.distributions.multivariate.gaussian_moments import blocks
+from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums, CompactSums
+from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
+from tallybayes.model.leave_one_out.class_prior import LeftPrior
+from tallybayes.utils.array_types import Array
+from tallybayes.utils.progress import stage, step
+
+BYTES = 16 << 20  # of eigenvectors at once
+SMALL = 100  # columns, up to which our own eigenvectors are the faster ones
+APART = 100.0  # units of columns beyond this ratio differ much
+FAR = 1e100  # standard deviations: their squares can still be summed
+TINY = float(np.finfo(np.float64).tiny)
+WEIGHTS = 8  # different weights below 1 that divisors are exact for; of more, each eighth of the rows has one divisor
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The complete rows, and their sums."""
+
+    data: Numbers
+    size: Array  # |x − mean|², NaN: takes no part
+    y: Array
+    w: Array
+    n: Array
+    mean: Array
+    low: Array
+    scatter: Array
+    outside: int  # columns beyond the span of the rows, where all variance is shrinkage
+    unit: Array | float = 1.0  # what the columns are divided by in scatter; data and means are as they were
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """Covariances that are the same for many rows."""
+
+    vector: Array  # (F, d, d): an eigenvector in each row
+    value: Array
+    share: Array  # b / s
+    place: Array  # (alphas, 2, K)
+    known: Array  # (alphas): whether all of them can be said at all
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What the losses are of."""
+
+    alphas: Array
+    gammas: Array
+    block: GaussianBlock  # its other options
+    prior: LeftPrior
+
+
+def losses(
+    data: Data,
+    y: Array,
+    w: Array | None,
+    s: BlockSums,
+    prior: LeftPrior,
+    alphas: Sequence[float],
+    gammas: Sequence[float],
+    block: GaussianBlock,
+) -> Array:
+    """(alphas, gammas): the mean of −log P(true class | x) without the row itself; inf where it cannot be said."""
+    q = _rows(data, y, w, s)
+    unit = np.minimum(q.w, 1.0)
+    n = q.n[np.maximum(q.y, 0)]
+    part = ~np.isnan(q.size) & (n - unit > 1e-9 * n)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = np.isfinite(q.scatter.sum(axis=0)).all()
+    if not part.any() or not fits:  # nothing to choose by, or numbers that `estimate` refuses
+        return np.zeros((len(alphas), len(gammas)))
+    loss, search = np.zeros((len(alphas), len(gammas))), _Search(np.asarray(alphas), np.asarray(gammas), block, prior)
+    groups = list(_by_weight(unit, np.flatnonzero(part)))
+    stage("leaving one out, for alpha and shrinkage", len(groups) * len(alphas) * len(gammas))
+    for some, seen in _in_units(q, search.gammas, block.tol):
+        if seen.data.d == 0:  # no two rows differ: nothing to choose by
+            continue
+        those = replace(search, gammas=search.gammas[some])
+        for r, rows in groups:
+            loss[:, some] += _losses_of(seen, rows, unit[rows], r, those)
+    return np.where(np.isfinite(loss), loss / q.w[part].sum(), np.inf)
+
+
+def _in_units(q: _Rows, gammas: Array, tol: float) -> Iterator[tuple[Array, _Rows]]:
+    """Which γ go together, and what they are computed from."""
+    plain = gammas == 0
+    own = _without_units(q, tol) if plain.any() and q.data.d and not q.outside else None
+    if own is None:
+        yield np.ones(len(gammas), dtype=bool), q
+        return
+    yield plain, own
+    if not plain.all():
+        yield ~plain, q
+
+
+def _without_units(q: _Rows, tol: float) -> _Rows | None:
+    """What γ = 0 is computed from, if not from the rows as they are."""
+    variance = np.diagonal(q.scatter.sum(axis=0))
+    unit = np.sqrt(np.where(variance > 0, variance, 1.0))
+    size = np.where(np.isnan(q.size), np.nan, 0.0)  # only shrinkage asks for it
+    scaled = replace(q, size=size, scatter=q.scatter / unit / unit[:, None], unit=unit)
+    basis = _directions(scaled, tol)
+    if len(basis) < q.data.d:
+        return _turned(scaled, basis)
+    return scaled if unit.max() > APART * unit.min() else None
+
+
+def _directions(q: _Rows, tol: float) -> Array:
+    """The directions in which some rows differ, a vector in each row."""
+    total = q.n.sum()
+    away = ((q.mean - q.mean[0]) + (q.low - q.low[0])) / q.unit
+    away = (away - (q.n @ away) / total) * np.sqrt(q.n)[:, None]
+    away = away / max(1.0, float(np.abs(away).max(initial=0.0)) / FAR)  # only directions matter
+    whole = q.scatter.sum(axis=0) + away.T @ away
+    root = whole[None].copy()
+    log_det, trace = _core.roots(root, np.sqrt(np.maximum(np.diagonal(whole), TINY))[None])
+    if np.isfinite(log_det[0]) and trace[0] * covariance.least(len(whole), tol) < 1:
+        return np.eye(len(whole))
+    value, vector = np.linalg.eigh(whole)
+    return np.asarray(vector[:, value > covariance.least(len(whole), tol) * min(1.0, float(value[-1]))].T)
+
+
+def _turned(q: _Rows, basis: Array) -> _Rows:
+    """The rows in the directions of `basis`, about the mean of the first class."""
+    rotate = basis.T / np.asarray(q.unit)[:, None]
+    x = np.concatenate([((x - q.mean[0]) - q.low[0]) @ rotate for _, x in blocks(q.data)])
+    mean = ((q.mean - q.mean[0]) + (q.low - q.low[0])) @ rotate
+    return replace(
+        q, data=Numbers(x, None), mean=mean, low=np.zeros_like(mean), scatter=basis @ q.scatter @ basis.T, unit=1.0
+    )
+
+
+def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
+    """Rows that leave with the same weight (or, if there are many weights, nearly the same)."""
+    weights = np.unique(unit[rows])
+    if len(weights) <= WEIGHTS:
+        for r in weights.tolist():
+            yield r, rows[unit[rows] == r]
+        return
+    for some in np.array_split(rows[np.argsort(unit[rows], kind="stable")], WEIGHTS):
+        yield float(unit[some].mean()), some
+
+
+def _rows(data: Data, y: Array, w: Array | None, s: BlockSums) -> _Rows:
+    outside, K = 0, len(s.n)
+    weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
+    if not isinstance(data, Numbers) or not isinstance(s, CompactSums):
+        if not isinstance(data, Numbers) or data.d > data.n:
+            used = (y >= 0) & (weight > 0)
+            x = np.concatenate([x for _, x in blocks(data)])[used]
+            y, weight = y[used], weight[used]
+            x, outside = _in_their_span(x[~np.isnan(x).any(axis=1)], x)
+            data = Numbers(x, None)
+        code = np.ascontiguousarray(y, dtype=np.int32)
+        n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, K, False)
+        s = CompactSums(n, mean, low, scatter)
+    code = np.where(weight > 0, y, -1).astype(np.int32)
+    size = _core.class_distances(data.columns, code, s.mean, s.low)
+    return _Rows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
+
+
+def _in_their_span(complete: Array, x: Array) -> tuple[Array, int]:
+    """Fewer rows than columns: all that differs between them lies in as many directions."""
+    if not 0 < len(complete) < x.shape[1]:
+        return np.ascontiguousarray(x), 0
+    centre = complete.mean(axis=0)
+    _, size, basis = np.linalg.svd(complete - centre, full_matrices=False)
+    basis = basis[size > 1e-12 * size.max(initial=0.0)]
+    return np.ascontiguousarray((x - centre) @ basis.T), x.shape[1] - len(basis)
+
+
+def _losses_of(q: _Rows, rows: Array, unit: Array, r: float, search: _Search) -> Array:
+    """Sums over these rows; r: the weight they leave with."""
+    order = np.argsort(q.size[rows])
+    order = order[np.argsort(q.y[rows][order].astype(np.int32), kind="stable")]
+    rows, unit = rows[order], unit[order]
+    y, K, d = q.y[rows], len(q.n), q.data.d
+    n, size = q.n[y], q.size[rows]
+    grown = unit * n / (n - unit)
+    prior, own = search.prior.without(y, unit)
+    start = np.searchsorted(y, np.arange(K + 1))
+    left = _core.LeftOutRows(rows.astype(np.uint32), start, np.stack([size, grown, n / (n - unit), q.w[rows], own]))
+    scale = np.array([[v.min(initial=np.inf), v.max(initial=-np.inf)] for v in np.split(grown * size, start[1:-1])])
+    out = []
+    at_once = max(1, int(BYTES / (16 * K * max(d, 1) ** 2)))
+    for i in range(0, len(search.alphas), at_once):
+        f = _frames(q, r, search.alphas[i : i + at_once], search.block)
+        trace = f.value.sum(axis=1)
+        level = _levels(f, trace, scale, d + q.outside)
+        full, log_det = _log_det(f.value, level, search.gammas, search.block.tol, q.outside)
+        shrunk = _core.Frames(f.vector, f.value, np.stack([f.share, trace, level]), log_det, search.gammas)
+        found = _core.left_out_losses(q.data.columns, q.mean, q.low, prior, left, shrunk, f.place, q.outside)
+        found[~(f.known[:, None] & full[f.place].all(axis=(1, 2)))] = np.inf
+        out.append(found)
+        step(found.size)
+    return np.concatenate(out)
+
+
+def _frames(q: _Rows, r: float, alphas: Array, block: GaussianBlock) -> _Frames:
+    """α S_l / n_l + (1 − α) S / n with the divisors as they are when a row of weight r is gone."""
+    K = len(q.n)
+    down = float(q.n.sum() - r - block.ddof * (q.n > 0).sum())
+    pooled = q.scatter.sum(axis=0) / (down if down > 0 else 1.0)
+    share = (1 - alphas) / (down if down > 0 else 1.0)
+    place = np.zeros((len(alphas), 2, K), dtype=np.int32)
+    known = np.full(len(alphas), down > 0)
+    found = list[tuple[int, float, float, float]]()  # a class, what its scatter and the pooled one count, b / s
+    for a, alpha in enumerate(alphas.tolist()):
+        if alpha == 0:  # one for all
+            place[a] = len(found)
+            found.append((0, 0.0, 1.0, share[a]))
+            continue
+        for mine in (0, 1):
+            for k in range(K):
+                own_down = float(q.n[k] - r * mine - block.ddof)
+                if own_down <= 0 and not (mine and q.n[k] - r <= 0):  # the only row of a class is not asked for
+                    known[a] = False
+                own = alpha / own_down if own_down > 0 else 0.0
+                place[a, mine, k] = len(found)
+                found.append((k, own, 1 - alpha, own * mine + share[a]))
+    whose, owns, shared, shares = (np.array(each) for each in zip(*found, strict=True))
+    matrices = q.scatter[whose]
+    matrices *= owns[:, None, None]
+    matrices += np.multiply.outer(shared, pooled)
+    value, vector = _eigen(matrices)
+    return _Frames(np.ascontiguousarray(vector / q.unit), value, shares, place, known)
+
+
+def _eigen(matrices: Array) -> tuple[Array, Array]:
+    """Eigenvalues, and an eigenvector in each row."""
+    if matrices.shape[1] <= SMALL:
+        return _core.eigen(matrices)
+    value, vector = np.linalg.eigh(matrices)
+    return value, vector.swapaxes(1, 2)
+
+
+def _levels(f: _Frames, trace: Array, scale: Array, d: int) -> Array:
+    """The middle of the levels tr Σ' / d of the rows of each frame. scale: least and largest s |e|² of a class."""
+    low, high = np.full(len(trace), np.inf), np.full(len(trace), -np.inf)
+    same = np.eye(len(scale), dtype=bool)
+    least, most = np.where(same, np.inf, scale[:, 0]).min(axis=1), np.where(same, -np.inf, scale[:, 1]).max(axis=1)
+    for others, own in f.place:
+        for place, a, b in ((others, least, most), (own, scale[:, 0], scale[:, 1])):
+            np.minimum.at(low, place, a)
+            np.maximum.at(high, place, b)
+    some = np.isfinite(low)
+    middle = np.where(some, low, 0.0) / 2 + np.where(some, high, 0.0) / 2
+    return np.asarray((trace - f.share * middle) / max(d, 1))
+
+
+def _log_det(value: Array, level: Array, gammas: Array, tol: float, outside: int) -> tuple[Array, Array]:
+    """Which γ leave full rank (F, gammas), and log|(1 − γ) B + γ m I| as a polynomial in m / level − 1."""
+    value = np.maximum(value, 0.0)
+    unit = np.where(level > 0, level, 1.0)
+    inside = (1 - gammas) * (value / unit[:, None])[:, :, None] + gammas * (level > 0)[:, None, None]
+    floor = max(tol**2, 1e-13) * value.max(axis=1, initial=0.0) / unit
+    full = (inside.min(axis=1, initial=np.inf) > 1e-3 * floor[:, None]) & ((gammas > 0) | (outside == 0))
+    terms = np.zeros((len(value), _core.LOG_DET_TERMS, len(gammas)))
+    safe = np.where(inside > 0, inside, 1.0)
+    terms[:, 0] = np.log(safe).sum(axis=1) + value.shape[1] * np.log(unit)[:, None]
+    ratio = -gammas / safe
+    power = -np.ones_like(ratio)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for p in range(1, _core.LOG_DET_TERMS):
+            power *= ratio
+            terms[:, p] = power.sum(axis=1) / p
+    known = np.asarray(np.isfinite(terms).all(axis=1))  # else a direction is nothing beside γ
+    return full & known, np.where(known[:, None], terms, 0.0)

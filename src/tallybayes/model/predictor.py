@@ -1,0 +1,316 @@
+"""Predictor: a fitted model made for answering. Compiled once, kept beside the model, never saved.
+
+What every way of asking holds: `predict_proba` and its like, one row at a time, and whatever answers elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+
+from tallybayes import _core
+from tallybayes.distributions.base import stands_by
+from tallybayes.distributions.context import RowScores
+from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
+from tallybayes.model.fast_row import RowCodes, row_columns
+from tallybayes.model.fitted import Fitted
+from tallybayes.model.rows import Rows, read_rows
+from tallybayes.model.term import Term, named, refused
+from tallybayes.utils.array_types import Floats
+
+ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
+FEW_ROWS = 1000  # for which it matters what a question costs besides its rows
+SCORES = ("score", "answer")  # what a door does in their place
+OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
+
+
+class Manner(NamedTuple):
+    """How a model answers, besides what it learned.
+
+    Parameters
+    ----------
+    beta : float, default=1.0
+        How many times the log-likelihood counts.
+    unseen : {'ignore', 'other', 'error'}, default='ignore'
+        What becomes of a category never met.
+    can_be_other : bool, default=True
+        Whether 'other' may be advised.
+    who : str, default='this model'
+        What messages call the model.
+    """
+
+    beta: float = 1.0
+    unseen: str = "ignore"
+    can_be_other: bool = True
+    who: str = "this model"
+
+
+class Predictor:
+    """Reads rows as the model does, and answers for them.
+
+    Parameters
+    ----------
+    fitted : Fitted
+        With parameters.
+    start : ndarray of shape (K,)
+        What the log joint starts from, for all rows.
+    manner : Manner
+        How it answers.
+    """
+
+    def __init__(self, fitted: Fitted, start: Floats, manner: Manner) -> None:
+        self.fitted, self.start, self.manner = fitted, start, manner
+        self._terms: tuple[Term, ...] = tuple(
+            replace(t, params=t.distribution.compile(t.params, fitted.context(t))) for t in fitted.terms
+        )
+        self._sizes: Mapping[int, int] = fitted.sizes()
+
+    @cached_property
+    def _matrix_door(self) -> _core.MatrixDoor | None:
+        """For a model of one term that reads a matrix as it is."""
+        schema, term = self.fitted.schema, self._terms[0]
+        plain = schema.names is None and schema.given is None and not schema.levels
+        if (
+            not plain
+            or term.columns != tuple(range(schema.d))
+            or not stands_by(term.distribution, "matrix_door", SCORES)
+        ):
+            return None
+        return term.distribution.matrix_door(row_columns(schema, term), term.params, self.start)
+
+    @cached_property
+    def _row_door(self) -> tuple[RowCodes, RowScores] | None:
+        """For a model of one term that a row's codes are enough for."""
+        d = self._terms[0].distribution
+        alone = len(self._terms) == 1 and stands_by(d, "row_scores", SCORES)
+        found = d.row_scores(self._terms[0].params) if alone else None
+        return None if found is None else (RowCodes(self.fitted, found.sizes, found.gone), found)
+
+    def in_manner(self, manner: Manner) -> Predictor:
+        """Answer in another manner.
+
+        Parameters
+        ----------
+        manner : Manner
+            How to answer.
+
+        Returns
+        -------
+        Predictor
+            The same otherwise.
+        """
+        twin = copy(self)
+        twin.manner = manner
+        return twin
+
+    def read(self, X: object) -> Rows:
+        """Read a table as this model does.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+
+        Returns
+        -------
+        Rows
+            Aligned with the schema.
+        """
+        return read_rows(X, self.fitted.schema, self._terms, self._sizes, self.manner.who)
+
+    def ask(self, X: object, how: str, start: Floats | None = None) -> Any:
+        """Read rows and answer for them: few rows of a matrix in one step, where the model can.
+
+        Parameters
+        ----------
+        X : table of shape (n, n_columns)
+            pandas, polars, pyarrow, NumPy, scipy sparse, or a list of dicts.
+        how : {'joint', 'log_proba', 'proba', 'best', 'evidence'}
+            What is asked, as of `answer`.
+        start : ndarray of shape (K,) or (n, K), default=None
+            What the log joint starts from, in the place of the model's own.
+
+        Returns
+        -------
+        ndarray of shape (n, K) or (n,)
+            The answer for each row, the same bits as ``answer(read(X), how, start)``.
+        """
+        if type(X) is np.ndarray and X.ndim == 2 and len(X) <= FEW_ROWS and start is None and self.manner.beta == 1:
+            found = None if self._matrix_door is None else self._matrix_door.ask(X, how, FEW_ROWS)
+            if found is not None:
+                return found
+        return self.answer(self.read(X), how, start)
+
+    def answer(self, rows: Rows, how: str, start: Floats | None = None) -> Any:
+        """Answer for rows: log prior + β log P(x | class) = β (log prior / β + log P(x | class)).
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+        how : {'joint', 'log_proba', 'proba', 'best', 'evidence'}
+            log P(x, class), log P(class | x), P(class | x), the number of the best class, or log p(x).
+        start : ndarray of shape (K,) or (n, K), default=None
+            What the log joint starts from, in the place of the model's own.
+
+        Returns
+        -------
+        ndarray of shape (n, K) or (n,)
+            The answer for each row.
+        """
+        if how not in ANSWERS:
+            raise OptionError(f"how must be one of {', '.join(map(repr, ANSWERS))}; got {how!r:.60}.")
+        beta, start = self.manner.beta, self.start if start is None else start
+        if beta == 1 or how == "evidence":  # log p(x) is a statement about rows, not about classes
+            return self._scored(rows, how, start)
+        if how in ("joint", "best"):
+            found = self._scored(rows, how, start / beta)
+            return beta * found if how == "joint" else found
+        log = scipy.special.log_softmax(beta * self._scored(rows, "log_proba", start / beta), axis=1)
+        return np.exp(log) if how == "proba" else log
+
+    def row_proba(self, row: dict[str, object]) -> Floats | None:
+        """Answer for one dict, where its codes are all that the model reads.
+
+        Parameters
+        ----------
+        row : dict from column to value
+            A key left out is a missing value.
+
+        Returns
+        -------
+        ndarray of shape (K,) or None
+            P(class | x), the same bits as ``answer(read([row]), 'proba')``; None for the careful way, which that is.
+        """
+        door = self._row_door if self.manner.beta == 1 else None
+        codes = None if door is None else door[0].read(row)
+        if door is None or codes is None:
+            return None
+        scores = door[1].scores(codes)
+        if scores is None:
+            return None
+        scorer = _core.Scorer(1, self.start)
+        scorer.added(scores, [])
+        found: Floats = scorer.proba()[0]
+        return found
+
+    def likelihood(self, rows: Rows) -> Floats:
+        """Tell log P(x | class), without prior or temperature.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Of each row and class.
+        """
+        found: Floats = self._scored(rows, "joint", np.zeros(self.fitted.K))
+        return found
+
+    def look(self, rows: Rows) -> None:
+        """Refuse rows that `answer` refuses, and tell of categories never met as it does, without an answer.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+        """
+        scorer = _core.Scorer(rows.n, np.zeros(self.fitted.K))
+        for term in self._terms:
+            with named(self.fitted.schema, term.columns, rows.who):
+                term.distribution.look(scorer, rows.of(term), term.params)
+        self._answered(scorer, rows, "joint")
+
+    def terms(self, rows: Rows) -> Floats:
+        """Tell what each column adds to the log joint, the temperature included, and what belongs to none.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+
+        Returns
+        -------
+        ndarray of shape (n, columns, K) or (n, columns + 1, K)
+            Of each row, column and class; the one more, of models that have such, belongs to no column.
+        """
+        K, schema = self.fitted.K, self.fitted.schema
+        out, rest = np.empty((rows.n, schema.d, K)), list[Floats]()
+        for term in self._terms:
+            with named(schema, term.columns, rows.who):
+                found, own = term.distribution.terms(rows.of(term), term.params, K), len(term.columns)
+            out[:, list(term.columns)] = found[:, :own]
+            if found.shape[1] > own:
+                rest.append(found[:, own:])
+        if rest:
+            out = np.concatenate([out, sum(rest[1:], rest[0])], axis=1)
+        if self.manner.beta != 1:
+            out *= self.manner.beta
+        return out
+
+    def pieces(self, rows: Rows, j: int, i: int) -> list[tuple[str, Floats]] | None:
+        """Tell what the words of a text add to the log joint, the temperature included.
+
+        Parameters
+        ----------
+        rows : Rows
+            What `read` gave.
+        j : int
+            The column.
+        i : int
+            The row.
+
+        Returns
+        -------
+        list of (str, ndarray of shape (K,)) or None
+            Each word and what it adds; None if the column has no texts.
+        """
+        term = next(t for t in self._terms if j in t.columns)
+        found = term.distribution.pieces(rows.of(term), term.params, i) if len(term.columns) == 1 else None
+        return None if found is None else [(name, self.manner.beta * says) for name, says in found]
+
+    def _scored(self, rows: Rows, how: str, start: Floats) -> Any:
+        if start.ndim == 2 and len(start) != rows.n:
+            raise OptionError(f"priors are for {len(start)} rows; X has {rows.n}.")
+        term = self._terms[0]
+        try:
+            if len(self._terms) == 1:
+                whole = term.distribution.answer(rows.of(term), term.params, how, start)
+                if whole is not None:
+                    return whole
+            scorer = _core.Scorer(rows.n, start)
+            for term in self._terms:
+                term.distribution.score(scorer, rows.of(term), term.params)
+        except _core.BadValue as e:
+            raise refused(e, self.fitted.schema, term.columns, rows.who) from None
+        return self._answered(scorer, rows, how)
+
+    def _answered(self, scorer: _core.Scorer, rows: Rows, how: str) -> Any:
+        """What a scorer says that knows all terms."""
+        try:
+            answer = getattr(scorer, how)()
+        except _core.BadValue as e:
+            raise refused(e, self.fitted.schema, self._terms[scorer.refused].columns, rows.who) from None
+        if self.manner.unseen != "other":
+            self._tell_unseen([self._terms[part].columns[col] for part, col in scorer.unseen()])
+        return answer
+
+    def _tell_unseen(self, columns: list[int]) -> None:
+        """Says which columns held a category never met: a warning, or an error if that was asked for."""
+        if not columns:
+            return
+        names = listing([self.fitted.schema.name(j) for j in columns])
+        other = OTHER if self.manner.can_be_other else ""
+        met = f"Categories that were not met while learning, in column(s) {names}"
+        if self.manner.unseen == "error":
+            raise TableError(f"{met}. unseen='ignore' leaves their factors out{other}.")
+        warn(f"{met}: their factors are left out. unseen='error' refuses them{other}.", UnseenCategoryWarning)

@@ -1,0 +1,151 @@
+"""Rows: a table read, aligned and encoded once, with the class and weight of each row. The only way in.
+
+Learning, forgetting, asking, explaining, leaving out, EM: all of them take Rows, and none reads a table by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tallybayes.utils.blas  # noqa: F401  # threadpool_limits learns of the core's threads
+from tallybayes import _core
+from tallybayes.data.encoding import Data
+from tallybayes.data.schema import Schema, align
+from tallybayes.data.table import Table, read_table
+from tallybayes.data.target import Target
+from tallybayes.errors import warn
+from tallybayes.model.term import Term, named, refused
+from tallybayes.utils.array_types import Floats
+
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as the distributions read them.
+
+    Parameters
+    ----------
+    table : Table
+        Aligned with the schema.
+    schema : Schema
+        With the levels that the rows brought, if they are to be learned.
+    data : dict from int to Data
+        What the distribution of a term reads, by the first column of the term: no two terms share a column, and the
+        tuple of them all would be hashed at each look, which takes longer than scoring a row of 50,000 words.
+    y : ndarray of int32, of shape (n,), default=None
+        The class of each row by number, −1 where it does not count.
+    w : ndarray of shape (n,), default=None
+        The weight of each row; None if all weigh 1.
+    who : str, default='this model'
+        What messages call the model.
+    """
+
+    table: Table
+    schema: Schema
+    data: Mapping[int, Data]
+    y: Labels | None = None
+    w: Floats | None = None
+    who: str = "this model"
+
+    @property
+    def n(self) -> int:
+        """int: how many rows there are."""
+        return self.table.n
+
+    def of(self, term: Term) -> Data:
+        """Give what the distribution of a term reads.
+
+        Parameters
+        ----------
+        term : Term
+            One of those that the rows were read for.
+
+        Returns
+        -------
+        Numbers, Codes, Sparse or Coded
+            Its columns.
+        """
+        return self.data[term.columns[0]]
+
+    def labelled(self, y: Labels, w: Floats | None) -> Rows:
+        """Give the same rows classes and weights.
+
+        Parameters
+        ----------
+        y : ndarray of int32, of shape (n,)
+            The class of each row by number, −1 where it does not count.
+        w : ndarray of shape (n,) or None
+            The weight of each row; None if all weigh 1.
+
+        Returns
+        -------
+        Rows
+            The same rows otherwise.
+        """
+        return replace(self, y=y, w=w)
+
+    def of_target(self, target: Target) -> Rows:
+        """Give the same rows the classes and weights of a target.
+
+        Parameters
+        ----------
+        target : Target
+            Of as many rows.
+
+        Returns
+        -------
+        Rows
+            The same rows otherwise.
+        """
+        return replace(self, y=target.y, w=target.w)
+
+    @property
+    def classes_of_rows(self) -> Labels:
+        """ndarray of int32, of shape (n,): y, where there must be one."""
+        assert self.y is not None
+        return self.y
+
+
+def read_rows(
+    X: object, schema: Schema, terms: Sequence[Term], sizes: Mapping[int, int], who: str, grow: bool = False
+) -> Rows:
+    """A table as a model reads it that was fitted before; who: what messages call the model.
+
+    sizes: how many codes columns without a dictionary have had so far. grow: labels not met before are appended to the
+    schema of the rows.
+    """
+    return encode_rows(aligned(read_table(X), schema, who), schema, terms, sizes, who, grow)
+
+
+def aligned(table: Table, schema: Schema, who: str) -> Table:
+    """The table in the schema's order, with a word where only one of the two has names."""
+    if table.container != "rows" and table.csr is None and (table.names is None) != (schema.given_names is None):
+        has, had = ("has", "without") if table.names is not None else ("does not have valid", "with")
+        warn(f"X {has} feature names, but {who} was fitted {had} feature names", UserWarning)
+    return align(table, schema, who)
+
+
+def encode_rows(
+    table: Table, schema: Schema, terms: Sequence[Term], sizes: Mapping[int, int], who: str, grow: bool
+) -> Rows:
+    """The data of every term, from an aligned table."""
+    data: dict[int, Data] = {}
+    for term in terms:
+        try:
+            data[term.columns[0]], schema = term.distribution.encode(table, schema, term.columns, grow, sizes)
+        except _core.BadValue as e:
+            raise refused(e, schema, term.columns, who) from None
+    return Rows(table, schema, data, who=who)
+
+
+def cut_columns(table: Table, schema: Schema, terms: Sequence[Term], target: Target) -> Schema:
+    """The schema with cuts for the columns that need them and have none yet."""
+    for term in terms:
+        with named(schema, term.columns):
+            schema = term.distribution.learn_cuts(table, schema, term.columns, target.y, target.w, len(target.classes))
+    return schema

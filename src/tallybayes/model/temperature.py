@@ -1,0 +1,62 @@
+"""One number that says how far a likelihood is believed: P(class | x) ∝ P(class) P(x | class)^β. Arrays only.
+
+Naive Bayes counts what two correlated columns say twice, and is too sure. β below 1 takes that back, for all rows
+alike; the prior, which nobody counted twice, stays as it is. The log-loss is convex in β, so the best one is found.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy
+
+from tallybayes import _core
+from tallybayes.utils.array_types import Array, Floats
+
+LEAST, MOST = 1e-3, 20.0  # of β
+STEPS = 60
+ENOUGH = 1e-9  # relative change of β
+
+
+def posterior(log_prior: Floats, log_likelihood: Floats, beta: float) -> Floats:
+    """(n, K): log P(class | x); the prior where every class is impossible. A row that holds NaN stays NaN."""
+    joint = log_prior + beta * log_likelihood
+    none = np.isneginf(joint).all(axis=1, keepdims=True)
+    return np.asarray(scipy.special.log_softmax(np.where(none, log_prior, joint), axis=1))
+
+
+def score(log_proba: Floats, y: Array, w: Floats) -> float:
+    """Minus the mean log-loss over the rows that can be judged (those without NaN); NaN if there are none."""
+    rows = np.flatnonzero(~np.isnan(log_proba).any(axis=1) & (w > 0))
+    if not len(rows):
+        return float("nan")
+    return float(np.average(log_proba[rows, y[rows]], weights=w[rows]))
+
+
+def best_temperature(
+    log_prior: Floats,
+    log_likelihood: Floats,
+    y: Array,
+    w: Floats,
+    pull: float = 0.0,
+    to: float = 1.0,
+    enough: float = ENOUGH,
+) -> float:
+    """β in [LEAST, MOST] with the least weighted log-loss −Σ w log P(y | x), plus pull / 2 · log²(β / to): a few rows
+    that are told apart without a mistake would want β to be infinite.
+
+    Its slope in β is Σ w (E[L] − L_y), L: the log-likelihoods, the mean over P(class | x), and never falls. Newton's
+    steps in log β, kept between the last two points where the slope had different signs. Rows whose own class is
+    impossible have no finite loss whatever β is, and take no part.
+    """
+    return tempered(log_prior, log_likelihood, y, w, pull, to, enough)[0]
+
+
+def tempered(
+    log_prior: Floats, log_likelihood: Floats, y: Array, w: Floats, pull: float, to: float, enough: float
+) -> tuple[float, float]:
+    """The same β, and the log-loss of the rows with it: its sum."""
+    rows = _core.Tempered(
+        np.ascontiguousarray(log_prior, dtype=np.float64), np.ascontiguousarray(log_likelihood, dtype=np.float64),
+        np.ascontiguousarray(y, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float64),
+    )  # fmt: skip
+    return rows.best((LEAST, MOST), (pull, to), enough, STEPS)

@@ -1,0 +1,248 @@
+"""report and page: a fitted model as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tallybayes import __version__
+from tallybayes.distributions.exported import Json
+from tallybayes.errors import ExportError, OptionError, TallybayesError
+from tallybayes.export.description import dumps, predictor_of
+from tallybayes.export.javascript import scorer_source
+from tallybayes.io.decision_documents import classifier_inside, decision_of
+from tallybayes.model.predictor import Predictor
+from tallybayes.reports import learned, whatif
+from tallybayes.reports.html import Child, Markup, apart, document, source, tag
+from tallybayes.utils.array_types import Array
+
+if TYPE_CHECKING:
+    from tallybayes.data.schema import Schema
+    from tallybayes.reports.predicted_rows import Judged
+
+STYLE = "style.css"
+SECTIONS = (
+    ("table", "The table"),
+    ("quality", "How good it is"),
+    ("calibration", "Calibration"),
+    ("mistakes", "Mistakes"),
+    ("costs", "Costs"),
+    ("worst", "The worst rows"),
+    ("what-if", "What if?"),
+    ("columns", "What each column tells"),
+    ("learned", "What it learned"),
+    ("assumptions", "Assumptions"),
+)
+HEIGHT = 720  # of a report in a notebook
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A report as one HTML page, offline and whole. In a notebook it shows itself.
+
+    Parameters
+    ----------
+    html : str
+        The page.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, report
+    >>> found = report(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]))
+    >>> found.html[:15], "What if?" in found.html
+    ('<!DOCTYPE html>', True)
+    """
+
+    html: str
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page into a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write it.
+        """
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own: it may run its scripts, and reach nothing of the notebook."""
+        return (
+            f'<iframe title="Report" sandbox="allow-scripts" srcdoc="{escape(self.html, quote=True)}" '
+            f'width="100%" height="{HEIGHT}" style="border:1px solid #8888"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Report({len(self.html):,} characters of HTML; save(path) writes it)"
+
+
+def report(model: Any, X: object = None, y: object = None, *, title: str | None = None) -> Report:
+    """Make a report of a fitted model: one HTML file, offline, for a screen, a phone or paper.
+
+    Without rows, what it learned, what each column tells, and *what if*: change any value, mark it missing, change the
+    prior, and probabilities and evidence follow, computed in the page by the model itself. With rows whose class is
+    known also what the table is, quality beside baselines, calibration, mistakes, costs and the best threshold, where
+    the assumptions fail, and the rows it was most wrong on. Take rows that the model has not learned: those flatter it.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library
+        What is reported on; of a BayesDecision the classifier inside.
+    X : table of shape (n_rows, n_columns), default=None
+        Rows; of more than 20,000 a sample is looked at.
+    y : array-like of shape (n_rows,), default=None
+        Their classes; needed with X.
+    title : str, default=None
+        What the page is called; by default the name of the classifier.
+
+    Returns
+    -------
+    Report
+        ``html``, and ``save(path)``.
+
+    Raises
+    ------
+    OptionError
+        If only one of X and y is given, or the model is none of this library's.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes, report
+    >>> from tallybayes.datasets import load_watermelon
+    >>> rows, ripe = load_watermelon()
+    >>> found = report(NaiveBayes().fit(rows, ripe), rows, ripe)
+    >>> len(found.html) < 200_000, "How good it is" in found.html
+    (True, True)
+    """
+    if (X is None) != (y is None):
+        raise OptionError("report takes rows and their classes together, X and y, or neither.")
+    decision = decision_of(model)
+    model = model if decision is None else classifier_inside(decision)
+    predictor = predictor_of(model)
+    if isinstance(model, Predictor):
+        raise OptionError("report takes a fitted classifier; of a Predictor alone, page(predictor) shows What if.")
+    ranking = model.explain()
+    order = ranking.order.tolist()
+    names = [ranking.names[j] for j in order]
+    classes = predictor.fitted.classes.tolist()
+    parts: list[Child] = [learned.overview(predictor.fitted, _prior(predictor))]
+    facts: dict[str, Json] = {"examples": []}
+    seen: Mapping[int, Array] = {}
+    last: Child = None
+    if X is not None:
+        # What looks at rows takes a second to import, which a service that shows a page alone has not.
+        from tallybayes.reports import performance, predicted_rows
+
+        judged = predicted_rows.judge(model, X, y)
+        worst = performance.worst_rows(judged, predictor)
+        if len(classes) > 1:
+            facts["thresholds"] = performance.thresholds(judged, len(classes))
+        facts["examples"] = [{"name": f"row {w['row']}, {apart(classes[w['y']])}", "row": w["values"]} for w in worst]
+        parts += [
+            predicted_rows.facts_section(judged, model),
+            performance.quality_section(judged, model),
+            performance.calibration_section(judged),
+            performance.confusion_section(judged, classes),
+            performance.cost_section(facts["thresholds"], classes) if len(classes) > 1 else None,
+            performance.worst_section(
+                worst, judged, classes, names, predicted_rows.day_columns(predictor.fitted.schema)
+            ),
+        ]
+        seen, last = predicted_rows.numbers(judged), _assumptions(judged, predictor.fitted.schema)
+    play, more = _what_if(predictor, order, seen=seen)
+    facts |= more
+    if facts["model"] is None:
+        facts["examples"] = []  # there is nothing to try them in
+    parts += [play, learned.ranking_section(ranking), learned.learned_section(model, order), last]
+    return Report(_whole(title or predictor.manner.who, parts, facts))
+
+
+def page(model: object, *, title: str | None = None, refresh: str | None = None) -> str:
+    """Make the what-if page of a fitted model: one HTML file that scores by itself.
+
+    Parameters
+    ----------
+    model : fitted classifier of this library, or Predictor
+        What the page asks.
+    title : str, default=None
+        What the page is called; by default the name of the classifier.
+    refresh : str, default=None
+        An address on the page's own server that gives what `to_json` writes: the page asks it every few seconds and
+        shows the model as it is then. None: the page asks nothing of anybody.
+
+    Returns
+    -------
+    str
+        The page. If the model has no form for other programs, or is too large for a page, the page says so and shows
+        the classes and their prior.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.reports import page
+    >>> text = page(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]), title="Boats")
+    >>> "<title>Boats</title>" in text
+    True
+    """
+    predictor = predictor_of(model)
+    play, facts = _what_if(predictor, [], refresh is not None)
+    facts = {"examples": [], **facts, "source": refresh}
+    parts = [play, learned.overview(predictor.fitted, _prior(predictor))]
+    return _whole(title or predictor.manner.who, parts, facts, connect=refresh is not None)
+
+
+def _what_if(
+    predictor: Predictor, order: Sequence[int], live: bool = False, seen: Mapping[int, Array] | None = None
+) -> tuple[Markup, dict[str, Json]]:
+    try:
+        found = whatif.described(predictor)
+    except ExportError as e:
+        instead = tag(
+            "section",
+            tag("h2", "What if?", id="what-if"),
+            tag("p", f"This page cannot ask the model: {e}", class_="warn"),
+            tag("p", "It shows what the model learned instead."),
+        )
+        return instead, {"model": None}
+    controls = whatif.controls(predictor, found["columns"], order, seen)
+    return whatif.section(predictor.fitted.classes.tolist(), live), {"model": found, "controls": controls}
+
+
+def _assumptions(judged: Judged, schema: Schema) -> Markup:
+    from tallybayes.evaluation.assumptions import check_assumptions
+    from tallybayes.reports import performance
+
+    # The tests know no texts: each is a category there.
+    at: Sequence[int | str] = range(schema.d) if schema.names is None else schema.names
+    texts = {name: "categorical" for name, kind in zip(at, schema.kinds, strict=True) if kind == "text"}
+    try:
+        return performance.assumptions_section(check_assumptions(judged.X, judged.labels, schema=texts or None))
+    except TallybayesError as e:
+        return tag("section", tag("h2", "Where the assumptions fail", id="assumptions"), tag("p", f"Not tested: {e}"))
+
+
+def _prior(predictor: Predictor) -> list[float]:
+    start = np.exp(predictor.start - predictor.start.max())
+    return list((start / start.sum()).tolist())
+
+
+def _whole(title: str, parts: Sequence[Child], facts: dict[str, Json], connect: bool = False) -> str:
+    links = [
+        tag("li", tag("a", name, href=f"#{id_}"))
+        for id_, name in SECTIONS
+        if any(f'id="{id_}"' in str(p) for p in parts)
+    ]
+    body = [
+        tag("a", "Skip to the content", href="#content", class_="skip"),
+        tag("header", tag("h1", title), tag("p", f"Made by tallybayes {__version__}.", class_="note")),
+        tag("nav", tag("ul", links), aria_label="Sections") if len(links) > 1 else None,
+        tag("main", *parts, id="content"),
+    ]
+    scripts = [scorer_source(exported=False), source("whatif.js"), source("costs.js")]
+    return document(title, body, dumps(facts), scripts, source(STYLE), connect)

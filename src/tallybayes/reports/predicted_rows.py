@@ -1,0 +1,161 @@
+"""Rows for a report, read once: what the table is, and what the model says of each row."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.data.expansion import CALENDAR, NUMBER
+from tallybayes.data.labels import positions, read_labels
+from tallybayes.data.schema import Schema, align
+from tallybayes.data.table import Table, read_table
+from tallybayes.errors import LabelError, listing
+from tallybayes.evaluation.leaderboard import rows_of
+from tallybayes.reports.html import Markup, apart, number, shorten, table, tag
+from tallybayes.reports.learned import Told
+from tallybayes.utils.array_types import Array, Floats
+
+MOST_ROWS = 20_000  # that are looked at
+LEVEL = 60  # characters of a value
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rows with their classes, and log P(class | x) of each."""
+
+    X: Any  # as it came, perhaps fewer rows
+    table: Table  # aligned with the model's schema
+    y: Array  # the number of each row's class
+    labels: Array  # and the labels as they came
+    log_proba: Floats
+    of: int  # rows that there were
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.y)
+
+
+def judge(model: Told, X: object, y: object, seed: int = 0) -> Judged:
+    """Reads rows and asks the model about them; of many rows a sample."""
+    whole = read_table(X)
+    codes, found = read_labels(y, whole.n)
+    at = positions(found, model.classes_)
+    if (at < 0).any():
+        raise LabelError(
+            f"The model never met the class(es) {listing([str(v) for v in found[at < 0]])}. Known: "
+            f"{listing([str(v) for v in model.classes_])}. Leave such rows out, or learn them."
+        )
+    some: Any = X
+    if whole.n > MOST_ROWS:
+        keep = np.sort(np.random.default_rng(seed).choice(whole.n, MOST_ROWS, replace=False))
+        some, codes = rows_of(X, keep), codes[keep]
+    log_proba = np.asarray(model.predict_log_proba(some))
+    aligned = align(read_table(some), model.predictor_.fitted.schema)
+    return Judged(some, aligned, at[codes], found[codes], log_proba, whole.n)
+
+
+def numbers(rows: Judged) -> dict[int, Floats]:
+    """The numbers of each column that has nothing else."""
+    out = {}
+    for j in range(rows.table.d):
+        there = [v for v in rows.table.values(j) if v is not None and v == v]
+        if there and all(_is_number(v) for v in there):
+            out[j] = np.array(there, dtype=float)
+    return out
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int | np.number) and not isinstance(value, bool)
+
+
+def facts_section(rows: Judged, model: Told) -> Markup:
+    """Kinds, gaps, levels, and columns that are twins of each other."""
+    schema = model.fitted_.schema
+    lines, codes, days = [], [], day_columns(schema)
+    for j in range(min(schema.d, 200)):
+        values = rows.table.values(j)
+        there = [v for v in values if v is not None and v == v]
+        codes.append(_pattern(values))
+        gaps = rows.n - len(there)
+        lines.append(
+            (
+                schema.name(j),
+                schema.kinds[j],
+                f"{gaps:,} ({gaps / rows.n:.1%})" if gaps else "none",
+                *_range(there, schema.name(j) in days),
+            )
+        )
+    more = f" Of {schema.d} columns the first 200." if schema.d > 200 else ""
+    drawn = f" {rows.n:,} of {rows.of:,} rows, drawn at random." if rows.of > rows.n else ""
+    return tag(
+        "section",
+        tag("h2", "The table", id="table"),
+        tag("p", f"{rows.of:,} rows, {schema.d:,} columns.{drawn}{more}", class_="lead"),
+        _twins(codes, [schema.name(j) for j in range(len(codes))]),
+        table(("column", "kind", "gaps", "different", "values"), lines, "What each column is", numeric=(2, 3)),
+    )
+
+
+def day_columns(schema: Schema) -> set[str]:
+    """The columns that are the days of dates, since 1970."""
+    dates = [(j, g) for j, g in enumerate(schema.given or ()) if g.what in CALENDAR]
+    return {g.by_part(j)[NUMBER[g.what]] for j, g in dates if NUMBER[g.what] in g.parts}
+
+
+def as_day(value: float) -> str:
+    """Days since 1970 as a date."""
+    return str(np.datetime64(math.floor(value), "D")) if abs(value) < 1e9 else number(value)
+
+
+def _range(there: Sequence[object], are_days: bool) -> tuple[str, str]:
+    """How many different values, and which."""
+    if not there:
+        return "0", "nothing but gaps"
+    if all(map(_is_number, there)):
+        x = np.array(there, dtype=float)
+        low, middle, high = np.quantile(x, [0, 0.5, 1])
+        return f"{len(np.unique(x)):,}", " … ".join(map(as_day if are_days else number, (low, middle, high)))
+    counts = Counter(there)
+    shown = ", ".join(f"{apart(shorten(str(v), LEVEL))} ({c / len(there):.0%})" for v, c in counts.most_common(4))
+    return f"{len(counts):,}", shown + (", …" if len(counts) > 4 else "")
+
+
+def _pattern(values: Sequence[object]) -> bytes | None:
+    """The same for two columns that tell the same; None if the column cannot show that.
+
+    Which rows share a value is enough where values come back. Where most are different, as in measurements, any two
+    columns would agree in that: then numbers must also rise together, or one fall where the other rises.
+    """
+    seen: dict[object, int] = {}
+    codes = np.array([seen.setdefault(None if v != v else v, len(seen)) for v in values], dtype=np.int32)
+    if len(seen) < 2:
+        return None
+    if len(seen) <= len(values) / 2:
+        return codes.tobytes()
+    there = [v for v in seen if v is not None]
+    if not all(map(_is_number, there)) or len(there) < 3:
+        return None
+    place = {v: k for k, v in enumerate(sorted(there))}  # type: ignore[type-var]
+    ranks = np.array([place.get(v, -1) for v in seen], dtype=np.int32)
+    first, second = ranks[ranks >= 0][:2]
+    if first > second:  # so that a column and its opposite look alike
+        ranks = np.where(ranks < 0, ranks, len(there) - 1 - ranks).astype(np.int32)
+    return ranks[codes].tobytes()
+
+
+def _twins(codes: Sequence[bytes | None], names: Sequence[str]) -> Markup:
+    groups: dict[bytes, list[str]] = {}
+    for name, code in zip(names, codes, strict=True):
+        if code is not None:
+            groups.setdefault(code, []).append(name)
+    twins = [group for group in groups.values() if len(group) > 1]
+    if not twins:
+        return tag("p", "No two columns tell the same.")
+    said = "; ".join(" and ".join(map(apart, group[:6])) for group in twins[:10])
+    return tag("p", f"Columns that tell the same, so that one of them is enough: {said}.", class_="warn")

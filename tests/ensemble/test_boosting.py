@@ -1,0 +1,451 @@
+"""Corrections: the kernel against an oracle, and what a BayesClassifier gains by them on rules that no part can say."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tallybayes as tb
+from tallybayes import _core
+from tallybayes.ensemble import boosting
+from tallybayes.errors import OptionError
+
+NONE = 255
+M64 = (1 << 64) - 1
+HOW = (0.3, 1.0, 1.0, 0.5, 1.0, 0.0)  # step, worth, ridge, least, own, eager
+
+
+def mixed(x: int) -> int:
+    x = (x + 0x9E3779B97F4A7C15) & M64
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & M64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & M64
+    return x ^ (x >> 31)
+
+
+def softmax(joint: Any) -> Any:
+    e = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def in_second(b: Any, cut: int, ordered: bool) -> Any:
+    return (b <= cut) if ordered else (b == cut)
+
+
+def node_of(cuts: Any, bins: Any, ordered: Any) -> Any:
+    """Which node each row is in; one without a bin stays where it is."""
+    node, stopped = np.zeros(bins.shape[1], dtype=int), np.zeros(bins.shape[1], dtype=bool)
+    for j, v in cuts:
+        stopped |= bins[j] == NONE
+        node = np.where(stopped, node, 2 * node + 1 + in_second(bins[j], v, ordered[j]))
+    return node
+
+
+def corrected(cuts: Any, bins: Any, ordered: Any, rows: Any, J: Any, how: Any) -> tuple[Any, Any]:
+    """The values of a correction, and the joint of the rows, each without itself."""
+    (y, w), (step, worth, part), (n, K), P = rows, how, J.shape, softmax(J)
+    node = node_of(cuts, bins, ordered)
+    came, expected = np.zeros(((2 << len(cuts)) - 1, K)), np.zeros(((2 << len(cuts)) - 1, K))
+    for i in range(n):
+        v = int(node[i])
+        while True:
+            came[v, y[i]] += w[i]
+            expected[v] += w[i] * P[i]
+            if v == 0:
+                break
+            v = (v - 1) // 2
+    new, unit = J.copy(), part * np.minimum(w, 1.0)
+    for i in np.flatnonzero(node > 0):
+        own = unit[i] * (np.arange(K) == y[i])
+        up = np.maximum(came[node[i]] - own, 0.0) + worth
+        new[i] += step * np.log(up / (np.maximum(expected[node[i]] - unit[i] * P[i], 0.0) + worth))
+    value = step * np.log((came + worth) / (expected + worth))
+    value[0] = 0.0
+    return value, new
+
+
+def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[list[Any], float]:
+    """The definition in cpp/core/corrections.hpp, row by row and cell by cell."""
+    (bins, count, ordered), (y, w, key) = columns, rows
+    most, patience, depth, tried, searched, seed = size
+    step, worth, ridge, least, part, eager = how
+    here = np.flatnonzero((y >= 0) & (w > 0))
+    bins, y, w, key, J = bins[:, here], y[here], w[here], key[here], joint[here].astype(float)
+    n, K = J.shape
+    order, out, total, failed = list(range(len(bins))), list[Any](), 0.0, 0
+    of = [1] if K == 2 else list(range(K))
+    for t in range(most):
+        if failed >= patience + int(eager * len(out)):
+            break
+        top, some = min(searched, n // 2), list[int]()
+        for k in range(n):
+            i = (k + t * 2 * top) % n
+            if len(some) < top and not mixed((int(key[i]) + t + (seed << 32)) & M64) >> 63:
+                some.append(i)
+        state = mixed(~(t + (seed << 32)) & M64)
+        for k in range(min(tried, len(order))):
+            state = mixed(state)
+            other = k + state % (len(order) - k)
+            order[k], order[other] = order[other], order[k]
+        P = softmax(J)
+        g, h = w[:, None] * ((y[:, None] == np.arange(K)) - P), w[:, None] * P * (1 - P)
+        telling = np.abs(g[some][:, of]).max(axis=1) >= 1 / len(some) if some else []
+        left = np.array(some, dtype=int)[telling]
+        cells, score, cuts = np.zeros(len(left), dtype=int), 0.0, list[Any]()
+        for level in range(depth):
+
+            def best_of(j: int) -> tuple[float, int, int]:
+                own, b = (0.0, -1, -1), bins[j, left]  # noqa: B023
+                for v in range(int(count[j]) - bool(ordered[j])) if count[j] > 1 else ():
+                    second = in_second(b, v, ordered[j])
+                    value = 0.0
+                    for u, half, c in product(range(1 << level), (0, 1), of):  # noqa: B023
+                        at = left[(b != NONE) & (cells == u) & (second == half)]  # noqa: B023
+                        value += g[at, c].sum() ** 2 / (h[at, c].sum() + ridge)  # noqa: B023
+                    if value > own[0] * 1.00001:
+                        own = (value, j, v)
+                return own
+
+            best = (0.0, -1, -1)
+            for own in map(best_of, order[:tried]):
+                best = own if own[1] >= 0 and own[0] > best[0] * 1.00001 else best
+            if best[1] < 0 or not best[0] > score + least:
+                break
+            score, j, v = best
+            cuts.append((j, v))
+            b = bins[j, left]
+            cells = 2 * cells + in_second(b, v, ordered[j])
+            left, cells = left[b != NONE], cells[b != NONE]
+        value, new = corrected(cuts, bins, ordered, (y, w), J, (step, worth, part))
+        judges = np.setdiff1d(np.arange(n), some)
+        fall = np.log(softmax(new)[judges, y[judges]] / P[judges, y[judges]])
+        gain = float(w[judges] @ fall / w[judges].sum()) if cuts and len(judges) else 0.0
+        if not gain > 0:
+            failed += 1
+            continue
+        failed, J = 0, new
+        total += gain
+        out.append(([j for j, _ in cuts], [v for _, v in cuts], value))
+    return out, total
+
+
+def problem(seed: int, n: int, K: int, weighted: bool) -> Any:
+    rng = np.random.default_rng(seed)
+    count = np.array([21, 3, 1, 4], dtype=np.int32)
+    bins = np.stack([rng.integers(0, b, n) for b in count]).astype(np.uint8)
+    y = ((bins[0] > 9).astype(int) ^ (bins[1] == 1)) % K
+    y = np.where(rng.random(n) < 0.1, rng.integers(0, K, n), y).astype(np.int32)
+    bins[3, rng.random(n) < 0.1] = NONE
+    bins[0, rng.random(n) < 0.05] = NONE
+    y[rng.random(n) < 0.05] = -1
+    w = rng.integers(0, 4, n) * 0.6 if weighted else np.ones(n)
+    columns = (bins, count, np.array([True, False, True, False]))
+    return columns, (y, w, rng.integers(0, 1 << 63, n).astype(np.uint64)), rng.normal(size=(n, K))
+
+
+@pytest.mark.parametrize("K", [2, 3, 10])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("size", "how"), [((8, 3, 3, 4, 1000, 0), HOW), ((12, 6, 2, 3, 50, 7), boosting.HOW)])
+def test_the_kernel_is_what_it_says(K: int, weighted: bool, size: Any, how: Any) -> None:
+    columns, rows, joint = problem(K, 160, K, weighted)
+    found, gain = _core.find_corrections(columns, rows, joint, size, how)
+    wanted, total = oracle(columns, rows, joint, size, how)
+    assert len(wanted) > 1  # the problem is one
+    assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
+    for (_, _, got), (_, _, value) in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, value, rtol=1e-9, atol=1e-12)
+    assert gain == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [40, 90, 300])
+@pytest.mark.parametrize("columns", [3, 6, 13])
+@pytest.mark.parametrize("K", [2, 3, 6])
+def test_columns_are_read_side_by_side(n: int, columns: int, K: int) -> None:
+    """Blocks of some columns, filled or not; of columns with more bins than rows, or than rows of a cell, only those
+    with rows."""
+    rng = np.random.default_rng(n + columns)
+    count = np.array([64, 200, 5, 255, 2, 17, 1, 30, 64, 3, 100, 12, 64][:columns], dtype=np.int32)
+    ordered = rng.random(columns) < 0.7
+    bins = np.stack([rng.integers(0, b, n) for b in count]).astype(np.uint8)
+    bins[0] = np.minimum(bins[0] + 3, 63)  # the first bins are empty
+    y = ((bins[0] > 30).astype(np.int32) ^ (bins[2] == 1)) + 2 * (bins[1] > 90) * (K > 2)
+    y = np.where(rng.random(n) < 0.1, rng.integers(0, K, n), y % K).astype(np.int32)
+    bins[rng.random(bins.shape) < 0.05] = NONE
+    rows = (y, np.ones(n), rng.integers(0, 1 << 63, n).astype(np.uint64))
+    table, joint, size = (bins, count, ordered), rng.normal(size=(n, K)), (4, 4, 3, columns, 1000, 1)
+    found, gain = _core.find_corrections(table, rows, joint, size, HOW)
+    wanted, total = oracle(table, rows, joint, size, HOW)
+    assert wanted or n < 300  # few rows may have nothing to say
+    assert [(c.tolist(), k.tolist()) for c, k, _ in found] == [(c, k) for c, k, _ in wanted]
+    assert gain == pytest.approx(total, rel=1e-9)
+
+
+def test_the_views_of_cuts() -> None:
+    rng = np.random.default_rng(0)
+    luts = [rng.integers(0, 9, size).astype(np.uint8) for size in (1, 5, 40, 12)]
+    luts[1][-1] = luts[2][-1] = NONE
+    ordered, of = np.array([True, True, False, False]), rng.integers(0, 4, 30).astype(np.int32)
+    cut, start = rng.integers(0, 9, 30).astype(np.int32), np.cumsum([0, *map(len, luts)])
+    wanted = []
+    for j, b in zip(of.tolist(), cut.tolist(), strict=True):
+        half = in_second(luts[j], b, ordered[j]).astype(np.uint8)
+        half[luts[j] == NONE] = NONE
+        wanted.append(half)
+    columns = (np.concatenate(luts), start, ordered)
+    assert (_core.cut_views(columns, (of, cut)) == np.concatenate(wanted)).all()
+    for bad in ((of + np.int32(3), cut), (of, cut + np.int32(250)), (of[1:], cut)):
+        with pytest.raises(ValueError, match=r"column|cut"):
+            _core.cut_views(columns, bad)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_next_to_no_rows_have_nothing_to_say(n: int) -> None:
+    columns, rows, joint = problem(0, 40, 2, False)
+    few = ((columns[0][:, :n].copy(), *columns[1:]), tuple(a[:n] for a in rows), joint[:n])
+    found, gain = _core.find_corrections(*few, (5, 5, 3, 4, 100, 0), HOW)
+    assert gain >= 0
+    assert all(np.isfinite(value).all() for _, _, value in found)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    columns, rows, joint = problem(0, 40, 2, False)
+    size = (5, 5, 3, 4, 100, 0)
+    with pytest.raises(ValueError, match="finite"):
+        _core.find_corrections(columns, rows, np.full_like(joint, np.nan), size, HOW)
+    with pytest.raises(ValueError, match="bins of its column"):
+        _core.find_corrections((columns[0] + np.uint8(9), *columns[1:]), rows, joint, size, HOW)
+    with pytest.raises(ValueError, match="depth"):
+        _core.find_corrections(columns, rows, joint, (5, 5, 0, 4, 100, 0), HOW)
+    with pytest.raises(ValueError, match="own must lie between"):
+        _core.find_corrections(columns, rows, joint, size, (*HOW[:4], 1.5, 0.0))
+    with pytest.raises(ValueError, match="one for each row"):
+        _core.find_corrections(columns, (rows[0][1:], *rows[1:]), joint, size, HOW)
+
+
+# --- in a BayesClassifier ------------------------------------------------------------------------------------------
+
+OTHERS = ("networks", "naive", "contexts", "levels", "gaussian")
+
+
+def rule(n: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
+    """A rule without noise of six categories, of which each matters only where others have some value; four say
+    nothing."""
+    v = np.random.default_rng(seed).integers(0, 4, (n, 10))
+    where = np.where(v[:, 1] == 3, (v[:, 2] > 1) * 1 + (v[:, 3] == 0), (v[:, 4] + v[:, 5] > 3) * 2)
+    return pd.DataFrame({f"x{j}": pd.Series(v[:, j]).map("v{}".format) for j in range(10)}), np.where(
+        v[:, 0] == 0, 0, where
+    )
+
+
+def sensors(n: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
+    """An alarm where three sensors are beyond a threshold, or three others; two say nothing."""
+    x = np.random.default_rng(seed).normal(size=(n, 8))
+    one = (x[:, 0] > 0.3) & (x[:, 1] < 0.5) & (x[:, 2] > -0.4)
+    other = (x[:, 3] > 1) & (x[:, 4] > 0) & (x[:, 5] < 0.8)
+    return pd.DataFrame(x, columns=[f"s{j}" for j in range(8)]), (one | other).astype(int)
+
+
+def log_loss(model: Any, X: Any, y: Any) -> float:
+    return -float(np.log(np.maximum(model.predict_proba(X)[np.arange(len(y)), y], 1e-15)).mean())
+
+
+@pytest.mark.parametrize("table", [rule, sensors])
+def test_rules_that_no_part_can_say(table: Any) -> None:
+    (X, y), (new, truth) = table(1500), table(2000, seed=1)
+    with_them = tb.BayesClassifier().fit(X, y)
+    without = tb.BayesClassifier(parts=OTHERS).fit(X, y)
+    assert log_loss(with_them, new, truth) < 0.85 * log_loss(without, new, truth)
+    assert (with_them.predict(new) != truth).mean() <= (without.predict(new) != truth).mean()
+    assert "corrections" in with_them.summary()
+    assert "corrections" not in without.summary()
+
+
+def pairs(n: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
+    """Four classes by how the values of pairs of categories compare."""
+    v = np.random.default_rng(seed).integers(0, 4, (n, 7))
+    y = (v[:, 0] >= v[:, 1]) * 1 + (v[:, 2] == v[:, 3]) * (v[:, 4] > 1) + 2 * ((v[:, 5] + v[:, 0]) % 4 == 0)
+    return pd.DataFrame({f"x{j}": pd.Series(v[:, j]).map("v{}".format) for j in range(7)}), y
+
+
+def test_a_search_does_not_end_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are corrected without all of themselves speak against the next correction."""
+    (X, y), (new, truth) = pairs(2000), pairs(4000, seed=1)
+    now = tb.BayesClassifier().fit(X, y)
+    monkeypatch.setattr(boosting, "HOW", (*boosting.HOW[:4], 1.0, boosting.HOW[5]))
+    before = tb.BayesClassifier().fit(X, y)
+    assert params(now).corrections.count > params(before).corrections.count
+    assert log_loss(now, new, truth) < log_loss(before, new, truth)
+
+
+def test_many_rows_are_searched_less_often_and_with_more_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What few rows gain by several searches, many gain by fewer that go on after more tries that fail."""
+    sizes = list[Any]()
+    find = _core.find_corrections
+
+    def spied(*args: Any) -> Any:
+        sizes.append(args[3])
+        return find(*args)
+
+    monkeypatch.setattr(boosting._core, "find_corrections", spied)
+    for n, runs, patience in ((600, 6, 5), (3000, 5, 5), (8000, 2, 9)):
+        sizes.clear()
+        X, y = pairs(n)
+        tb.BayesClassifier(members=2, parts=("networks", "corrections")).fit(X, y)
+        assert {size[1] for size in sizes} == {patience}
+        assert len(sizes) == runs
+
+
+def test_best_searches_longer() -> None:
+    (X, y), (new, truth) = pairs(1500), pairs(4000, seed=1)
+    balanced, best = (tb.BayesClassifier(effort).fit(X, y) for effort in ("balanced", "best"))
+    assert params(best).corrections.count > 2 * params(balanced).corrections.count
+    assert log_loss(best, new, truth) < log_loss(balanced, new, truth)
+
+
+@pytest.mark.parametrize("K", [2, 3, 7, 12])
+def test_weights_of_any_size_have_a_place_in_a_float(K: int) -> None:
+    """Weights count as they are, large ones too: what they are worth beside the ridge does not change."""
+    columns, (y, w, key), joint = problem(K, 400, K, True)
+    some = _core.find_corrections(columns, (y, 1e6 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
+    most = _core.find_corrections(columns, (y, 1e200 * w, key), joint, (6, 6, 4, 4, 300, 0), HOW)[0]
+    assert len(some) > 1
+    assert all(np.isfinite(value).all() for _, _, value in most)
+    assert some[0][0].tolist() == most[0][0].tolist()
+
+
+@pytest.mark.parametrize("table", [rule, sensors, pairs])
+def test_what_is_told_of_new_rows(table: Any) -> None:
+    (X, y), (new, truth) = table(1500), table(4000, seed=1)
+    model = tb.BayesClassifier().fit(X, y)
+    told, truly = params(model), log_loss(model, new, truth)
+    assert 0.75 * truly < told.loss < max(1.35 * truly, truly + 2.5 * told.loss_error)
+
+
+def test_noise_is_not_corrected() -> None:
+    rng = np.random.default_rng(0)
+    X, p = rng.normal(size=(3000, 8)), 1 / (1 + np.exp(-rng.normal(size=3000)))
+    X[:, 0] = np.log(p / (1 - p))
+    y = (rng.random(3000) < p).astype(int)
+    with_them = tb.BayesClassifier().fit(X[:1000], y[:1000])
+    without = tb.BayesClassifier(parts=OTHERS).fit(X[:1000], y[:1000])
+    assert log_loss(with_them, X[1000:], y[1000:]) < 1.02 * log_loss(without, X[1000:], y[1000:])
+
+
+def params(model: Any) -> Any:
+    return model._parameters().terms[0].params
+
+
+@pytest.fixture(scope="module")
+def learned() -> tuple[Any, Any, Any]:
+    X, y = rule(900)
+    model = tb.BayesClassifier(members=4).fit(X, y)
+    assert params(model).corrections.count > 3
+    return model, X, y
+
+
+def same(a: Any, b: Any, X: Any) -> None:
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_they_add_and_are_forgotten(learned: Any) -> None:
+    model, X, y = learned
+    parts = [model.empty().partial_fit(X[half], y[half]) for half in (slice(0, 500), slice(500, None))]
+    both, whole = parts[0] + parts[1], model.empty().partial_fit(X, y)
+    same(both, whole, X)
+    assert params(both).corrections.count == params(whole).corrections.count > 0
+    same(both.forget(X[500:], y[500:]), parts[0], X)
+
+
+def test_a_weight_of_two_is_the_row_twice(learned: Any) -> None:
+    model, X, y = learned
+    w = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
+    times = np.repeat(np.arange(len(y)), w.astype(int))
+    once = model.empty().partial_fit(X, y, sample_weight=w)
+    assert params(once).corrections is not None
+    same(once, model.empty().partial_fit(X.iloc[times], y[times]), X)
+
+
+def test_rows_in_another_order(learned: Any) -> None:
+    _, X, y = learned
+    order = np.random.default_rng(1).permutation(len(y))
+    same(tb.BayesClassifier(members=4).fit(X, y), tb.BayesClassifier(members=4).fit(X.iloc[order], y[order]), X)
+
+
+def test_reasons_add_up(learned: Any) -> None:
+    model, X, _ = learned
+    asked = X[:50]
+    told = model.predictor_.terms(model.predictor_.read(asked)).sum(axis=1) + model.predictor_.start
+    np.testing.assert_allclose(told, model.predict_joint_log_proba(asked), rtol=0, atol=1e-5)
+
+
+def test_a_file_keeps_the_answers(learned: Any, tmp_path: Path) -> None:
+    model, X, _ = learned
+    model.save(tmp_path / "rule.tb")
+    np.testing.assert_array_equal(tb.load(tmp_path / "rule.tb").predict_proba(X), model.predict_proba(X))
+
+
+def test_a_model_that_has_answered_is_pickled_and_copied(learned: Any) -> None:
+    model, X, _ = learned
+    answers = model.predict_proba(X)
+    assert params(model).corrections is not None
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(twin.predict_proba(X), answers)
+
+
+def test_alone_they_correct_nothing() -> None:
+    with pytest.raises(OptionError, match="name another part too"):
+        tb.BayesClassifier(parts=("corrections",)).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_an_ensemble_of_an_older_edition_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rule(600)
+    monkeypatch.setattr("tallybayes.estimators.bayes_classifier.EDITION", 2)
+    model = tb.BayesClassifier(members=4).fit(X, y).partial_fit(X[:10], y[:10])
+    assert params(model).corrections is None
+
+
+@pytest.mark.parametrize("options", [{"effort": "fast"}, {"weighting": "temperature"}, {"weighting": "none"}])
+def test_without_weights_there_is_nothing_to_correct(options: Any) -> None:
+    X, y = rule(300)
+    assert params(tb.BayesClassifier(**options).fit(X, y)).corrections is None
+    with pytest.raises(OptionError, match="corrections are of weighted parts"):
+        tb.BayesClassifier(parts=("networks", "corrections"), **options).fit(X, y)
+
+
+def test_a_gap_where_none_was_met_leaves_the_cell(learned: Any) -> None:
+    """It is read with the cuts before it, and the last of none adds nothing."""
+    model, X, _ = learned
+    found = params(model).corrections
+    codes = np.full((X.shape[1], 1), 255, dtype=np.uint8)
+    np.testing.assert_array_equal(found.scores(codes), np.zeros((1, 3)))
+
+
+def test_columns_without_use() -> None:
+    """Names of rows, a constant, a column of gaps, more levels than bins."""
+    X, y = rule(700)
+    rng = np.random.default_rng(0)
+    X["one"], X["gap"] = "a", np.nan
+    X["many"] = pd.Series(rng.integers(0, 90, 700)).map("m{}".format)
+    model = tb.BayesClassifier(members=2).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    found = params(model).corrections
+    assert found is not None
+    assert not set(found.view_column.tolist()) & {10, 11}
+
+
+def test_bins_of_a_category_do_not_go_by_the_order_of_its_levels() -> None:
+    n = np.array([9, 7, 7, 3] + [8] * 40)
+    codes = np.repeat(np.arange(len(n)), n)[None].astype(np.uint8)
+    rows = codes.shape[1]
+    table = boosting.KeptTable(
+        codes, np.array([len(n)]), np.array([False]), np.array([True]), np.zeros(rows, dtype=np.int32), np.ones(rows),
+        np.zeros(rows, dtype=np.uint64),
+    )  # fmt: skip
+    bins = boosting._bins_of(table, 0, 32)
+    assert bins.tolist() == [1] + [0] * 43 + [NONE]  # the 40 alike have no place together, so none of them has

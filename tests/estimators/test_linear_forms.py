@@ -1,0 +1,177 @@
+"""What distributions say of themselves: linear and quadratic forms against their scores; sums from a file's arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tallybayes import _core
+from tallybayes.data.encoding import Codes, Numbers
+from tallybayes.distributions import Categorical, Complement, Gaussian, Kernel, Multinomial, Poisson, Threshold
+from tallybayes.distributions.context import Context
+from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes
+from tallybayes.distributions.multivariate.gaussian_statistics import (
+    CompactSums,
+    FourthSums,
+    PairedSums,
+    WeighedSums,
+    WideSums,
+)
+from tallybayes.distributions.multivariate.ledoit_wolf import MomentSums
+from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
+from tallybayes.distributions.records import arrays_of
+from tallybayes.distributions.univariate.simple import SimpleDistribution
+
+K, PRIOR = 3, np.log([0.2, 0.5, 0.3])
+Y = (np.arange(60) % K).astype(np.int32)
+
+
+def numbers(d: int = 4, gaps: bool = False) -> Any:
+    x = np.random.default_rng(d).normal(size=(60, d)) + Y[:, None]
+    if gaps:
+        x[::7, 1] = np.nan
+    return np.ascontiguousarray(x)
+
+
+def counts() -> Any:
+    return np.random.default_rng(0).poisson(2.0 + Y[:, None], size=(60, 4)).astype(float)
+
+
+def fitted(d: Any, data: Any, columns: int) -> tuple[Any, Any]:
+    """Parameters, and log P(x | class)."""
+    p = d.estimate(d.add(data, Y, None, K), Context(np.bincount(Y).astype(float), [None] * columns))
+    scorer = _core.Scorer(len(Y), np.zeros(K))
+    d.score(scorer, data, p)
+    return p, np.asarray(scorer.joint())
+
+
+def apart(a: Any) -> Any:
+    """Without what all classes share."""
+    return a - a[:, :1]
+
+
+@pytest.mark.parametrize(
+    ("d", "x"),
+    [
+        (Gaussian(shared=True), numbers()),
+        (GaussianAxes(alpha=0.0, gamma=0.3), numbers()),
+        (GaussianAxes(alpha=0.0, spherical=True), numbers()),
+        (GaussianBlock(), numbers()),
+        (GaussianBlock(), numbers(300)),
+        (Threshold(threshold=2.0), counts()),
+        (Multinomial(), counts()),
+        (Poisson(), counts()),
+    ],
+    ids=lambda v: v.name if hasattr(v, "name") else f"{v.shape[1]}",
+)
+def test_linear(d: Any, x: Any) -> None:
+    p, scores = fitted(d, Numbers(x, None), x.shape[1])
+    weight, bias = d.linear(p, PRIOR)
+    seen = (x > d.threshold).astype(float) if isinstance(d, Threshold) else x
+    np.testing.assert_allclose(apart(seen @ weight.T + bias), apart(scores), rtol=1e-6, atol=1e-6)
+
+
+def test_levels_are_linear_in_columns_of_0_and_1() -> None:
+    codes = np.random.default_rng(0).integers(0, 3, size=(60, 2)).astype(np.int32)
+    d = Categorical()
+    data = Codes(_core.Columns([np.ascontiguousarray(c) for c in codes.T]))
+    p, scores = fitted(d, data, 2)
+    weight, bias = d.linear(p, PRIOR)
+    seen = (codes[:, :, None] == np.arange(3)).reshape(60, 6).astype(float)
+    np.testing.assert_allclose(seen @ weight.T + bias, scores)
+    assert d.features() == "levels"
+    assert d.n_parameters(p, Context(np.ones(K), [None, None])) == K * 2 * 2
+
+
+@pytest.mark.parametrize(
+    "d",
+    [Gaussian(), Gaussian(shared=True), GaussianAxes(alpha=0.5), GaussianBlock(), GaussianBlock(alpha=1.0)],
+    ids=repr,
+)
+def test_quadratic(d: Any) -> None:
+    x = numbers()
+    p, scores = fitted(d, Numbers(x, None), 4)
+    A, b, c = d.quadratic(p)
+    np.testing.assert_allclose(np.einsum("ni,kij,nj->nk", x, A, x) + x @ b.T + c, scores, rtol=1e-9)
+    mean, var = d.normal(p)
+    np.testing.assert_allclose(mean, p.mean - p.mean[0], atol=1e-12)
+    if isinstance(d, GaussianBlock):
+        np.testing.assert_allclose(var, [np.diag(np.linalg.inv(-2 * a)) for a in A])
+    else:
+        np.testing.assert_allclose(var, p.var)
+
+
+class Own(SimpleDistribution):
+    name = "own"
+    parameters = ("rate",)
+
+    def statistics(self, x: Any) -> Any:
+        return (x,)
+
+    def estimate_one(self, n: Any, sums: Any) -> Any:
+        return (n / sums[0],)
+
+    def log_density(self, x: Any, *parameters: Any) -> Any:
+        return np.log(parameters[0]) - parameters[0] * x
+
+    def draw(self, rng: Any, *parameters: Any) -> Any:
+        return rng.exponential(1 / parameters[0])
+
+
+def test_what_is_of_no_such_form_says_so() -> None:
+    x = numbers()
+    for d in (Kernel(), Own()):
+        p, _ = fitted(d, Numbers(np.abs(x), None), 4)
+        assert (d.linear(p, PRIOR), d.quadratic(p), d.normal(p), d.features()) == (None, None, None, None)
+        assert d.n_parameters(p, Context(np.ones(K), [None] * 4)) == (None if isinstance(d, Kernel) else K * 4)
+    for d in (Gaussian(), GaussianAxes(alpha=1.0), GaussianBlock(alpha=1.0)):
+        assert d.linear(fitted(d, Numbers(x, None), 4)[0], PRIOR) is None
+    rule = Complement()
+    assert rule.linear(fitted(rule, Numbers(counts(), None), 4)[0], PRIOR) is None
+
+
+@pytest.mark.parametrize(
+    ("d", "x", "kind"),
+    [
+        (GaussianBlock(), numbers(), CompactSums),
+        (GaussianBlock(alpha=1.0), numbers(gaps=True), PairedSums),
+        (GaussianBlock(gamma="ledoit-wolf"), numbers(), FourthSums),
+        (GaussianBlock(), numbers(300), WideSums),
+        (GaussianBlock(gamma="ledoit-wolf"), numbers(300), WeighedSums),
+        (GaussianAxes(gamma="ledoit-wolf"), numbers(), MomentSums),
+    ],
+    ids=lambda v: v.__name__ if isinstance(v, type) else "",
+)
+def test_the_sums_of_a_file_have_the_type_that_wrote_them(d: Any, x: Any, kind: type) -> None:
+    context = Context(np.bincount(Y).astype(float), [None] * x.shape[1])
+    s = d.add(Numbers(x, None), Y, None, K)
+    assert type(s) is kind
+    arrays = arrays_of(s)
+    again = d.sums_of(arrays)
+    assert type(again) is kind
+    np.testing.assert_equal(arrays_of(again), arrays)
+    d.check(again, context)
+    old = d.sums_of({key: a for key, a in arrays.items() if key != "low"})  # a file of an earlier version
+    assert type(old) is kind
+    assert not old.low.any()
+    d.check(old, context)
+    for wrong in ({**arrays, "other": x}, {key: a for key, a in arrays.items() if key != "mean"}):
+        with pytest.raises(ValueError, match=r"other|mean"):
+            d.sums_of(wrong)
+    with pytest.raises(ValueError, match="last digit"):
+        d.check(d.sums_of({**arrays, "low": arrays["mean"] * 1e-9}), context)
+
+
+def test_fourth_moments_are_there_where_they_are_needed_and_only_there() -> None:
+    x = Numbers(numbers(), None)
+    context = Context(np.bincount(Y).astype(float), [None] * 4)
+    for plain, fourth in (
+        (GaussianBlock(gamma="oas"), GaussianBlock(gamma="ledoit-wolf")),
+        (GaussianAxes(gamma="oas"), GaussianAxes(gamma="ledoit-wolf")),
+    ):
+        with pytest.raises(ValueError, match="missing"):
+            fourth.check(fourth.sums_of(arrays_of(plain.add(x, Y, None, K))), context)
+        with pytest.raises(ValueError, match="fourth"):
+            plain.check(plain.sums_of(arrays_of(fourth.add(x, Y, None, K))), context)

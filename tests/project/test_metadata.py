@@ -1,0 +1,41 @@
+"""What the project says of itself outside its code is the same everywhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.metadata import metadata
+from pathlib import Path
+
+import tallybayes as tb
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert "version" not in PROJECT["project"]
+    assert metadata("tallybayes")["Version"] == tb.__version__
+
+
+def test_the_citation_is_of_this_version() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", cited, re.M)[1] == tb.__version__  # type: ignore[index]
+    assert f"license: {PROJECT['project']['license']}\n" in cited
+
+
+def test_hooks_before_a_commit_run_what_lint_runs() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    lint = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nlint:")[1].split("\n\n")[0]
+    tools = set(re.findall(r"\$\(BIN\)/([\w-]+)", lint))
+    assert tools == set(re.findall(r"\.venv/bin/([\w-]+)", hooks))
+
+
+def test_the_changelog_tells_of_this_version() -> None:
+    released = re.findall(
+        r"^## \[(.*?)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M
+    )
+    assert released[0] == ("Unreleased", "")  # what comes next is written there
+    assert released[1][0] == tb.__version__
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\ndate-released: {released[1][1]}\n" in cited

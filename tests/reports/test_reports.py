@@ -1,0 +1,239 @@
+"""The report as a file: what it says, of any model and any rows. In a browser: tests/web."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tallybayes as tb
+from tallybayes.errors import LabelError, OptionError, TableError
+from tallybayes.reports import page, performance, predicted_rows, report
+from tests.every_estimator import ESTIMATORS, LEARNED, labels, mixed
+
+EVERY = {**ESTIMATORS, **LEARNED}
+
+
+def text_of(html: str) -> str:
+    """What a reader sees."""
+    body = re.sub(r"<(script|style)[^>]*>.*?</\1>", " ", html, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_model_has_a_report(name: str) -> None:
+    make, data = EVERY[name]
+    rng = np.random.default_rng(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = make().fit(data(rng, 60), labels(rng, 60))
+        html = report(model, data(rng, 40), labels(rng, 40)).html
+    assert len(html) < 2_000_000
+    for head in ("The table", "How good it is", "Calibration", "Who is taken for whom", "What if?", "What it learned"):
+        assert f">{head}</h2>" in html
+    assert 'id="play"' in html
+
+
+@pytest.mark.parametrize("parts", [("gaussian",), ("nearest", "levels")])
+def test_a_model_that_draws_nothing_has_a_report(parts: Any) -> None:
+    rng = np.random.default_rng(1)
+    X, y = mixed(rng, 60), labels(rng, 60)
+    html = report(tb.BayesClassifier(parts=parts).fit(X, y), X, y).html
+    assert 'id="play"' in html
+
+
+def test_nothing_is_asked_of_anybody() -> None:
+    model = tb.NaiveBayes().fit([{"a": "x"}, {"a": "y"}], [0, 1])
+    html = unescape(page(model))
+    assert "default-src 'none'" in html
+    assert "connect-src 'none'" in html
+    assert "unsafe" not in html
+    assert not re.search(r'(?:src|href)="(?!#)', html)
+    assert "connect-src 'self'" in unescape(page(model, refresh="model.json"))
+
+
+def test_figures_are_those_of_evaluate() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)) + np.repeat([[0.0], [1.0]], 100, axis=0)
+    y = np.repeat(["a", "b"], 100)
+    model = tb.GaussianNB().fit(X[::2], y[::2])
+    said = text_of(report(model, X[1::2], y[1::2]).html)
+    accuracy = (model.predict(X[1::2]) == y[1::2]).mean()
+    assert f"this model, on these rows {accuracy:.4f} ±" in said
+    assert "logistic regression, 5 parts crosswise" in said
+    assert "the prior alone 0.5000 ± 0.0500" in said
+
+
+def test_learned_rows_are_judged_without_themselves() -> None:
+    rows_, ripe = tb.datasets.load_watermelon()
+    model = tb.NaiveBayes().fit(rows_, ripe)
+    said = text_of(report(model, rows_, ripe).html)
+    alone = model.leave_one_out(rows_, ripe).argmax(axis=1)
+    accuracy = (model.classes_[alone] == np.asarray(ripe)).mean()
+    assert f"each row without itself {accuracy:.4f} ±" in said
+    assert "may have been learned" in said
+    assert "without itself" not in text_of(report(model, rows_[:9], ripe[:9]).html)
+
+
+def test_twins_gaps_and_levels_are_told() -> None:
+    X = pd.DataFrame(
+        {"km": [1.0, 2.0, 3.0, 4.0] * 5, "miles": [0.62, 1.24, 1.86, 2.48] * 5, "who": ["a", None, "b", "a"] * 5}
+    )
+    said = text_of(report(tb.NaiveBayes().fit(X, [0, 1] * 10), X, [0, 1] * 10).html)
+    assert "one of them is enough: km and miles" in said
+    assert "5 (25.0%)" in said
+    assert "a (67%), b (33%)" in said
+
+
+def test_thresholds_count_what_they_say() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 1)), rng.integers(0, 2, 80)
+    model = tb.GaussianNB().fit(X, y)
+    judged = predicted_rows.judge(model, X, y)
+    found = performance.thresholds(judged, 2)
+    p = model.predict_proba(X)[:, 1]
+    for i in (0, 37, 50, 100):
+        assert found["each"][1]["missed"][i] == ((p < i / 100) & (y == 1)).sum()
+        assert found["each"][1]["alarms"][i] == ((p >= i / 100) & (y == 0)).sum()
+    t, cost = performance.best_threshold(found["each"][1], 3.0)
+    grid = [3 * ((p < c) & (y == 1)).sum() + ((p >= c) & (y == 0)).sum() for c in np.linspace(0, 1, 101)]
+    assert cost == min(grid)
+    assert grid[round(t * 100)] == min(grid)
+
+
+def test_what_cannot_be_asked_in_the_page_is_said() -> None:
+    model = tb.NaiveBayes().fit([{"a": b"x"}, {"a": b"y"}], [0, 1])
+    for html in (page(model), report(model).html):
+        assert "This page cannot ask the model: Column &#x27;a&#x27; has the label" in html
+        assert 'id="play"' not in html
+
+
+def test_odd_tables() -> None:
+    one = tb.NaiveBayes().fit([{"a": 1.0}], ["only"])
+    assert "only" in text_of(report(one, [{"a": 2.0}], ["only"]).html)
+    empty = pd.DataFrame({"a": [np.nan] * 6, "b": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = tb.NaiveBayes().fit(empty, list("xyxyxy"))
+        assert "nothing but gaps" in text_of(report(model, empty, list("xyxyxy")).html)
+    many = np.arange(120) % 40
+    wide = tb.GaussianNB().fit(np.random.default_rng(0).normal(size=(120, 2)), many)
+    assert "commonest mistakes" in text_of(report(wide, np.random.default_rng(1).normal(size=(120, 2)), many).html)
+    words = tb.MultinomialNB().fit(np.eye(300), np.arange(300) % 2)
+    assert "30 most telling columns of 300" in text_of(report(words).html)
+
+
+def test_wrong_calls_are_refused() -> None:
+    model = tb.NaiveBayes().fit([{"a": "x"}, {"a": "y"}], [0, 1])
+    with pytest.raises(OptionError, match="together"):
+        report(model, [{"a": "x"}])
+    with pytest.raises(TableError, match="0 sample"):
+        report(model, pd.DataFrame({"a": []}), [])
+    with pytest.raises(LabelError, match="never met"):
+        report(model, [{"a": "x"}], [7])
+    with pytest.raises(OptionError, match="page"):
+        report(model.predictor_)
+    assert "What if?" in page(model.predictor_)
+
+
+def test_a_sample_of_many_rows(monkeypatch: Any) -> None:
+    monkeypatch.setattr(predicted_rows, "MOST_ROWS", 50)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), rng.integers(0, 2, 90)
+    assert "50 of 90 rows, drawn at random" in text_of(report(tb.GaussianNB().fit(X, y), X, y).html)
+
+
+def test_the_twin_is_left_out_where_a_part_has_one_class() -> None:
+    """Chance may put all five rows of a class into one part of the five."""
+    part = np.random.default_rng(0).permutation(np.arange(25) % 5)
+    X, y = np.random.default_rng(1).normal(size=(25, 2)), np.where(part == 3, "rare", "common")
+    assert "left out: a part of the rows has one class only" in text_of(report(tb.GaussianNB().fit(X, y), X, y).html)
+
+
+def test_a_model_too_large_for_a_page_says_so() -> None:
+    X = pd.DataFrame({"a": [f"a level with a long name, the {i}th" for i in range(30_000)] * 2})
+    model = tb.NaiveBayes(schema={"a": "categorical"}).fit(X, np.arange(60_000) % 2)
+    for html in (page(model), report(model).html):
+        assert re.search(r"The tables of this model take \d+\.\d MB, and a page holds 1\.4 MB of them", html)
+        assert 'id="play"' not in html
+
+
+def test_a_number_that_no_row_had_has_a_slider_from_0_to_1() -> None:
+    html = page(tb.KernelNB().fit([[1.0, np.nan], [2.0, np.nan], [4.0, np.nan]], ["a", "b", "a"]))
+    found = re.search(r'"controls":\s*\{"columns":\s*(\[.*?\])', html)
+    assert found is not None
+    assert json.loads(found[1])[1] == {"start": 0.0, "low": 0.0, "high": 1.0, "step": 0.01}
+
+
+def test_a_column_of_one_value_has_nowhere_to_slide_to() -> None:
+    rows = [{"a": float(i), "b": 3.7} for i in range(10)]
+    html = report(tb.GaussianNB().fit(predicted_rows, list("xy") * 5), rows, list("xy") * 5).html
+    found = re.search(r'"controls":\s*\{"columns":\s*(\[.*?\])', html)
+    assert found is not None
+    one = json.loads(found[1])[1]
+    assert one["low"] == one["high"] == one["start"] == 3.7
+    assert "the same in every row" in html
+
+
+def test_it_is_saved_and_shown(tmp_path: Any) -> None:
+    found = report(tb.NaiveBayes().fit([{"a": "ä"}, {"a": "y"}], [0, 1]))
+    found.save(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == found.html
+    assert 'sandbox="allow-scripts" srcdoc="&lt;!DOCTYPE' in found._repr_html_()
+    assert "characters of HTML" in repr(found)
+
+
+def test_a_page_alone_does_not_wait_for_what_looks_at_rows() -> None:
+    slow = "{'tallybayes.evaluation.leaderboard', 'tallybayes.evaluation.assumptions'}"
+    code = f"import sys, tallybayes.reports; print({slow} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_long_texts_do_not_make_a_long_report() -> None:
+    rng = np.random.default_rng(0)
+    letters = [" ".join(rng.choice(["good", "bad", "fine"], 60_000)) for _ in range(12)]
+    X, y = pd.DataFrame({"letter": letters, "n": np.arange(12.0)}), rng.choice(["k", "l"], 12)
+    model = tb.NaiveBayes(schema={"letter": "text"}).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = report(model, X, y[::-1])
+    assert len(found.html) < 200_000
+    assert "cannot ask the model" in found.html
+
+
+def test_columns_that_tell_the_same_and_those_that_only_vary() -> None:
+    """Measurements are all different: that any two of them are one to one says nothing."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 60))
+    level = np.array(["a", "b", "c"])[np.arange(60) % 3]
+    table = {"x": x, "z": z, "x in feet": 3.28 * x, "x, turned": -x, "level": level, "code": np.arange(60) % 3 + 7}
+    X = pd.DataFrame(table | {"name": [f"n{i // 2 * 2}{i}" for i in range(60)], "one": 1.0, "two": "2"})
+    y = [0, 1] * 30
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        said = text_of(report(tb.NaiveBayes(schema={"name": "categorical"}).fit(X, y), X, y).html)
+    assert "one of them is enough: x and x in feet and x, turned; level and code." in said
+    X = X[["x", "z", "name"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = tb.NaiveBayes(schema={"name": "categorical"}).fit(X, y)
+        assert "No two columns tell the same." in text_of(report(model, X, y).html)
+
+
+def test_dates_and_large_numbers_are_written_as_people_write_them() -> None:
+    rng = np.random.default_rng(0)
+    when = pd.date_range("2021-03-27", periods=90, freq="31h")
+    X = pd.DataFrame({"when": when, "weight": rng.normal(190_000, 9_000, 90)})
+    y = np.where(rng.random(90) < 0.5, "a", "b")
+    html = report(tb.NaiveBayes("gaussian").fit(X, y), X, y).html
+    said = text_of(html)
+    assert "2021-03-27 … 2021-05-23 … 2021-07-19" in said
+    assert "e+05" not in said
