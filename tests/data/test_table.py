@@ -384,7 +384,9 @@ def test_categories_are_read_once_for_all_frames_that_share_them(monkeypatch: py
     expected = model.predict_proba(frame[:20])
     looked_up = []
     find = tb.data.schema.Levels.find
-    monkeypatch.setattr(tb.data.schema.Levels, "find", lambda self, some: looked_up.append(len(some)) or find(self, some))
+    monkeypatch.setattr(
+        tb.data.schema.Levels, "find", lambda self, some: looked_up.append(len(some)) or find(self, some)
+    )
     for i in range(20):
         np.testing.assert_array_equal(model.predict_proba(frame[i : i + 1]), expected[i : i + 1])
     assert looked_up == []

@@ -242,7 +242,7 @@ def test_real_columns_hang_on_the_level_that_tells_most(seed: int) -> None:
     assert not model.graph_.parents[model.root_]
 
 
-def left_out_logs(rows: Any, y: Any, i: int, parents: Any, order: Any, strengths: Any) -> Any:
+def leave_one_out_logs(rows: Any, y: Any, i: int, parents: Any, order: Any, strengths: Any) -> Any:
     """(columns, classes): log P(c, the first columns of row i) by the rows without it."""
     rest, labels, x = rows[:i] + rows[i + 1 :], y[:i] + y[i + 1 :], rows[i]
     out = np.array([[math.log(labels.count(c) / len(labels)) for c in sorted(set(y))]] * len(order))
@@ -265,7 +265,7 @@ def left_out_losses(rows: Any, y: Any, parents: Any, order: Any, strengths: Any)
     """−Σ log P(y_i | the first columns of row i), for every number of columns."""
     total = np.zeros(len(order))
     for i in range(len(y)):
-        log = left_out_logs(rows, y, i, parents, order, strengths)
+        log = leave_one_out_logs(rows, y, i, parents, order, strengths)
         assume(np.ptp(log, axis=1).max() < 400)  # further apart than numbers can be
         total -= (log - np.logaddexp.reduce(log, axis=1, keepdims=True))[:, sorted(set(y)).index(y[i])]
     return total
@@ -284,7 +284,7 @@ def test_leave_one_out_losses_are_those_of_models_without_the_row(smoothing: str
     model = tb.KDB(2, cuts=None, select=False, smoothing=smoothing).fit(frame(rows), y)
     (term,), at = model.fitted_.terms, place(model)
     order = [COLUMNS.index(c) for c in model.selected_]
-    p = term.distribution.base(term.sums, model.fitted_.context(term))
+    p = term.distribution.base(term.statistics, model.fitted_.context(term))
     read = rows_of(model, frame(rows), y)
     got = term.distribution.losses(p, [at.index(j) for j in order], read.of(term), read.y, None)
     a = strengths_of(model) if smoothing == "backoff" else None

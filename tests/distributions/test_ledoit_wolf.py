@@ -17,7 +17,7 @@ import tallybayes as tb
 from tallybayes.data.encoding import Numbers
 from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes
-from tallybayes.distributions.multivariate.gaussian_statistics import FourthSums, WeighedSums
+from tallybayes.distributions.multivariate.gaussian_statistics import FourthStatistics, WeighedStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import MergeError, OptionError, TableError
@@ -108,8 +108,8 @@ def test_moments_are_sums_over_rows() -> None:
     X, y, w = rng.normal(size=(40, 3)) + 5, np.arange(40, dtype=np.int32) % 2, rng.uniform(0.1, 2.0, 40)
     s = GaussianBlock(gamma="ledoit-wolf").add(numbers(X), y, w, 2)
     axes = GaussianAxes(gamma="ledoit-wolf").add(numbers(X), y, w, 2)
-    assert isinstance(s, FourthSums)
-    assert isinstance(axes, ledoit_wolf.MomentSums)
+    assert isinstance(s, FourthStatistics)
+    assert isinstance(axes, ledoit_wolf.MomentStatistics)
     for k in (0, 1):
         e = X[y == k] - np.average(X[y == k], axis=0, weights=w[y == k])
         same(s.third[k], np.einsum("i,ij,il->jl", w[y == k], e**2, e))
@@ -124,8 +124,8 @@ def test_more_columns_than_rows() -> None:
     X[:, :20] += y[:, None]
     w = rng.uniform(0.5, 2.0, 90)
     model = tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(X, y, sample_weight=w)
-    s = model.fitted_.terms[0].sums
-    assert isinstance(s, WeighedSums)  # no d×d matrix is kept as long as rows do not come in parts
+    s = model.fitted_.terms[0].statistics
+    assert isinstance(s, WeighedStatistics)  # no d×d matrix is kept as long as rows do not come in parts
     whole = ledoit_wolf.written(s)
     same(ledoit_wolf.amounts(whole, whole.scatter), model.shrinkage_)
     parts = tb.LinearDiscriminantAnalysis(shrinkage="auto").fit(X[:50], y[:50], sample_weight=w[:50])

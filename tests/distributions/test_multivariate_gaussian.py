@@ -14,7 +14,11 @@ import tallybayes as tb
 from tallybayes.data.encoding import Numbers
 from tallybayes.distributions.context import Context
 from tallybayes.distributions.multivariate import gaussian_moments
-from tallybayes.distributions.multivariate.gaussian_statistics import CompactSums, PairedSums, WideSums
+from tallybayes.distributions.multivariate.gaussian_statistics import (
+    CompactStatistics,
+    PairedStatistics,
+    WideStatistics,
+)
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ForgetError, OptionError
@@ -63,9 +67,9 @@ def test_the_tally_is_what_it_says(gaps: float, seed: int) -> None:
         for i in range(3):
             for j in range(3):
                 n, mean, product = pair_oracle(X, y, w, k, i, j)
-                at = (k, i, j) if isinstance(s, PairedSums) else k
+                at = (k, i, j) if isinstance(s, PairedStatistics) else k
                 np.testing.assert_allclose(s.n[at], n)
-                np.testing.assert_allclose(s.mean[at if isinstance(s, PairedSums) else (k, i)], mean, atol=1e-10)
+                np.testing.assert_allclose(s.mean[at if isinstance(s, PairedStatistics) else (k, i)], mean, atol=1e-10)
                 np.testing.assert_allclose(s.scatter[k, i, j], product, rtol=1e-9, atol=1e-9)
 
 
@@ -79,7 +83,7 @@ def test_adding_and_subtracting(pooled: bool, gaps: tuple[float, float], seed: i
     both = gaussian_moments.combine(a, b, 1, pooled)
     close(both, whole)
     left = gaussian_moments.combine(both, b, -1, pooled)
-    close(left, a.paired() if isinstance(left, PairedSums) else a, 1e-9)
+    close(left, a.paired() if isinstance(left, PairedStatistics) else a, 1e-9)
     twice = a.scaled(2.0)
     close(twice, count(A, y, 2 * w, pooled))
 
@@ -91,9 +95,9 @@ def test_the_wide_form_is_the_same_tally(seed: int) -> None:
     X, y = rng.normal(size=(60, 300)) + 5, rng.integers(0, 3, 60).astype(np.int32)
     w = rng.integers(1, 3, 60).astype(float)
     a, b = count(X[:35], y[:35], w[:35]), count(X[35:], y[35:], w[35:])
-    assert isinstance(a, WideSums)
+    assert isinstance(a, WideStatistics)
     both = gaussian_moments.combine(a, b, 1, False)
-    assert isinstance(both, WideSums)
+    assert isinstance(both, WideStatistics)
     plain = _core_scatter(X, y, w)
     close(written(both), plain)
     left = gaussian_moments.combine(both, b, -1, False)
@@ -106,7 +110,7 @@ def _core_scatter(X: Any, y: Any, w: Any) -> Any:
     from tallybayes import _core
 
     n, mean, low, scatter, _ = _core.scatter(_core.Columns(X), y, w, 3, False)
-    return CompactSums(n, mean, low, scatter)
+    return CompactStatistics(n, mean, low, scatter)
 
 
 @pytest.mark.parametrize("ddof", [0, 1])
@@ -152,7 +156,7 @@ def test_wide_and_dense_give_the_same_answers(alpha: float, gamma: float, monkey
     rng = np.random.default_rng(0)
     X, y, new = rng.normal(size=(120, 300)), rng.integers(0, 3, 120), rng.normal(size=(9, 300))
     wide = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
-    assert isinstance(wide.fitted_.terms[0].sums, WideSums)
+    assert isinstance(wide.fitted_.terms[0].statistics, WideStatistics)
     monkeypatch.setattr(gaussian_moments, "WIDE", 10**9)
     full = tb.GaussianDiscriminant(alpha=alpha, shrinkage=gamma).fit(X, y)
     gone = new.copy()
@@ -173,7 +177,7 @@ def test_wide_and_dense_explain_alike(alpha: float, monkeypatch: Any) -> None:
     X[:, 1] += 3 * X[:, 0]
     new[1, ::5] = new[2] = np.nan
     wide = tb.GaussianDiscriminant(alpha=alpha, shrinkage=0.3).fit(X, y)
-    assert isinstance(wide.fitted_.terms[0].sums, WideSums)
+    assert isinstance(wide.fitted_.terms[0].statistics, WideStatistics)
     found = wide.explain(new)
     np.testing.assert_allclose(found.log_joint, wide.predict_joint_log_proba(new), rtol=1e-8)
     assert not found.log_likelihood[2].any()
@@ -206,7 +210,7 @@ def test_samples_have_the_moments_of_the_model() -> None:
         drawn, labels = model.sample(40_000, y=1, random_state=0)
         assert (labels == 1).all()
         s = GaussianBlock(alpha=1.0 if isinstance(model, tb.QuadraticDiscriminantAnalysis) else 0.0)
-        p = s.estimate(model.fitted_.terms[0].sums, Context(model.fitted_.weight))
+        p = s.estimate(model.fitted_.terms[0].statistics, Context(model.fitted_.weight))
         precision = p.factor_of(1)
         z = (drawn - model.means_[1]) @ precision.T
         np.testing.assert_allclose(np.cov(z.T), np.eye(3), atol=0.05)

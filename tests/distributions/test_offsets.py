@@ -171,7 +171,7 @@ def test_leave_one_out() -> None:
                 Numbers(x, None),
                 codes,
                 None,
-                model.fitted_.terms[0].sums,
+                model.fitted_.terms[0].statistics,
                 left_prior(model.fitted_, None),
                 grid,
                 grid,
@@ -306,7 +306,7 @@ def test_leave_one_out_of_axes() -> None:
                 Numbers(x, None),
                 codes,
                 None,
-                model.fitted_.terms[0].sums,
+                model.fitted_.terms[0].statistics,
                 left_prior(model.fitted_, None),
                 grid,
                 grid,
@@ -329,10 +329,10 @@ def test_a_tally_of_an_earlier_version() -> None:
     """Without low, as its file has it, a mean is one float64."""
     X, y = table(1e10)
     old = tb.GaussianNB().fit(X, y)
-    arrays = arrays_of(old.fitted_.terms[0].sums)
+    arrays = arrays_of(old.fitted_.terms[0].statistics)
     assert np.abs(arrays.pop("low")).max() > 1e-8
     (term,) = old.fitted_.terms
-    old.hold(replace(old.fitted_, terms=(replace(term, sums=term.distribution.sums_of(arrays)),)))
+    old.hold(replace(old.fitted_, terms=(replace(term, statistics=term.distribution.statistics_from(arrays)),)))
     answers = old.predict_joint_log_proba(X)
     same(answers, tb.GaussianNB().fit(X, y).predict_joint_log_proba(X), 1e-5)
     for change in (

@@ -37,8 +37,8 @@ class Waiting(distributions.SimpleDistribution):
     def statistics(self, x: Any) -> Sequence[Any]:
         return [x]
 
-    def estimate_one(self, n: Any, sums: Sequence[Any]) -> Sequence[Any]:
-        return [(n + 1) / (sums[0] + 1)]
+    def estimate_one(self, n: Any, statistics: Sequence[Any]) -> Sequence[Any]:
+        return [(n + 1) / (statistics[0] + 1)]
 
     def log_density(self, x: Any, *parameters: Any) -> Any:
         (rate,) = parameters
@@ -331,9 +331,9 @@ class ByClass:
         ({"above": np.ones((3, 3)), "seen": np.ones((2, 3))}, r"'above' has the shape \(3, 3\)"),
     ],
 )
-def test_sums_of_a_file_are_looked_at_by_default(sums: Any, said: str) -> None:
+def test_sums_of_a_file_are_looked_at_by_default(statistics: Any, said: str) -> None:
     whole: Any = {"above": np.ones((2, 3)), "seen": np.ones((2, 3))}
     context: Any = ByClass()
     Signs().check(whole, context)
     with pytest.raises(ValueError, match=said):
-        Signs().check(sums, context)
+        Signs().check(statistics, context)

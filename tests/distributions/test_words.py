@@ -28,7 +28,7 @@ from tallybayes import TAN, NaiveBayes, _core, load, save
 from tallybayes.data.schema import Levels
 from tallybayes.distributions import Words
 from tallybayes.distributions.context import Context
-from tallybayes.distributions.text.word_counts import WordSums
+from tallybayes.distributions.text.word_counts import WordStatistics
 from tallybayes.errors import (
     ForgetError,
     MergeError,
@@ -188,7 +188,7 @@ def test_left_out_is_a_fit_without_the_row(model: str, weighted: bool) -> None:
     term = found.terms[0]
     codes = np.array([found.classes.tolist().index(v) for v in y], dtype=np.int32)
     data = whole.predictor_.read(_frame(rows)).of(term)
-    left = term.distribution.left_out(data, codes, w, term.sums, term.params, found.context(term))
+    left = term.distribution.leave_one_out(data, codes, w, term.statistics, term.params, found.context(term))
     for i, text in enumerate(rows):
         keep = [j for j in range(len(rows)) if j != i]
         less = NaiveBayes({"x0": Words(model, alpha=0.5)})
@@ -292,7 +292,7 @@ def test_more_words_than_the_bound_share_cells() -> None:
             rows[50:], y[50:]
         )
     assert sum(isinstance(w, str) for w in both.schema_.levels[0].labels) == 24
-    assert both.predictor_.fitted.terms[0].sums.count.sum() == 300  # no word is lost
+    assert both.predictor_.fitted.terms[0].statistics.count.sum() == 300  # no word is lost
 
 
 # --- tables --------------------------------------------------------------------------------------------------------
@@ -516,11 +516,11 @@ def test_explain_of_a_sparse_matrix_takes_names() -> None:
     ],
 )
 def test_sums_that_no_rows_can_have_are_refused(count: Any, rows: Any, words: Any, options: dict[str, Any]) -> None:
-    sums = WordSums(np.array(count), np.array(rows))
+    statistics = WordStatistics(np.array(count), np.array(rows))
     with pytest.raises(ValueError, match=r"word|count|rows|expected|texts"):
-        Words(**options).check(sums, Context(np.ones(1), [Levels(words)]))
+        Words(**options).check(statistics, Context(np.ones(1), [Levels(words)]))
     with pytest.raises(ValueError, match="one column"):
-        Words().check(sums, Context(np.ones(1), [None]))
+        Words().check(statistics, Context(np.ones(1), [None]))
 
 
 def test_a_text_column_of_a_file(tmp_path: Path) -> None:
@@ -576,20 +576,20 @@ def test_sums_while_reading_are_those_of_the_counts(model: str, weighted: bool, 
     counts = csr_matrix((values, index, start), shape=(len(texts), 1 + len(levels))).toarray().astype(float)
     counts = np.minimum(counts, 1.0) if model == "bernoulli" else counts
     expected = np.stack([(counts * (1.0 if w is None else w[:, None]))[y == k].sum(axis=0) for k in range(3)])
-    assert np.array_equal(term.sums.count, expected[:, 1:])
-    assert np.array_equal(term.sums.rows, expected[:, 0])
+    assert np.array_equal(term.statistics.count, expected[:, 1:])
+    assert np.array_equal(term.statistics.rows, expected[:, 0])
 
 
 def test_sums_while_reading_are_the_same_bits_for_any_number_of_threads() -> None:
     texts, rng = _many(), np.random.default_rng(6)
     y, w = rng.integers(0, 3, len(texts)), rng.random(len(texts))
-    sums = []
+    statistics = []
     for threads in (1, 2, 3):
         with threadpool_limits(threads):
-            sums.append(NaiveBayes("words").fit(texts, y, w).fitted_)
-    for other in sums[1:]:
-        assert np.array_equal(other.terms[0].sums.count, sums[0].terms[0].sums.count)
-        assert other.schema.levels[0].labels == sums[0].schema.levels[0].labels
+            statistics.append(NaiveBayes("words").fit(texts, y, w).fitted_)
+    for other in statistics[1:]:
+        assert np.array_equal(other.terms[0].statistics.count, statistics[0].terms[0].statistics.count)
+        assert other.schema.levels[0].labels == statistics[0].schema.levels[0].labels
 
 
 @pytest.mark.parametrize("model", PEERS)

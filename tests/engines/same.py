@@ -43,20 +43,20 @@ def parts_of(t: pa.Table) -> list[pa.Table]:
 def counts(model: Any) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """All arrays of sums of a model, by where they are."""
     for i, term in enumerate(model.fitted_.terms):
-        yield from _arrays(term.sums, f"{i}")
+        yield from _arrays(term.statistics, f"{i}")
 
 
-def _arrays(sums: Any, path: str) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    if isinstance(sums, np.ndarray):
-        yield path, sums
-    elif is_dataclass(sums):
-        for field in fields(sums):
-            yield from _arrays(getattr(sums, field.name), f"{path}.{field.name}")
-    elif isinstance(sums, dict):
-        for key, value in sums.items():
+def _arrays(statistics: Any, path: str) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    if isinstance(statistics, np.ndarray):
+        yield path, statistics
+    elif is_dataclass(statistics):
+        for field in fields(statistics):
+            yield from _arrays(getattr(statistics, field.name), f"{path}.{field.name}")
+    elif isinstance(statistics, dict):
+        for key, value in statistics.items():
             yield from _arrays(value, f"{path}.{key}")
-    elif isinstance(sums, list | tuple):
-        for j, value in enumerate(sums):
+    elif isinstance(statistics, list | tuple):
+        for j, value in enumerate(statistics):
             yield from _arrays(value, f"{path}.{j}")
 
 

@@ -382,9 +382,9 @@ def test_only_what_is_asked_is_counted(db: Any) -> None:
     lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, "rows", "kind")
     counted = lazy.model_for({"length": 1.0}).fitted_
     by_name = {counted.schema.name(j): term for term in counted.terms for j in term.columns}
-    assert by_name["length"].sums.n[:, 0].sum() > 0
-    assert by_name["width"].sums.n[:, 1].sum() == 0
-    assert by_name["colour"].sums.count.sum() == 0
+    assert by_name["length"].statistics.n[:, 0].sum() > 0
+    assert by_name["width"].statistics.n[:, 1].sum() == 0
+    assert by_name["colour"].statistics.count.sum() == 0
     whole = tb.NaiveBayes(BY_KIND).fit(t.drop_columns(["kind"]), t["kind"].to_pylist())
     np.testing.assert_allclose(lazy.predict_proba({"length": 1.0}), whole.predict_proba([{"length": 1.0}]), atol=1e-12)
 

@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 
 import tallybayes as tb
 from tallybayes import _core
-from tallybayes.distributions.networks.joint_counts import LevelSums
+from tallybayes.distributions.networks.joint_counts import LevelStatistics
 from tallybayes.distributions.records import arrays_of, changed
 from tallybayes.ensemble import gaussian_copula, layout, row_sample, target_encoding
 from tallybayes.ensemble.ensemble_distribution import Ensemble, Part
@@ -352,17 +352,17 @@ def test_the_terms_of_levels() -> None:
     y, w = rng.integers(0, 3, 60).astype(np.int32), rng.choice([0.5, 1.0, 2.0], 60)
     unit, prior, at = np.minimum(w, 1.0), np.array([0.5, 0.3, 0.2]), np.array([1], np.int32)
 
-    def counted(weight: Any) -> LevelSums:
+    def counted(weight: Any) -> LevelStatistics:
         single = np.zeros((3, 20))
         for j, first in ((0, 0), (1, 4)):
             here = codes[j] < 16
             np.add.at(single, (y[here], first + codes[j][here].astype(int)), weight[here])
-        return LevelSums(single, np.array([4, 16]))
+        return LevelStatistics(single, np.array([4, 16]))
 
     s, losses = counted(w), []
     for r in target_encoding.ROWS:
         terms = target_encoding.read(s, at, np.array([r]), prior)
-        (left,) = target_encoding.left_out(terms, s, codes, y, unit)
+        (left,) = target_encoding.leave_one_out(terms, s, codes, y, unit)
         for i in range(60):
             n = s.single[:, 4 + codes[1, i]] if codes[1, i] < 16 else np.zeros(3)
             want = np.log((n + r * prior) / ((n.sum() + r) * prior))
@@ -501,7 +501,7 @@ def test_one_network_alone(fitted: Any) -> None:
     # learning with one network alone is learning with all, and taking it alone
     more, labels = table(seed=5)
     a, b = alone.copy().partial_fit(more, labels), model.copy().partial_fit(more, labels).network(2)
-    np.testing.assert_array_equal(a.fitted_.terms[0].sums.chains, b.fitted_.terms[0].sums.chains)
+    np.testing.assert_array_equal(a.fitted_.terms[0].statistics.chains, b.fitted_.terms[0].statistics.chains)
     np.testing.assert_array_equal(a.predict_joint_log_proba(X), b.predict_joint_log_proba(X))
     np.testing.assert_array_equal(
         from_bytes(to_bytes(alone)).predict_joint_log_proba(X), alone.predict_joint_log_proba(X)
@@ -530,7 +530,9 @@ def test_left_out_of_the_gaussian_part_is_fitting_without_the_row(choice: Any) -
     z, y, w = normal_table()
     s = gaussian_copula.sums(z, y, w, 3)
     unit = np.minimum(w, 1.0)
-    for found, nu in zip(gaussian_copula.left_out(s, z, y, unit, *choice) or [], gaussian_copula.FREEDOM, strict=True):
+    for found, nu in zip(
+        gaussian_copula.leave_one_out(s, z, y, unit, *choice) or [], gaussian_copula.FREEDOM, strict=True
+    ):
         whole = gaussian_copula.normals(s, *choice, nu)
         assert whole is not None
         for r in range(0, len(z), 3):
@@ -638,7 +640,7 @@ def test_more_rows_than_are_kept(monkeypatch: Any) -> None:
     X, y = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
     X[:, 0] += 2 * y
     model = tb.BayesClassifier(members=2, parts=PARTS).fit(X, y)
-    assert model.fitted_.terms[0].sums.rows.shape[1] == 50
+    assert model.fitted_.terms[0].statistics.rows.shape[1] == 50
     assert model.score(X, y) > 0.7
     model.forget(X[:300], y[:300])
     sound(model, X)
@@ -669,9 +671,9 @@ def test_parts_of_the_rows_learned_apart_and_merged(fitted: Any) -> None:
     whole = start.copy().partial_fit(X, y)
     left, right = start.copy().partial_fit(X[:40], y[:40]), start.copy().partial_fit(X[40:], y[40:])
     merged = left.merge(right)
-    for key, value in arrays_of(merged.fitted_.terms[0].sums).items():
-        np.testing.assert_allclose(value, getattr(whole.fitted_.terms[0].sums, key), atol=1e-10, err_msg=key)
-        np.testing.assert_allclose(value, getattr(model.fitted_.terms[0].sums, key), atol=1e-10, err_msg=key)
+    for key, value in arrays_of(merged.fitted_.terms[0].statistics).items():
+        np.testing.assert_allclose(value, getattr(whole.fitted_.terms[0].statistics, key), atol=1e-10, err_msg=key)
+        np.testing.assert_allclose(value, getattr(model.fitted_.terms[0].statistics, key), atol=1e-10, err_msg=key)
     np.testing.assert_allclose(merged.predict_proba(X), model.predict_proba(X), atol=1e-4)
     for other in (whole, merged):
         np.testing.assert_array_equal(from_bytes(to_bytes(other)).predict_proba(X), other.predict_proba(X))
@@ -854,7 +856,8 @@ def test_what_comes_later() -> None:
     np.testing.assert_array_equal(from_bytes(to_bytes(model)).predict_proba(more), model.predict_proba(more))
     model.forget(more, np.full(90, "z")).forget(more, y)
     np.testing.assert_array_equal(
-        model.fitted_.terms[0].sums.chains[:, :3], tb.BayesClassifier(members=3).fit(X, y).fitted_.terms[0].sums.chains
+        model.fitted_.terms[0].statistics.chains[:, :3],
+        tb.BayesClassifier(members=3).fit(X, y).fitted_.terms[0].statistics.chains,
     )
     sound(model, more)
     model.forget(X, y)
@@ -897,8 +900,8 @@ def edited(model: Any, key: str, value: Any) -> Any:
     twin, fitted = model.copy(), model.fitted_
     (term,) = fitted.terms
     with pytest.MonkeyPatch.context() as patch:
-        if key in arrays_of(term.sums):
-            term = replace(term, sums=changed(term.sums, {key: value}))
+        if key in arrays_of(term.statistics):
+            term = replace(term, statistics=changed(term.statistics, {key: value}))
         elif key in Ensemble.always:
             patch.setattr(Ensemble, "always", {**Ensemble.always, key: value})
         else:
@@ -911,7 +914,7 @@ def edited(model: Any, key: str, value: Any) -> Any:
 @pytest.mark.filterwarnings("ignore")
 def test_every_array_altered_is_a_model_or_an_error() -> None:
     model = tb.BayesClassifier(members=2, parts=PARTS).fit(*table(24))
-    ensemble, s = model._ensemble(), arrays_of(model.fitted_.terms[0].sums)
+    ensemble, s = model._ensemble(), arrays_of(model.fitted_.terms[0].statistics)
     arrays = {k: v for k, v in {**vars(ensemble), **s}.items() if isinstance(v, np.ndarray)}
     found = {"refused": 0, "loaded": 0}
     assert len(arrays) > 20
@@ -954,7 +957,7 @@ def test_every_array_altered_is_a_model_or_an_error() -> None:
 )
 def test_files_that_are_almost_right(fitted: Any, key: str, change: Any, message: str) -> None:
     model = fitted[0]
-    held = {**Ensemble.always, **vars(model._ensemble()), **arrays_of(model.fitted_.terms[0].sums)}
+    held = {**Ensemble.always, **vars(model._ensemble()), **arrays_of(model.fitted_.terms[0].statistics)}
     with pytest.raises(ModelFileError, match=message):
         from_bytes(edited(model, key, change(held[key])))
 

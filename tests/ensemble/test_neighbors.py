@@ -138,8 +138,10 @@ def test_terms_are_those_of_a_loop_over_all_rows(learned: Any, root: bool) -> No
     np.testing.assert_allclose(near.scores(codes), terms_of(near, codes), rtol=1e-9, atol=1e-9)
     some = np.ascontiguousarray(near.rows[:, ::20])
     own, unit = near.label[::20], np.where(np.arange(some.shape[1]) % 2, 1.0, 1.5)  # of some, half a row is left
-    np.testing.assert_allclose(near.left_out(some, own, unit), terms_of(near, some, own, unit), rtol=1e-9, atol=1e-9)
-    others = near.left_out(codes, np.zeros(codes.shape[1], dtype=np.int32), np.ones(codes.shape[1]))
+    np.testing.assert_allclose(
+        near.leave_one_out(some, own, unit), terms_of(near, some, own, unit), rtol=1e-9, atol=1e-9
+    )
+    others = near.leave_one_out(codes, np.zeros(codes.shape[1], dtype=np.int32), np.ones(codes.shape[1]))
     np.testing.assert_array_equal(others, near.scores(codes))  # no row that was kept: nothing is left out
 
 
@@ -149,7 +151,7 @@ def test_left_out_is_a_tally_without_the_row(learned: Any) -> None:
     told = model.leave_one_out(X[:6], y[:6])
     for i in range(6):
         less = model.copy().forget(X[i : i + 1], y[i : i + 1]).fitted_
-        p = term.distribution.estimate_again(less.terms[0].sums, less.context(less.terms[0]), term.params)
+        p = term.distribution.estimate_again(less.terms[0].statistics, less.context(less.terms[0]), term.params)
         data = model.predictor_.read(X[i : i + 1]).of(term)
         ((_, codes, _),) = p.packed(data)
         joint = term.distribution.scores(codes, p)[0] + np.log((less.weight + 0.5) / (less.weight.sum() + 1.0))

@@ -221,7 +221,7 @@ def test_leave_one_out_losses_are_exact(n: int, weights: str, ddof: int, priors:
         Numbers(X, None),
         y.astype(np.int32),
         w,
-        model.fitted_.terms[0].sums,
+        model.fitted_.terms[0].statistics,
         left_prior(model.fitted_, priors),
         alphas,
         gammas,
@@ -240,7 +240,14 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
     block = model.fitted_.terms[0].distribution
     codes = y.astype(np.int32)
     loss = full_grid.losses(
-        Numbers(X, None), codes, None, model.fitted_.terms[0].sums, left_prior(model.fitted_, None), grid, grid, block
+        Numbers(X, None),
+        codes,
+        None,
+        model.fitted_.terms[0].statistics,
+        left_prior(model.fitted_, None),
+        grid,
+        grid,
+        block,
     )
     a, g = np.unravel_index(np.argmin(loss), loss.shape)
     assert (model.alpha_, model.shrinkage_) == (grid[a], grid[g])

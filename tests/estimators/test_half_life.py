@@ -28,7 +28,9 @@ def near(one: Any, other: Any, rtol: float = 1e-9) -> None:
     """All that was learned, to rounding."""
     assert one.schema_ == other.schema_
     np.testing.assert_allclose(one.class_count_, other.class_count_, rtol=rtol)
-    for a, b in zip([t.sums for t in one.fitted_.terms], [t.sums for t in other.fitted_.terms], strict=True):
+    for a, b in zip(
+        [t.statistics for t in one.fitted_.terms], [t.statistics for t in other.fitted_.terms], strict=True
+    ):
         mine, theirs = arrays_of(a), arrays_of(b)
         for key in mine:
             if key != "low":  # what rounding left of the mean
@@ -207,9 +209,9 @@ def test_what_is_no_half_life_is_refused(half_life: Any) -> None:
 def test_a_half_life_of_every_type_is_compiled(half_life: Any) -> None:
     model = tb.GaussianNB(half_life=half_life).fit([{"a": 1.0}, {"a": 2.0}], [0, 0])
     assert model.one_row == "compiled"
-    door = model._held.door
+    fast_row = model._held.fast_row
     model.learn_one({"a": 3.0}, 0)
-    assert model._held.door is door
+    assert model._held.fast_row is fast_row
     assert model.class_count_[0] == pytest.approx(1 + 0.5**0.5 + 0.5)
 
 
@@ -218,11 +220,11 @@ def test_weights_of_classes_are_compiled_too() -> None:
     one = tb.NaiveBayes("gaussian", class_weight={"u": 3.0}).fit(rows, y)
     table = one.copy()
     assert one.one_row == "compiled"
-    door = one._held.door
+    fast_row = one._held.fast_row
     for row, label in zip(rows, y, strict=True):
         same_state(one.learn_one(row, label, 0.5), table.partial_fit([row], [label], sample_weight=[0.5]))
     same_state(one.forget_one(rows[0], "u", 0.5), table.forget(rows[:1], ["u"], sample_weight=[0.5]))
-    assert one._held.door is door
+    assert one._held.fast_row is fast_row
     with pytest.raises(OptionError, match="class_weight must be"):
         one.set_params(class_weight={"u": "x"}).learn_one(rows[0], "u")
     with pytest.raises(OptionError, match="class_weight must be"):
@@ -268,14 +270,14 @@ def test_balanced_classes_weigh_the_same_after_fading() -> None:
 def test_decay_through_the_door_has_the_bits_of_tables(kinds: list[str], seed: int) -> None:
     one, stream = started(kinds, seed)
     table = one.copy()
-    door = one._held.door
+    fast_row = one._held.fast_row
     for i, (row, y, w) in enumerate(stream):
         factor = (0.9, 0.5, 1.0, 1e-3)[i % 4]
         one.decay(factor).learn_one(row, y, sample_weight=w)
         table.decay(factor).partial_fit([row], [y], sample_weight=[w])
         if i % 5 == 0:
             same(one, table, stream[i][0])
-    assert one._held.door is door
+    assert one._held.fast_row is fast_row
     same_state(one, table)
 
 
@@ -290,9 +292,9 @@ def test_codes_have_no_labels_before_a_dict_was_learned() -> None:
 
 
 def test_a_class_that_decays_to_nothing_has_no_rows() -> None:
-    for door in (True, False):
+    for fast_row in (True, False):
         model = tb.NaiveBayes().fit([{"a": "x"}, {"a": "y"}], ["u", "v"])
-        if door:
+        if fast_row:
             assert model.one_row == "compiled"
         for _ in range(30):
             model.decay(1e-9).learn_one({"a": "x"}, "u")
@@ -330,11 +332,11 @@ def test_what_is_forgotten_through_the_door(make: Any, data: Any) -> None:
     model.fit(rows, y)
     before = model.copy()
     assert model.one_row == "compiled"
-    door = model._held.door
+    fast_row = model._held.fast_row
     for row, label in zip(rows[:10], y, strict=False):
         model.learn_one(row, label)
     for row, label in zip(rows[:10], y, strict=False):
-        assert door.forget(row, label, 1.0)
+        assert fast_row.forget(row, label, 1.0)
     near(model, before)
     table = model.copy()
     for row, label in zip(rows, y, strict=True):

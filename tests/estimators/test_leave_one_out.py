@@ -46,7 +46,7 @@ def oracle(X: Any, y: Any, w: Any, alphas: Any, gammas: Any, ddof: int = 0) -> A
 def ours(X: Any, y: Any, w: Any, alphas: Any = ALPHAS, gammas: Any = GAMMAS, ddof: int = 0) -> Any:
     model = tb.GaussianDiscriminant(alpha=0.5, ddof=ddof).fit(X, y, sample_weight=w)
     block, codes = model.fitted_.terms[0].distribution, y.astype(np.int32)
-    s, prior = model.fitted_.terms[0].sums, left_prior(model.fitted_, None)
+    s, prior = model.fitted_.terms[0].statistics, left_prior(model.fitted_, None)
     return full_grid.losses(Numbers(X, None), codes, w, s, prior, alphas, gammas, block)  # type: ignore[arg-type]
 
 

@@ -13,13 +13,13 @@ from tallybayes.distributions import Categorical, Complement, Gaussian, Kernel, 
 from tallybayes.distributions.context import Context
 from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes
 from tallybayes.distributions.multivariate.gaussian_statistics import (
-    CompactSums,
-    FourthSums,
-    PairedSums,
-    WeighedSums,
-    WideSums,
+    CompactStatistics,
+    FourthStatistics,
+    PairedStatistics,
+    WeighedStatistics,
+    WideStatistics,
 )
-from tallybayes.distributions.multivariate.ledoit_wolf import MomentSums
+from tallybayes.distributions.multivariate.ledoit_wolf import MomentStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.distributions.records import arrays_of
 from tallybayes.distributions.univariate.simple import SimpleDistribution
@@ -135,12 +135,12 @@ def test_what_is_of_no_such_form_says_so() -> None:
 @pytest.mark.parametrize(
     ("d", "x", "kind"),
     [
-        (GaussianBlock(), numbers(), CompactSums),
-        (GaussianBlock(alpha=1.0), numbers(gaps=True), PairedSums),
-        (GaussianBlock(gamma="ledoit-wolf"), numbers(), FourthSums),
-        (GaussianBlock(), numbers(300), WideSums),
-        (GaussianBlock(gamma="ledoit-wolf"), numbers(300), WeighedSums),
-        (GaussianAxes(gamma="ledoit-wolf"), numbers(), MomentSums),
+        (GaussianBlock(), numbers(), CompactStatistics),
+        (GaussianBlock(alpha=1.0), numbers(gaps=True), PairedStatistics),
+        (GaussianBlock(gamma="ledoit-wolf"), numbers(), FourthStatistics),
+        (GaussianBlock(), numbers(300), WideStatistics),
+        (GaussianBlock(gamma="ledoit-wolf"), numbers(300), WeighedStatistics),
+        (GaussianAxes(gamma="ledoit-wolf"), numbers(), MomentStatistics),
     ],
     ids=lambda v: v.__name__ if isinstance(v, type) else "",
 )
@@ -149,19 +149,19 @@ def test_the_sums_of_a_file_have_the_type_that_wrote_them(d: Any, x: Any, kind: 
     s = d.add(Numbers(x, None), Y, None, K)
     assert type(s) is kind
     arrays = arrays_of(s)
-    again = d.sums_of(arrays)
+    again = d.statistics_from(arrays)
     assert type(again) is kind
     np.testing.assert_equal(arrays_of(again), arrays)
     d.check(again, context)
-    old = d.sums_of({key: a for key, a in arrays.items() if key != "low"})  # a file of an earlier version
+    old = d.statistics_from({key: a for key, a in arrays.items() if key != "low"})  # a file of an earlier version
     assert type(old) is kind
     assert not old.low.any()
     d.check(old, context)
     for wrong in ({**arrays, "other": x}, {key: a for key, a in arrays.items() if key != "mean"}):
         with pytest.raises(ValueError, match=r"other|mean"):
-            d.sums_of(wrong)
+            d.statistics_from(wrong)
     with pytest.raises(ValueError, match="last digit"):
-        d.check(d.sums_of({**arrays, "low": arrays["mean"] * 1e-9}), context)
+        d.check(d.statistics_from({**arrays, "low": arrays["mean"] * 1e-9}), context)
 
 
 def test_fourth_moments_are_there_where_they_are_needed_and_only_there() -> None:
@@ -172,6 +172,6 @@ def test_fourth_moments_are_there_where_they_are_needed_and_only_there() -> None
         (GaussianAxes(gamma="oas"), GaussianAxes(gamma="ledoit-wolf")),
     ):
         with pytest.raises(ValueError, match="missing"):
-            fourth.check(fourth.sums_of(arrays_of(plain.add(x, Y, None, K))), context)
+            fourth.check(fourth.statistics_from(arrays_of(plain.add(x, Y, None, K))), context)
         with pytest.raises(ValueError, match="fourth"):
-            plain.check(plain.sums_of(arrays_of(fourth.add(x, Y, None, K))), context)
+            plain.check(plain.statistics_from(arrays_of(fourth.add(x, Y, None, K))), context)

@@ -74,7 +74,7 @@ def _agree(joint: Any, log: Any) -> None:
     demand(gap < 1e-6, "the log joint does not agree with the probabilities:", joint[rows], log[rows])
 
 
-def left_out(found: Any) -> None:
+def leave_one_out(found: Any) -> None:
     """Log-probabilities of rows without themselves: NaN for the only row of a class, and then all of them."""
     none = np.isnan(found)
     demand(none.all(axis=1) == none.any(axis=1), "a row is NaN in part:", found)
@@ -134,8 +134,10 @@ def state(model: Any) -> Any:
     learned = None
     if "_held" in found:
         fitted = inner.fitted_
-        sums = [(key, _digest(v)) for term in fitted.terms for key, v in sorted(arrays_of(term.sums).items())]
-        learned = (_digest(fitted.weight), sums, _whole(fitted.schema), fitted.classes.tolist(), fitted.closed)
+        statistics = [
+            (key, _digest(v)) for term in fitted.terms for key, v in sorted(arrays_of(term.statistics).items())
+        ]
+        learned = (_digest(fitted.weight), statistics, _whole(fitted.schema), fitted.classes.tolist(), fitted.closed)
     kept = ("temperature_", "n_features_in_", "loo_score_")
     names = found.get("feature_names_in_")
     plain = {k: found.get(k) for k in kept}

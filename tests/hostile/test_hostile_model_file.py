@@ -259,7 +259,7 @@ def poked(model: Any, key: str, value: Any) -> bytes:
     """A file in which the first number of an array of the first tally is another."""
     header, arrays = parts(to_bytes(model))
     at = place(header, header["model"]["stats"][0][key]["array"])
-    number = np.array(value, dtype=getattr(model.fitted_.terms[0].sums, key).dtype).tobytes()
+    number = np.array(value, dtype=getattr(model.fitted_.terms[0].statistics, key).dtype).tobytes()
     return assemble(header, arrays[:at] + number + arrays[at + 8 :])
 
 

@@ -115,7 +115,7 @@ def test_units_and_offsets_do_not_matter(scale: float, shift: float, make: Any) 
 def test_category_codes_that_are_huge_cost_nothing() -> None:
     model = tb.CategoricalNB().fit(np.array([[3], [10_000_000]]), [0, 1])
     assert model.predict(np.array([[10_000_000], [3]])).tolist() == [1, 0]
-    assert model.fitted_.terms[0].sums.count.nbytes < 1000
+    assert model.fitted_.terms[0].statistics.count.nbytes < 1000
 
 
 def test_a_fraction_is_a_category_of_its_own() -> None:

@@ -65,8 +65,10 @@ def assert_twins(a: Any, b: Any, table: Any) -> None:
     assert a.schema_.levels == b.schema_.levels
     for method in ("predict_joint_log_proba", "predict_proba", "score_samples", "predict"):
         np.testing.assert_array_equal(getattr(a, method)(table), getattr(b, method)(table))
-    assert [type(t.sums) for t in a.fitted_.terms] == [type(t.sums) for t in b.fitted_.terms]
-    np.testing.assert_equal([arrays_of(t.sums) for t in a.fitted_.terms], [arrays_of(t.sums) for t in b.fitted_.terms])
+    assert [type(t.statistics) for t in a.fitted_.terms] == [type(t.statistics) for t in b.fitted_.terms]
+    np.testing.assert_equal(
+        [arrays_of(t.statistics) for t in a.fitted_.terms], [arrays_of(t.statistics) for t in b.fitted_.terms]
+    )
     assert a.fitted_.closed == b.fitted_.closed
     seen = {key for key in dir(a) if key.endswith("_") and not key.startswith("_") and hasattr(a, key)}
     assert seen == {key for key in dir(b) if key.endswith("_") and not key.startswith("_") and hasattr(b, key)}

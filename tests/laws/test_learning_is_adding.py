@@ -42,7 +42,7 @@ def parts(name: str, seed: int, n: int = 60) -> tuple[Any, Any, Any, Any]:
 def arrays(model: Any) -> dict[str, Any]:
     found = {"weight": model.fitted_.weight}
     for i, term in enumerate(model.fitted_.terms):
-        found.update({f"{i} {key}": value for key, value in arrays_of(term.sums).items()})
+        found.update({f"{i} {key}": value for key, value in arrays_of(term.statistics).items()})
     return found
 
 

@@ -72,7 +72,7 @@ def test_a_level_that_only_one_part_has_is_kept_and_sorted() -> None:
         merged = tb.merge_all([parts[i] for i in order])
         assert merged.schema_.levels[0].labels == ("grey", "blue", "clear", "red")
         (term,) = merged.fitted_.terms
-        assert arrays_of(term.sums)["count"].tolist() == [[0, 1, 1, 1], [0, 0, 0, 0]]
+        assert arrays_of(term.statistics)["count"].tolist() == [[0, 1, 1, 1], [0, 0, 0, 0]]
         assert merged.predict_proba([{"sky": "red"}])[0].tolist() == [1.0, 0.0]
 
 

@@ -111,7 +111,7 @@ def test_copies_and_pickles_made_meanwhile_are_whole() -> None:
             model.learn_one({"w": "abc"[j % 3]}, "xyz"[(i + j) % 3])
             for twin in (model.copy(), pickle.loads(pickle.dumps(model))):
                 (term,) = twin.fitted_.terms
-                assert term.distribution.sizes(term.sums) == [len(twin.schema_.levels[0])]
+                assert term.distribution.sizes(term.statistics) == [len(twin.schema_.levels[0])]
                 twin.forget([{"w": "abc"[j % 3]}], ["xyz"[(i + j) % 3]])
 
     at_once(work)

@@ -44,7 +44,14 @@ def ours(X: Any, y: Any, w: Any, priors: Any = None, gammas: Any = GAMMAS, **opt
     axes: Any = model.fitted_.terms[0].distribution
     codes = y.astype(np.int32)
     return diagonal_grid.losses(
-        Numbers(X, None), codes, w, model.fitted_.terms[0].sums, left_prior(model.fitted_, priors), ALPHAS, gammas, axes
+        Numbers(X, None),
+        codes,
+        w,
+        model.fitted_.terms[0].statistics,
+        left_prior(model.fitted_, priors),
+        ALPHAS,
+        gammas,
+        axes,
     )
 
 
@@ -110,7 +117,7 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
         Numbers(X, None),
         y.astype(np.int32),
         None,
-        model.fitted_.terms[0].sums,
+        model.fitted_.terms[0].statistics,
         left_prior(model.fitted_, None),
         grid,
         grid,
@@ -131,7 +138,7 @@ def test_auto_takes_the_best_of_the_grid_and_keeps_it() -> None:
         Numbers(X, None),
         y.astype(np.int32),
         None,
-        sphere.fitted_.terms[0].sums,
+        sphere.fitted_.terms[0].statistics,
         left_prior(sphere.fitted_, None),
         grid,
         (0.0,),

@@ -74,9 +74,9 @@ def test_closed_forms_are_an_estimate_for_each_row(name: str, gaps: bool, weight
     label = np.searchsorted(model.classes_, y).astype(np.int32)
     unit = np.ones(len(y)) if w is None else np.minimum(w, 1.0)
     for term in fitted.terms:
-        about = (read.of(term), label, unit, term.sums, term.params, fitted.context(term))
-        slow = Distribution.left_out(term.distribution, *about)
-        fast = term.distribution.left_out(*about)
+        about = (read.of(term), label, unit, term.statistics, term.params, fitted.context(term))
+        slow = Distribution.leave_one_out(term.distribution, *about)
+        fast = term.distribution.leave_one_out(*about)
         atol = 1e-5 if name.startswith("BayesClassifier") else 1e-8  # its terms are float32
         np.testing.assert_allclose(np.exp(log_softmax(fast, axis=1)), np.exp(log_softmax(slow, axis=1)), atol=atol)
 
@@ -89,7 +89,7 @@ def test_an_estimate_with_choices_kept_is_the_estimate(name: str) -> None:
     fitted = model.predictor_.fitted
     (term,) = fitted.terms
     d, data = term.distribution, model.predictor_.read(X).of(term)
-    again = d.estimate_again(term.sums, fitted.context(term), term.params)
+    again = d.estimate_again(term.statistics, fitted.context(term), term.params)
     np.testing.assert_array_equal(d.terms(data, again, 3), d.terms(data, term.params, 3))
 
 
@@ -183,8 +183,8 @@ def test_values_that_are_summed_over(smoothing: str) -> None:
     fitted = network.predictor_.fitted
     (term,) = fitted.terms
     data, context = network.predictor_.read(X).of(term), fitted.context(term)
-    slow = Distribution.left_out(
-        term.distribution, data, y.astype(np.int32), np.ones(60), term.sums, term.params, context
+    slow = Distribution.leave_one_out(
+        term.distribution, data, y.astype(np.int32), np.ones(60), term.statistics, term.params, context
     )
     prior = np.log(np.where(np.arange(2) == y[:, None], 29, 30))
     np.testing.assert_allclose(found, log_softmax(slow + prior, axis=1), atol=1e-10)

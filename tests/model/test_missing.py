@@ -169,7 +169,7 @@ def test_gaps_of_numbers_beside_a_category_of_many_levels(make: Any, levels: int
     model = make().fit(X, y)
     assert model.schema_.levels[0] is not None
     if make is not tb.BayesClassifier:
-        assert model.fitted_.terms[0].sums.joint.sum() == np.isfinite(f).sum()  # the rows that have both
+        assert model.fitted_.terms[0].statistics.joint.sum() == np.isfinite(f).sum()  # the rows that have both
     some, here = X.iloc[:40], np.isnan(f[:40])
     answers = model.predict_proba(some)
     without = model.predict_proba(some[["big"]].to_dict("records"))

@@ -101,7 +101,9 @@ def same_state(one: Any, table: Any) -> None:
     """All that was learned, to the bit."""
     assert one.schema_ == table.schema_
     assert one.class_count_.tobytes() == table.class_count_.tobytes()
-    for a, b in zip([t.sums for t in one.fitted_.terms], [t.sums for t in table.fitted_.terms], strict=True):
+    for a, b in zip(
+        [t.statistics for t in one.fitted_.terms], [t.statistics for t in table.fitted_.terms], strict=True
+    ):
         mine, theirs = arrays_of(a), arrays_of(b)
         assert mine.keys() == theirs.keys()
         for key in mine:
@@ -230,9 +232,9 @@ def test_what_is_compiled(make: Any, data: Any) -> None:
     table = model.copy()
     assert model.one_row == "compiled"
     for row, label in zip(rows, y, strict=True):
-        assert model._held.door.learn(row, label, 1.0)
+        assert model._held.fast_row.learn(row, label, 1.0)
         table.partial_fit([row], [label])
-        assert model._held.door.proba(row) is not None
+        assert model._held.fast_row.proba(row) is not None
         same(model, table, row)
     same_state(model, table)
 
@@ -284,21 +286,21 @@ def test_new_levels_are_appended_without_moving_the_old_ones() -> None:
     start = [{"w": "a", "x": 1.0}, {"w": "b", "x": 2.0}]
     model = tb.NaiveBayes().fit(start, [0, 1])
     assert model.one_row == "compiled"
-    door = model._held.door
-    part = next(p for p in door.parts if isinstance(p, _core.LevelsDoor))
+    fast_row = model._held.fast_row
+    part = next(p for p in fast_row.parts if isinstance(p, _core.LevelsDoor))
     words = [f"word {i}" for i in range(5000)]
     for i, word in enumerate(words):
-        assert door.learn({"w": word, "x": float(i)}, i % 2, 1.0)
+        assert fast_row.learn({"w": word, "x": float(i)}, i % 2, 1.0)
     assert part.moves <= 12  # each time there is twice the room
-    assert model._held.door is door
+    assert model._held.fast_row is fast_row
     assert model.schema_.levels[0].labels == ("a", "b", *words)
     rows = [*start, *({"w": w, "x": float(i)} for i, w in enumerate(words))]
     table = tb.NaiveBayes(schema={"w": "categorical"}).fit(rows, [0, 1] * 2501)
-    assert model.fitted_.terms[0].sums.count.tolist() == table.fitted_.terms[0].sums.count.tolist()
-    assert model._held.door is door  # reading what was learned does not close it
+    assert model.fitted_.terms[0].statistics.count.tolist() == table.fitted_.terms[0].statistics.count.tolist()
+    assert model._held.fast_row is fast_row  # reading what was learned does not close it
     model.learn_one({"w": 7, "x": 0.0}, 1)
     assert model.schema_.levels[0].labels[-1] == 7
-    assert model._held.door is door
+    assert model._held.fast_row is fast_row
 
 
 def test_what_was_learned_is_there_for_every_reader(tmp_path: Any) -> None:
@@ -306,7 +308,7 @@ def test_what_was_learned_is_there_for_every_reader(tmp_path: Any) -> None:
     model = tb.NaiveBayes().fit(rows, y)
     model.predict_proba_one(rows[0])
     truth = model.copy().partial_fit([{"a": 9.0, "b": "new"}], [1])
-    assert model._held.door.learn({"a": 9.0, "b": "new"}, 1, 1.0)
+    assert model._held.fast_row.learn({"a": 9.0, "b": "new"}, 1, 1.0)
     for twin in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), sum([model])):
         same_state(twin, truth)
     tb.save(model, tmp_path / "model.tally")
@@ -329,9 +331,9 @@ def test_a_truth_of_every_type(value: Any) -> None:
     start = tb.NaiveBayes().fit([{"a": True}, {"a": False}], [0, 1])
     one, table = start.copy(), start.copy()
     assert one.one_row == "compiled"
-    assert one._held.door.proba({"a": value}) is not None
+    assert one._held.fast_row.proba({"a": value}) is not None
     same(one, table, {"a": value})
-    assert one._held.door.learn({"a": value}, 1, 1.0)
+    assert one._held.fast_row.learn({"a": value}, 1, 1.0)
     same_state(one, table.partial_fit([{"a": value}], [1]))
 
 
@@ -426,7 +428,7 @@ def test_a_failed_call_changes_nothing(row: Any, y: Any, w: float, why: str, ope
         model.learn_one(row, y, sample_weight=w)
     assert model.predict_proba_one({"a": 2.0, "b": "x"}) == answer
     assert pickle.loads(before).class_count_.tolist() == model.class_count_.tolist()
-    was, now = ([arrays_of(t.sums) for t in m.fitted_.terms] for m in (pickle.loads(before), model))
+    was, now = ([arrays_of(t.statistics) for t in m.fitted_.terms] for m in (pickle.loads(before), model))
     np.testing.assert_equal(was, now)
     assert pickle.loads(before).schema_ == model.schema_
 

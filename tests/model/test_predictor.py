@@ -84,7 +84,7 @@ def test_a_model_as_data_adds_and_takes_away() -> None:
     whole = tb.GaussianNB().fit(X, y).fitted_
     one, two = (tb.GaussianNB().fit(X[i : i + 2], y[i : i + 2]).fitted_ for i in (0, 2))
     for fitted in (one.merge(two), one.add(two), whole.add(one).subtract(one)):
-        np.testing.assert_allclose(fitted.terms[0].sums.mean, whole.terms[0].sums.mean)
+        np.testing.assert_allclose(fitted.terms[0].statistics.mean, whole.terms[0].statistics.mean)
         assert fitted.weight.tolist() == whole.weight.tolist()
     assert whole.log_prior is None
     np.testing.assert_allclose(np.exp(whole.estimate("uniform").prior), [0.5, 0.5])

@@ -57,7 +57,7 @@ SUMMARIES_ONLY = {
     "tallybayes.ensemble.ensemble_distribution.Ensemble",
     "tallybayes.ensemble.missing_values.Gaps",
     "tallybayes.ensemble.ensemble_statistics.EnsembleParams",
-    "tallybayes.ensemble.ensemble_statistics.EnsembleSums",
+    "tallybayes.ensemble.ensemble_statistics.EnsembleStatistics",
     "tallybayes.ensemble.gaussian_copula.Normals",
     "tallybayes.ensemble.gaussian_copula.Scale",
 }

@@ -184,11 +184,11 @@ def test_superparent_has_the_smallest_leave_one_out_loss(seed: int) -> None:
     losses = []
     for p in range(3):
         parents = [() if j == p else (p,) for j in range(3)]
-        losses.append(sum(_left_out_loss(rows, y, i, parents) for i in range(len(y))))
+        losses.append(sum(_leave_one_out_loss(rows, y, i, parents) for i in range(len(y))))
     assert losses[int(model.superparent_[1:])] == pytest.approx(min(losses), rel=1e-9)
 
 
-def _left_out_loss(rows: Any, y: Any, i: int, parents: Any, columns: Any = None) -> float:
+def _leave_one_out_loss(rows: Any, y: Any, i: int, parents: Any, columns: Any = None) -> float:
     """−log P(y_i | x_i) by the counts without row i; the levels stay."""
     rest, labels = rows[:i] + rows[i + 1 :], y[:i] + y[i + 1 :]
     p = {}
@@ -212,7 +212,7 @@ def test_selective_kdb_has_the_smallest_leave_one_out_loss(seed: int) -> None:
     loss = {(0, 0): sum(-np.log((y.count(k) - 1) / (len(y) - 1)) for k in y)}
     for k, m in itertools.product(range(3), range(1, 5)):
         parents = [own[:k] for own in parents_of(full)]
-        loss[k, m] = sum(_left_out_loss(rows, y, i, parents, order[:m]) for i in range(len(y)))
+        loss[k, m] = sum(_leave_one_out_loss(rows, y, i, parents, order[:m]) for i in range(len(y)))
     used = (chosen.k_, len(chosen.selected_))
     k_asked = next(k for k in range(3) if all(own == parents_of(full)[j][:k] for j, own in enumerate(parents_of(chosen))
                                               if f"x{j}" in chosen.selected_))  # fmt: skip

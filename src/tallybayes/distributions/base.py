@@ -3,7 +3,7 @@
 contract.py            add, estimate, score, sample, describe: what a distribution must write
 sides/reading.py       learn_cuts, encode, tally
 sides/adding.py        layout, combine, scale, reclass, levels of two models, sums from files
-sides/leaving_out.py   estimate_again, left_out, penalty
+sides/leaving_out.py   estimate_again, leave_one_out, penalty
 sides/answering.py     compile, answer, look, and doors for few rows and for one
 sides/telling.py       columns one at a time, linear and other forms, features, export
 """

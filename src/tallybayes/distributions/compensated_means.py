@@ -34,7 +34,7 @@ class Means(Protocol):
 
 
 @dataclass(frozen=True)
-class CentredSums(Record):
+class CentredStatistics(Record):
     """What all sums about a mean have, by class and column.
 
     Parameters
@@ -84,7 +84,7 @@ def away(s: Means, centre: Array, rest: Array | float = 0.0) -> Array:
     return np.asarray((s.mean - centre) + (s.low - rest))
 
 
-def combine_means(a: CentredSums, b: CentredSums, sign: int) -> tuple[Array, Array, Array, Array, Array]:
+def combine_means(a: CentredStatistics, b: CentredStatistics, sign: int) -> tuple[Array, Array, Array, Array, Array]:
     """n, mean and low of a ± b; δ = mean(B) − mean(A); and what δ δᵀ counts, divided by n_A: Chan's formula
 
     n = n_A ± n_B,   mean = mean(A) ± (n_B / n) δ,   S(A ± B) = S(A) ± S(B) ± (n_A n_B / n) δ δᵀ.

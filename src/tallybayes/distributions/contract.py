@@ -27,7 +27,9 @@ class Contract(ABC, Generic[S, P]):
     needs: ClassVar[Needs] = "numbers"
     one_column: ClassVar[bool] = False  # each of its columns has a term of its own
     cells: ClassVar[tuple[str, ...]] = ()  # arrays of the tally that merge by plain addition
-    sums: ClassVar[type[Any]] = dict  # the record that holds its sums; a file's arrays become one by `sums_of`
+    statistics_type: ClassVar[type[Any]] = (
+        dict  # the record that holds its sums; a file's arrays become one by `statistics_from`
+    )
     waits: ClassVar[bool] = False  # `estimate` refuses no tally: after more rows it may wait until it is asked for
     always: ClassVar[Mapping[str, object]] = {}  # options that it had once: files name them; they say always the same
 

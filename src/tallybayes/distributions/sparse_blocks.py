@@ -37,7 +37,7 @@ def dense_scores(d: Distribution[S, P], scorer: _core.Scorer, data: Sparse, p: P
     scorer.added(terms)
 
 
-def dense_left_out(
+def dense_leave_one_out(
     d: Distribution[S, P],
     data: Sparse,
     y: NDArray[np.int32],
@@ -46,10 +46,10 @@ def dense_left_out(
     p: P,
     context: Context,
 ) -> Array:
-    """left_out of sparse rows for a distribution that reads dense numbers: block by block."""
+    """leave_one_out of sparse rows for a distribution that reads dense numbers: block by block."""
     out = np.empty((data.n, context.K))
     for span, block in data.dense_blocks():
-        out[span] = d.left_out(block, y[span], unit[span], s, p, context)
+        out[span] = d.leave_one_out(block, y[span], unit[span], s, p, context)
     return out
 
 

@@ -34,7 +34,7 @@ from tallybayes.distributions.networks.joint_counts import (
     plus_counts,
 )
 from tallybayes.ensemble import fitting, gaussian_copula, generative_network, missing_values, row_sample, validation
-from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleSums
+from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
 from tallybayes.errors import is_number
 from tallybayes.utils.array_types import Array, Floats
 
@@ -70,7 +70,7 @@ _FLOATS, _START = partial(np.zeros, 0, np.float64), partial(np.zeros, 1, np.int6
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble(Joint[EnsembleSums, EnsembleParams]):
+class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     """log P(x | class) ≈ Σ over planes of weight · Σ over its chains of share · log P, and so on for the Gaussian part.
 
     view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
@@ -116,7 +116,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
     trust: float = 1.0
 
     name = "ensemble"
-    sums = EnsembleSums
+    statistics_type = EnsembleStatistics
     always: ClassVar[Mapping[str, Any]] = {"order": 1, "extra": (), "reals": 0, "real_extra": ()}
 
     def __getstate__(self) -> dict[str, object]:
@@ -189,7 +189,7 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     # --- adding ------------------------------------------------------------------------------------------------
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> EnsembleSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> EnsembleStatistics:
         assert isinstance(data, Coded)
         single, sizes = count_levels(data, y, w, K)
         tokens = row_sample.tokens_of(data.known, sizes)
@@ -198,16 +198,16 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             here, part = y[span], None if w is None else w[span]
             kept = row_sample.joined(kept, row_sample.rows_of(codes, sizes, tokens, here, part))
             normal = self.count(codes, here, part, chains, normal)
-        return EnsembleSums.of(single, sizes, kept, chains, normal)
+        return EnsembleStatistics.of(single, sizes, kept, chains, normal)
 
-    def nothing(self, K: int, weights: bool) -> tuple[Array, gaussian_copula.Sums]:
+    def nothing(self, K: int, weights: bool) -> tuple[Array, gaussian_copula.Statistics]:
         """The counts of the chains, and the sums of the Gaussian part, of no rows."""
         chains = np.zeros((self.chains.cells, K), dtype=np.float64 if weights else np.uint32)
         return chains, gaussian_copula.no_sums(K, len(self.z_column))
 
     def count(
-        self, codes: Array, y: NDArray[np.int32], w: Weights, chains: Array, normal: gaussian_copula.Sums
-    ) -> gaussian_copula.Sums:
+        self, codes: Array, y: NDArray[np.int32], w: Weights, chains: Array, normal: gaussian_copula.Statistics
+    ) -> gaussian_copula.Statistics:
         """Adds rows to the counts of the chains, in place; and what the Gaussian part sums of them to `normal`."""
         self.chains.count(codes, y, w, chains)
         if not len(self.z_column):
@@ -217,15 +217,15 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             normal = gaussian_copula.add(normal, own)
         return normal
 
-    def combine(self, a: EnsembleSums, b: EnsembleSums, sign: int = 1) -> EnsembleSums:
+    def combine(self, a: EnsembleStatistics, b: EnsembleStatistics, sign: int = 1) -> EnsembleStatistics:
         sizes = np.maximum(a.sizes, b.sizes)
         x, z = self.sized(a, sizes), self.sized(b, sizes)
         single = x.single + z.single if sign > 0 else subtract(x.single, z.single)
         kept = row_sample.joined(x.kept, z.kept, sign)
         chains = plus_counts(x.chains, z.chains) if sign > 0 else minus_counts(x.chains, z.chains)
-        return EnsembleSums.of(single, sizes, kept, chains, gaussian_copula.add(x.normal, z.normal, sign))
+        return EnsembleStatistics.of(single, sizes, kept, chains, gaussian_copula.add(x.normal, z.normal, sign))
 
-    def scale(self, s: EnsembleSums, factor: float) -> EnsembleSums:
+    def scale(self, s: EnsembleStatistics, factor: float) -> EnsembleStatistics:
         if factor == 1:
             return s
         return replace(
@@ -233,18 +233,18 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
             z_n=s.z_n * factor, z_scatter=s.z_scatter * factor,
         )  # fmt: skip
 
-    def reclass(self, s: EnsembleSums, to: Sequence[int], K: int) -> EnsembleSums:
+    def reclass(self, s: EnsembleStatistics, to: Sequence[int], K: int) -> EnsembleStatistics:
         kept = row_sample.relabelled(s.kept, np.asarray(to, dtype=np.int32))
         chains = np.ascontiguousarray(spread(s.chains.T, to, K).T)
-        normal = gaussian_copula.Sums(*(spread(a, to, K) for a in (s.z_n, s.z_mean, s.z_scatter)))
-        return EnsembleSums.of(spread(s.single, to, K), s.sizes, kept, chains, normal)
+        normal = gaussian_copula.Statistics(*(spread(a, to, K) for a in (s.z_n, s.z_mean, s.z_scatter)))
+        return EnsembleStatistics.of(spread(s.single, to, K), s.sizes, kept, chains, normal)
 
-    def moved(self, s: EnsembleSums, sizes: NDArray[np.int64], maps: Maps) -> EnsembleSums:
+    def moved(self, s: EnsembleStatistics, sizes: NDArray[np.int64], maps: Maps) -> EnsembleStatistics:
         maps = fitting_maps(s, maps)
         kept = row_sample.recoded(s.kept, sizes, maps)
-        return EnsembleSums.of(move_levels(s, sizes, maps), sizes, kept, s.chains, s.normal)
+        return EnsembleStatistics.of(move_levels(s, sizes, maps), sizes, kept, s.chains, s.normal)
 
-    def check(self, s: EnsembleSums, context: Context) -> None:
+    def check(self, s: EnsembleStatistics, context: Context) -> None:
         if not self.parts:
             raise ValueError("it has no parts")
         check_sizes(s.sizes, context, context.d)
@@ -266,19 +266,19 @@ class Ensemble(Joint[EnsembleSums, EnsembleParams]):
 
     # --- reading -----------------------------------------------------------------------------------------------
 
-    def estimate(self, s: EnsembleSums, context: Context) -> EnsembleParams:
+    def estimate(self, s: EnsembleStatistics, context: Context) -> EnsembleParams:
         return fitting.choose(self, s, self.levels_of(self.room_for(s, context), context))
 
-    def estimate_again(self, s: EnsembleSums, context: Context, p: EnsembleParams) -> EnsembleParams:
+    def estimate_again(self, s: EnsembleStatistics, context: Context, p: EnsembleParams) -> EnsembleParams:
         return fitting.again(self, s, self.levels_of(self.room_for(s, context), context), p)
 
-    def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: Floats, s: EnsembleSums, p: EnsembleParams, context: Context
+    def leave_one_out(
+        self, data: Data, y: NDArray[np.int32], unit: Floats, s: EnsembleStatistics, p: EnsembleParams, context: Context
     ) -> Array:
         assert isinstance(data, Coded)
         out = np.empty((data.n, context.K))
         for span, codes, _ in p.packed(data):
-            out[span] = fitting.left_out(self, s, p, codes, y[span], unit[span])
+            out[span] = fitting.leave_one_out(self, s, p, codes, y[span], unit[span])
         return out
 
     def scores(self, codes: Array, p: EnsembleParams, values: Floats | None = None) -> Floats:  # noqa: ARG002

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.distributions.networks.joint_counts import LevelParams, LevelSums
+from tallybayes.distributions.networks.joint_counts import LevelParams, LevelStatistics
 from tallybayes.ensemble import gaussian_copula, neighbors, target_encoding
 from tallybayes.ensemble.boosting import Corrections
 from tallybayes.ensemble.row_sample import KeptRows
@@ -17,7 +17,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
-class EnsembleSums(LevelSums):
+class EnsembleStatistics(LevelStatistics):
     """row…: a KeptRows; chains: (cells, classes), the counts of all chains; z_…: the sums of the Gaussian part.
 
     An ensemble of no parts has them too: of no cell, and of no dimension.
@@ -34,8 +34,8 @@ class EnsembleSums(LevelSums):
 
     @classmethod
     def of(
-        cls, single: Floats, sizes: NDArray[np.int64], kept: KeptRows, chains: Array, normal: gaussian_copula.Sums
-    ) -> EnsembleSums:
+        cls, single: Floats, sizes: NDArray[np.int64], kept: KeptRows, chains: Array, normal: gaussian_copula.Statistics
+    ) -> EnsembleStatistics:
         """Put the sums of all parts together.
 
         Parameters
@@ -53,7 +53,7 @@ class EnsembleSums(LevelSums):
 
         Returns
         -------
-        EnsembleSums
+        EnsembleStatistics
             One record.
         """
         rows = (kept.rows, kept.label, kept.weight, kept.key)
@@ -65,9 +65,9 @@ class EnsembleSums(LevelSums):
         return KeptRows(self.rows, self.row_label, self.row_weight, self.row_key)
 
     @property
-    def normal(self) -> gaussian_copula.Sums:
+    def normal(self) -> gaussian_copula.Statistics:
         """The sums of the Gaussian part."""
-        return gaussian_copula.Sums(self.z_n, self.z_mean, self.z_scatter)
+        return gaussian_copula.Statistics(self.z_n, self.z_mean, self.z_scatter)
 
 
 @dataclass(frozen=True, eq=False)

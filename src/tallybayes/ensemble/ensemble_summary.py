@@ -22,7 +22,7 @@ def describe(fitted: Fitted) -> str:
         if isinstance(d := t.distribution, Words)
     ]
     term = fitted.terms[0]
-    ensemble, p, s = term.distribution, term.params, term.sums
+    ensemble, p, s = term.distribution, term.params, term.statistics
     if not isinstance(ensemble, Ensemble):
         return "\n".join([f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes.", *said])
     contexts = int((ensemble.child < 0).sum())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.distributions.networks.joint_counts import GRID, LevelParams, fields_of
 from tallybayes.ensemble import boosting, gaussian_copula, neighbors, target_encoding
-from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleSums
+from tallybayes.ensemble.ensemble_statistics import EnsembleParams, EnsembleStatistics
 from tallybayes.ensemble.stacking import (
     HALVES,
     PULL,
@@ -46,7 +46,7 @@ LEAST = float(np.log(1e-37))  # of a logarithm that has a weight: as cpp/kernels
 WORTH = 1.0  # rows that every value has besides, spread over the classes
 
 
-def choose(ensemble: Ensemble, s: EnsembleSums, base: LevelParams) -> EnsembleParams:
+def choose(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> EnsembleParams:
     """The parameters of a tally, with everything chosen."""
     K = base.K
     m = _judging(ensemble, s, K)
@@ -111,14 +111,14 @@ class Besides(NamedTuple):
     gaussian: gaussian_copula.Normals | None
 
 
-def _besides(ensemble: Ensemble, s: EnsembleSums, terms: Array, rows: Judges) -> Besides:
+def _besides(ensemble: Ensemble, s: EnsembleStatistics, terms: Array, rows: Judges) -> Besides:
     """What is chosen for them. Their planes of terms are filled."""
     codes, y, unit, w, start, prior = rows
     levels = nearest = normal = gaussian = None
     if len(ensemble.level_column):
         each = target_encoding.choose(s, ensemble.level_column, codes, y, unit, w, prior)
         levels = target_encoding.read(s, ensemble.level_column, each, prior)
-        ensemble.of_part("levels", terms)[:] = target_encoding.left_out(levels, s, codes, y, unit)
+        ensemble.of_part("levels", terms)[:] = target_encoding.leave_one_out(levels, s, codes, y, unit)
     if ensemble.has("nearest"):
         stage("looking for the nearest rows")
         near = neighbors.choose(s, ensemble.number, y, unit, w, start, prior)
@@ -131,7 +131,7 @@ def _besides(ensemble: Ensemble, s: EnsembleSums, terms: Array, rows: Judges) ->
     return Besides(levels, nearest, normal, gaussian)
 
 
-def _kept_table(ensemble: Ensemble, s: EnsembleSums, codes: Array, w: Floats) -> boosting.KeptTable:
+def _kept_table(ensemble: Ensemble, s: EnsembleStatistics, codes: Array, w: Floats) -> boosting.KeptTable:
     d, m = codes.shape
     ordered = np.zeros(d, dtype=bool)
     ordered[ensemble.number] = True
@@ -139,14 +139,14 @@ def _kept_table(ensemble: Ensemble, s: EnsembleSums, codes: Array, w: Floats) ->
     return boosting.KeptTable(codes, s.sizes, ordered, whole, s.row_label[:m], w, s.row_key[:m])
 
 
-def _judging(ensemble: Ensemble, s: EnsembleSums, K: int) -> int:
+def _judging(ensemble: Ensemble, s: EnsembleStatistics, K: int) -> int:
     """How many of the kept rows judge: as many as memory and patience have room for."""
     planes = sum(part.planes for part in ensemble.named_parts)
     m = min(len(s.row_label), max(200, CELLS // ((planes + 1) * K)))
     return min(m, max(FEW, int(WORK / (K * planes**2)) if ensemble.weighting == "features" else 0))
 
 
-def again(ensemble: Ensemble, s: EnsembleSums, base: LevelParams, p: EnsembleParams) -> EnsembleParams:
+def again(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams, p: EnsembleParams) -> EnsembleParams:
     """The parameters of another tally, with everything that was chosen in p."""
     nobody = (np.ascontiguousarray(s.rows[:, :0]), s.row_label[:0], None)
     _, logs, _ = ensemble.chains.learn(s.chains, *nobody, _smoothing(ensemble, 0, p.strengths), _planes(ensemble))
@@ -159,8 +159,8 @@ def again(ensemble: Ensemble, s: EnsembleSums, base: LevelParams, p: EnsemblePar
     return replace(p, **fields_of(base), logs=logs, gaussian=gaussian, levels=levels, nearest=nearest)
 
 
-def left_out(
-    ensemble: Ensemble, s: EnsembleSums, p: EnsembleParams, codes: Array, y: NDArray[np.int32], unit: Floats
+def leave_one_out(
+    ensemble: Ensemble, s: EnsembleStatistics, p: EnsembleParams, codes: Array, y: NDArray[np.int32], unit: Floats
 ) -> Floats:
     """(rows, classes): the score of rows that are in the tally, each without itself; what was chosen is kept."""
 
@@ -171,15 +171,15 @@ def left_out(
 
     out = chains(p.scale, codes, y, unit) + p.biases
     if p.levels is not None:
-        own = target_encoding.left_out(p.levels, s, codes, y, unit)
+        own = target_encoding.leave_one_out(p.levels, s, codes, y, unit)
         out += np.tensordot(ensemble.of_part("levels", p.weights), np.stack(own), axes=1)
     if p.nearest is not None:
-        out += ensemble.of_part("nearest", p.weights)[0] * p.nearest.left_out(codes, y, unit)
+        out += ensemble.of_part("nearest", p.weights)[0] * p.nearest.leave_one_out(codes, y, unit)
     if p.corrections is not None:
         out += p.corrections.scores(codes)
     if p.normal is not None:
         lam, gam, nu = p.normal
-        left = gaussian_copula.left_out(s.normal, ensemble.line.read(codes), y, unit, lam, gam, (nu,))
+        left = gaussian_copula.leave_one_out(s.normal, ensemble.line.read(codes), y, unit, lam, gam, (nu,))
         assert left is not None
         out += p.weights[-1] * left[0]
     gaps = ensemble.gaps
@@ -205,7 +205,7 @@ def _planes(ensemble: Ensemble) -> _core.ChainPlanes:
     return _core.ChainPlanes(max(count, int(ensemble.plane.max(initial=-1)) + 1), ensemble.plane, ensemble.share)
 
 
-def _logs(ensemble: Ensemble, s: EnsembleSums, logs: Array) -> Array:
+def _logs(ensemble: Ensemble, s: EnsembleStatistics, logs: Array) -> Array:
     """Laplace's estimates to the last bit, as every other network has them. A weight of 0 makes no number of log 0."""
     if ensemble.smoothing == "backoff":
         return logs
@@ -262,7 +262,7 @@ def temperature(terms: Array, start: Array, y: Array, w: Array, enough: float = 
 
 
 def choose_normals(
-    s: gaussian_copula.Sums, z: Array, y: Array, unit: Array, start: Array, w: Array, hurry: bool
+    s: gaussian_copula.Statistics, z: Array, y: Array, unit: Array, start: Array, w: Array, hurry: bool
 ) -> tuple[tuple[float, float, float], gaussian_copula.Normals, Array] | None:
     """λ, γ and ν with the least leave-one-out log-loss at their temperature; the normals, and their left-out terms."""
     judges = min(gaussian_copula.JUDGES, max(200, gaussian_copula.ANSWERS // len(s.n)))
@@ -271,7 +271,7 @@ def choose_normals(
 
     def losses(pair: tuple[float, float], freedom: tuple[float, ...]) -> list[tuple[float, float]]:
         """For each ν."""
-        found = gaussian_copula.left_out(s, z_few, y_few, unit_few, *pair, freedom)
+        found = gaussian_copula.leave_one_out(s, z_few, y_few, unit_few, *pair, freedom)
         if found is None:
             return [(np.inf, 0.0)]
         total = max(float(w[few].sum()), 1e-300)
@@ -287,7 +287,7 @@ def choose_normals(
     if rest and np.isfinite(least):
         least, nu = min((least, nu), *losses(pair, rest))
     fitted = gaussian_copula.normals(s, *pair, nu) if np.isfinite(least) else None
-    left = None if fitted is None else gaussian_copula.left_out(s, z, y, unit, *pair, (nu,))
+    left = None if fitted is None else gaussian_copula.leave_one_out(s, z, y, unit, *pair, (nu,))
     return None if fitted is None or left is None else ((*pair, nu), fitted, left[0])
 
 

@@ -126,7 +126,7 @@ def indicators(n: Floats) -> list[Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class Statistics:
     """Sums of scaled numbers, class by class.
 
     Parameters
@@ -144,17 +144,17 @@ class Sums:
     scatter: Floats
 
 
-def no_sums(K: int, p: int) -> Sums:
+def no_sums(K: int, p: int) -> Statistics:
     """Of no rows."""
-    return Sums(np.zeros(K), np.zeros((K, p)), np.zeros((K, p, p)))
+    return Statistics(np.zeros(K), np.zeros((K, p)), np.zeros((K, p, p)))
 
 
-def sums(z: Floats, y: Array, w: Floats | None, K: int) -> Sums:
+def sums(z: Floats, y: Array, w: Floats | None, K: int) -> Statistics:
     n, mean, _, scatter, _ = _core.scatter(_core.Columns(z), y, w, K, False)
-    return Sums(n, mean, scatter)
+    return Statistics(n, mean, scatter)
 
 
-def add(a: Sums, b: Sums, sign: int = 1) -> Sums:
+def add(a: Statistics, b: Statistics, sign: int = 1) -> Statistics:
     """Chan's formula, for adding and for taking away."""
     n = a.n + sign * b.n
     n = np.where(n <= 1e-12 * np.maximum(a.n, b.n), 0.0, n)
@@ -167,7 +167,7 @@ def add(a: Sums, b: Sums, sign: int = 1) -> Sums:
     if sign < 0:
         at = np.arange(scatter.shape[1])
         scatter[:, at, at] = np.maximum(scatter[:, at, at], 0.0)
-    return Sums(n, mean, scatter)
+    return Statistics(n, mean, scatter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,22 +242,22 @@ def tails(distance: Floats, p: int, freedom: float) -> Floats:
     return (freedom + p) / 2 * np.log1p(distance / freedom)
 
 
-def normals(s: Sums, lam: float, gam: float, freedom: float) -> Normals | None:
+def normals(s: Statistics, lam: float, gam: float, freedom: float) -> Normals | None:
     """None where a covariance has no inverse."""
     return _normals(s, lam, gam, freedom, *_bounds(s, lam, gam))
 
 
-def kept(s: Sums, old: Normals, lam: float, gam: float, freedom: float) -> Normals | None:
-    """The same for other sums, with what `left_out` keeps as it was."""
+def kept(s: Statistics, old: Normals, lam: float, gam: float, freedom: float) -> Normals | None:
+    """The same for other sums, with what `leave_one_out` keeps as it was."""
     return _normals(s, lam, gam, freedom, old.below, old.floor)
 
 
-def _normals(s: Sums, lam: float, gam: float, freedom: float, below: Floats, floor: Floats) -> Normals | None:
+def _normals(s: Statistics, lam: float, gam: float, freedom: float, below: Floats, floor: Floats) -> Normals | None:
     found = _roots(_covariances(s, lam, gam, below, floor))
     return None if found is None else Normals(s.mean, found[0], -0.5 * found[1], freedom, below, floor)
 
 
-def _bounds(s: Sums, lam: float, gam: float) -> tuple[Floats, Floats]:
+def _bounds(s: Statistics, lam: float, gam: float) -> tuple[Floats, Floats]:
     """m_k, and what is added to the diagonal. Without BLAS, so that the bits are the same for any number of threads."""
     N, K = s.n.sum(), (s.n > 0).sum()
     below = np.maximum((1 - lam) * np.maximum(s.n - 1, 0.0) + lam * (N - K), 1.0)
@@ -267,7 +267,7 @@ def _bounds(s: Sums, lam: float, gam: float) -> tuple[Floats, Floats]:
     return below, gam * pooled / max(N - K, 1.0) + whole / (below + 1)[:, None]
 
 
-def _covariances(s: Sums, lam: float, gam: float, below: Floats, floor: Floats) -> Floats:
+def _covariances(s: Statistics, lam: float, gam: float, below: Floats, floor: Floats) -> Floats:
     out = ((1 - lam) * s.scatter + lam * s.scatter.sum(axis=0)) * ((1 - gam) / below)[:, None, None]
     at = np.arange(out.shape[1])
     out[:, at, at] += floor
@@ -280,8 +280,8 @@ def _roots(m: Floats) -> tuple[Floats, Floats] | None:
     return (m, log_det) if np.isfinite(log_det).all() and np.isfinite(m).all() else None
 
 
-def left_out(
-    s: Sums, z: Floats, y: Array, unit: Floats, lam: float, gam: float, freedom: Sequence[float] = FREEDOM
+def leave_one_out(
+    s: Statistics, z: Floats, y: Array, unit: Floats, lam: float, gam: float, freedom: Sequence[float] = FREEDOM
 ) -> list[Floats] | None:
     """(rows, classes) for each ν: log p(z | class) without the row itself, by a rank-one step: with e = z − mean_y and
     its weight r, S_y loses s e eᵀ, s = r n / (n − r), and mean_y moves to z − e n / (n − r). What the sums are divided
@@ -296,6 +296,6 @@ def left_out(
     none = np.zeros_like(s.mean), np.zeros(K)
     here = np.ascontiguousarray(z)
     half = np.asarray(_core.quadratic_scores(_core.Columns(here), s.mean, none[0], root, none[1]))
-    sums_of = (s.n, s.mean, root, log_det, below)
-    left = _core.normal_left_out(here, y, unit, sums_of, half, lam, gam, np.array(freedom))
+    statistics_from = (s.n, s.mean, root, log_det, below)
+    left = _core.normal_left_out(here, y, unit, statistics_from, half, lam, gam, np.array(freedom))
     return None if left is None else list(left)

@@ -31,7 +31,7 @@ from tallybayes.model.temperature import tempered
 from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
-    from tallybayes.ensemble.ensemble_statistics import EnsembleSums
+    from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 
 NEIGHBOURS = (4, 8, 16, 32, 64)  # k, to choose from
 ROWS = (0.1, 0.3, 1.0, 3.0)  # r
@@ -89,7 +89,7 @@ class Nearest(Record):
             out[span] = self.terms(self.near(z, self.neighbours + 1))
         return out
 
-    def left_out(self, codes: Array, y: NDArray[np.int32], unit: Floats) -> Floats:
+    def leave_one_out(self, codes: Array, y: NDArray[np.int32], unit: Floats) -> Floats:
         """The same for rows that were learned, each without itself, if it is among the kept ones."""
         out = np.empty((codes.shape[1], len(self.prior)))
         kept, codes = self.rows, retyped(codes, self.rows.dtype)
@@ -122,7 +122,7 @@ class Nearest(Record):
 
 
 def choose(
-    s: EnsembleSums, number: Array, y: NDArray[np.int32], unit: Floats, w: Floats, start: Floats, prior: Floats
+    s: EnsembleStatistics, number: Array, y: NDArray[np.int32], unit: Floats, w: Floats, start: Floats, prior: Floats
 ) -> tuple[Nearest, Floats] | None:
     """The part, and its left-out terms (rows, classes) for the first kept rows, those of y, which judge with weights w.
     None where there is nothing to look through."""
@@ -145,12 +145,12 @@ def choose(
     return best, best.terms(near)
 
 
-def again(s: EnsembleSums, old: Nearest) -> Nearest:
+def again(s: EnsembleStatistics, old: Nearest) -> Nearest:
     """The part of another tally, with all that was chosen."""
     return replace(old, rows=s.rows, label=s.row_label, weight=s.row_weight)
 
 
-def scale(s: EnsembleSums, number: Array) -> gaussian_copula.Scale:
+def scale(s: EnsembleStatistics, number: Array) -> gaussian_copula.Scale:
     """What levels stand for: normal scores of the columns that are numbers, indicators of frequent levels."""
     column, values, ordered = list[int](), list[Floats](), set(number.tolist())
     for j, n in enumerate(np.split(s.single.sum(axis=0), np.cumsum(s.sizes)[:-1])):
@@ -168,7 +168,7 @@ def _metrics(z: Floats, y: NDArray[np.int32], w: Floats, K: int) -> Iterator[Flo
     if z.shape[1] > TURNED:
         return
     own = gaussian_copula.sums(z, y, w, K)
-    pooled = gaussian_copula.Sums(own.n.sum(keepdims=True), own.mean[:1], own.scatter.sum(axis=0, keepdims=True))
+    pooled = gaussian_copula.Statistics(own.n.sum(keepdims=True), own.mean[:1], own.scatter.sum(axis=0, keepdims=True))
     found = gaussian_copula.normals(pooled, 1.0, DIAGONAL, np.inf)
     if found is not None:
         yield np.ascontiguousarray(np.tril(found.root[0]))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions.networks.joint_counts import LevelSums
+from tallybayes.distributions.networks.joint_counts import LevelStatistics
 from tallybayes.utils.array_types import Array, Floats
 
 ROWS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0, 1024.0)  # r, to choose from
@@ -67,7 +67,7 @@ class LevelTerms:
         return [table[np.minimum(codes[j], len(table) - 1)] for j, table in at]
 
 
-def read(s: LevelSums, columns: NDArray[np.int32], rows: Floats, prior: Floats) -> LevelTerms:
+def read(s: LevelStatistics, columns: NDArray[np.int32], rows: Floats, prior: Floats) -> LevelTerms:
     """The terms of a tally, with r and π as they were chosen."""
     tables = []
     for j, r in zip(columns.tolist(), rows.tolist(), strict=True):
@@ -77,7 +77,13 @@ def read(s: LevelSums, columns: NDArray[np.int32], rows: Floats, prior: Floats) 
 
 
 def choose(
-    s: LevelSums, columns: NDArray[np.int32], codes: Array, y: NDArray[np.int32], unit: Floats, w: Floats, prior: Floats
+    s: LevelStatistics,
+    columns: NDArray[np.int32],
+    codes: Array,
+    y: NDArray[np.int32],
+    unit: Floats,
+    w: Floats,
+    prior: Floats,
 ) -> Floats:
     """r of each column: the one with the least leave-one-out log-loss of rows that weigh w, by the column alone."""
     at, out = np.arange(len(y)), []
@@ -89,7 +95,9 @@ def choose(
     return np.array(out)
 
 
-def left_out(terms: LevelTerms, s: LevelSums, codes: Array, y: NDArray[np.int32], unit: Floats) -> Sequence[Floats]:
+def leave_one_out(
+    terms: LevelTerms, s: LevelStatistics, codes: Array, y: NDArray[np.int32], unit: Floats
+) -> Sequence[Floats]:
     """(rows, classes) of each column: its term for rows that are in the tally, each without itself."""
     out = []
     for j, r in zip(terms.columns.tolist(), terms.rows.tolist(), strict=True):
@@ -98,7 +106,7 @@ def left_out(terms: LevelTerms, s: LevelSums, codes: Array, y: NDArray[np.int32]
     return out
 
 
-def _counts(s: LevelSums, j: int) -> Floats:
+def _counts(s: LevelStatistics, j: int) -> Floats:
     """(levels + 1, classes); none of what is missing."""
     first = int(s.sizes[:j].sum())
     own = s.single[:, first : first + int(s.sizes[j])].T

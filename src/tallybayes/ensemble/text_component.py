@@ -31,7 +31,7 @@ def weighed(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fitte
     texts = [(t, d) for t in fitted.terms if isinstance(d := t.distribution, Words)]
     others = tuple(_trusted(t, 1.0) for t in fitted.terms if not isinstance(t.distribution, Words))
     parts = _parts(rows)
-    prior, known = _left_out(replace(fitted, terms=others).estimate(priors), parts, priors, starts)
+    prior, known = _leave_one_out(replace(fitted, terms=others).estimate(priors), parts, priors, starts)
     joint = prior + known
     y = np.concatenate([part.classes_of_rows for part in parts])
     w = np.concatenate([np.ones(part.n) if part.w is None else part.w for part in parts])
@@ -42,7 +42,7 @@ def weighed(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Fitte
         for alpha in ALPHAS:
             plain = replace(words, alpha=alpha, weight=1.0)
             tried = replace(term, distribution=plain)
-            _, says = _left_out(replace(fitted, terms=(tried,)).estimate(priors), parts, priors, starts)
+            _, says = _leave_one_out(replace(fitted, terms=(tried,)).estimate(priors), parts, priors, starts)
             beta = temperature.best_temperature(joint, says, y, w, PULL)
             found = -temperature.score(temperature.posterior(joint, says, beta), y, w)
             if found < loss:
@@ -105,6 +105,6 @@ def _parts(rows: Rows) -> list[Rows]:
     return out
 
 
-def _left_out(fitted: Fitted, parts: list[Rows], priors: object, starts: Starts) -> tuple[Floats, Floats]:
-    found = [fitted.left_out(part, priors, starts) for part in parts]
+def _leave_one_out(fitted: Fitted, parts: list[Rows], priors: object, starts: Starts) -> tuple[Floats, Floats]:
+    found = [fitted.leave_one_out(part, priors, starts) for part in parts]
     return np.concatenate([prior for prior, _ in found]), np.concatenate([likelihood for _, likelihood in found])

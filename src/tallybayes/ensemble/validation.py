@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from tallybayes.ensemble.ensemble_distribution import Ensemble
-    from tallybayes.ensemble.ensemble_statistics import EnsembleSums
+    from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
     from tallybayes.utils.array_types import Array
 
 ARRAYS = {
@@ -120,7 +120,7 @@ def _parents(e: Ensemble, n: int) -> None:
         done = ready
 
 
-def sums(e: Ensemble, s: EnsembleSums, K: int) -> None:
+def sums(e: Ensemble, s: EnsembleStatistics, K: int) -> None:
     """Raises ValueError unless the counts of chains and the moments are such."""
     chains = s.chains
     if chains.dtype not in (np.uint32, np.float64) or chains.shape != (e.chains.cells, K):

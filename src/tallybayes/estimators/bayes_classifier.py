@@ -14,7 +14,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.distributions import Words
 from tallybayes.distributions.networks.joint_counts import packed
 from tallybayes.ensemble.ensemble_distribution import EDITION, WEIGHTING, Ensemble, only
-from tallybayes.ensemble.ensemble_statistics import EnsembleSums
+from tallybayes.ensemble.ensemble_statistics import EnsembleStatistics
 from tallybayes.ensemble.ensemble_summary import describe
 from tallybayes.ensemble.fitting import smooth_prior
 from tallybayes.ensemble.generative_network import log_density
@@ -248,7 +248,7 @@ class BayesClassifier(TallyClassifier):
     def _members(self, fitted: Fitted, term: Term, rows: Rows) -> Term:
         """The networks and other parts, laid out and counted."""
         y, w = rows.classes_of_rows, rows.w
-        ensemble, data, s = term.distribution, rows.of(term), term.sums
+        ensemble, data, s = term.distribution, rows.of(term), term.statistics
         assert isinstance(data, Coded)
         assert isinstance(ensemble, Ensemble)
 
@@ -265,8 +265,8 @@ class BayesClassifier(TallyClassifier):
         for codes, labels, weights in batches():
             normal = chosen.count(codes, labels, weights, chains, normal)
             step(len(labels))
-        sums = EnsembleSums.of(s.single, s.sizes, s.kept, chains, normal)
-        return Term(chosen, term.columns, sums)
+        statistics = EnsembleStatistics.of(s.single, s.sizes, s.kept, chains, normal)
+        return Term(chosen, term.columns, statistics)
 
     _reads_text = True
 
@@ -347,7 +347,7 @@ class BayesClassifier(TallyClassifier):
         """
         fitted = self.fitted_
         ensemble, term = self._ensemble(), fitted.terms[0]
-        s, d = term.sums, len(term.columns)
+        s, d = term.statistics, len(term.columns)
         count = ensemble.networks
         if not isinstance(i, int | np.integer) or not 0 <= i < count:
             raise OptionError(f"This model has {count} networks, from 0 to {count - 1}; got {brief(i)}.")
@@ -356,8 +356,8 @@ class BayesClassifier(TallyClassifier):
         own = only(ensemble, chains)
         _, normal = own.nothing(len(self.classes_), False)
         counts = s.chains[cells[chains.start] : cells[chains.stop]]
-        sums = EnsembleSums.of(s.single, s.sizes, s.kept, counts, normal)
-        twin = self.holding(replace(fitted, terms=(Term(own, term.columns, sums),), log_prior=None))
+        statistics = EnsembleStatistics.of(s.single, s.sizes, s.kept, counts, normal)
+        twin = self.holding(replace(fitted, terms=(Term(own, term.columns, statistics),), log_prior=None))
         twin.members, twin.parts, twin.weighting = 1, ("networks",), "temperature"
         return twin
 
@@ -416,7 +416,7 @@ def _check_whole(name: str, value: object, least: int, most: int) -> None:
         raise OptionError(f"{name} must be None or a whole number from {least} to {most}; got {brief(value)}.")
 
 
-def _columns(s: EnsembleSums, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
+def _columns(s: EnsembleStatistics, weight: Floats, data: Coded, ordered: NDArray[np.bool_]) -> Columns:
     """What the tally tells of the columns; levels of categories go by their tokens."""
     sizes, first = s.sizes, np.concatenate([[0], np.cumsum(s.sizes)[:-1]])
     order = tuple(

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tallybayes.data.schema import Kind
 from tallybayes.distributions import Categorical, Complement, Distribution, Multinomial, Threshold
 from tallybayes.distributions.arithmetic import split
-from tallybayes.distributions.univariate.bernoulli import ThresholdParams, ThresholdSums
-from tallybayes.distributions.univariate.categorical import CategoricalParams, CategoricalSums
-from tallybayes.distributions.univariate.multinomial import MultinomialParams, MultinomialSums
+from tallybayes.distributions.univariate.bernoulli import ThresholdParams, ThresholdStatistics
+from tallybayes.distributions.univariate.categorical import CategoricalParams, CategoricalStatistics
+from tallybayes.distributions.univariate.multinomial import MultinomialParams, MultinomialStatistics
 from tallybayes.errors import OptionError, TableError, brief, is_number, warn
 from tallybayes.estimators.asking import other_start
 from tallybayes.estimators.inputs import unseen_policy
@@ -93,7 +93,7 @@ class _Counts(_Discrete):
     @property
     def feature_count_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the summed counts of each class and feature, as weighted."""
-        return read_only(self._sums("feature_count_", MultinomialSums).sum)
+        return read_only(self._sums("feature_count_", MultinomialStatistics).sum)
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -237,7 +237,7 @@ class ComplementNB(_Counts):
     @property
     def feature_all_(self) -> Floats:
         """ndarray of shape (n_features,): the summed counts of each feature over all classes."""
-        return np.asarray(self._sums("feature_all_", MultinomialSums).sum.sum(axis=0))
+        return np.asarray(self._sums("feature_all_", MultinomialStatistics).sum.sum(axis=0))
 
     def _start(self, log_prior: Floats) -> Floats:
         return log_prior if self.class_prior is not None or len(log_prior) == 1 else np.zeros(len(log_prior))
@@ -261,7 +261,7 @@ class ComplementNB(_Counts):
         (term,) = fitted.terms
         own = replace(term, distribution=Multinomial(self._alpha(fitted.schema.d)))
         own = replace(own, params=MultinomialParams(term.params.generative))
-        density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._manner())
+        density = Predictor(replace(fitted, terms=(own,)), fitted.prior, self._prediction_options())
         found: Floats = density.answer(density.read(X), "evidence", other_start(density.fitted, priors))
         return found
 
@@ -339,7 +339,7 @@ class BernoulliNB(_Discrete):
     @property
     def feature_count_(self) -> Floats:
         """ndarray of shape (n_classes, n_features): the weight of the rows of each class that have the feature."""
-        return read_only(self._sums("feature_count_", ThresholdSums).yes)
+        return read_only(self._sums("feature_count_", ThresholdStatistics).yes)
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -440,7 +440,7 @@ class CategoricalNB(_Discrete):
     @property
     def category_count_(self) -> list[Floats]:
         """list of ndarrays of shape (n_classes, n_categories): the weight of each category, by feature."""
-        s = self._sums("category_count_", CategoricalSums)
+        s = self._sums("category_count_", CategoricalStatistics)
         return self._by_category("category_count_", split(s.count, s.sizes), 0.0)
 
     @property

@@ -12,10 +12,10 @@ from tallybayes.distributions import Distribution
 from tallybayes.distributions.compensated_means import Means
 from tallybayes.distributions.multivariate import covariance as cov
 from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes
-from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums
+from tallybayes.distributions.multivariate.gaussian_statistics import BlockStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.distributions.records import Record
-from tallybayes.distributions.univariate.gaussian import GaussianParams, GaussianSums
+from tallybayes.distributions.univariate.gaussian import GaussianParams, GaussianStatistics
 from tallybayes.errors import MergeError, OptionError, brief, is_number
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.preset import Preset, read_only
@@ -183,7 +183,7 @@ class GaussianDiscriminant(Preset):
         gammas = grid if o["shrinkage"] == "auto" else (float(given.gamma),)
         losses: Any = diagonal_grid.losses if isinstance(given, GaussianAxes) else full_grid.losses
         prior, y = left_prior(fitted, self._prior()), rows.classes_of_rows
-        loss = losses(rows.of(term), y, rows.w, term.sums, prior, alphas, gammas, given)
+        loss = losses(rows.of(term), y, rows.w, term.statistics, prior, alphas, gammas, given)
         a, g = np.unravel_index(int(np.argmin(loss)), loss.shape)
         chosen = replace(given, alpha=alphas[a], gamma=gammas[g])
         return replace(fitted, terms=(replace(term, distribution=chosen),))
@@ -240,9 +240,9 @@ class GaussianDiscriminant(Preset):
     def _block(self) -> Any:
         return self.fitted_.terms[0].distribution
 
-    def _block_sums(self) -> BlockSums:
-        s: Any = self.fitted_.terms[0].sums
-        assert isinstance(s, BlockSums)
+    def _block_statistics(self) -> BlockStatistics:
+        s: Any = self.fitted_.terms[0].statistics
+        assert isinstance(s, BlockStatistics)
         return s
 
     @property
@@ -271,8 +271,8 @@ class GaussianDiscriminant(Preset):
         if not isinstance(d.gamma, str):
             return d.gamma
         if isinstance(d, GaussianAxes):
-            return d.class_amounts(self._sums("shrinkage_", GaussianSums))
-        s = self._block_sums()
+            return d.class_amounts(self._sums("shrinkage_", GaussianStatistics))
+        s = self._block_statistics()
         return cov.class_amounts(s, s.written(d.pooled), d)
 
     @property
@@ -287,9 +287,9 @@ class GaussianDiscriminant(Preset):
             found = [np.diag(v) for v in self._read("covariance_", GaussianParams).var]
             return found[0] if self._linear() else found
         assert isinstance(block, GaussianBlock)
-        sums = self._block_sums()
-        s = sums.written(block.pooled)
-        gamma = cov.class_amounts(sums, s, block)
+        statistics = self._block_statistics()
+        s = statistics.written(block.pooled)
+        gamma = cov.class_amounts(statistics, s, block)
         pooled = cov.pooled_covariance(s, block, gamma)
         if block.shared:
             return cov.class_covariance(s, block, 0, pooled, gamma)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
-from tallybayes.distributions.multivariate.gaussian_statistics import CompactSums, PairedSums
+from tallybayes.distributions.multivariate.gaussian_statistics import CompactStatistics, PairedStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.errors import OptionError, TableError, brief
 from tallybayes.model.fitted import Fitted
@@ -31,9 +31,9 @@ def check(estimator: object, shrinkage: object) -> None:
 def put(estimator: object, fitted: Fitted, rows: Rows) -> Fitted:
     """The sums with scatter_k = n_k · the covariance that a copy of the estimator finds in the rows of class k."""
     (term,), y, w = fitted.terms, rows.classes_of_rows, rows.w
-    block, s = term.distribution, term.sums
+    block, s = term.distribution, term.statistics
     assert isinstance(block, GaussianBlock)
-    if isinstance(s, PairedSums):
+    if isinstance(s, PairedStatistics):
         raise TableError(
             "covariance_estimator needs rows without missing values. Without it, or with shrinkage='oas', they may be "
             "missing."
@@ -51,7 +51,7 @@ def put(estimator: object, fitted: Fitted, rows: Rows) -> Fitted:
         scatter[k] = s.n[k] * _covariance(estimator, np.repeat(x[mine], times[mine], axis=0))
     if block.pooled:
         scatter = scatter.sum(axis=0, keepdims=True)
-    return replace(fitted, terms=(replace(term, sums=CompactSums(s.n, s.mean, s.low, scatter)),))
+    return replace(fitted, terms=(replace(term, statistics=CompactStatistics(s.n, s.mean, s.low, scatter)),))
 
 
 def _covariance(estimator: object, x: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from tallybayes.data.target import Target
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.model import Model
-from tallybayes.model.fast_row import RowDoor
+from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import GONE, Fitted
 
 
@@ -53,8 +53,8 @@ class Fades(Model):
             raise OptionError(f"factor must be above 0 and at most 1; got {brief(factor)}.")
         with self._learning():
             self._require_adding()
-            door = self._held.door
-            if type(door) is RowDoor and door.decay(float(factor)):
+            fast_row = self._held.fast_row
+            if type(fast_row) is FastRow and fast_row.decay(float(factor)):
                 self._drop_left_out()
             else:
                 self._keep(self._again().scale(float(factor)))

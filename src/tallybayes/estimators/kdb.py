@@ -11,8 +11,8 @@ from tallybayes.distributions.networks.conditional_gaussians import Sets, family
 from tallybayes.distributions.networks.count_tables import family_sets, tables
 from tallybayes.distributions.networks.counted_sets import information
 from tallybayes.distributions.networks.family_network import FamilyNetwork
-from tallybayes.distributions.networks.joint_statistics import JointSums
-from tallybayes.distributions.univariate.categorical import CategoricalSums
+from tallybayes.distributions.networks.joint_statistics import JointStatistics
+from tallybayes.distributions.univariate.categorical import CategoricalStatistics
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.spode_tan import LearnedNetwork, codes_of, network_of, network_term
 from tallybayes.model.fitted import Fitted
@@ -111,7 +111,7 @@ class KDB(LearnedNetwork):
 
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:
         (term,) = fitted.terms
-        stats, pairs = term.sums, network_of(term)
+        stats, pairs = term.statistics, network_of(term)
         inner = len(term.columns) - pairs.reals
         between, with_class = pairs.information(stats)
         order = by_information(with_class)
@@ -128,7 +128,7 @@ class KDB(LearnedNetwork):
             stats = network.count_more(stats, codes_of(rows, term), rows.classes_of_rows, rows.w, fitted.K)
         else:
             network = replace(network, extra=pairs.extra, real_extra=pairs.real_extra)
-        found = replace(term, distribution=network, sums=stats)
+        found = replace(term, distribution=network, statistics=stats)
         if not self.select:
             return found
         if rows is None:
@@ -150,10 +150,10 @@ class KDB(LearnedNetwork):
         for term in self.fitted_.terms:
             network = term.distribution
             if isinstance(network, FamilyNetwork):
-                _, with_class = network.information(term.sums)
+                _, with_class = network.information(term.statistics)
                 blind = network.blind
             else:
-                with_class, blind = _told_alone(term.sums), ()
+                with_class, blind = _told_alone(term.statistics), ()
             told |= {term.columns[j]: float(with_class[j]) for j in range(len(with_class)) if j not in blind}
         return [self.schema_.name(j) for j in sorted(told, key=lambda j: -told[j])]
 
@@ -161,7 +161,7 @@ class KDB(LearnedNetwork):
 def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:
     """The term with as many of its columns and parents as leave-one-out finds best."""
     network, y = network_of(term), rows.classes_of_rows
-    p = network.base(term.sums, fitted.context(term))
+    p = network.base(term.statistics, fitted.context(term))
     losses = network.losses(p, order, codes_of(rows, term), y, rows.w)
     k, columns = np.unravel_index(int(np.argmin(losses)), losses.shape)
     if losses[k, columns] >= _prior_loss(fitted.weight, y, rows.w):
@@ -172,10 +172,10 @@ def _selected(fitted: Fitted, term: Term, order: list[int], rows: Rows) -> Term:
     return replace(term, distribution=replace(network, parents=parents, blind=blind))
 
 
-def _told_alone(s: CategoricalSums) -> Floats:
+def _told_alone(s: CategoricalStatistics) -> Floats:
     """I(x_j; y) of columns that stand apart."""
     none = np.zeros((len(s.count), 0), dtype=np.uint32)
-    return information(tables(len(s.sizes), 1), JointSums(s.count, s.sizes, none))[1]
+    return information(tables(len(s.sizes), 1), JointStatistics(s.count, s.sizes, none))[1]
 
 
 def _beyond_pairs(parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

@@ -99,7 +99,7 @@ class LinearForms(Model):
 
 def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
     """weight (K, columns) and bias (K): the log joint up to a term that all classes share."""
-    fitted, beta = predictor.fitted, predictor.manner.beta
+    fitted, beta = predictor.fitted, predictor.options.beta
     if not np.isfinite(fitted.prior).all():
         raise OptionError("A class has prior 0: its intercept would be −inf. Give priors above 0.")
     forms = [t.distribution.linear(t.params, fitted.prior) for t in fitted.terms]
@@ -121,7 +121,7 @@ def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
 
 def quadratic_form(predictor: Predictor) -> tuple[Floats, Floats, Floats]:
     """A (K, d, d), b (K, d), c (K) of the log joint."""
-    fitted, beta = predictor.fitted, predictor.manner.beta
+    fitted, beta = predictor.fitted, predictor.options.beta
     with np.errstate(over="ignore", invalid="ignore"):  # what that gives is refused below
         forms = [t.distribution.quadratic(t.params) for t in fitted.terms]
     if len(forms) > 1 or forms[0] is None:

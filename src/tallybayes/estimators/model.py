@@ -11,9 +11,9 @@ from tallybayes import _core
 from tallybayes.data.schema import Kind, Schema
 from tallybayes.errors import ModelFileError, OptionError, brief
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
-from tallybayes.model.fast_row import RowDoor
+from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
-from tallybayes.model.predictor import Manner, Predictor
+from tallybayes.model.predictor import PredictionOptions, Predictor
 from tallybayes.model.priors import log_prior
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array, Floats
@@ -28,17 +28,17 @@ class Held:
         self.fitted, self.estimated = fitted, estimated
         self.plain = fitted.schema.given is None and not fitted.schema.extra  # rows are read as they are given
         self.predictor: Predictor | None = None
-        self.door: RowDoor | str | None = None  # a text: why there is none; None: not tried yet
+        self.fast_row: FastRow | str | None = None  # a text: why there is none; None: not tried yet
 
     def lock_out(self) -> None:
         """Rows that come without the lock have to take it from now on: there is more to do than to learn them."""
-        if isinstance(self.door, RowDoor):
-            self.door.let_in(False)
+        if isinstance(self.fast_row, FastRow):
+            self.fast_row.let_in(False)
 
     def settle(self) -> None:
         """Takes over the rows that came through the door, which stays open."""
-        if isinstance(self.door, RowDoor):
-            fitted = self.door.catch_up(self.fitted)
+        if isinstance(self.fast_row, FastRow):
+            fitted = self.fast_row.catch_up(self.fitted)
             if fitted is not self.fitted:
                 self.fitted, self.estimated, self.predictor = fitted, None, None
 
@@ -112,7 +112,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """Fitted: the model as data: schema, classes, and the sums of each term. What files hold and machines send."""
         self._require_fit()
         held = self._held
-        if not isinstance(held.door, RowDoor):  # no row can come while we look
+        if not isinstance(held.fast_row, FastRow):  # no row can come while we look
             return held.fitted
         with self._learning():
             self._held.settle()
@@ -122,18 +122,18 @@ class Model(BaseEstimator):  # type: ignore[misc]
     def predictor_(self) -> Predictor:
         """Predictor: the model made for answering, with its parameters (``predictor_.fitted``); never saved."""
         self._require_fit()
-        held, manner = self._held, self._manner()
+        held, options = self._held, self._prediction_options()
         ready = held.predictor
-        if ready is not None and not isinstance(held.door, RowDoor) and ready.manner == manner:
+        if ready is not None and not isinstance(held.fast_row, FastRow) and ready.options == options:
             return ready
         with self._learning():  # another thread may be learning through the door, or making the same
             held = self._held
             held.settle()
             if held.predictor is None:
                 held.estimated = held.estimated or self._estimated(held.fitted)
-                held.predictor = Predictor(held.estimated, self._start(held.estimated.prior), manner)
-            elif held.predictor.manner != manner:
-                held.predictor = held.predictor.in_manner(manner)
+                held.predictor = Predictor(held.estimated, self._start(held.estimated.prior), options)
+            elif held.predictor.options != options:
+                held.predictor = held.predictor.with_options(options)
             return held.predictor
 
     @property
@@ -154,8 +154,8 @@ class Model(BaseEstimator):  # type: ignore[misc]
         beta: float = self.__dict__.get("temperature_", 1.0)
         return beta
 
-    def _manner(self) -> Manner:
-        return Manner(self._beta, self._unseen, self._can_be_other, type(self).__name__)
+    def _prediction_options(self) -> PredictionOptions:
+        return PredictionOptions(self._beta, self._unseen, self._can_be_other, type(self).__name__)
 
     @classmethod
     def parameter_names(cls) -> list[str]:
@@ -197,7 +197,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """
         predictor, asked = self.predictor_, self._prior()
         of_classes = float(predictor.start.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0
-        return of_classes + sum(t.distribution.penalty(t.sums, t.params) for t in predictor.fitted.terms)
+        return of_classes + sum(t.distribution.penalty(t.statistics, t.params) for t in predictor.fitted.terms)
 
     def _require_rows(self, fitted: Fitted) -> None:
         if not fitted.weight.sum() > 0:

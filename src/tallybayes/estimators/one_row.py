@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes.data.expansion import spread_row
 from tallybayes.errors import TableError
 from tallybayes.estimators.model import Held, Model
-from tallybayes.model.fast_row import RowDoor, open_door
+from tallybayes.model.fast_row import FastRow, open_fast_row
 
 COMPILED = "compiled"
 MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow; also in cpp/bind/row.cpp
@@ -95,11 +95,11 @@ class OneRow(Model):
         one_row : Whether a row takes microseconds, and if not, why.
         """
         try:  # the usual row asks for as little as can be: half of its time goes by here
-            door = self._held.door
+            fast_row = self._held.fast_row
         except AttributeError:
-            door = None
-        if type(door) is RowDoor and self.class_weight is None:
-            learn = door.learn_unlocked  # a slot is found faster than a method
+            fast_row = None
+        if type(fast_row) is FastRow and self.class_weight is None:
+            learn = fast_row.learn_unlocked  # a slot is found faster than a method
             if learn(row, y, sample_weight, self.half_life):
                 return self
         return self._learn_locked(row, y, sample_weight)
@@ -113,10 +113,15 @@ class OneRow(Model):
                 given = _as_dict(row)
                 row = self._row(given)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
-            door = self._door_for(y, w)
-            if held is not None and door is not None and type(row) is dict and door.learn(row, y, w, self.half_life):
+            fast_row = self._fast_row_for(y, w)
+            if (
+                held is not None
+                and fast_row is not None
+                and type(row) is dict
+                and fast_row.learn(row, y, w, self.half_life)
+            ):
                 self._drop_left_out()  # it was of other rows
-                door.let_in(held.plain)
+                fast_row.let_in(held.plain)
                 return self
             self.partial_fit([given], [y], sample_weight=[sample_weight])
             self._drop_left_out()  # a first row that chose a temperature
@@ -165,8 +170,8 @@ class OneRow(Model):
                 given = _as_dict(row)
                 row = self._row(given)
             w = sample_weight if self.class_weight is None else self._weight_of(y, sample_weight)
-            door = self._door_for(y, w)
-            if door is not None and type(row) is dict and door.forget(row, y, w):
+            fast_row = self._fast_row_for(y, w)
+            if fast_row is not None and type(row) is dict and fast_row.forget(row, y, w):
                 if "loo_log_proba_" in self.__dict__:
                     self._drop_left_out()
                 return self
@@ -174,12 +179,12 @@ class OneRow(Model):
             self._open()
         return self
 
-    def _door_for(self, y: object, w: object) -> RowDoor | None:
+    def _fast_row_for(self, y: object, w: object) -> FastRow | None:
         """The door, if it is open and these look like a label and a weight."""
         held: Held | None = self.__dict__.get("_held")
-        if held is None or type(held.door) is not RowDoor or y is None:
+        if held is None or type(held.fast_row) is not FastRow or y is None:
             return None
-        return held.door if isinstance(w, (float, int)) and 0 < w <= MOST_WEIGHT else None
+        return held.fast_row if isinstance(w, (float, int)) and 0 < w <= MOST_WEIGHT else None
 
     def _weight_of(self, y: object, sample_weight: float) -> float:
         """What a row of this class weighs; 0 for the careful way."""
@@ -207,10 +212,10 @@ class OneRow(Model):
         except AttributeError:
             self._require_fit()
             raise
-        door = held.door
-        if door is None:
-            door = self._open()
-        proba: Any = door.proba if type(door) is RowDoor and "temperature_" not in self.__dict__ else None
+        fast_row = held.fast_row
+        if fast_row is None:
+            fast_row = self._open()
+        proba: Any = fast_row.proba if type(fast_row) is FastRow and "temperature_" not in self.__dict__ else None
         found: dict[Any, float] | None = proba(row) if proba is not None and held.plain else None
         if found is not None:
             return found
@@ -258,21 +263,21 @@ class OneRow(Model):
         "column 'age': the distribution 'kernel' has no compiled form for one row"
         """
         self._require_attribute("one_row")
-        door = self._held.door or self._open()
-        if isinstance(door, str):
-            return door
+        fast_row = self._held.fast_row or self._open()
+        if isinstance(fast_row, str):
+            return fast_row
         if "temperature_" in self.__dict__:
             return "learn_one is compiled; the temperature of a tempered model needs predict_proba"
         return COMPILED
 
-    def _open(self) -> RowDoor | str:
+    def _open(self) -> FastRow | str:
         """The door for the model as it is now, or why there is none."""
         with self._learning():
             if not self.fitted_.weight.sum() > 0:
                 return "the model has no rows"
-            if self._held.door is None:
-                self._held.door = open_door(self._parameters(), self._prior(), self._learning())
-            return self._held.door
+            if self._held.fast_row is None:
+                self._held.fast_row = open_fast_row(self._parameters(), self._prior(), self._learning())
+            return self._held.fast_row
 
 
 def _as_dict(row: Any) -> Mapping[str, object]:

@@ -41,9 +41,9 @@ class Preset(TallyClassifier, ABC):
     def _sums(self, name: str, kind: type[R]) -> R:
         """The sums of the only group, for a fitted attribute of that name."""
         self._require_attribute(name)
-        sums: Any = self.fitted_.terms[0].sums
-        assert isinstance(sums, kind)
-        return sums
+        statistics: Any = self.fitted_.terms[0].statistics
+        assert isinstance(statistics, kind)
+        return statistics
 
 
 def read_only(value: Array) -> Array:

@@ -296,8 +296,8 @@ class _Climb:
     def joint(self, model: TallyClassifier) -> Floats:
         """log P(x, class). A level of an unlabelled row may be new to the first model: that is no mistake here."""
         predictor = model.predictor_
-        if predictor.manner.unseen == "error":
-            predictor = predictor.in_manner(predictor.manner._replace(unseen="ignore"))
+        if predictor.options.unseen == "error":
+            predictor = predictor.with_options(predictor.options._replace(unseen="ignore"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenCategoryWarning)
             found: Floats = predictor.answer(self.rows, "joint")

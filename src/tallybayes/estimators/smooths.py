@@ -62,7 +62,7 @@ class Smooths(Model):
         if not which or fitted.K < 2:
             return fitted
         others = replace(fitted, terms=tuple(t for t in fitted.terms if t not in which))
-        prior, rest = others.estimate(self._prior()).left_out(rows, self._prior(), self._start)
+        prior, rest = others.estimate(self._prior()).leave_one_out(rows, self._prior(), self._start)
         width = sum(len(t.columns) for t in which) * fitted.K
         at = _spread(rows.n, max(256, CELLS // max(1, width)))
         y, w = rows.classes_of_rows[at], np.ones(len(at)) if rows.w is None else rows.w[at]
@@ -79,7 +79,7 @@ class Smooths(Model):
             for t, some in zip(which, data, strict=True):
                 d = replace(t.distribution, var_smoothing=s)  # type: ignore[type-var]
                 context = fitted.context(t)
-                log += d.left_out(some, label, unit, t.sums, d.estimate(t.sums, context), context)
+                log += d.leave_one_out(some, label, unit, t.statistics, d.estimate(t.statistics, context), context)
             step()
             losses.append(-temperature.score(temperature.posterior(prior[at], log, 1.0), label, w))
         best = GRID[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]

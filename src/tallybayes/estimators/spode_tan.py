@@ -125,7 +125,7 @@ class NetworkClassifier(TallyClassifier):
         if term is None:
             return shown(((),) * len(beside), [schema.name(j) for j in beside], None)
         network = network_of(term)
-        between, _ = network.information(term.sums)
+        between, _ = network.information(term.statistics)
         parents = network.parents or ((),) * len(term.columns)
         return shown((*parents, *((),) * len(beside)), [schema.name(j) for j in (*term.columns, *beside)], between)
 
@@ -290,7 +290,7 @@ class TAN(LearnedNetwork):
     def _learn_parents(self, fitted: Fitted, rows: Rows | None) -> Term:  # noqa: ARG002
         (term,) = fitted.terms
         pairs = network_of(term)
-        between, with_class = pairs.information(term.sums)
+        between, with_class = pairs.information(term.statistics)
         inner = len(term.columns) - pairs.reals
         root = _parent(term, fitted.schema, self.root, "root") if not _auto(self.root) else 0
         if _auto(self.root) and inner:
@@ -382,7 +382,7 @@ class SPODE(LearnedNetwork):
         elif not inner:
             return replace(term, distribution=replace(pairs, parents=((),) * d))
         elif rows is None or inner == 1:
-            between, _ = pairs.information(term.sums)
+            between, _ = pairs.information(term.statistics)
             parent = int(np.argmax(between[:, :inner].sum(axis=0)))
         else:
             parent = int(np.argmin(superparent_losses(fitted, rows)))
@@ -405,7 +405,7 @@ def superparent_losses(fitted: Fitted, rows: Rows) -> Floats:
     (term,) = fitted.terms
     d = len(term.columns)
     pairs, data, y, w = network_of(term), codes_of(rows, term), rows.classes_of_rows, rows.w
-    p = pairs.base(term.sums, fitted.context(term))
+    p = pairs.base(term.statistics, fitted.context(term))
     if pairs.reals:
         return np.array([_one_loss(pairs, p, j, d, (data, y, w)) for j in range(d - pairs.reals)])
     counts, rank = p.counts(pairs.tables(d), pairs.alpha), np.arange(d, dtype=np.int32)

@@ -79,7 +79,7 @@ class Tempers(Model):
         ForgetError
             If these rows cannot have been learned.
         """
-        prior, likelihood = self._parameters().left_out(
+        prior, likelihood = self._parameters().leave_one_out(
             self._learned_rows(X, y, sample_weight), self._prior(), self._start
         )
         return temperature.posterior(prior, likelihood, self._beta)
@@ -138,7 +138,7 @@ class Tempers(Model):
 
 def choose_temperature(fitted: Fitted, rows: Rows, priors: object, starts: Starts) -> Temperature:
     """The power of the likelihood with the least leave-one-out log-loss. fitted: with parameters."""
-    prior, likelihood = fitted.left_out(rows, priors, starts)
+    prior, likelihood = fitted.leave_one_out(rows, priors, starts)
     y = rows.classes_of_rows
     weight = np.where(y < 0, 0.0, 1.0 if rows.w is None else rows.w)
     label = np.maximum(y, 0)

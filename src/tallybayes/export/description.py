@@ -54,7 +54,7 @@ def description(model: object) -> dict[str, Json]:
     ['table']
     """
     predictor = predictor_of(model)
-    fitted, manner = predictor.fitted, predictor.manner
+    fitted, options = predictor.fitted, predictor.options
     schema = fitted.schema
     reads: dict[int, Json] = {}
     terms = [_term(predictor, term, reads) for term in fitted.terms]
@@ -63,12 +63,12 @@ def description(model: object) -> dict[str, Json]:
         "format": FORMAT,
         "version": VERSION,
         "tallybayes": __version__,
-        "estimator": manner.who,
+        "estimator": options.who,
         "classes": [_label(v, "The classes") for v in fitted.classes.tolist()],
         "class_weight": plain(fitted.weight),
         "start": plain(predictor.start),
-        "beta": float(manner.beta),
-        "unseen": manner.unseen,
+        "beta": float(options.beta),
+        "unseen": options.unseen,
         "given": _given(schema),
         "absent": 0 if schema.container == "sparse" else None,
         "columns": [_column(schema, j, reads[j], sizes.get(j, 0)) for j in range(schema.d)],
@@ -136,7 +136,7 @@ def _term(predictor: Predictor, term: Term, reads: dict[int, Json]) -> Json:
     if isinstance(found, str):
         names = ", ".join(fitted.schema.name(j) for j in term.columns[:3])
         more = ", …" if len(term.columns) > 3 else ""
-        raise ExportError(f"This {predictor.manner.who} cannot be exported: {found}. (Columns: {names}{more})")
+        raise ExportError(f"This {predictor.options.who} cannot be exported: {found}. (Columns: {names}{more})")
     usual = NUMBER if term.distribution.needs == "numbers" else CODE
     how = found.get("reads", [usual] * len(term.columns))
     cut = fitted.schema.cuts if term.distribution.needs in ("cuts", "codes") else {}

@@ -99,7 +99,7 @@ def _head(model: TallyClassifier, notes: Mapping[str, object]) -> str:
         "rows learned": f"{model.fitted_.weight.sum():,.10g}",
         "parameters": ", ".join(f"{k}={brief(v)}" for k, v in given.items()) or "the usual ones",
     }
-    beta = model.predictor_.manner.beta
+    beta = model.predictor_.options.beta
     if beta != 1:
         facts["temperature"] = f"the log-likelihood counts {beta:.4g} times"
     lines = [f"- {key}: {_cell(value)}" for key, value in {**facts, **notes}.items()]

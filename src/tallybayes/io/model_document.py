@@ -88,7 +88,8 @@ def _document(model: object, writer: Writer) -> dict[str, Json]:
         "classes": _write_classes(fitted.classes, writer),
         "weight": writer.array(fitted.weight, "The tally"),
         "stats": [
-            {key: writer.array(a, f"The tally's {key!r}") for key, a in arrays_of(t.sums).items()} for t in fitted.terms
+            {key: writer.array(a, f"The tally's {key!r}") for key, a in arrays_of(t.statistics).items()}
+            for t in fitted.terms
         ],
         "closed": fitted.closed,
         "attributes": {k: writer.value(v, f"The attribute {k!r} of {name}") for k, v in model.kept().items()},
@@ -156,13 +157,13 @@ def _read_terms(groups: list[Json], tallies: list[Json], schema: Schema, reader:
         raise ModelFileError("Its groups do not have each column once.")
     if len(tallies) != len(planned):
         raise ModelFileError(f"It has {len(planned)} groups of columns and {len(tallies)} tallies.")
-    return tuple(_with_sums(term, held, reader) for term, held in zip(planned, tallies, strict=True))
+    return tuple(_with_statistics(term, held, reader) for term, held in zip(planned, tallies, strict=True))
 
 
-def _with_sums(term: Term, held: Json, reader: Reader) -> Term:
+def _with_statistics(term: Term, held: Json, reader: Reader) -> Term:
     arrays = {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(held, "stats").items()}
     with _no_tally(term.distribution):
-        return replace(term, sums=term.distribution.sums_of(arrays))
+        return replace(term, statistics=term.distribution.statistics_from(arrays))
 
 
 def _check_classes(fitted: Fitted) -> None:
@@ -183,7 +184,7 @@ def _check_sums(term: Term, fitted: Fitted) -> None:
     if d.needs == "cuts" and not all(j in fitted.schema.cuts for j in term.columns):
         raise ModelFileError(f"A column of the distribution {d.name!r} has no cuts.")
     with _no_tally(d):
-        d.check(term.sums, fitted.context(term))
+        d.check(term.statistics, fitted.context(term))
 
 
 @contextmanager

@@ -151,8 +151,8 @@ def _judge(family: type[Any], name: str, data: Numbers, rows: _Judged, options: 
     found = distribution(name, options)
     assert isinstance(found, family)
     context = Context(rows.weight, [None] * data.d)
-    sums = found.add(data, rows.y, rows.w, rows.K)
-    return _class_losses(found.each_left_out(data, rows.y, rows.unit, sums, context), rows)
+    statistics = found.add(data, rows.y, rows.w, rows.K)
+    return _class_losses(found.leave_one_out_columns(data, rows.y, rows.unit, statistics, context), rows)
 
 
 def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, object]) -> Floats:
@@ -165,8 +165,8 @@ def _judge_cuts(data: Numbers, rows: _Judged, options: Mapping[str, object]) -> 
         cuts = find_cuts(data, "mdl", 1, rows.y, rows.w * others, rows.K)
         codes = cut_numbers(data, cuts)
         context = Context(rows.weight, [c.intervals for c in cuts])
-        sums = found.add(codes, rows.y, rows.w, rows.K)
-        out += own * _class_losses(found.each_left_out(codes, rows.y, rows.unit, sums, context), rows)
+        statistics = found.add(codes, rows.y, rows.w, rows.K)
+        out += own * _class_losses(found.leave_one_out_columns(codes, rows.y, rows.unit, statistics, context), rows)
     return out
 
 

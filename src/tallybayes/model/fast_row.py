@@ -27,7 +27,7 @@ from tallybayes.utils.array_types import Array
 BEHIND = ("add", "combine", "estimate", "score")  # what a door does in their place
 
 
-class RowDoor:
+class FastRow:
     """A compiled door and its parts, one for each term; what they have learned that the model has not."""
 
     __slots__ = ("core", "decay", "forget", "learn", "learn_unlocked", "let_in", "parts", "proba", "schema", "settled")
@@ -55,7 +55,7 @@ class RowDoor:
             return fitted
         self.settled = self.core.changes
         terms = tuple(
-            replace(term, sums=changed(term.sums, self.parts[i].sums()), params=None)
+            replace(term, statistics=changed(term.statistics, self.parts[i].sums()), params=None)
             for i, term in enumerate(fitted.terms)
         )
         schema = self._grown() if self.core.learned else self.schema
@@ -136,7 +136,7 @@ def _plain_labels(schema: Schema, j: int, size: int) -> dict[object, int]:
     return {label: code for label, code in known.items() if code < size} if plain else {}
 
 
-def open_door(fitted: Fitted, priors: object, lock: _core.Lock) -> RowDoor | str:
+def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow | str:
     """A door for the model as it is, or why there is none.
 
     fitted: with parameters; priors: as for its estimate; lock: rows that come without it wait while somebody has it.
@@ -144,7 +144,7 @@ def open_door(fitted: Fitted, priors: object, lock: _core.Lock) -> RowDoor | str
     schema = fitted.schema
     parts: list[object] = []
     for term in fitted.terms:
-        part = _part_of(term.distribution, row_columns(schema, term), term.sums, fitted.context(term))
+        part = _part_of(term.distribution, row_columns(schema, term), term.statistics, fitted.context(term))
         if isinstance(part, str):
             return f"column {schema.name(term.columns[0])!r}: {part}"
         parts.append(part)
@@ -153,7 +153,7 @@ def open_door(fitted: Fitted, priors: object, lock: _core.Lock) -> RowDoor | str
     names = [schema.name(j) for j in range(schema.d)]
     classes = {label: c for c, label in enumerate(fitted.classes.tolist())}
     core = _core.RowDoor(names, classes, fitted.weight, _prior_of(fitted, priors), parts, lock)
-    return RowDoor(core, parts, schema)
+    return FastRow(core, parts, schema)
 
 
 def row_columns(schema: Schema, term: Term) -> list[RowColumn]:
@@ -164,8 +164,8 @@ def row_columns(schema: Schema, term: Term) -> list[RowColumn]:
 
 def _part_of(d: Distribution, columns: Sequence[RowColumn], s: object, context: Context) -> _core.DoorPart | str:
     """The distribution's door; a subclass that counts or scores in its own way does not inherit that of another."""
-    own = stands_by(d, "row_door", BEHIND)
-    return d.row_door(columns, s, context) if own else Distribution.row_door(d, columns, s, context)
+    own = stands_by(d, "fast_row", BEHIND)
+    return d.fast_row(columns, s, context) if own else Distribution.fast_row(d, columns, s, context)
 
 
 def _prior_of(fitted: Fitted, priors: object) -> Any:

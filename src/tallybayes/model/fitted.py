@@ -159,8 +159,8 @@ class Fitted:
     def _combined(self, other: Fitted, sign: int) -> Fitted:
         classes = union(self.classes, other.classes)
         a, b = self.reclass(classes), other.reclass(classes)
-        theirs = {t.columns: t.sums for t in b.terms}
-        terms = tuple(_raw(t, t.distribution.combine(t.sums, theirs[t.columns], sign)) for t in a.terms)
+        theirs = {t.columns: t.statistics for t in b.terms}
+        terms = tuple(_raw(t, t.distribution.combine(t.statistics, theirs[t.columns], sign)) for t in a.terms)
         weight = a.weight + b.weight if sign > 0 else subtract(a.weight, b.weight)
         return replace(self, classes=classes, weight=weight, terms=terms, log_prior=None)
 
@@ -178,7 +178,7 @@ class Fitted:
             With the same classes; one of which hardly anything is left (below 1e-250) has no rows any more, before its
             sums are no numbers any more.
         """
-        terms = tuple(_raw(t, t.distribution.scale(t.sums, factor)) for t in self.terms)
+        terms = tuple(_raw(t, t.distribution.scale(t.statistics, factor)) for t in self.terms)
         weight = self.weight * factor
         left = replace(self, weight=weight, terms=terms, log_prior=None)
         gone = (self.weight > 0) & (weight < GONE)
@@ -200,7 +200,7 @@ class Fitted:
         if np.array_equal(self.classes, classes):
             return replace(self, classes=classes)
         to, K = positions(self.classes, classes).tolist(), len(classes)
-        terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, K)) for t in self.terms)
+        terms = tuple(_raw(t, t.distribution.reclass(t.statistics, to, K)) for t in self.terms)
         return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
 
     def emptied(self, which: Array | None = None) -> Fitted:
@@ -218,7 +218,7 @@ class Fitted:
         """
         gone = np.ones(self.K, dtype=bool) if which is None else which
         to = np.where(gone, -1, np.arange(self.K)).tolist()
-        terms = tuple(_raw(t, t.distribution.reclass(t.sums, to, self.K)) for t in self.terms)
+        terms = tuple(_raw(t, t.distribution.reclass(t.statistics, to, self.K)) for t in self.terms)
         return replace(self, weight=np.where(gone, 0.0, self.weight), terms=terms, log_prior=None)
 
     def merge(self, other: Fitted) -> Fitted:
@@ -269,7 +269,7 @@ class Fitted:
                 else term.distribution.level_map(_levels(self.schema, j, counts), schema.levels[j])
                 for j in counts
             ]
-            terms.append(_raw(term, term.distribution.relevel(term.sums, maps)) if counts else term)
+            terms.append(_raw(term, term.distribution.relevel(term.statistics, maps)) if counts else term)
         return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
 
     def with_terms(self, terms: Sequence[Term]) -> Fitted:
@@ -285,8 +285,8 @@ class Fitted:
         Fitted
             Without parameters.
         """
-        sums = {t.columns: t.sums for t in self.terms}
-        return replace(self, terms=tuple(_raw(t, sums[t.columns]) for t in terms), log_prior=None)
+        statistics = {t.columns: t.statistics for t in self.terms}
+        return replace(self, terms=tuple(_raw(t, statistics[t.columns]) for t in terms), log_prior=None)
 
     # --- parameters --------------------------------------------------------------------------------------------
 
@@ -306,10 +306,10 @@ class Fitted:
         terms = []
         for term in self.terms:
             with named(self.schema, term.columns):
-                terms.append(replace(term, params=term.distribution.estimate(term.sums, self.context(term))))
+                terms.append(replace(term, params=term.distribution.estimate(term.statistics, self.context(term))))
         return replace(self, terms=tuple(terms), log_prior=log_prior(self.weight, self.classes, priors))
 
-    def left_out(self, rows: Rows, priors: object, starts: Starts) -> tuple[Floats, Floats]:
+    def leave_one_out(self, rows: Rows, priors: object, starts: Starts) -> tuple[Floats, Floats]:
         """Tell the log prior and log P(x | class) of rows that were learned, each without the row itself.
 
         A row leaves with weight min(w, 1): a row of weight 2 is two rows, of which one is left out. What was chosen
@@ -348,7 +348,9 @@ class Fitted:
         likelihood = np.zeros((rows.n, self.K))
         for t in self.terms:
             with named(self.schema, t.columns):
-                likelihood += t.distribution.left_out(rows.of(t), label, unit, t.sums, t.params, self.context(t))
+                likelihood += t.distribution.leave_one_out(
+                    rows.of(t), label, unit, t.statistics, t.params, self.context(t)
+                )
         prior[last], likelihood[last] = np.nan, np.nan
         return prior, likelihood
 
@@ -375,20 +377,20 @@ def tally(
     K, counted = len(target.classes), []
     for term in terms:
         with named(schema, term.columns, who):
-            sums, schema = term.distribution.tally(table, schema, term.columns, sizes, target.y, target.w, K)
-            counted.append(_raw(term, sums))
+            statistics, schema = term.distribution.tally(table, schema, term.columns, sizes, target.y, target.w, K)
+            counted.append(_raw(term, statistics))
     weight = _core.class_weights(target.y, target.w, K)
     return Fitted(schema, target.classes, weight, tuple(counted), closed)
 
 
-def _raw(term: Term, sums: object) -> Term:
+def _raw(term: Term, statistics: object) -> Term:
     """The term with these sums; parameters that others had are no longer its own."""
-    return replace(term, sums=sums, params=None)
+    return replace(term, statistics=statistics, params=None)
 
 
 def _code_counts(term: Term) -> dict[int, int]:
     """How many codes each column of a term has; columns that stay numbers come last, and have none."""
-    sizes = term.distribution.sizes(term.sums)
+    sizes = term.distribution.sizes(term.statistics)
     return {} if sizes is None else dict(zip(term.columns, sizes.tolist(), strict=False))
 
 

@@ -30,7 +30,7 @@ SCORES = ("score", "answer")  # what a door does in their place
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 
 
-class Manner(NamedTuple):
+class PredictionOptions(NamedTuple):
     """How a model answers, besides what it learned.
 
     Parameters
@@ -60,44 +60,44 @@ class Predictor:
         With parameters.
     start : ndarray of shape (K,)
         What the log joint starts from, for all rows.
-    manner : Manner
+    options : PredictionOptions
         How it answers.
     """
 
-    def __init__(self, fitted: Fitted, start: Floats, manner: Manner) -> None:
-        self.fitted, self.start, self.manner = fitted, start, manner
+    def __init__(self, fitted: Fitted, start: Floats, options: PredictionOptions) -> None:
+        self.fitted, self.start, self.options = fitted, start, options
         self._terms: tuple[Term, ...] = tuple(
             replace(t, params=t.distribution.compile(t.params, fitted.context(t))) for t in fitted.terms
         )
         self._sizes: Mapping[int, int] = fitted.sizes()
 
     @cached_property
-    def _matrix_door(self) -> _core.MatrixDoor | None:
+    def _fast_matrix(self) -> _core.MatrixDoor | None:
         """For a model of one term that reads a matrix as it is."""
         schema, term = self.fitted.schema, self._terms[0]
         plain = schema.names is None and schema.given is None and not schema.levels
         if (
             not plain
             or term.columns != tuple(range(schema.d))
-            or not stands_by(term.distribution, "matrix_door", SCORES)
+            or not stands_by(term.distribution, "fast_matrix", SCORES)
         ):
             return None
-        return term.distribution.matrix_door(row_columns(schema, term), term.params, self.start)
+        return term.distribution.fast_matrix(row_columns(schema, term), term.params, self.start)
 
     @cached_property
-    def _row_door(self) -> tuple[RowCodes, RowScores] | None:
+    def _fast_row(self) -> tuple[RowCodes, RowScores] | None:
         """For a model of one term that a row's codes are enough for."""
         d = self._terms[0].distribution
         alone = len(self._terms) == 1 and stands_by(d, "row_scores", SCORES)
         found = d.row_scores(self._terms[0].params) if alone else None
         return None if found is None else (RowCodes(self.fitted, found.sizes, found.gone), found)
 
-    def in_manner(self, manner: Manner) -> Predictor:
-        """Answer in another manner.
+    def with_options(self, options: PredictionOptions) -> Predictor:
+        """Answer with other options.
 
         Parameters
         ----------
-        manner : Manner
+        options : PredictionOptions
             How to answer.
 
         Returns
@@ -106,7 +106,7 @@ class Predictor:
             The same otherwise.
         """
         twin = copy(self)
-        twin.manner = manner
+        twin.options = options
         return twin
 
     def read(self, X: object) -> Rows:
@@ -122,7 +122,7 @@ class Predictor:
         Rows
             Aligned with the schema.
         """
-        return read_rows(X, self.fitted.schema, self._terms, self._sizes, self.manner.who)
+        return read_rows(X, self.fitted.schema, self._terms, self._sizes, self.options.who)
 
     def ask(self, X: object, how: str, start: Floats | None = None) -> Any:
         """Read rows and answer for them: few rows of a matrix in one step, where the model can.
@@ -141,8 +141,8 @@ class Predictor:
         ndarray of shape (n, K) or (n,)
             The answer for each row, the same bits as ``answer(read(X), how, start)``.
         """
-        if type(X) is np.ndarray and X.ndim == 2 and len(X) <= FEW_ROWS and start is None and self.manner.beta == 1:
-            found = None if self._matrix_door is None else self._matrix_door.ask(X, how, FEW_ROWS)
+        if type(X) is np.ndarray and X.ndim == 2 and len(X) <= FEW_ROWS and start is None and self.options.beta == 1:
+            found = None if self._fast_matrix is None else self._fast_matrix.ask(X, how, FEW_ROWS)
             if found is not None:
                 return found
         return self.answer(self.read(X), how, start)
@@ -166,7 +166,7 @@ class Predictor:
         """
         if how not in ANSWERS:
             raise OptionError(f"how must be one of {', '.join(map(repr, ANSWERS))}; got {how!r:.60}.")
-        beta, start = self.manner.beta, self.start if start is None else start
+        beta, start = self.options.beta, self.start if start is None else start
         if beta == 1 or how == "evidence":  # log p(x) is a statement about rows, not about classes
             return self._scored(rows, how, start)
         if how in ("joint", "best"):
@@ -188,11 +188,11 @@ class Predictor:
         ndarray of shape (K,) or None
             P(class | x), the same bits as ``answer(read([row]), 'proba')``; None for the careful way, which that is.
         """
-        door = self._row_door if self.manner.beta == 1 else None
-        codes = None if door is None else door[0].read(row)
-        if door is None or codes is None:
+        fast_row = self._fast_row if self.options.beta == 1 else None
+        codes = None if fast_row is None else fast_row[0].read(row)
+        if fast_row is None or codes is None:
             return None
-        scores = door[1].scores(codes)
+        scores = fast_row[1].scores(codes)
         if scores is None:
             return None
         scorer = _core.Scorer(1, self.start)
@@ -253,8 +253,8 @@ class Predictor:
                 rest.append(found[:, own:])
         if rest:
             out = np.concatenate([out, sum(rest[1:], rest[0])], axis=1)
-        if self.manner.beta != 1:
-            out *= self.manner.beta
+        if self.options.beta != 1:
+            out *= self.options.beta
         return out
 
     def pieces(self, rows: Rows, j: int, i: int) -> list[tuple[str, Floats]] | None:
@@ -276,7 +276,7 @@ class Predictor:
         """
         term = next(t for t in self._terms if j in t.columns)
         found = term.distribution.pieces(rows.of(term), term.params, i) if len(term.columns) == 1 else None
-        return None if found is None else [(name, self.manner.beta * says) for name, says in found]
+        return None if found is None else [(name, self.options.beta * says) for name, says in found]
 
     def _scored(self, rows: Rows, how: str, start: Floats) -> Any:
         if start.ndim == 2 and len(start) != rows.n:
@@ -300,7 +300,7 @@ class Predictor:
             answer = getattr(scorer, how)()
         except _core.BadValue as e:
             raise refused(e, self.fitted.schema, self._terms[scorer.refused].columns, rows.who) from None
-        if self.manner.unseen != "other":
+        if self.options.unseen != "other":
             self._tell_unseen([self._terms[part].columns[col] for part, col in scorer.unseen()])
         return answer
 
@@ -309,8 +309,8 @@ class Predictor:
         if not columns:
             return
         names = listing([self.fitted.schema.name(j) for j in columns])
-        other = OTHER if self.manner.can_be_other else ""
+        other = OTHER if self.options.can_be_other else ""
         met = f"Categories that were not met while learning, in column(s) {names}"
-        if self.manner.unseen == "error":
+        if self.options.unseen == "error":
             raise TableError(f"{met}. unseen='ignore' leaves their factors out{other}.")
         warn(f"{met}: their factors are left out. unseen='error' refuses them{other}.", UnseenCategoryWarning)

@@ -37,7 +37,7 @@ class Term:
 
     distribution: Distribution
     columns: tuple[int, ...]
-    sums: Any = None
+    statistics: Any = None
     params: Any = None
 
 

@@ -102,7 +102,7 @@ def make_scales(
     def points(j: int, values: object) -> Floats:
         if linear:
             return np.asarray(a[j] * (np.asarray(values, dtype=np.float64) - middle[j]))
-        log_p = model.predictor_.manner.beta * log_likelihood(model, {names[j]: np.asarray(values)})
+        log_p = model.predictor_.options.beta * log_likelihood(model, {names[j]: np.asarray(values)})
         with np.errstate(invalid="ignore"):
             found = log_p[:, k] - log_p[:, l]
         return np.where(np.isnan(found), 0.0, found)

@@ -160,7 +160,7 @@ def report(model: Any, X: object = None, y: object = None, *, title: str | None 
     if facts["model"] is None:
         facts["examples"] = []  # there is nothing to try them in
     parts += [play, learned.ranking_section(ranking), learned.learned_section(model, order), last]
-    return Report(_whole(title or predictor.manner.who, parts, facts))
+    return Report(_whole(title or predictor.options.who, parts, facts))
 
 
 def page(model: object, *, title: str | None = None, refresh: str | None = None) -> str:
@@ -194,7 +194,7 @@ def page(model: object, *, title: str | None = None, refresh: str | None = None)
     play, facts = _what_if(predictor, [], refresh is not None)
     facts = {"examples": [], **facts, "source": refresh}
     parts = [play, learned.overview(predictor.fitted, _prior(predictor))]
-    return _whole(title or predictor.manner.who, parts, facts, connect=refresh is not None)
+    return _whole(title or predictor.options.who, parts, facts, connect=refresh is not None)
 
 
 def _what_if(

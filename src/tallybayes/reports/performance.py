@@ -36,7 +36,7 @@ COLUMNS = ("accuracy", "log-loss", "Brier score", "calibration error")
 def quality_section(rows: Judged, model: Told) -> Markup:
     """Scores with ±, beside those of the shares of the classes and of logistic regression."""
     lines = [("this model, on these rows", *_scores(rows.y, rows.log_proba))]
-    alone = _left_out(model, rows)
+    alone = _leave_one_out(model, rows)
     if alone is not None:
         lines.append(("this model, each row without itself", *_scores(rows.y, alone)))
     shares = np.broadcast_to(_normal(model.predictor_.start), rows.log_proba.shape)
@@ -75,7 +75,7 @@ def _normal(log: Floats) -> Floats:
     return np.asarray(log - np.logaddexp.reduce(log))
 
 
-def _left_out(model: Any, rows: Judged) -> Floats | None:
+def _leave_one_out(model: Any, rows: Judged) -> Floats | None:
     """The answers for the rows, each without itself, if they are as many of each class as were learned."""
     same = np.bincount(rows.y, minlength=len(model.classes_)) == model.fitted_.weight
     if rows.n < rows.of or not same.all() or not hasattr(model, "leave_one_out"):

@@ -74,7 +74,7 @@ class _Kept:
 def _page(known: Known, predictor: Predictor) -> bytes:
     from tallybayes.reports import page
 
-    title = predictor.manner.who + (f": {known.target}" if known.target else "")
+    title = predictor.options.who + (f": {known.target}" if known.target else "")
     return page(predictor, title=title, refresh=DESCRIPTION[1:]).encode()
 
 

@@ -36,7 +36,7 @@ def without_names(model: TallyClassifier, rows: Sequence[Mapping[str, object]]) 
 
 def _unmet(term: Term, fitted: Fitted) -> dict[int, list[int]]:
     """Codes without weight, by column; of columns that have labels."""
-    weights, sizes = term.distribution.level_weights(term.sums), term.distribution.sizes(term.sums)
+    weights, sizes = term.distribution.level_weights(term.statistics), term.distribution.sizes(term.statistics)
     if weights is None or sizes is None:
         return {}
     parts = np.split(weights, np.cumsum(sizes)[:-1])

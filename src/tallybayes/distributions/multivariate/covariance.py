@@ -21,7 +21,12 @@ from tallybayes import _core
 from tallybayes.distributions.compensated_means import EPS, LOG_2PI, away, exact_sum
 from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.gaussian_parameters import FullParams, SharedParams
-from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums, FourthSums, ScatterSums, WeighedSums
+from tallybayes.distributions.multivariate.gaussian_statistics import (
+    BlockStatistics,
+    FourthStatistics,
+    ScatterStatistics,
+    WeighedStatistics,
+)
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
@@ -29,11 +34,11 @@ if TYPE_CHECKING:
     from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 
 
-def estimate(sums: BlockSums, b: GaussianBlock) -> FullParams:
+def estimate(statistics: BlockStatistics, b: GaussianBlock) -> FullParams:
     """Means, roots and constants."""
-    n, mean, low = class_means(sums)
-    s = sums.written(b.pooled)
-    gamma = class_amounts(sums, s, b)
+    n, mean, low = class_means(statistics)
+    s = statistics.written(b.pooled)
+    gamma = class_amounts(statistics, s, b)
     pooled = pooled_covariance(s, b, gamma)
     unit = units(np.diag(pooled), mean, n)
     shrunk = b.ridge > 0 or (b.amount > 0 and bool(pooled.any()))  # every column has a variance
@@ -62,7 +67,7 @@ def estimate(sums: BlockSums, b: GaussianBlock) -> FullParams:
     return with_line(p, n) if b.shared else p
 
 
-def class_means(s: BlockSums) -> tuple[Array, Array, Array]:
+def class_means(s: BlockStatistics) -> tuple[Array, Array, Array]:
     """Weight, mean and low (K, d); a class that never saw a column takes the mean of the others."""
     n, mean, low = s.by_column()
     total = n.sum(axis=0)
@@ -84,7 +89,7 @@ def divided(scatter: Array, n: Array) -> Array:
     return np.asarray(np.divide(scatter, n, out=np.zeros_like(scatter), where=np.broadcast_to(n > 0, scatter.shape)))
 
 
-def pooled_covariance(s: ScatterSums, b: GaussianBlock, gamma: tuple[float, ...]) -> Array:
+def pooled_covariance(s: ScatterStatistics, b: GaussianBlock, gamma: tuple[float, ...]) -> Array:
     """Σ = Σ_c scatter_c / (n − ddof·K); with shrinkage by class: the weighted mean of what it makes of each class."""
     if not is_number(b.gamma):
         n = s.most_rows()
@@ -93,7 +98,7 @@ def pooled_covariance(s: ScatterSums, b: GaussianBlock, gamma: tuple[float, ...]
     return divided(s.scatter.sum(axis=0), s.n.sum(axis=0) - b.ddof * (s.n > 0).sum(axis=0))
 
 
-def own_covariance(s: ScatterSums, b: GaussianBlock, k: int, gamma: float) -> Array:
+def own_covariance(s: ScatterStatistics, b: GaussianBlock, k: int, gamma: float) -> Array:
     """scatter_k / (n_k − ddof), shrunk by gamma towards its own variances."""
     cov = divided(s.scatter[k], np.asarray(s.n[k] - b.ddof))
     if gamma == 0:
@@ -112,19 +117,19 @@ def _correlation(cov: Array) -> tuple[Array, Array]:
     return cov / unit / unit[:, None], unit
 
 
-def class_amounts(sums: BlockSums, written: ScatterSums, b: GaussianBlock) -> tuple[float, ...]:
+def class_amounts(statistics: BlockStatistics, written: ScatterStatistics, b: GaussianBlock) -> tuple[float, ...]:
     """γ towards each class's own variances; 0 where γ is one number, which is shrinkage towards equal variances.
 
     written: the sums with their scatter as matrices.
     """
     if isinstance(b.gamma, tuple):
         return b.gamma
-    if isinstance(sums, FourthSums | WeighedSums):
-        return ledoit_wolf.amounts(sums, written.scatter)
-    return _oas_amounts(written) if b.gamma == "oas" else (0.0,) * len(sums.n)
+    if isinstance(statistics, FourthStatistics | WeighedStatistics):
+        return ledoit_wolf.amounts(statistics, written.scatter)
+    return _oas_amounts(written) if b.gamma == "oas" else (0.0,) * len(statistics.n)
 
 
-def _oas_amounts(s: ScatterSums) -> tuple[float, ...]:
+def _oas_amounts(s: ScatterStatistics) -> tuple[float, ...]:
     found = []
     for scatter, n, rows in zip(s.scatter, s.n, s.mean_rows().tolist(), strict=True):
         scaled, unit = _correlation(divided(scatter, np.asarray(n)))
@@ -150,7 +155,7 @@ def oas(sum_of_squares: float, trace: float, d: int, n: float) -> float:
     return 1.0 if down <= 0 else min((square + mu**2) / down, 1.0)
 
 
-def class_covariance(s: ScatterSums, b: GaussianBlock, k: int, pooled: Array, gamma: tuple[float, ...]) -> Array:
+def class_covariance(s: ScatterStatistics, b: GaussianBlock, k: int, pooled: Array, gamma: tuple[float, ...]) -> Array:
     """Σ_k(α, γ), before anything is done about its rank; gamma: class_amounts."""
     cov = pooled if b.alpha == 0 else own_covariance(s, b, k, gamma[k])
     if 0 < b.alpha < 1:

@@ -15,9 +15,9 @@ from tallybayes.distributions.compensated_means import EPS, with_low
 from tallybayes.distributions.context import Context, Features, Weights
 from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.covariance import check_shrinkage, divided, oas
-from tallybayes.distributions.multivariate.ledoit_wolf import MomentSums
+from tallybayes.distributions.multivariate.ledoit_wolf import MomentStatistics
 from tallybayes.distributions.records import kind_of, record_of
-from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianSums
+from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianStatistics
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
@@ -48,7 +48,7 @@ class GaussianAxes(Gaussian):
         if not is_number(self.tol) or self.tol < 0:
             raise OptionError(f"tol must be a number of at least 0; got {brief(self.tol)}.")
 
-    def estimate(self, s: GaussianSums, context: Context) -> GaussianParams:  # noqa: ARG002
+    def estimate(self, s: GaussianStatistics, context: Context) -> GaussianParams:  # noqa: ARG002
         mean, low, total, epsilon = _overall(s)
         _check_finite(total, mean)
         found = spread(s.n, s.m2, np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
@@ -63,19 +63,19 @@ class GaussianAxes(Gaussian):
         var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return GaussianParams(mean, low, var, epsilon, _core.gaussian_terms(mean, var, low))
 
-    def left_out(
+    def leave_one_out(
         self,
         data: Data,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: GaussianSums,
+        s: GaussianStatistics,
         p: GaussianParams,
         context: Context,
     ) -> Array:
         """Columns share a level of variance: not one by one, as Gaussian has them."""
-        return Distribution.left_out(self, data, y, unit, s, p, context)
+        return Distribution.leave_one_out(self, data, y, unit, s, p, context)
 
-    def class_amounts(self, s: GaussianSums) -> tuple[float, ...]:
+    def class_amounts(self, s: GaussianStatistics) -> tuple[float, ...]:
         """Tell γ of each class, where `gamma` is the name of a rule.
 
         Parameters
@@ -92,8 +92,8 @@ class GaussianAxes(Gaussian):
         found = spread(s.n, s.m2, np.abs(mean).max(axis=0, initial=0.0), epsilon, self)
         return tuple(self._amounts(found, s).tolist())
 
-    def _amounts(self, found: Spread, s: GaussianSums) -> Array:
-        if isinstance(s, MomentSums):
+    def _amounts(self, found: Spread, s: GaussianStatistics) -> Array:
+        if isinstance(s, MomentStatistics):
             return ledoit_wolf.column_amounts(s, found.varies)
         own, rows = found.own[:, found.varies], s.n.max(axis=1)
         own = own / np.maximum(own.max(axis=1, keepdims=True, initial=0.0), np.finfo(float).tiny)  # squares are finite
@@ -124,33 +124,33 @@ class GaussianAxes(Gaussian):
     def layout(self) -> tuple[object, ...]:
         return (type(self), self.fourth)
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianStatistics:
         s = super().add(data, y, w, K)
         return ledoit_wolf.count_columns(data, y, w, s) if self.fourth and isinstance(data, Numbers) else s
 
-    def combine(self, a: GaussianSums, b: GaussianSums, sign: int = 1) -> GaussianSums:
+    def combine(self, a: GaussianStatistics, b: GaussianStatistics, sign: int = 1) -> GaussianStatistics:
         total = super().combine(a, b, sign)
-        if isinstance(a, MomentSums) and isinstance(b, MomentSums):
+        if isinstance(a, MomentStatistics) and isinstance(b, MomentStatistics):
             return ledoit_wolf.combine_columns(a, b, total, sign)
         return total
 
-    def scale(self, s: GaussianSums, factor: float) -> GaussianSums:
+    def scale(self, s: GaussianStatistics, factor: float) -> GaussianStatistics:
         scaled = super().scale(s, factor)
-        if isinstance(scaled, MomentSums):
+        if isinstance(scaled, MomentStatistics):
             return replace(scaled, m3=scaled.m3 * factor, m4=scaled.m4 * factor)
         return scaled
 
-    def sums_of(self, arrays: Mapping[str, Array]) -> GaussianSums:
+    def statistics_from(self, arrays: Mapping[str, Array]) -> GaussianStatistics:
         arrays = with_low(arrays)
-        return record_of(kind_of(arrays, GaussianSums, MomentSums), arrays)
+        return record_of(kind_of(arrays, GaussianStatistics, MomentStatistics), arrays)
 
-    def check(self, s: GaussianSums, context: Context) -> None:
-        if isinstance(s, MomentSums) != self.fourth:
+    def check(self, s: GaussianStatistics, context: Context) -> None:
+        if isinstance(s, MomentStatistics) != self.fourth:
             raise ValueError("third and fourth moments are missing" if self.fourth else "it has fourth moments")
         super().check(s, context)
 
 
-def _overall(s: GaussianSums) -> tuple[Array, Array, Array, Array]:
+def _overall(s: GaussianStatistics) -> tuple[Array, Array, Array, Array]:
     """mean, low and variance (K, d) where all classes share the variance over all rows, and that variance (d,)."""
     mean, low, total, epsilon = _core.gaussian_estimate(s.n, s.mean, s.low, s.m2, 0, True, 1.0)
     return mean, low, total, epsilon

@@ -34,7 +34,7 @@ from tallybayes.distributions.compensated_means import EPS, LOG_2PI
 from tallybayes.distributions.context import Context
 from tallybayes.distributions.multivariate.gaussian_moments import rows_of
 from tallybayes.distributions.multivariate.gaussian_parameters import BlockParams
-from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums, CompactSums
+from tallybayes.distributions.multivariate.gaussian_statistics import BlockStatistics, CompactStatistics
 from tallybayes.errors import is_number
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.blas import one_thread
@@ -46,24 +46,24 @@ CELLS = 1 << 20  # numbers of a block of rows
 SAFE = 10.0  # times what counts as full rank
 
 
-def left_out(
+def leave_one_out(
     block: GaussianBlock,
     data: Numbers,
     y: NDArray[np.int32],
     unit: Array,
-    s: BlockSums,
+    s: BlockStatistics,
     p: BlockParams,
     context: Context,
 ) -> Array:
     out, done = np.empty((data.n, context.K)), np.zeros(data.n, dtype=bool)
     with one_thread():  # small matrices: a team of threads for each is slower than one
-        if isinstance(s, CompactSums) and is_number(block.gamma) and len(p.keep):
+        if isinstance(s, CompactStatistics) and is_number(block.gamma) and len(p.keep):
             closed = _Closed(block, s, p.keep)
             for rows in closed.alike(unit, max(1, CELLS // data.d)):
                 out[rows], done[rows] = closed.scores(rows_of(data, rows), y[rows], unit[rows])
         for i in np.flatnonzero(~done).tolist():
             row = slice(i, i + 1)
-            out[row] = Distribution.left_out(block, some_rows(data, row), y[row], unit[row], s, p, context)
+            out[row] = Distribution.leave_one_out(block, some_rows(data, row), y[row], unit[row], s, p, context)
     return out
 
 
@@ -78,7 +78,7 @@ class _Frame:
 
 
 class _Closed:
-    def __init__(self, block: GaussianBlock, s: CompactSums, keep: Array) -> None:
+    def __init__(self, block: GaussianBlock, s: CompactStatistics, keep: Array) -> None:
         self.block, self.keep = block, keep
         self.n, self.mean, self.low = s.n, s.mean[:, keep], s.low[:, keep]
         self.scatter = s.scatter[:, keep][:, :, keep]

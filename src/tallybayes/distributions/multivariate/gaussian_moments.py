@@ -17,31 +17,33 @@ from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.compensated_means import EPS, combine_means, exact_sum
 from tallybayes.distributions.context import Weights
 from tallybayes.distributions.multivariate.gaussian_statistics import (
-    BlockSums,
-    CompactSums,
-    PairedSums,
-    ScatterSums,
-    WeighedSums,
-    WideSums,
+    BlockStatistics,
+    CompactStatistics,
+    PairedStatistics,
+    ScatterStatistics,
+    WeighedStatistics,
+    WideStatistics,
 )
 from tallybayes.utils.array_types import Array
 
 WIDE = 256  # columns from which the wide form is worth its trouble
 
 
-def count(data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool, fourth: bool = False) -> BlockSums:
+def count(
+    data: Numbers, y: NDArray[np.int32], w: Weights, K: int, pooled: bool, fourth: bool = False
+) -> BlockStatistics:
     """fourth: a wide tally keeps the weight of each row."""
     if data.d >= WIDE and data.n <= data.d:
         found = _count_wide(data, y, w, K)
         if found is not None:
-            return found if fourth else WideSums(found.n, found.mean, found.low, found.rows, found.owner)
+            return found if fourth else WideStatistics(found.n, found.mean, found.low, found.rows, found.owner)
     n, mean, low, scatter, skipped = _core.scatter(data.columns, y, w, K, pooled)
     if skipped > 0:
-        return PairedSums(*_core.pairwise_scatter(data.columns, y, w, K, pooled))
-    return CompactSums(n, mean, low, scatter)
+        return PairedStatistics(*_core.pairwise_scatter(data.columns, y, w, K, pooled))
+    return CompactStatistics(n, mean, low, scatter)
 
 
-def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> WeighedSums | None:
+def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> WeighedStatistics | None:
     """None if a value is missing."""
     used = np.flatnonzero((y >= 0) & (True if w is None else w > 0))
     x = rows_of(data, used)
@@ -55,18 +57,18 @@ def _count_wide(data: Numbers, y: NDArray[np.int32], w: Weights, K: int) -> Weig
         n[k] = weight[here].sum()
         mean[k], low[k] = exact_sum(first, weight[here] @ (x[here] - first) / n[k])
     rows = (x - mean[owner] - low[owner]) * np.sqrt(weight)[:, None]
-    return WeighedSums(n, mean, low, rows, owner.astype(np.int64), weight).only(np.asarray(rows.any(axis=1)))
+    return WeighedStatistics(n, mean, low, rows, owner.astype(np.int64), weight).only(np.asarray(rows.any(axis=1)))
 
 
-def combine(a: BlockSums, b: BlockSums, sign: int, pooled: bool) -> BlockSums:
-    if isinstance(a, WideSums) and isinstance(b, WideSums) and len(a.rows) + len(b.rows) <= a.mean.shape[1]:
+def combine(a: BlockStatistics, b: BlockStatistics, sign: int, pooled: bool) -> BlockStatistics:
+    if isinstance(a, WideStatistics) and isinstance(b, WideStatistics) and len(a.rows) + len(b.rows) <= a.mean.shape[1]:
         return _combine_wide(a, b, sign)
     return combine_written(a.written(pooled), b.written(pooled), sign, pooled)
 
 
-def combine_written(a: ScatterSums, b: ScatterSums, sign: int, pooled: bool) -> ScatterSums:
+def combine_written(a: ScatterStatistics, b: ScatterStatistics, sign: int, pooled: bool) -> ScatterStatistics:
     """Compact if both are, else paired."""
-    paired = isinstance(a, PairedSums) or isinstance(b, PairedSums)
+    paired = isinstance(a, PairedStatistics) or isinstance(b, PairedStatistics)
     if paired:
         a, b = a.paired(), b.paired()
     n, mean, low, delta, part = combine_means(a, b, sign)
@@ -81,7 +83,7 @@ def combine_written(a: ScatterSums, b: ScatterSums, sign: int, pooled: bool) -> 
             cross = weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
         scatter = a.scatter + sign * (b.scatter + cross)
         scatter = scatter if sign > 0 else _swept(scatter, a.scatter, n, pooled)
-    return (PairedSums if paired else CompactSums)(n, mean, low, scatter)
+    return (PairedStatistics if paired else CompactStatistics)(n, mean, low, scatter)
 
 
 def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
@@ -96,7 +98,7 @@ def _swept(scatter: Array, before: Array, n: Array, pooled: bool) -> Array:
     return np.asarray(scatter * still[:, :, None] * still[:, None, :])
 
 
-def _combine_wide(a: WideSums, b: WideSums, sign: int) -> WideSums:
+def _combine_wide(a: WideStatistics, b: WideStatistics, sign: int) -> WideStatistics:
     n, mean, low, delta, part = combine_means(a, b, sign)
     step = np.sqrt(a.n * part)[:, None] * delta
     moved = np.flatnonzero(step.any(axis=1))
@@ -106,7 +108,7 @@ def _combine_wide(a: WideSums, b: WideSums, sign: int) -> WideSums:
         signs = np.ones(len(rows))
         signs[len(a.rows) :] = -1.0
         rows, owner = _signed(rows, owner, signs, n)
-    return WideSums(n, mean, low, rows, owner)
+    return WideStatistics(n, mean, low, rows, owner)
 
 
 def _signed(rows: Array, owner: Array, signs: Array, n: Array) -> tuple[Array, Array]:

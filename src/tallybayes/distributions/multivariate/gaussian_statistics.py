@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.arithmetic import expect, spread
-from tallybayes.distributions.compensated_means import CentredSums, check_low, check_squares, with_low
+from tallybayes.distributions.compensated_means import CentredStatistics, check_low, check_squares, with_low
 from tallybayes.distributions.records import arrays_of, kind_of, record_of
 from tallybayes.utils.array_types import Array
 
@@ -29,11 +29,11 @@ ROOT = 1e150  # squares of these can be summed
 
 
 @dataclass(frozen=True)
-class BlockSums(CentredSums, ABC):
+class BlockStatistics(CentredStatistics, ABC):
     """What all forms have."""
 
     @abstractmethod
-    def written(self, pooled: bool) -> ScatterSums:
+    def written(self, pooled: bool) -> ScatterStatistics:
         """Give the sums with the scatter as matrices.
 
         Parameters
@@ -155,16 +155,16 @@ class BlockSums(CentredSums, ABC):
 
 
 @dataclass(frozen=True)
-class ScatterSums(BlockSums, ABC):
+class ScatterStatistics(BlockStatistics, ABC):
     """The forms with matrices of sums of products about the means."""
 
     scatter: Array
 
-    def written(self, pooled: bool) -> ScatterSums:  # noqa: ARG002
+    def written(self, pooled: bool) -> ScatterStatistics:  # noqa: ARG002
         return self
 
     @abstractmethod
-    def paired(self) -> PairedSums:
+    def paired(self) -> PairedStatistics:
         """The same in paired form."""
 
     @abstractmethod
@@ -203,7 +203,7 @@ class ScatterSums(BlockSums, ABC):
 
 
 @dataclass(frozen=True)
-class CompactSums(ScatterSums):
+class CompactStatistics(ScatterStatistics):
     """Sums of rows that miss nothing.
 
     Parameters
@@ -218,11 +218,11 @@ class CompactSums(ScatterSums):
         Products about the mean, of each class or pooled.
     """
 
-    def paired(self) -> PairedSums:
+    def paired(self) -> PairedStatistics:
         K, d = self.mean.shape
         n = np.broadcast_to(self.n[:, None, None], (K, d, d)).copy()
         mean, low = (np.repeat(a[:, :, None], d, axis=2) for a in (self.mean, self.low))
-        return PairedSums(n, mean, low, self.scatter)
+        return PairedStatistics(n, mean, low, self.scatter)
 
     def most_rows(self) -> Array:
         return self.n
@@ -232,10 +232,10 @@ class CompactSums(ScatterSums):
 
 
 @dataclass(frozen=True)
-class PairedSums(ScatterSums):
+class PairedStatistics(ScatterStatistics):
     """n, mean and low (K, d, d), scatter (K or 1, d, d)."""
 
-    def paired(self) -> PairedSums:
+    def paired(self) -> PairedStatistics:
         return self
 
     def most_rows(self) -> Array:
@@ -256,7 +256,7 @@ class PairedSums(ScatterSums):
 
 
 @dataclass(frozen=True)
-class FourthSums(CompactSums):
+class FourthStatistics(CompactStatistics):
     """With third_jl = Σ e_j² e_l and fourth_jl = Σ e_j² e_l² of each class, e = x − mean: (K, d, d)."""
 
     third: Array
@@ -291,21 +291,21 @@ class FourthSums(CompactSums):
 
 
 @dataclass(frozen=True)
-class WideSums(BlockSums):
+class WideStatistics(BlockStatistics):
     """n (K), mean and low (K, d), rows (R, d) about the means, and the class of each (R)."""
 
     rows: Array
     owner: Array
 
-    def written(self, pooled: bool) -> CompactSums:
+    def written(self, pooled: bool) -> CompactStatistics:
         K, d = self.mean.shape
         if pooled:
-            return CompactSums(self.n, self.mean, self.low, (self.rows.T @ self.rows)[None])
+            return CompactStatistics(self.n, self.mean, self.low, (self.rows.T @ self.rows)[None])
         scatter = np.zeros((K, d, d))
         for k in range(K):
             mine = self.rows[self.owner == k]
             scatter[k] = mine.T @ mine
-        return CompactSums(self.n, self.mean, self.low, scatter)
+        return CompactStatistics(self.n, self.mean, self.low, scatter)
 
     def scaled(self, factor: float) -> Self:
         return replace(super().scaled(factor), rows=self.rows * np.sqrt(factor))
@@ -324,7 +324,7 @@ class WideSums(BlockSums):
 
         Returns
         -------
-        WideSums
+        WideStatistics
             Without the others.
         """
         return replace(self, rows=self.rows[some], owner=self.owner[some])
@@ -346,7 +346,7 @@ class WideSums(BlockSums):
 
 
 @dataclass(frozen=True)
-class WeighedSums(WideSums):
+class WeighedStatistics(WideStatistics):
     """With the weight of each row (R); rows are √weight (x − mean)."""
 
     weight: Array
@@ -389,10 +389,12 @@ class WeighedSums(WideSums):
             raise ValueError("'weight' is not that of rows that count")
 
 
-def sums_of(arrays: Mapping[str, Array]) -> BlockSums:
+def statistics_from(arrays: Mapping[str, Array]) -> BlockStatistics:
     """The sums in a file, in the form that its arrays have."""
     arrays = with_low(arrays)
-    kind: type[BlockSums] = kind_of(arrays, CompactSums, FourthSums, WideSums, WeighedSums)
-    if kind is CompactSums and np.ndim(arrays.get("n", 0)) == 3:
-        kind = PairedSums
+    kind: type[BlockStatistics] = kind_of(
+        arrays, CompactStatistics, FourthStatistics, WideStatistics, WeighedStatistics
+    )
+    if kind is CompactStatistics and np.ndim(arrays.get("n", 0)) == 3:
+        kind = PairedStatistics
     return record_of(kind, arrays)

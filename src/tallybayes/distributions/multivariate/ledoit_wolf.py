@@ -25,13 +25,13 @@ from tallybayes.distributions.compensated_means import away
 from tallybayes.distributions.context import Weights
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
 from tallybayes.distributions.multivariate.gaussian_statistics import (
-    BlockSums,
-    FourthSums,
-    PairedSums,
-    ScatterSums,
-    WeighedSums,
+    BlockStatistics,
+    FourthStatistics,
+    PairedStatistics,
+    ScatterStatistics,
+    WeighedStatistics,
 )
-from tallybayes.distributions.univariate.gaussian import GaussianSums
+from tallybayes.distributions.univariate.gaussian import GaussianStatistics
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array
 
@@ -50,18 +50,18 @@ def _by_class(data: Numbers, y: NDArray[np.int32], w: Weights) -> Iterator[tuple
 # --- one matrix per class, for full covariances ----------------------------------------------------------------
 
 
-def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: BlockSums) -> FourthSums | WeighedSums:
+def count(data: Numbers, y: NDArray[np.int32], w: Weights, s: BlockStatistics) -> FourthStatistics | WeighedStatistics:
     """The tally s of these rows with its third and fourth moments, or with the rows' weights."""
-    if isinstance(s, WeighedSums):
+    if isinstance(s, WeighedStatistics):
         return s
-    if isinstance(s, PairedSums):
+    if isinstance(s, PairedStatistics):
         raise TableError("Ledoit-Wolf shrinkage needs rows without missing values. shrinkage='oas' takes them.")
-    assert isinstance(s, ScatterSums)
+    assert isinstance(s, ScatterStatistics)
     third, fourth = np.zeros((2, *s.scatter.shape))
     with np.errstate(over="ignore", invalid="ignore"):
         for k, x, weight in _by_class(data, y, w):
             _add_rows(x - s.mean[k] - s.low[k], weight, third[k], fourth[k])
-    return FourthSums(s.n, s.mean, s.low, s.scatter, third, fourth)
+    return FourthStatistics(s.n, s.mean, s.low, s.scatter, third, fourth)
 
 
 def _add_rows(centred: Array, weight: Array, third: Array, fourth: Array) -> None:
@@ -71,21 +71,21 @@ def _add_rows(centred: Array, weight: Array, third: Array, fourth: Array) -> Non
     fourth += weighted @ square
 
 
-def written(s: BlockSums) -> FourthSums:
+def written(s: BlockStatistics) -> FourthStatistics:
     """A tally with third and fourth moments, all of its sums written out."""
-    if isinstance(s, FourthSums):
+    if isinstance(s, FourthStatistics):
         return s
-    assert isinstance(s, WeighedSums)
+    assert isinstance(s, WeighedStatistics)
     scatter = s.written(pooled=False).scatter
     third, fourth = np.zeros((2, *scatter.shape))
     for k in range(len(s.n)):
         mine = s.owner == k
         _add_rows(s.rows[mine] / np.sqrt(s.weight[mine])[:, None], s.weight[mine], third[k], fourth[k])
-    return FourthSums(s.n, s.mean, s.low, scatter, third, fourth)
+    return FourthStatistics(s.n, s.mean, s.low, scatter, third, fourth)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `amounts` refuses what is no number
-def combine(a: FourthSums, b: FourthSums, total: ScatterSums, sign: int) -> FourthSums:
+def combine(a: FourthStatistics, b: FourthStatistics, total: ScatterStatistics, sign: int) -> FourthStatistics:
     """The moments of a ± b, whose other sums are `total`."""
     third, fourth = np.zeros((2, *total.scatter.shape))
     shifts = [away(s, total.mean, total.low) for s in (a, b)]
@@ -100,7 +100,7 @@ def combine(a: FourthSums, b: FourthSums, total: ScatterSums, sign: int) -> Four
     varies = np.einsum("kii->ki", total.scatter) > 0  # of a column that no longer does, rounding leaves something
     some = varies[:, :, None] & varies[:, None, :]
     third, fourth = np.where(some, third, 0.0), np.where(some, np.maximum(fourth, 0.0), 0.0)
-    return FourthSums(total.n, total.mean, total.low, total.scatter, third, fourth)
+    return FourthStatistics(total.n, total.mean, total.low, total.scatter, third, fourth)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _about(e: _Pair, dj: Array, dl: Array) -> tuple[Array, Array]:
     return third, fourth
 
 
-def amounts(s: FourthSums | WeighedSums, scatter: Array) -> tuple[float, ...]:
+def amounts(s: FourthStatistics | WeighedStatistics, scatter: Array) -> tuple[float, ...]:
     """γ of each class; scatter: written out, (K, d, d)."""
     found = []
     for k, n in enumerate(s.n.tolist()):
@@ -166,14 +166,14 @@ def _amount(square: float, trace: float, d: int, fourth: float, n: float) -> flo
 
 
 @dataclass(frozen=True)
-class MomentSums(GaussianSums):
+class MomentStatistics(GaussianStatistics):
     """Those of a Gaussian with sums of third and fourth powers about the mean, (K, d)."""
 
     m3: Array
     m4: Array
 
 
-def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: GaussianSums) -> MomentSums:
+def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: GaussianStatistics) -> MomentStatistics:
     """The tally of a Gaussian with its third and fourth moments; missing values are left out, column by column."""
     m3, m4 = np.zeros((2, *s.n.shape))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -182,11 +182,11 @@ def count_columns(data: Numbers, y: NDArray[np.int32], w: Weights, s: GaussianSu
             centred = np.where(np.isnan(centred), 0.0, centred)
             m3[k] += weight @ centred**3
             m4[k] += weight @ centred**4
-    return MomentSums(s.n, s.mean, s.low, s.m2, m3, m4)
+    return MomentStatistics(s.n, s.mean, s.low, s.m2, m3, m4)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `column_amounts` refuses what is no number
-def combine_columns(a: MomentSums, b: MomentSums, total: GaussianSums, sign: int) -> MomentSums:
+def combine_columns(a: MomentStatistics, b: MomentStatistics, total: GaussianStatistics, sign: int) -> MomentStatistics:
     m3, m4 = np.zeros((2, *total.n.shape))
     for s, way in ((a, 1), (b, sign)):
         shift = np.where((s.n > 0) & (total.n > 0), away(s, total.mean, total.low), 0.0)
@@ -195,10 +195,10 @@ def combine_columns(a: MomentSums, b: MomentSums, total: GaussianSums, sign: int
         m4 += way * f
     some = total.m2 > 0
     m3, m4 = np.where(some, m3, 0.0), np.where(some, np.maximum(m4, 0.0), 0.0)
-    return MomentSums(total.n, total.mean, total.low, total.m2, m3, m4)
+    return MomentStatistics(total.n, total.mean, total.low, total.m2, m3, m4)
 
 
-def column_amounts(s: MomentSums, varies: Array) -> Array:
+def column_amounts(s: MomentStatistics, varies: Array) -> Array:
     """γ of each class, for variances in the units of the data."""
     fine = np.isfinite(s.m3) & np.isfinite(s.m4)  # also of columns that hardly vary: other rows may be added
     if not fine.all():

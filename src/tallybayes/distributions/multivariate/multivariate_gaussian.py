@@ -31,8 +31,13 @@ from tallybayes.distributions.multivariate.gaussian_parameters import (
     SharedWideParams,
     WideParams,
 )
-from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums, FourthSums, WeighedSums, WideSums
-from tallybayes.distributions.sparse_blocks import dense_left_out, dense_sum
+from tallybayes.distributions.multivariate.gaussian_statistics import (
+    BlockStatistics,
+    FourthStatistics,
+    WeighedStatistics,
+    WideStatistics,
+)
+from tallybayes.distributions.sparse_blocks import dense_leave_one_out, dense_sum
 from tallybayes.distributions.univariate.gaussian import quadratic_form
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
@@ -43,7 +48,7 @@ SHARED = (SharedParams, SharedWideParams)  # of one covariance for all classes
 
 
 @dataclass(frozen=True)
-class GaussianBlock(Distribution[BlockSums, BlockParams]):
+class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     """The normal distribution of several columns at once.
 
     log p(x | c) = −½ log|2π Σ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
@@ -80,7 +85,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
 
     name = "gaussian block"
     kinds = ("real", "count", "binary")
-    sums = BlockSums
+    statistics_type = BlockStatistics
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
@@ -120,47 +125,47 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
 
     # --- adding ------------------------------------------------------------------------------------------------
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> BlockSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> BlockStatistics:
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
         s = gaussian_moments.count(data, y, w, K, self.pooled, self.fourth)
         return ledoit_wolf.count(data, y, w, s) if self.fourth else s
 
-    def combine(self, a: BlockSums, b: BlockSums, sign: int = 1) -> BlockSums:
+    def combine(self, a: BlockStatistics, b: BlockStatistics, sign: int = 1) -> BlockStatistics:
         if not self.fourth:
             return gaussian_moments.combine(a, b, sign, self.pooled)
         a, b = ledoit_wolf.written(a), ledoit_wolf.written(b)
         return ledoit_wolf.combine(a, b, gaussian_moments.combine_written(a, b, sign, self.pooled), sign)
 
-    def scale(self, s: BlockSums, factor: float) -> BlockSums:
+    def scale(self, s: BlockStatistics, factor: float) -> BlockStatistics:
         return s.scaled(factor)
 
-    def reclass(self, s: BlockSums, to: Sequence[int], K: int) -> BlockSums:
+    def reclass(self, s: BlockStatistics, to: Sequence[int], K: int) -> BlockStatistics:
         return s.reclassed(to, K, self.pooled)
 
-    def sums_of(self, arrays: Mapping[str, Array]) -> BlockSums:
-        return gaussian_statistics.sums_of(arrays)
+    def statistics_from(self, arrays: Mapping[str, Array]) -> BlockStatistics:
+        return gaussian_statistics.statistics_from(arrays)
 
-    def check(self, s: BlockSums, context: Context) -> None:
-        if isinstance(s, FourthSums | WeighedSums) != self.fourth:
+    def check(self, s: BlockStatistics, context: Context) -> None:
+        if isinstance(s, FourthStatistics | WeighedStatistics) != self.fourth:
             raise ValueError("third and fourth moments are missing" if self.fourth else "it has fourth moments")
         s.check(context.K, context.d, self.pooled)
         if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
             raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
 
-    def met(self, s: BlockSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def met(self, s: BlockStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return s.met()
 
     # --- reading -----------------------------------------------------------------------------------------------
 
-    def estimate(self, s: BlockSums, context: Context) -> BlockParams:  # noqa: ARG002
+    def estimate(self, s: BlockStatistics, context: Context) -> BlockParams:  # noqa: ARG002
         for value, most in s.limits():
             fine = (np.abs(value) <= most).all(axis=tuple(range(value.ndim - 1)))
             if not fine.all():
                 j = int(np.argmin(fine)) if value.ndim > 1 else 0
                 raise _core.BadValue("overflow", 0, j, float(np.nanmax(np.abs(s.mean))))
-        if isinstance(s, WideSums) and is_number(self.gamma) and self.ridge == 0:
+        if isinstance(s, WideStatistics) and is_number(self.gamma) and self.ridge == 0:
             return wide_gaussian.estimate(s, self)
         return covariance.estimate(s, self)
 
@@ -214,7 +219,7 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
     def gaussians(self, p: BlockParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
         return p.mean[:, list(columns)], np.array([p.covariance(k, columns) for k in range(len(p.mean))])
 
-    def matrix_door(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
+    def fast_matrix(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         if isinstance(p, SHARED):
             return _core.MatrixDoor.affine(start, p.weight, p.bias, p.centre)
         return (
@@ -276,19 +281,19 @@ class GaussianBlock(Distribution[BlockSums, BlockParams]):
             out[gaps] = marginal_gaussian.scores(data, gaps, p)
         return out
 
-    def left_out(
+    def leave_one_out(
         self,
         data: Data,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: BlockSums,
+        s: BlockStatistics,
         p: BlockParams,
         context: Context,
     ) -> Array:
         if isinstance(data, Sparse):
-            return dense_left_out(self, data, y, unit, s, p, context)
+            return dense_leave_one_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Numbers)
-        return gaussian_leave_one_out.left_out(self, data, y, unit, s, p, context)
+        return gaussian_leave_one_out.leave_one_out(self, data, y, unit, s, p, context)
 
     def sample(self, p: BlockParams, y: NDArray[np.int32], rng: np.random.Generator) -> list[Array]:
         d = p.mean.shape[1]

@@ -15,7 +15,7 @@ import scipy
 from tallybayes.distributions.compensated_means import EPS, LOG_2PI
 from tallybayes.distributions.multivariate import covariance
 from tallybayes.distributions.multivariate.gaussian_parameters import SharedWideParams, WideParams
-from tallybayes.distributions.multivariate.gaussian_statistics import WideSums
+from tallybayes.distributions.multivariate.gaussian_statistics import WideStatistics
 from tallybayes.distributions.records import arrays_of
 from tallybayes.utils.array_types import Array
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 
 
-def estimate(s: WideSums, b: GaussianBlock) -> WideParams:
+def estimate(s: WideStatistics, b: GaussianBlock) -> WideParams:
     n, mean, low = covariance.class_means(s)
     weight = s.n
     K, d = mean.shape
@@ -57,7 +57,7 @@ def _with_line(p: WideParams) -> SharedWideParams:
     return SharedWideParams(**arrays_of(p), weight=weight, bias=bias)
 
 
-def _roots(s: WideSums, b: GaussianBlock, thin: Array, gamma: float, d: int) -> tuple[Array, Array, Array]:
+def _roots(s: WideStatistics, b: GaussianBlock, thin: Array, gamma: float, d: int) -> tuple[Array, Array, Array]:
     """Variance outside the span, root within it, and −½ log|Σ|, for each class (or once for all)."""
     weight, r = s.n, thin.shape[1]
     pooled = thin.T @ thin / max(weight.sum() - b.ddof * (weight > 0).sum(), 1e-300)

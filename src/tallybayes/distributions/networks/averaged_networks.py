@@ -20,7 +20,7 @@ from tallybayes.distributions.networks.conditional_gaussians import (
     RealTables,
     best_strengths,
     cell_of,
-    left_out_logs,
+    leave_one_out_logs,
     normals,
     one_less,
     terms,
@@ -31,7 +31,7 @@ from tallybayes.distributions.networks.families import families
 from tallybayes.distributions.networks.family_leave_one_out import without_lone_levels
 from tallybayes.distributions.networks.family_sampling import draw_families, draw_real
 from tallybayes.distributions.networks.joint_counts import GRID, fields_of, matrix_codes
-from tallybayes.distributions.networks.joint_statistics import JointSums, Reals
+from tallybayes.distributions.networks.joint_statistics import JointStatistics, Reals
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array, Floats
 
@@ -90,17 +90,17 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         if self.weighting not in (None, "information"):
             raise OptionError(f"weighting must be None or 'information'; got {brief(self.weighting)}.")
 
-    def check(self, s: JointSums, context: Context) -> None:
+    def check(self, s: JointStatistics, context: Context) -> None:
         super().check(s, context)
         if self.n not in (1, 2, 3) or self.order != min(self.n + 1, most_together(context.d, self.reals)):
             raise ValueError(f"n = {self.n} parents do not go with sets of {self.order} columns")
         if not is_number(self.min_count) or self.min_count <= 0:
             raise ValueError("'min_count' is not a number above 0")
 
-    def estimate(self, s: JointSums, context: Context) -> AveragedParams:
+    def estimate(self, s: JointStatistics, context: Context) -> AveragedParams:
         return self._estimate(s, context, None)
 
-    def estimate_again(self, s: JointSums, context: Context, p: AveragedParams) -> AveragedParams:
+    def estimate_again(self, s: JointStatistics, context: Context, p: AveragedParams) -> AveragedParams:
         """Make parameters of another tally, with what was chosen kept.
 
         The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
@@ -122,7 +122,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
         """
         return self._estimate(s, context, p)
 
-    def _estimate(self, s: JointSums, context: Context, kept: AveragedParams | None) -> AveragedParams:
+    def _estimate(self, s: JointStatistics, context: Context, kept: AveragedParams | None) -> AveragedParams:
         base = self.base(s, context)
         d = len(base.sizes)
         t = self.tables(d)
@@ -191,7 +191,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             codes = without_subsumed(codes, p.sizes, p.follows)
         return self._joint_of(codes, values, p)
 
-    def matrix_door(self, columns: Sequence[RowColumn], p: AveragedParams, start: Array) -> _core.MatrixDoor | None:
+    def fast_matrix(self, columns: Sequence[RowColumn], p: AveragedParams, start: Array) -> _core.MatrixDoor | None:
         codes = None if self.reals or p.n == 0 or p.follows is not None else matrix_codes(columns, p)
         return None if codes is None else p.networks.door(start, p.W, float(self.min_count), codes)
 
@@ -282,8 +282,8 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             out[here, j] = logs.T[codes[j][here].astype(np.intp)]
         return out
 
-    def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointSums, p: AveragedParams, context: Context
+    def leave_one_out(
+        self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointStatistics, p: AveragedParams, context: Context
     ) -> Array:
         """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.
 
@@ -310,7 +310,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             Up to a term that all classes share.
         """
         if p.n == 0:
-            return super().left_out(data, y, unit, s, p, context)
+            return super().leave_one_out(data, y, unit, s, p, context)
         assert isinstance(data, Coded)
         out = np.empty((data.n, p.K))
         for span, codes, _ in p.packed(data):
@@ -366,7 +366,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             for j in range(self.reals):
                 chain = [m[:, j] for m in reals.tables.all_chain(s)]
                 a = None if reals.strengths is None else [strength[j] for strength in reals.strengths]
-                found += left_out_logs(chain, a, s, only, p.sizes, values[j][rows], y[rows], unit[rows])[-1]
+                found += leave_one_out_logs(chain, a, s, only, p.sizes, values[j][rows], y[rows], unit[rows])[-1]
             return found
 
         return self._averaged(codes, p, float(self.min_count) + u, one_set)

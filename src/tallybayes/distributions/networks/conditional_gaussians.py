@@ -410,7 +410,7 @@ def terms(normal: Normal) -> Floats:
 # --- a row judged by the others -------------------------------------------------------------------------------------
 
 
-def left_out_logs(
+def leave_one_out_logs(
     chain: Sequence[Moments],
     strengths: Sequence[Floats] | None,
     parents: Sequence[int],

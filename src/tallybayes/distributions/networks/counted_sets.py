@@ -53,7 +53,7 @@ from tallybayes.distributions.networks.joint_counts import (
     packed,
     plus_counts,
 )
-from tallybayes.distributions.networks.joint_statistics import JointParams, JointSums, MixedSums, Reals
+from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, MixedStatistics, Reals
 from tallybayes.distributions.records import arrays_of, record_of
 from tallybayes.distributions.univariate.gaussian import Gaussian
 from tallybayes.utils.array_types import Array, Floats
@@ -65,7 +65,7 @@ J = TypeVar("J", bound=JointParams)
 
 
 @dataclass(frozen=True)
-class CountedSets(Joint[JointSums, J]):
+class CountedSets(Joint[JointStatistics, J]):
     """Counts of the levels of each column, and of the combinations of levels of sets of columns.
 
     order: all sets of up to this many columns are counted; extra: further sets.
@@ -85,7 +85,7 @@ class CountedSets(Joint[JointSums, J]):
     reals: int = 0
     real_extra: Sets = ()
 
-    sums = JointSums
+    statistics_type = JointStatistics
 
     def layout(self) -> tuple[object, ...]:
         return (type(self), self.order, self.extra, self.reals, self.real_extra)
@@ -122,18 +122,18 @@ class CountedSets(Joint[JointSums, J]):
 
     # --- adding ------------------------------------------------------------------------------------------------
 
-    def sums_of(self, arrays: Mapping[str, Array]) -> JointSums:
-        return record_of(MixedSums if self.reals else JointSums, arrays)
+    def statistics_from(self, arrays: Mapping[str, Array]) -> JointStatistics:
+        return record_of(MixedStatistics if self.reals else JointStatistics, arrays)
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> JointSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> JointStatistics:
         assert isinstance(data, Coded)
         single, sizes = count_levels(data, y, w, K)
         check_memory(self.order, sizes, K, 4 if w is None else 8)
         joint = self.count_joint(data, sizes, y, w, K)
         if data.reals is None:
-            return JointSums(single, sizes, joint)
+            return JointStatistics(single, sizes, joint)
         moments = self.count_reals(self.real_sets(len(sizes)), data, sizes, y, w, K)
-        return MixedSums(single, sizes, joint, *moments)
+        return MixedStatistics(single, sizes, joint, *moments)
 
     def count_joint(self, data: Coded, sizes: Sizes, y: NDArray[np.int32], w: Weights, K: int) -> Array:
         """Count the combinations of all tables.
@@ -197,7 +197,7 @@ class CountedSets(Joint[JointSums, J]):
             kind, row, col, value = e.args
             raise _core.BadValue(kind, row, col + len(sizes), value) from None
 
-    def count_more(self, s: JointSums, data: Coded, y: NDArray[np.int32], w: Weights, K: int) -> JointSums:
+    def count_more(self, s: JointStatistics, data: Coded, y: NDArray[np.int32], w: Weights, K: int) -> JointStatistics:
         """Count the extra sets of rows that were counted without them.
 
         Parameters
@@ -219,44 +219,44 @@ class CountedSets(Joint[JointSums, J]):
             With those of the extra sets.
         """
         joint = np.concatenate([s.joint, replace(self, order=1).count_joint(data, s.sizes, y, w, K)], axis=1)
-        if isinstance(s, MixedSums) and self.real_extra:
+        if isinstance(s, MixedStatistics) and self.real_extra:
             more = self.count_reals(self.real_extra, data, s.sizes, y, w, K)
-            return MixedSums(s.single, s.sizes, joint, *beside([s.moments, more]))
+            return MixedStatistics(s.single, s.sizes, joint, *beside([s.moments, more]))
         return replace(s, joint=joint)
 
-    def combine(self, a: JointSums, b: JointSums, sign: int = 1) -> JointSums:
+    def combine(self, a: JointStatistics, b: JointStatistics, sign: int = 1) -> JointStatistics:
         sizes = np.maximum(a.sizes, b.sizes)
         x, z = self.sized(a, sizes), self.sized(b, sizes)
         if sign < 0:
             single, joint = subtract(x.single, z.single), minus_counts(x.joint, z.joint)
         else:
             single, joint = x.single + z.single, plus_counts(x.joint, z.joint)
-        if isinstance(x, MixedSums) and isinstance(z, MixedSums):
-            return MixedSums(single, sizes, joint, *_combined(x.moments, z.moments, sign))
-        return JointSums(single, sizes, joint)
+        if isinstance(x, MixedStatistics) and isinstance(z, MixedStatistics):
+            return MixedStatistics(single, sizes, joint, *_combined(x.moments, z.moments, sign))
+        return JointStatistics(single, sizes, joint)
 
-    def scale(self, s: JointSums, factor: float) -> JointSums:
+    def scale(self, s: JointStatistics, factor: float) -> JointStatistics:
         if factor == 1:
             return s
-        if isinstance(s, MixedSums):
+        if isinstance(s, MixedStatistics):
             s = replace(s, n=s.n * factor, m2=s.m2 * factor)
         return replace(s, single=s.single * factor, joint=s.joint * factor)
 
-    def reclass(self, s: JointSums, to: Sequence[int], K: int) -> JointSums:
-        if isinstance(s, MixedSums):
+    def reclass(self, s: JointStatistics, to: Sequence[int], K: int) -> JointStatistics:
+        if isinstance(s, MixedStatistics):
             s = replace(s, n=spread(s.n, to, K), mean=spread(s.mean, to, K), m2=spread(s.m2, to, K))
         return replace(s, single=spread(s.single, to, K), joint=spread(s.joint, to, K))
 
-    def moved(self, s: JointSums, sizes: Sizes, maps: Maps) -> JointSums:
+    def moved(self, s: JointStatistics, sizes: Sizes, maps: Maps) -> JointStatistics:
         t, maps = self.tables(len(sizes)), fitting_maps(s, maps)
         single = move_levels(s, sizes, maps)
         joint = np.asarray(_core.move_tables(s.joint, s.sizes, sizes, t.columns, t.starts, list(maps)))
-        if isinstance(s, MixedSums):
+        if isinstance(s, MixedStatistics):
             moments = move_moments(self.real_sets(len(sizes)), s.moments, s.sizes, sizes, maps)
-            return MixedSums(single, sizes, joint, *moments)
-        return JointSums(single, sizes, joint)
+            return MixedStatistics(single, sizes, joint, *moments)
+        return JointStatistics(single, sizes, joint)
 
-    def met(self, s: JointSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def met(self, s: JointStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         """Tell which columns had a value; of real columns the moments without a parent come first.
 
         Parameters
@@ -272,9 +272,9 @@ class CountedSets(Joint[JointSums, J]):
             True for those.
         """
         discrete = met_codes(s.single, s.sizes)
-        return np.append(discrete, s.n[:, : self.reals].any(axis=0)) if isinstance(s, MixedSums) else discrete
+        return np.append(discrete, s.n[:, : self.reals].any(axis=0)) if isinstance(s, MixedStatistics) else discrete
 
-    def check(self, s: JointSums, context: Context) -> None:
+    def check(self, s: JointStatistics, context: Context) -> None:
         if not isinstance(self.reals, int) or not 0 <= self.reals <= context.d:
             raise ValueError(f"{self.reals!r:.40} of its {context.d} columns are real")
         d, K = context.d - self.reals, context.K
@@ -288,10 +288,10 @@ class CountedSets(Joint[JointSums, J]):
         if s.joint.dtype == np.float64 and not (np.isfinite(s.joint) & (s.joint >= 0)).all():
             raise ValueError("'joint' holds NaN, an infinity or a negative number")
         check_real_sets(self.real_extra, d, self.reals)
-        if isinstance(s, MixedSums):
+        if isinstance(s, MixedStatistics):
             self._check_moments(s, d, K)
 
-    def _check_moments(self, s: MixedSums, d: int, K: int) -> None:
+    def _check_moments(self, s: MixedStatistics, d: int, K: int) -> None:
         # far more sets than columns that could hold them: refused before they are listed
         sets = sum(comb(d, m) for m in range(self.order))
         if sets > s.n.size:
@@ -302,7 +302,7 @@ class CountedSets(Joint[JointSums, J]):
 
     # --- reading -----------------------------------------------------------------------------------------------
 
-    def base(self, s: JointSums, context: Context) -> JointParams:
+    def base(self, s: JointStatistics, context: Context) -> JointParams:
         """Give what every network reads first.
 
         How many levels exist, and which; P(x | class) without parents.
@@ -320,10 +320,10 @@ class CountedSets(Joint[JointSums, J]):
             Read from the sums.
         """
         s = self.room_for(s, context)
-        reals = self._plain_reals(s) if isinstance(s, MixedSums) else None
+        reals = self._plain_reals(s) if isinstance(s, MixedStatistics) else None
         return JointParams(**fields_of(self.levels_of(s, context)), joint=s.joint, reals=reals)
 
-    def real_tables(self, s: MixedSums) -> RealTables:
+    def real_tables(self, s: MixedStatistics) -> RealTables:
         """Give the moments of real columns, by the tables that they are in.
 
         Parameters
@@ -338,7 +338,7 @@ class CountedSets(Joint[JointSums, J]):
         """
         return RealTables(self.real_sets(len(s.sizes)), s.moments, s.sizes)
 
-    def _plain_reals(self, s: MixedSums) -> Reals:
+    def _plain_reals(self, s: MixedStatistics) -> Reals:
         moments = self.real_tables(s)
         each = [moments.level(j, ()) for j in range(self.reals)]
         found = [plain(m, whole_of(m)) for m in each]
@@ -348,7 +348,7 @@ class CountedSets(Joint[JointSums, J]):
         mean, var = (np.concatenate(each) for each in zip(*found, strict=True))
         return Reals(moments, mean, var)
 
-    def information(self, s: JointSums) -> tuple[Floats, Floats]:
+    def information(self, s: JointStatistics) -> tuple[Floats, Floats]:
         """Give the information of columns about each other and about the class, in nats.
 
         Parameters
@@ -363,7 +363,7 @@ class CountedSets(Joint[JointSums, J]):
         """
         q = len(s.sizes)
         between, with_class = information(self.tables(q), s)
-        if not isinstance(s, MixedSums):
+        if not isinstance(s, MixedStatistics):
             return between, with_class
         beside, alone = real_information(self.real_tables(s), self.reals, q)
         every = np.block([[between, beside.T], [beside, np.zeros((self.reals, self.reals))]])
@@ -432,7 +432,7 @@ class CountedSets(Joint[JointSums, J]):
         return super().describe(p, j, k, labels)
 
 
-def information(t: Tables, s: JointSums | JointParams) -> tuple[Floats, Floats]:
+def information(t: Tables, s: JointStatistics | JointParams) -> tuple[Floats, Floats]:
     """I(x_i; x_j | y) as a symmetric matrix (NaN for pairs that are not counted), and I(x_j; y), in nats; of discrete
     columns."""
     found, single = _core.pair_information(s.single, s.joint, s.sizes, t.columns, t.starts)
@@ -447,6 +447,6 @@ def information(t: Tables, s: JointSums | JointParams) -> tuple[Floats, Floats]:
 def _combined(a: Moments, b: Moments, sign: int) -> Moments:
     """As Gaussian columns have theirs combined; but here a mean is one float64."""
     normal = Gaussian()
-    one, two = (normal.sums_of({"n": m.n, "mean": m.mean, "m2": m.m2}) for m in (a, b))
+    one, two = (normal.statistics_from({"n": m.n, "mean": m.mean, "m2": m.m2}) for m in (a, b))
     found = arrays_of(normal.combine(one, two, sign))
     return Moments(found["n"], found["mean"], found["m2"])

@@ -20,9 +20,9 @@ from tallybayes.data.encoding import Coded, rows_of
 from tallybayes.distributions.arithmetic import minus, split
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import Context
-from tallybayes.distributions.networks.conditional_gaussians import left_out_logs
+from tallybayes.distributions.networks.conditional_gaussians import leave_one_out_logs
 from tallybayes.distributions.networks.count_tables import family_sets
-from tallybayes.distributions.networks.joint_statistics import JointParams, JointSums
+from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics
 from tallybayes.errors import TableError
 from tallybayes.utils.array_types import Array, Floats
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 ROWS = 1 << 20  # numbers of each kind that are held at a time, over rows and classes
 
 
-def left_out(
+def leave_one_out(
     network: FamilyNetwork,
     data: Coded,
     y: NDArray[np.int32],
     unit: Floats,
-    s: JointSums,
+    s: JointStatistics,
     p: FamilyParams,
     context: Context,
 ) -> Array:
@@ -57,14 +57,16 @@ def left_out(
             for i in np.flatnonzero(families.summed(here, values)).tolist():
                 row = slice(first + i, first + i + 1)
                 if (given[:, i] != here[:, i]).any() or families.real_summed(here[:, i], values, i):
-                    out[row] = Distribution.left_out(slim, rows_of(data, row), y[row], unit[row], small, p, context)
+                    out[row] = Distribution.leave_one_out(
+                        slim, rows_of(data, row), y[row], unit[row], small, p, context
+                    )
                 else:
                     out[row] = families.summed_score(here[:, i], int(y[row.start]), unit[row.start], row.start)
                     out[row] += by_reals[i]
     return out
 
 
-def _slim(network: FamilyNetwork, s: JointSums) -> tuple[FamilyNetwork, JointSums]:
+def _slim(network: FamilyNetwork, s: JointStatistics) -> tuple[FamilyNetwork, JointStatistics]:
     """The same network and tally with no more tables than its families need: less to estimate again."""
     d = len(s.sizes)
     wanted = family_sets((network.parents or ((),) * d)[:d])
@@ -147,7 +149,7 @@ class _Families:
             for j, own in enumerate(self.network.real_parents(self.d)):
                 group, a = self.network.class_groups(self.d + j, self.K), reals.strengths[j]
                 chain = reals.tables.chain(j, own, group)
-                out += left_out_logs(chain, a, own, codes, self.p.sizes, values[j], y, unit, group)[-1]
+                out += leave_one_out_logs(chain, a, own, codes, self.p.sizes, values[j], y, unit, group)[-1]
         return out
 
     def summed_score(self, code: Array, y: int, unit: float, row: int) -> Array:

@@ -19,7 +19,7 @@ from tallybayes.distributions.networks.conditional_gaussians import (
     Normal,
     chain_strengths,
     each_once,
-    left_out_logs,
+    leave_one_out_logs,
     normals,
     terms,
     whole_of,
@@ -29,7 +29,7 @@ from tallybayes.distributions.networks.families import Families, families
 from tallybayes.distributions.networks.family_parameters import FamilyParams, FamilyReals
 from tallybayes.distributions.networks.family_sampling import draw_families, draw_real
 from tallybayes.distributions.networks.joint_counts import GRID, fields_of, matrix_codes, places
-from tallybayes.distributions.networks.joint_statistics import JointParams, JointSums, Reals
+from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, Reals
 from tallybayes.utils.array_types import Array, Floats
 
 FACTORS = 1 << 22  # densities of real columns that are held at a time
@@ -76,7 +76,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
 
     name = "network"
 
-    def check(self, s: JointSums, context: Context) -> None:
+    def check(self, s: JointStatistics, context: Context) -> None:
         super().check(s, context)
         self._check_parents(context.d)
         if any(not 0 <= j < context.d for j in self.blind):
@@ -105,7 +105,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         if self.reals and not set(chains) <= pairs:
             raise ValueError("the parents of a real column are not among the sets that are counted")
 
-    def penalty(self, s: JointSums, p: FamilyParams) -> float:  # noqa: ARG002
+    def penalty(self, s: JointStatistics, p: FamilyParams) -> float:  # noqa: ARG002
         """Tell the log prior density that the smoothing stands for, up to a constant.
 
         Dirichlet: α Σ log P over the cells of every family; back-off has no such form.
@@ -162,10 +162,10 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         """
         return self.parents[d:] or ((),) * self.reals
 
-    def estimate(self, s: JointSums, context: Context) -> FamilyParams:
+    def estimate(self, s: JointStatistics, context: Context) -> FamilyParams:
         return self._estimate(s, context, None)
 
-    def estimate_again(self, s: JointSums, context: Context, p: FamilyParams) -> FamilyParams:
+    def estimate_again(self, s: JointStatistics, context: Context, p: FamilyParams) -> FamilyParams:
         """Make parameters of another tally; the strengths of back-off stay.
 
         Parameters
@@ -184,7 +184,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         """
         return self._estimate(s, context, p)
 
-    def _estimate(self, s: JointSums, context: Context, kept: FamilyParams | None) -> FamilyParams:
+    def _estimate(self, s: JointStatistics, context: Context, kept: FamilyParams | None) -> FamilyParams:
         base = self.base(s, context)
         f = self.families(len(base.sizes))
         counted = self._counted(base, f)
@@ -286,12 +286,12 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         step = np.array([-1 if j < d else j - d for j in order], dtype=np.int32) if self.reals else None
         total: Any = 0.0
         for span, codes, _ in p.packed(data):
-            for some, here, logs in self._left_out(p, data, codes, span, y, w):
+            for some, here, logs in self._leave_one_out(p, data, codes, span, y, w):
                 part = None if w is None else w[some]
                 total = total + counted.losses(here, y[some], part, strengths, step, logs)
         return np.asarray(total)
 
-    def _left_out(
+    def _leave_one_out(
         self, p: JointParams, data: Coded, codes: Array, span: slice, y: NDArray[np.int32], w: Floats | None
     ) -> Iterator[tuple[slice, Array, Floats | None]]:
         """Parts of a span of rows, their codes, and what the real columns say there (real columns, most parents + 1,
@@ -315,15 +315,15 @@ class FamilyNetwork(CountedSets[FamilyParams]):
             unit = np.ones(values.shape[1]) if w is None else np.minimum(w[some], 1.0)
             out = np.empty((self.reals, most + 1, len(unit), p.K))
             for j, own in enumerate(parents):
-                found = left_out_logs(chains[j], a[j], own, here, p.sizes, values[j], y[some], unit)
+                found = leave_one_out_logs(chains[j], a[j], own, here, p.sizes, values[j], y[some], unit)
                 out[j, : len(found)], out[j, len(found) :] = found, found[-1]
             yield some, here, out
 
-    def left_out(
-        self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointSums, p: FamilyParams, context: Context
+    def leave_one_out(
+        self, data: Data, y: NDArray[np.int32], unit: Floats, s: JointStatistics, p: FamilyParams, context: Context
     ) -> Floats:
         assert isinstance(data, Coded)
-        return family_leave_one_out.left_out(self, data, y, unit, s, p, context)
+        return family_leave_one_out.leave_one_out(self, data, y, unit, s, p, context)
 
     def score(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
         assert isinstance(data, Coded)
@@ -344,7 +344,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     def _naive(self, p: FamilyParams) -> bool:
         return not len(p.parent) and not self.reals and not self.blind and self.groups is None
 
-    def matrix_door(self, columns: Sequence[RowColumn], p: FamilyParams, start: Array) -> _core.MatrixDoor | None:
+    def fast_matrix(self, columns: Sequence[RowColumn], p: FamilyParams, start: Array) -> _core.MatrixDoor | None:
         codes = None if self.reals or self._naive(p) else matrix_codes(columns, p)
         return None if codes is None else p.network.door(start, codes)
 

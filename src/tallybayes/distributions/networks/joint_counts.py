@@ -40,7 +40,7 @@ Maps = Sequence[NDArray[np.int64] | None]  # of each column: old level → new; 
 
 
 @dataclass(frozen=True, eq=False)
-class LevelSums(Record):
+class LevelStatistics(Record):
     """How often each level was met, in each class.
 
     Parameters
@@ -108,7 +108,7 @@ class LevelParams(Record):
         return packed(data, self.sizes, self.gone)
 
 
-L = TypeVar("L", bound=LevelSums)
+L = TypeVar("L", bound=LevelStatistics)
 Q = TypeVar("Q", bound=LevelParams)
 
 
@@ -233,7 +233,7 @@ class Joint(Distribution[L, Q]):
         N, exist, log = np.empty(0), list[NDArray[np.bool_]](), np.empty((0, K))
         if len(s.sizes):
             categories = Categorical(alpha=self.alpha)
-            counts = categories.sums_of({"count": s.single, "sizes": s.sizes})
+            counts = categories.statistics_from({"count": s.single, "sizes": s.sizes})
             found = categories.estimate(counts, Context(context.class_weight, levels))
             N, exist, log = found.N, found.exist, found.log
         return LevelParams(s.single, s.sizes, context.class_weight, np.maximum(N, 1.0), exist, log)
@@ -397,14 +397,14 @@ def count_levels(data: Coded, y: NDArray[np.int32], w: Weights, K: int) -> tuple
     return np.ascontiguousarray(np.concatenate(blocks, axis=1)), sizes
 
 
-def move_levels(s: LevelSums, sizes: Sizes, maps: Maps) -> Floats:
+def move_levels(s: LevelStatistics, sizes: Sizes, maps: Maps) -> Floats:
     """The counts of levels where columns have other ones."""
     categories = Categorical()
-    counts = categories.sums_of({"count": s.single, "sizes": s.sizes})
+    counts = categories.statistics_from({"count": s.single, "sizes": s.sizes})
     return np.asarray(resize(categories.relevel(counts, [None if m is None else m.tolist() for m in maps]), sizes))
 
 
-def fitting_maps(s: LevelSums, maps: Maps) -> list[NDArray[np.int64] | None]:
+def fitting_maps(s: LevelStatistics, maps: Maps) -> list[NDArray[np.int64] | None]:
     """A column that had no level has a place for one: room for the map of none."""
     return [m if m is None or len(m) == size else None for m, size in zip(maps, s.sizes, strict=True)]
 

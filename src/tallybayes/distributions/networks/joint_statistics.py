@@ -12,13 +12,13 @@ from tallybayes.distributions.networks.conditional_gaussians import (
 from tallybayes.distributions.networks.count_tables import Tables
 from tallybayes.distributions.networks.joint_counts import (
     LevelParams,
-    LevelSums,
+    LevelStatistics,
 )
 from tallybayes.utils.array_types import Array, Floats
 
 
 @dataclass(frozen=True, eq=False)
-class JointSums(LevelSums):
+class JointStatistics(LevelStatistics):
     """How often each level, and each combination of levels in the sets that are counted, was met in each class.
 
     Parameters
@@ -35,7 +35,7 @@ class JointSums(LevelSums):
 
 
 @dataclass(frozen=True, eq=False)
-class MixedSums(JointSums):
+class MixedStatistics(JointStatistics):
     """Of discrete and real columns: the moments of these, (classes, cells · real columns) of one set after another."""
 
     n: Floats

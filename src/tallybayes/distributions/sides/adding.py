@@ -34,7 +34,7 @@ class Adds(Contract[S, P]):
 
         'moments': n, mean, low and m2 of single columns of numbers.  'levels': count and sizes of single columns.
         'sets': single, sizes and joint, of single columns and of the sets in `tables`. These are the arrays that
-        `sums_of` is given.
+        `statistics_from` is given.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Adds(Contract[S, P]):
         index = joined.index()
         return [index[label] for label in own.labels]
 
-    def sums_of(self, arrays: Mapping[str, Array]) -> S:
+    def statistics_from(self, arrays: Mapping[str, Array]) -> S:
         """Read the sums that a file's arrays stand for.
 
         Parameters
@@ -177,9 +177,9 @@ class Adds(Contract[S, P]):
         ValueError
             If they are none of this distribution's.
         """
-        found: Any = dict(arrays) if self.sums is dict else record_of(self.sums, arrays)
-        sums: S = found
-        return sums
+        found: Any = dict(arrays) if self.statistics_type is dict else record_of(self.statistics_type, arrays)
+        statistics: S = found
+        return statistics
 
     def check(self, s: S, context: Context) -> None:
         """Refuse a tally that no rows can have: it comes from a file, and may be anything.

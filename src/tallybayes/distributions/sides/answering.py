@@ -52,7 +52,7 @@ class Answers(Contract[S, P]):
         """
         return None
 
-    def matrix_door(self, columns: Sequence[RowColumn], p: P, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
+    def fast_matrix(self, columns: Sequence[RowColumn], p: P, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         """Open compiled code that reads a matrix of numbers and answers in one call, where this is all of a model.
 
         Parameters
@@ -100,7 +100,7 @@ class Answers(Contract[S, P]):
         """
         self.score(scorer, data, p)
 
-    def row_door(self, columns: Sequence[RowColumn], s: S, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+    def fast_row(self, columns: Sequence[RowColumn], s: S, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         """Make what learns and scores these columns of one dict at a time in compiled code.
 
         It does so to the bit as `add`, `combine`, `estimate` and `score` do.

@@ -34,7 +34,7 @@ class LeavesOut(Adds[S, P]):
         """
         return self.estimate(s, context)
 
-    def left_out(
+    def leave_one_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, p: P, context: Context
     ) -> Array:
         """Tell log P(x | class) of rows that are in the tally, each by the tally without the row itself.

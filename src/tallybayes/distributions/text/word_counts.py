@@ -20,7 +20,7 @@ from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import Context, Needs, Weights
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha
-from tallybayes.distributions.text.word_leave_one_out import left_out
+from tallybayes.distributions.text.word_leave_one_out import leave_one_out
 from tallybayes.errors import OptionError, SharedWordsWarning, brief, is_number, warn
 from tallybayes.utils.array_types import Array, Floats
 
@@ -32,7 +32,7 @@ TOLD = 20  # words that `describe` tells of each class
 
 
 @dataclass(frozen=True)
-class WordSums(Record):
+class WordStatistics(Record):
     """How often each class has each word (Bernoulli: in how many rows).
 
     Parameters
@@ -82,7 +82,7 @@ class WordParams(Record):
 
 
 @dataclass(frozen=True)
-class Words(Distribution[WordSums, WordParams]):
+class Words(Distribution[WordStatistics, WordParams]):
     """A column of texts by the words in them.
 
     'multinomial': log p(x | c) = Σ_w x_w log θ_cw, θ_cw = (S_cw + a) / (S_c + a V). x_w: how often a text has the word
@@ -138,7 +138,7 @@ class Words(Distribution[WordSums, WordParams]):
     one_column: ClassVar[bool] = True
     waits: ClassVar[bool] = True
     cells: ClassVar[tuple[str, ...]] = ("count", "rows")
-    sums = WordSums
+    statistics_type = WordStatistics
 
     def __post_init__(self) -> None:
         for name, allowed in (("model", MODELS), ("analyzer", ANALYZERS)):
@@ -220,9 +220,9 @@ class Words(Distribution[WordSums, WordParams]):
             )
         return data, longer
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> WordSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> WordStatistics:
         sums = _core.csr_sums(_counts(data).view, y, w, K, 0.0 if self.model == "bernoulli" else None)
-        return WordSums(np.ascontiguousarray(sums[:, 1:]), sums[:, 0].copy())
+        return WordStatistics(np.ascontiguousarray(sums[:, 1:]), sums[:, 0].copy())
 
     def tally(
         self,
@@ -233,7 +233,7 @@ class Words(Distribution[WordSums, WordParams]):
         y: NDArray[np.int32],
         w: Weights,
         K: int,
-    ) -> tuple[WordSums, Schema]:
+    ) -> tuple[WordStatistics, Schema]:
         """Count the texts of a table while they are read: the words of each row are nowhere kept.
 
         Parameters
@@ -255,7 +255,7 @@ class Words(Distribution[WordSums, WordParams]):
 
         Returns
         -------
-        sums : WordSums
+        sums : WordStatistics
             As `add` gives them.
         schema : Schema
             With the words that were new.
@@ -265,16 +265,16 @@ class Words(Distribution[WordSums, WordParams]):
         if found is None:  # which of them have a count of their own all rows tell
             return super().tally(table, schema, columns, sizes, y, w, K)
         count, rows, longer = found
-        return WordSums(count, rows), longer
+        return WordStatistics(count, rows), longer
 
-    def combine(self, a: WordSums, b: WordSums, sign: int = 1) -> WordSums:
+    def combine(self, a: WordStatistics, b: WordStatistics, sign: int = 1) -> WordStatistics:
         size = max(a.count.shape[1], b.count.shape[1])
         one, two = _padded(a.count, size), _padded(b.count, size)
         if sign > 0:
-            return WordSums(one + two, a.rows + b.rows)
-        return WordSums(subtract(one, two), subtract(a.rows, b.rows))
+            return WordStatistics(one + two, a.rows + b.rows)
+        return WordStatistics(subtract(one, two), subtract(a.rows, b.rows))
 
-    def relevel(self, s: WordSums, maps: Sequence[Sequence[int] | None]) -> WordSums:
+    def relevel(self, s: WordStatistics, maps: Sequence[Sequence[int] | None]) -> WordStatistics:
         (to,) = maps
         if to is None or not len(to):
             return s
@@ -303,13 +303,13 @@ class Words(Distribution[WordSums, WordParams]):
     def _cell(self, word: str) -> int:
         return int(_core.cell_of(word, self.splitting().cells))
 
-    def sizes(self, s: WordSums) -> NDArray[np.int64]:
+    def sizes(self, s: WordStatistics) -> NDArray[np.int64]:
         return np.array([s.count.shape[1]], dtype=np.int64)
 
-    def met(self, s: WordSums, d: int) -> NDArray[np.bool_]:
+    def met(self, s: WordStatistics, d: int) -> NDArray[np.bool_]:
         return np.full(d, bool(s.rows.any()))
 
-    def check(self, s: WordSums, context: Context) -> None:
+    def check(self, s: WordStatistics, context: Context) -> None:
         known = context.levels[0] if len(context.levels) == 1 else None
         if known is None:
             raise ValueError("it is for one column of texts, whose words the schema lists")
@@ -323,7 +323,7 @@ class Words(Distribution[WordSums, WordParams]):
 
     # --- parameters --------------------------------------------------------------------------------------------
 
-    def estimate(self, s: WordSums, context: Context) -> WordParams:
+    def estimate(self, s: WordStatistics, context: Context) -> WordParams:
         words = context.levels[0]
         assert words is not None
         count = _padded(s.count, len(words))
@@ -354,12 +354,12 @@ class Words(Distribution[WordSums, WordParams]):
             "it is (tallybayes serve), or fit without that column"
         )
 
-    def left_out(
+    def leave_one_out(
         self,
         data: Data,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: WordSums,
+        s: WordStatistics,
         p: WordParams,
         context: Context,
     ) -> Array:
@@ -388,7 +388,7 @@ class Words(Distribution[WordSums, WordParams]):
         ndarray of shape (n, K)
             Up to a term that all classes share.
         """
-        found = left_out(
+        found = leave_one_out(
             self.model, self.alpha, _counts(data), y, unit, _padded(s.count, len(p.exist)), s.rows, context.K
         )
         return found if self.weight == 1 else np.multiply(found, self.weight, out=found, where=found != 0)

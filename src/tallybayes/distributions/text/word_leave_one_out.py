@@ -37,7 +37,7 @@ class _Span:
         return np.stack([np.bincount(self.row, weights=x[:, k], minlength=n) for k in range(x.shape[1])], axis=1)
 
 
-def left_out(
+def leave_one_out(
     model: str,
     alpha: float,
     data: Sparse,

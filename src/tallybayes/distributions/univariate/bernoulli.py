@@ -17,7 +17,7 @@ from tallybayes.distributions.exported import Exported, cut_at, plain
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, repeated_alpha, weighted
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
-from tallybayes.distributions.univariate.categorical import Categorical, CategoricalSums
+from tallybayes.distributions.univariate.categorical import Categorical, CategoricalStatistics
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.errors import OptionError, brief
 from tallybayes.utils.array_types import Array
@@ -49,7 +49,7 @@ class Bernoulli(Categorical):
     name = "bernoulli"
     kinds = ("binary", "categorical")
 
-    def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
+    def existing(self, s: CategoricalStatistics, context: Context) -> tuple[list[Array], Array]:
         exist, N = super().existing(s, context)
         return exist, np.full(len(N), 3.0 if self.other else 2.0)
 
@@ -58,7 +58,7 @@ class Bernoulli(Categorical):
 
 
 @dataclass(frozen=True)
-class ThresholdSums(Record):
+class ThresholdStatistics(Record):
     """The weight of numbers on both sides of the threshold, by class and column.
 
     Parameters
@@ -90,7 +90,7 @@ class ThresholdParams(Record):
 
 
 @dataclass(frozen=True)
-class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
+class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
     """Numbers above a threshold (x_j = 1) or not: P(x_j = 1 | c) = (n_c1 + a) / (n_c + 2a).
 
     Parameters
@@ -115,7 +115,7 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
     name = "threshold"
     kinds = ("binary", "real", "count")
     cells = ("no", "yes")
-    sums = ThresholdSums
+    statistics_type = ThresholdStatistics
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -125,7 +125,7 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
     def looks(self) -> Looks:
         return "sides"
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> ThresholdSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> ThresholdStatistics:
         assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse) and self.threshold < 0:  # zeros, which are not stored, lie above it
             return dense_sum(self, data, y, w, K)
@@ -134,17 +134,17 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
         else:
             yes = _core.csr_sums(data.distinct().view, y, w, K, self.threshold)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], yes.shape)
-        return ThresholdSums(np.maximum(n - yes, 0.0), yes)  # two sums of fractions may differ by a rounding
+        return ThresholdStatistics(np.maximum(n - yes, 0.0), yes)  # two sums of fractions may differ by a rounding
 
-    def check(self, s: ThresholdSums, context: Context) -> None:
+    def check(self, s: ThresholdStatistics, context: Context) -> None:
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
-    def estimate(self, s: ThresholdSums, context: Context) -> ThresholdParams:  # noqa: ARG002
+    def estimate(self, s: ThresholdStatistics, context: Context) -> ThresholdParams:  # noqa: ARG002
         no, yes = _core.threshold_estimate(s.no, s.yes, per_column(self.alpha, s.no.shape[1]))
         return ThresholdParams(no, yes)
 
-    def penalty(self, s: ThresholdSums, p: ThresholdParams) -> float:  # noqa: ARG002
+    def penalty(self, s: ThresholdStatistics, p: ThresholdParams) -> float:  # noqa: ARG002
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Beta: a (log p + log(1 − p)).
@@ -175,9 +175,9 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
         no, yes = np.ascontiguousarray(p.no.T), np.ascontiguousarray(p.yes.T)
         scorer.binary(data.columns, self.threshold, no, yes)
 
-    def sums_of_one(self, x: Array, weight: Array) -> ThresholdSums:
+    def statistics_of_one(self, x: Array, weight: Array) -> ThresholdStatistics:
         above = x > self.threshold
-        return ThresholdSums(np.where(above, 0.0, weight), np.where(above, weight, 0.0))
+        return ThresholdStatistics(np.where(above, 0.0, weight), np.where(above, weight, 0.0))
 
     def log_of_one(self, x: Array, p: ThresholdParams) -> Array:
         return np.where(np.isnan(x), 0.0, np.where(x > self.threshold, p.yes, p.no))
@@ -247,7 +247,7 @@ class Threshold(ByColumn[ThresholdSums, ThresholdParams]):
     def n_parameters(self, p: ThresholdParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d
 
-    def row_door(self, columns: Sequence[RowColumn], s: ThresholdSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+    def fast_row(self, columns: Sequence[RowColumn], s: ThresholdStatistics, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         alpha = per_column(self.alpha, len(columns))
         return _core.ThresholdDoor([c.place for c in columns], s.no, s.yes, alpha, float(self.threshold))
 

@@ -28,7 +28,7 @@ CELLS = 1 << 22  # codes that are left out at a time
 
 
 @dataclass(frozen=True)
-class CategoricalSums(Record):
+class CategoricalStatistics(Record):
     """How often each class has each level.
 
     Parameters
@@ -69,7 +69,7 @@ class CategoricalParams(Record):
 
 
 @dataclass(frozen=True)
-class Categorical(Distribution[CategoricalSums, CategoricalParams]):
+class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     """One probability for each level and class: P(x_j = v | c) = (n_cv + a) / (n_c + a N_j).
 
     N_j is the number of levels met (or declared by the column's type).
@@ -104,7 +104,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     kinds: ClassVar[tuple[str, ...]] = ("categorical", "binary", "count", "real")
     needs: ClassVar[Needs] = "levels"
     waits: ClassVar[bool] = True
-    sums = CategoricalSums
+    statistics_type = CategoricalStatistics
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -116,12 +116,12 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
                 f"min_categories must be None or whole numbers of at least 0; got {brief(least.tolist())}."
             )
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> CategoricalSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> CategoricalStatistics:
         assert isinstance(data, Codes)
         sizes = np.zeros(data.columns.d, dtype=np.int64)
         limit = RAW_LIMIT if data.raw else 2**31 - 1
         count, sizes = _core.counts(data.columns, y, w, K, sizes, limit)
-        return CategoricalSums(count, sizes)
+        return CategoricalStatistics(count, sizes)
 
     def tally(
         self,
@@ -132,26 +132,26 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         y: NDArray[np.int32],
         w: Weights,
         K: int,
-    ) -> tuple[CategoricalSums, Schema]:
+    ) -> tuple[CategoricalStatistics, Schema]:
         raw = encoding.integer_columns(table, schema, columns) if w is None and type(self) is Categorical else None
         if raw is not None:  # mostly they are codes, and need not be read first to see that they are
             found = _core.counts_of_codes(raw, y, K, np.zeros(raw.d, dtype=np.int64), RAW_LIMIT)
             if found is not None:
-                return CategoricalSums(*found), schema
+                return CategoricalStatistics(*found), schema
         return super().tally(table, schema, columns, sizes, y, w, K)
 
-    def combine(self, a: CategoricalSums, b: CategoricalSums, sign: int = 1) -> CategoricalSums:
+    def combine(self, a: CategoricalStatistics, b: CategoricalStatistics, sign: int = 1) -> CategoricalStatistics:
         sizes = np.maximum(a.sizes, b.sizes)
         x, z = resize(a, sizes), resize(b, sizes)
-        return CategoricalSums(x + z if sign > 0 else subtract(x, z), sizes)
+        return CategoricalStatistics(x + z if sign > 0 else subtract(x, z), sizes)
 
-    def scale(self, s: CategoricalSums, factor: float) -> CategoricalSums:
+    def scale(self, s: CategoricalStatistics, factor: float) -> CategoricalStatistics:
         return replace(s, count=s.count * factor)
 
-    def reclass(self, s: CategoricalSums, to: Sequence[int], K: int) -> CategoricalSums:
+    def reclass(self, s: CategoricalStatistics, to: Sequence[int], K: int) -> CategoricalStatistics:
         return replace(s, count=spread(s.count, to, K))
 
-    def relevel(self, s: CategoricalSums, maps: Sequence[Sequence[int] | None]) -> CategoricalSums:
+    def relevel(self, s: CategoricalStatistics, maps: Sequence[Sequence[int] | None]) -> CategoricalStatistics:
         K = s.count.shape[0]
         columns = []
         for part, to in zip(split(s.count, s.sizes), maps, strict=True):
@@ -162,9 +162,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             out[:, np.asarray(to[: part.shape[1]], dtype=np.intp)] = part
             columns.append(out)
         sizes = np.array([c.shape[1] for c in columns], dtype=np.int64)
-        return CategoricalSums(np.ascontiguousarray(np.concatenate(columns, axis=1)), sizes)
+        return CategoricalStatistics(np.ascontiguousarray(np.concatenate(columns, axis=1)), sizes)
 
-    def check(self, s: CategoricalSums, context: Context) -> None:
+    def check(self, s: CategoricalStatistics, context: Context) -> None:
         sizes = s.sizes
         room = np.array([RAW_LIMIT if known is None else len(known) for known in context.levels])
         if sizes.dtype != np.int64 or sizes.shape != room.shape or (sizes < 0).any() or (sizes > room).any():
@@ -176,7 +176,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     def counted_as(self) -> Counted | None:
         return "levels"
 
-    def existing(self, s: CategoricalSums, context: Context) -> tuple[list[Array], Array]:
+    def existing(self, s: CategoricalStatistics, context: Context) -> tuple[list[Array], Array]:
         """Tell which levels exist, and how many share the probability.
 
         A level exists that was met, is declared, or is a code below N_j. One that was met only in rows of weight 0, or
@@ -213,19 +213,19 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             number.append(N + (1 if self.other else 0))
         return exist, np.array(number, dtype=np.float64)
 
-    def met(self, s: CategoricalSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def met(self, s: CategoricalStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return met_codes(s.count, s.sizes)
 
-    def estimate(self, s: CategoricalSums, context: Context) -> CategoricalParams:
+    def estimate(self, s: CategoricalStatistics, context: Context) -> CategoricalParams:
         # a level that is declared has a place of its own, met or not
         least = [0 if known is None else 1 + max(known.declared, default=-1) for known in context.levels]
         room = np.maximum(s.sizes, np.array(least, dtype=np.int64))
-        s = CategoricalSums(resize(s, room), room)
+        s = CategoricalStatistics(resize(s, room), room)
         exist, N = self.existing(s, context)
         if self.contiguous:  # codes below min_categories have a place of their own, met or not
             room = np.maximum(s.sizes, np.minimum(N, RAW_LIMIT).astype(np.int64))
             room = np.where([known is None for known in context.levels], room, s.sizes)
-            s = CategoricalSums(resize(s, room), room)
+            s = CategoricalStatistics(resize(s, room), room)
             exist = [
                 e if len(e) == r else np.pad(e, (0, r - len(e)), constant_values=True)
                 for e, r in zip(exist, room.tolist(), strict=True)
@@ -243,7 +243,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         table[:, gone] = np.repeat(rest, sizes, axis=1)[:, gone] if self.other else 0.0
         return CategoricalParams(np.ascontiguousarray(table.T), rest.T.copy(), sizes, N, exist)
 
-    def penalty(self, s: CategoricalSums, p: CategoricalParams) -> float:  # noqa: ARG002
+    def penalty(self, s: CategoricalStatistics, p: CategoricalParams) -> float:  # noqa: ARG002
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too.
@@ -272,12 +272,12 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         assert isinstance(data, Codes)
         scorer.discrete(data.columns, p.sizes, p.log, p.other if self.other else None, data.raw)
 
-    def left_out(
+    def leave_one_out(
         self,
         data: Data,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: CategoricalSums,
+        s: CategoricalStatistics,
         p: CategoricalParams,
         context: Context,
     ) -> Array:
@@ -308,14 +308,14 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         """
         assert isinstance(data, Codes)
         out = np.zeros((data.n, context.K))
-        for _, rows, terms in self._columns_left_out(data, y, unit, s, p, context):
+        for _, rows, terms in self._columns_leave_one_out(data, y, unit, s, p, context):
             out[rows] += terms
         return out
 
-    def each_left_out(
-        self, data: Codes, y: NDArray[np.int32], unit: NDArray[np.float64], s: CategoricalSums, context: Context
+    def leave_one_out_columns(
+        self, data: Codes, y: NDArray[np.int32], unit: NDArray[np.float64], s: CategoricalStatistics, context: Context
     ) -> Array:
-        """Tell what `left_out` sums, column by column.
+        """Tell what `leave_one_out` sums, column by column.
 
         Parameters
         ----------
@@ -336,16 +336,16 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
             log P(x_j | class), each row by the tally without it.
         """
         out = np.zeros((data.columns.d, data.n, context.K))
-        for j, rows, terms in self._columns_left_out(data, y, unit, s, self.estimate(s, context), context):
+        for j, rows, terms in self._columns_leave_one_out(data, y, unit, s, self.estimate(s, context), context):
             out[j, rows] = terms
         return out
 
-    def _columns_left_out(
+    def _columns_leave_one_out(
         self,
         data: Codes,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: CategoricalSums,
+        s: CategoricalStatistics,
         p: CategoricalParams,
         context: Context,
     ) -> Iterator[tuple[int, Array, Array]]:
@@ -402,7 +402,7 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         left[:, level] = 0.0
         least = self.min_categories
         alone = replace(self, min_categories=least[j] if np.ndim(least) else least)
-        column = CategoricalSums(left, np.array([left.shape[1]]))
+        column = CategoricalStatistics(left, np.array([left.shape[1]]))
         (exist,), (N,) = alone.existing(column, Context(n, context.levels[j : j + 1]))
         if not exist[level] and not self.other:
             return np.zeros(len(n))
@@ -462,10 +462,10 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
     def n_parameters(self, p: CategoricalParams, context: Context) -> int:
         return context.K * free_levels(p.exist)
 
-    def level_weights(self, s: CategoricalSums) -> NDArray[np.float64]:
+    def level_weights(self, s: CategoricalStatistics) -> NDArray[np.float64]:
         return np.asarray(s.count.sum(axis=0))
 
-    def sizes(self, s: CategoricalSums) -> NDArray[np.int64]:
+    def sizes(self, s: CategoricalStatistics) -> NDArray[np.int64]:
         return s.sizes
 
     def encode(
@@ -474,7 +474,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         data, schema = super().encode(table, schema, columns, grow, sizes)
         return data, _filled(schema, columns) if grow and self.contiguous else schema
 
-    def row_door(self, columns: Sequence[RowColumn], s: CategoricalSums, context: Context) -> _core.DoorPart | str:
+    def fast_row(
+        self, columns: Sequence[RowColumn], s: CategoricalStatistics, context: Context
+    ) -> _core.DoorPart | str:
         """Make what learns and scores these columns of one dict at a time in compiled code.
 
         A label met for the first time is one more level only where nothing else says how many there are.
@@ -509,7 +511,9 @@ class Categorical(Distribution[CategoricalSums, CategoricalParams]):
         """N_j is the number of levels that exist, and no other number."""
         return not self.contiguous and self.min_categories is None
 
-    def _levels_of_rows(self, s: CategoricalSums, context: Context) -> tuple[list[Array], list[Array], list[float]]:
+    def _levels_of_rows(
+        self, s: CategoricalStatistics, context: Context
+    ) -> tuple[list[Array], list[Array], list[float]]:
         """Of each column: the counts, which levels have a place (see `estimate`), and N_j."""
         p = self.estimate(s, context)
         count = [np.ascontiguousarray(part) for part in split(s.count, s.sizes)]
@@ -565,7 +569,9 @@ class Binned(Categorical):
     ) -> Schema:
         return encoding.learn_cuts(table, schema, columns, self.method, self.bins, y, w, K)
 
-    def row_door(self, columns: Sequence[RowColumn], s: CategoricalSums, context: Context) -> _core.DoorPart | str:
+    def fast_row(
+        self, columns: Sequence[RowColumn], s: CategoricalStatistics, context: Context
+    ) -> _core.DoorPart | str:
         points = [c.points for c in columns if c.points is not None]
         if len(points) < len(columns):
             return f"the distribution {self.name!r} has columns that are not cut"
@@ -579,7 +585,7 @@ def free_levels(exist: Sequence[Array]) -> int:
     return sum(max(int(np.sum(e)) - 1, 0) for e in exist)
 
 
-def resize(s: CategoricalSums, sizes: Array) -> Array:
+def resize(s: CategoricalStatistics, sizes: Array) -> Array:
     """The counts in tables with room for more levels."""
     if np.array_equal(s.sizes, sizes):
         return s.count

@@ -13,7 +13,7 @@ from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.arithmetic import DUST, NEVER_LEARNED, expect, spread
 from tallybayes.distributions.compensated_means import (
     LOG_2PI,
-    CentredSums,
+    CentredStatistics,
     away,
     check_low,
     check_squares,
@@ -30,7 +30,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 
 @dataclass(frozen=True)
-class GaussianSums(CentredSums):
+class GaussianStatistics(CentredStatistics):
     """Weights, means and squares about the mean, by class and column.
 
     Parameters
@@ -74,7 +74,7 @@ class GaussianParams(Record):
 
 
 @dataclass(frozen=True)
-class Gaussian(ByColumn[GaussianSums, GaussianParams]):
+class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
     """The normal distribution: log p(x | c) = −½ log(2π σ²_cj) − (x − μ_cj)² / (2 σ²_cj).
 
     With M the centred sum of squares::
@@ -110,7 +110,7 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
 
     name = "gaussian"
     kinds = ("real", "count", "binary")
-    sums = GaussianSums
+    statistics_type = GaussianStatistics
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
@@ -118,14 +118,14 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
         if not is_number(self.var_smoothing) or self.var_smoothing < 0:
             raise OptionError(f"var_smoothing must be a number of at least 0; got {brief(self.var_smoothing)}.")
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianStatistics:
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
         n, mean, low, m2 = _core.moments(data.columns, y, w, K)
-        return GaussianSums(n, mean, low, m2)
+        return GaussianStatistics(n, mean, low, m2)
 
-    def combine(self, a: GaussianSums, b: GaussianSums, sign: int = 1) -> GaussianSums:
+    def combine(self, a: GaussianStatistics, b: GaussianStatistics, sign: int = 1) -> GaussianStatistics:
         n, mean, low, delta, part = combine_means(a, b, sign)
         with np.errstate(over="ignore", invalid="ignore"):  # `estimate` refuses what is no number
             m2 = a.m2 + sign * b.m2 + sign * (delta * delta * a.n * part)
@@ -134,26 +134,26 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
                 raise ForgetError(NEVER_LEARNED)
             same = (n == 0) | (m2 <= DUST * a.m2)  # what is left never varies: its mean is a float64
             m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
-        return GaussianSums(n, mean, low, m2)
+        return GaussianStatistics(n, mean, low, m2)
 
-    def scale(self, s: GaussianSums, factor: float) -> GaussianSums:
+    def scale(self, s: GaussianStatistics, factor: float) -> GaussianStatistics:
         return replace(s, n=s.n * factor, m2=s.m2 * factor)
 
-    def reclass(self, s: GaussianSums, to: Sequence[int], K: int) -> GaussianSums:
+    def reclass(self, s: GaussianStatistics, to: Sequence[int], K: int) -> GaussianStatistics:
         return map_arrays(s, lambda a: spread(a, to, K))
 
-    def sums_of(self, arrays: Mapping[str, Array]) -> GaussianSums:
-        return record_of(GaussianSums, with_low(arrays))
+    def statistics_from(self, arrays: Mapping[str, Array]) -> GaussianStatistics:
+        return record_of(GaussianStatistics, with_low(arrays))
 
-    def check(self, s: GaussianSums, context: Context) -> None:
+    def check(self, s: GaussianStatistics, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "m4"))
         check_low(s)
         check_squares(s.n, s.m2)
 
-    def met(self, s: GaussianSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def met(self, s: GaussianStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray(s.n.any(axis=0))
 
-    def estimate(self, s: GaussianSums, context: Context) -> GaussianParams:  # noqa: ARG002
+    def estimate(self, s: GaussianStatistics, context: Context) -> GaussianParams:  # noqa: ARG002
         mean, low, var, epsilon = _core.gaussian_estimate(
             s.n, s.mean, s.low, s.m2, self.ddof, self.shared, float(self.var_smoothing)
         )
@@ -178,12 +178,12 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
         which = list(columns)
         return p.mean[:, which], p.var[:, which, None] * np.eye(len(which))
 
-    def matrix_door(self, columns: Sequence[RowColumn], p: GaussianParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
+    def fast_matrix(self, columns: Sequence[RowColumn], p: GaussianParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
         return _core.MatrixDoor.gaussian(start, p.terms)
 
-    def sums_of_one(self, x: Array, weight: Array) -> GaussianSums:
+    def statistics_of_one(self, x: Array, weight: Array) -> GaussianStatistics:
         nothing = np.zeros_like(weight)
-        return GaussianSums(weight, np.where(weight > 0, x, 0.0), nothing, nothing)
+        return GaussianStatistics(weight, np.where(weight > 0, x, 0.0), nothing, nothing)
 
     def log_of_one(self, x: Array, p: GaussianParams) -> Array:
         says = (p.var > 0) & ~np.isnan(x)
@@ -235,7 +235,7 @@ class Gaussian(ByColumn[GaussianSums, GaussianParams]):
     def n_parameters(self, p: GaussianParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d + (1 if self.one_variance else context.K) * context.d
 
-    def row_door(self, columns: Sequence[RowColumn], s: GaussianSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+    def fast_row(self, columns: Sequence[RowColumn], s: GaussianStatistics, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         places, smoothing = [c.place for c in columns], float(self.var_smoothing)
         return _core.GaussianDoor(places, s.n, s.mean, s.low, s.m2, self.ddof, self.shared, smoothing)
 

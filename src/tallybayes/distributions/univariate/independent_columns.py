@@ -14,7 +14,7 @@ from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import Context, P, S
 from tallybayes.distributions.records import map_arrays
-from tallybayes.distributions.sparse_blocks import dense_left_out
+from tallybayes.distributions.sparse_blocks import dense_leave_one_out
 from tallybayes.utils.array_types import Array
 
 LONE = 1 << 18  # values that are left out at a time, times the classes
@@ -23,12 +23,12 @@ LONE = 1 << 18  # values that are left out at a time, times the classes
 class ByColumn(Distribution[S, P]):
     """A distribution of numbers whose sums have the columns as their last axis.
 
-    In `left_out` each value is a column of a table of one row, and all of them are estimated at once without their
+    In `leave_one_out` each value is a column of a table of one row, and all of them are estimated at once without their
     rows.
     """
 
     @abstractmethod
-    def sums_of_one(self, x: Array, weight: Array) -> S:
+    def statistics_of_one(self, x: Array, weight: Array) -> S:
         """Count values, each in a column of its own.
 
         Parameters
@@ -76,21 +76,21 @@ class ByColumn(Distribution[S, P]):
         """
         return self
 
-    def left_out(
+    def leave_one_out(
         self, data: Data, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, p: P, context: Context
     ) -> Array:
         if isinstance(data, Sparse):
-            return dense_left_out(self, data, y, unit, s, p, context)
+            return dense_leave_one_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Numbers)
         out = np.empty((data.n, context.K))
-        for span, found in self._spans_left_out(data, y, unit, s, context):
+        for span, found in self._spans_leave_one_out(data, y, unit, s, context):
             out[span] = found.sum(axis=1).T
         return out
 
-    def each_left_out(
+    def leave_one_out_columns(
         self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, context: Context
     ) -> Array:
-        """Tell what `left_out` sums, column by column.
+        """Tell what `leave_one_out` sums, column by column.
 
         Parameters
         ----------
@@ -111,18 +111,18 @@ class ByColumn(Distribution[S, P]):
             log P(x_j | class), each row by the tally without it.
         """
         out = np.empty((data.d, data.n, context.K))
-        for span, found in self._spans_left_out(data, y, unit, s, context):
+        for span, found in self._spans_leave_one_out(data, y, unit, s, context):
             out[:, span] = found.transpose(1, 2, 0)
         return out
 
-    def _spans_left_out(
+    def _spans_leave_one_out(
         self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: S, context: Context
     ) -> Iterator[tuple[slice, Array]]:
         """Spans of rows, and log P(x_j | class) of each of them without itself: (K, columns, rows)."""
         for span, x, weight in _lone_rows(data, y, unit, context.K):
             rows = span.stop - span.start
             whole = map_arrays(s, partial(np.repeat, repeats=rows, axis=-1))
-            less = self.combine(whole, self.sums_of_one(x, weight), -1)
+            less = self.combine(whole, self.statistics_of_one(x, weight), -1)
             found = self.log_of_one(x, self.repeated(rows).estimate(less, context))
             yield span, found.reshape(context.K, -1, rows)
 

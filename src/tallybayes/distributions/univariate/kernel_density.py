@@ -16,7 +16,7 @@ from tallybayes.distributions.base import Distribution
 from tallybayes.distributions.context import Context, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
-from tallybayes.distributions.sparse_blocks import dense_left_out, dense_scores, dense_sum
+from tallybayes.distributions.sparse_blocks import dense_leave_one_out, dense_scores, dense_sum
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
 
@@ -27,7 +27,7 @@ RULES = ("silverman", "scott", "john-langley")
 
 
 @dataclass(frozen=True)
-class KernelSums(Record):
+class KernelStatistics(Record):
     """The distinct values of each column and class, rising, with their weights; an entry is column · K + class.
 
     Parameters
@@ -71,7 +71,7 @@ class KernelParams(Record):
 
 
 @dataclass(frozen=True)
-class Kernel(Distribution[KernelSums, KernelParams]):
+class Kernel(Distribution[KernelStatistics, KernelParams]):
     """A kernel density (John and Langley 1995): p(x | c) = Σ_i w_i φ((x − v_i) / h_cj) / (h_cj Σ_i w_i).
 
     v_i are the values of class c. The tally is the set of distinct values of each column and class with their weights:
@@ -98,7 +98,7 @@ class Kernel(Distribution[KernelSums, KernelParams]):
 
     name = "kernel"
     kinds = ("real", "count")
-    sums = KernelSums
+    statistics_type = KernelStatistics
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
@@ -109,31 +109,31 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         elif not is_number(self.bandwidth) or self.bandwidth <= 0:
             raise OptionError(f"bandwidth must be above 0; got {brief(self.bandwidth)}.")
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> KernelSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> KernelStatistics:
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
         start, value, weight = _core.kernel_tally(data.columns, y, w, K)
-        return KernelSums(start, value, weight, np.array(K))
+        return KernelStatistics(start, value, weight, np.array(K))
 
-    def combine(self, a: KernelSums, b: KernelSums, sign: int = 1) -> KernelSums:
+    def combine(self, a: KernelStatistics, b: KernelStatistics, sign: int = 1) -> KernelStatistics:
         a, b = _as_long(a, b), _as_long(b, a)
         try:
             start, value, weight = _core.kernel_combine(a.start, a.value, a.weight, b.start, b.value, b.weight, sign)
         except ValueError as e:
             raise ForgetError(f"Asked to forget rows that were not learned: {e}. Nothing was changed.") from None
-        return KernelSums(start, value, weight, a.K)
+        return KernelStatistics(start, value, weight, a.K)
 
-    def scale(self, s: KernelSums, factor: float) -> KernelSums:
+    def scale(self, s: KernelStatistics, factor: float) -> KernelStatistics:
         return replace(s, weight=s.weight * factor)
 
-    def reclass(self, s: KernelSums, to: Sequence[int], K: int) -> KernelSums:
+    def reclass(self, s: KernelStatistics, to: Sequence[int], K: int) -> KernelStatistics:
         old = int(s.K)
         d = (len(s.start) - 1) // max(old, 1)
         come = {c: i for i, c in enumerate(to) if c >= 0}
         return _gather(s, [[j * old + come[c]] if c in come else [] for j in range(d) for c in range(K)], K)
 
-    def check(self, s: KernelSums, context: Context) -> None:
+    def check(self, s: KernelStatistics, context: Context) -> None:
         start, entries = s.start, context.K * context.d
         long = len(s.value) if s.value.ndim == 1 else 0
         expect({"value": s.value, "weight": s.weight}, {"value": (long,), "weight": (long,)}, at_least_0=("weight",))
@@ -149,10 +149,10 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         if not rises.all() or (len(first) and not (np.add.reduceat(s.weight, first) > 0).all()):
             raise ValueError("the values of a column and class do not rise, or weigh nothing")
 
-    def met(self, s: KernelSums, d: int) -> NDArray[np.bool_]:
+    def met(self, s: KernelStatistics, d: int) -> NDArray[np.bool_]:
         return np.asarray(np.diff(s.start).reshape(d, -1).any(axis=1))
 
-    def estimate(self, s: KernelSums, context: Context) -> KernelParams:  # noqa: ARG002
+    def estimate(self, s: KernelStatistics, context: Context) -> KernelParams:  # noqa: ARG002
         K = int(s.K)
         d = (len(s.start) - 1) // K
         n = _weights(s, K)
@@ -175,7 +175,7 @@ class Kernel(Distribution[KernelSums, KernelParams]):
             raise _core.BadValue("overflow", 0, j, float(np.abs(s.value[span]).max()))
         return _read(s, h, mean)
 
-    def estimate_again(self, s: KernelSums, context: Context, p: KernelParams) -> KernelParams:  # noqa: ARG002
+    def estimate_again(self, s: KernelStatistics, context: Context, p: KernelParams) -> KernelParams:  # noqa: ARG002
         """Make parameters of another tally, with what was chosen by leave-one-out or the like kept as it is.
 
         The bandwidths stay, and which columns vary.
@@ -208,12 +208,12 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         assert isinstance(data, Numbers)
         scorer.kernel(data.columns, *p.values, *p.tables)
 
-    def left_out(
+    def leave_one_out(
         self,
         data: Data,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: KernelSums,
+        s: KernelStatistics,
         p: KernelParams,
         context: Context,
     ) -> Array:
@@ -245,17 +245,17 @@ class Kernel(Distribution[KernelSums, KernelParams]):
             Up to a term that all classes share.
         """
         if isinstance(data, Sparse):
-            return dense_left_out(self, data, y, unit, s, p, context)
+            return dense_leave_one_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Numbers)
         out = np.zeros((data.n, context.K))
         for j in range(data.d):
-            out += self._column_left_out(j, data.column(j), y, unit, s, p)
+            out += self._column_leave_one_out(j, data.column(j), y, unit, s, p)
         return out
 
-    def each_left_out(
-        self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelSums, context: Context
+    def leave_one_out_columns(
+        self, data: Numbers, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelStatistics, context: Context
     ) -> Array:
-        """Tell what `left_out` sums, column by column.
+        """Tell what `leave_one_out` sums, column by column.
 
         Parameters
         ----------
@@ -276,10 +276,10 @@ class Kernel(Distribution[KernelSums, KernelParams]):
             log P(x_j | class), each row by the tally without it.
         """
         p = self.estimate(s, context)
-        return np.stack([self._column_left_out(j, data.column(j), y, unit, s, p) for j in range(data.d)])
+        return np.stack([self._column_leave_one_out(j, data.column(j), y, unit, s, p) for j in range(data.d)])
 
-    def _column_left_out(
-        self, j: int, x: Array, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelSums, p: KernelParams
+    def _column_leave_one_out(
+        self, j: int, x: Array, y: NDArray[np.int32], unit: NDArray[np.float64], s: KernelStatistics, p: KernelParams
     ) -> Array:
         """(n, K): what one column says of each row without itself."""
         K = len(p.bandwidth)
@@ -337,19 +337,19 @@ class Kernel(Distribution[KernelSums, KernelParams]):
         }
 
 
-def _read(s: KernelSums, h: Array, mean: Array) -> KernelParams:
+def _read(s: KernelStatistics, h: Array, mean: Array) -> KernelParams:
     """Values and bandwidths → what is scored with."""
     values = (s.start, s.value, s.weight)
     return KernelParams(h, values, _core.kernel_tables(*values, h, len(h)), mean)
 
 
-def _weights(s: KernelSums, K: int) -> Array:
+def _weights(s: KernelStatistics, K: int) -> Array:
     """(K, d)"""
     total = np.array([s.weight[a:b].sum() for a, b in zip(s.start[:-1], s.start[1:], strict=True)])
     return total.reshape(-1, K).T
 
 
-def _with_everyone(s: KernelSums, n: Array) -> tuple[KernelSums, Array]:
+def _with_everyone(s: KernelStatistics, n: Array) -> tuple[KernelStatistics, Array]:
     """A class that never saw a column has the values of all classes there; and which these are (K, d)."""
     K, d = n.shape
     never = (n == 0) & (n.sum(axis=0) > 0)
@@ -359,7 +359,7 @@ def _with_everyone(s: KernelSums, n: Array) -> tuple[KernelSums, Array]:
     return s, never
 
 
-def _without(s: KernelSums, entries: list[slice], c: int, x: Array, u: Array, h: float, log: Array) -> Array:
+def _without(s: KernelStatistics, entries: list[slice], c: int, x: Array, u: Array, h: float, log: Array) -> Array:
     """log f(x) of class c (of all, if it has no values) without u times x itself. log: with it."""
     everyone = slice(entries[0].start, entries[-1].stop)
     mine = entries[c] if entries[c].stop > entries[c].start else everyone
@@ -389,7 +389,7 @@ def _log_density(x: float, value: Array, weight: Array, h: float) -> float:
     return log - float(np.log(h)) - HALF_LOG_2PI
 
 
-def _gather(s: KernelSums, entries: list[list[int]], K: int) -> KernelSums:
+def _gather(s: KernelStatistics, entries: list[list[int]], K: int) -> KernelStatistics:
     """A tally whose entries are the given ones of s, several of them joined."""
     values, weights = [np.empty(0)], [np.empty(0)]
     for group in entries:
@@ -402,15 +402,15 @@ def _gather(s: KernelSums, entries: list[list[int]], K: int) -> KernelSums:
         values.append(v)
         weights.append(w)
     start = np.cumsum([len(v) for v in values], dtype=np.int64)
-    return KernelSums(start, np.concatenate(values), np.concatenate(weights), np.array(K))
+    return KernelStatistics(start, np.concatenate(values), np.concatenate(weights), np.array(K))
 
 
-def _as_long(s: KernelSums, other: KernelSums) -> KernelSums:
+def _as_long(s: KernelStatistics, other: KernelStatistics) -> KernelStatistics:
     """A tally without entries (of a model that has forgotten every row, and so its classes) with those of the other."""
     return s if len(s.start) > 1 else replace(s, start=np.zeros_like(other.start), K=other.K)
 
 
-def _deviation(s: KernelSums, j: int, K: int) -> float:
+def _deviation(s: KernelStatistics, j: int, K: int) -> float:
     """The standard deviation of a column over all classes."""
     span = slice(s.start[j * K], s.start[(j + 1) * K])
     v, w = s.value[span], s.weight[span]
@@ -424,7 +424,7 @@ def _deviation(s: KernelSums, j: int, K: int) -> float:
     return float(np.sqrt(np.average((centred - mean) ** 2, weights=w)) * unit)
 
 
-def _means(s: KernelSums, K: int, d: int) -> Array:
+def _means(s: KernelStatistics, K: int, d: int) -> Array:
     """The mean of each class and column; of equal values exactly that value."""
     spans = zip(s.start[:-1], s.start[1:], strict=True)
     found = [_average(s.value[a:b], s.weight[a:b]) if b > a + 1 else _only(s, a, b) for a, b in spans]
@@ -440,5 +440,5 @@ def _average(value: Array, weight: Array) -> float:
     return float(np.average(value / unit, weights=weight / weight.max()) * unit)
 
 
-def _only(s: KernelSums, a: int, b: int) -> float:
+def _only(s: KernelStatistics, a: int, b: int) -> float:
     return float(s.value[a]) if b > a else np.nan

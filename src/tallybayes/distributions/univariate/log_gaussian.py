@@ -17,7 +17,7 @@ from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record, arrays_of
 from tallybayes.distributions.smoothing import check_alpha
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum, rows_from
-from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianSums
+from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianStatistics
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.utils.array_types import Array
 
@@ -25,7 +25,7 @@ CELLS = 1 << 18  # numbers whose logarithms are there at a time
 
 
 @dataclass(frozen=True)
-class LogGaussianSums(GaussianSums):
+class LogGaussianStatistics(GaussianStatistics):
     """Sums of the logarithms, and the weight of the values that have none, by class and column.
 
     Parameters
@@ -65,7 +65,7 @@ class LogGaussianParams(Record):
 
 
 @dataclass(frozen=True)
-class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
+class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
     """The log-normal distribution: log x is Gaussian, for incomes, sizes and durations.
 
     With n_c the weight of class c and z_c that of its values of 0 or less::
@@ -101,7 +101,7 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
 
     name = "log-gaussian"
     kinds = ("real", "count")
-    sums = LogGaussianSums
+    statistics_type = LogGaussianStatistics
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -110,7 +110,7 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
     def _gaussian(self) -> Gaussian:
         return Gaussian(self.ddof, self.shared, self.var_smoothing)
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> LogGaussianSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> LogGaussianStatistics:
         if isinstance(data, Sparse):
             return dense_sum(self, data, y, w, K)
         assert isinstance(data, Numbers)
@@ -119,27 +119,27 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
         if (n != _core.class_weights(y, w, K)[:, None]).any():  # some have no logarithm
             there, positive = _core.binary_counts(data.columns, 0.0, y, w, K)
             zero = subtract(there, positive)
-        return LogGaussianSums(n, mean, low, m2, zero)
+        return LogGaussianStatistics(n, mean, low, m2, zero)
 
-    def combine(self, a: LogGaussianSums, b: LogGaussianSums, sign: int = 1) -> LogGaussianSums:
+    def combine(self, a: LogGaussianStatistics, b: LogGaussianStatistics, sign: int = 1) -> LogGaussianStatistics:
         zero = a.zero + b.zero if sign > 0 else subtract(a.zero, b.zero)
-        return LogGaussianSums(**arrays_of(self._gaussian().combine(a, b, sign)), zero=zero)
+        return LogGaussianStatistics(**arrays_of(self._gaussian().combine(a, b, sign)), zero=zero)
 
-    def scale(self, s: LogGaussianSums, factor: float) -> LogGaussianSums:
+    def scale(self, s: LogGaussianStatistics, factor: float) -> LogGaussianStatistics:
         return replace(s, n=s.n * factor, m2=s.m2 * factor, zero=s.zero * factor)
 
-    def reclass(self, s: LogGaussianSums, to: Sequence[int], K: int) -> LogGaussianSums:
-        return LogGaussianSums(**{key: spread(a, to, K) for key, a in arrays_of(s).items()})
+    def reclass(self, s: LogGaussianStatistics, to: Sequence[int], K: int) -> LogGaussianStatistics:
+        return LogGaussianStatistics(**{key: spread(a, to, K) for key, a in arrays_of(s).items()})
 
-    def check(self, s: LogGaussianSums, context: Context) -> None:
+    def check(self, s: LogGaussianStatistics, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "zero"))
         check_low(s)
         check_squares(s.n, s.m2)
 
-    def met(self, s: LogGaussianSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def met(self, s: LogGaussianStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray((s.n + s.zero).any(axis=0))
 
-    def estimate(self, s: LogGaussianSums, context: Context) -> LogGaussianParams:
+    def estimate(self, s: LogGaussianStatistics, context: Context) -> LogGaussianParams:
         normal = self._gaussian().estimate(s, context)
         down = s.n + s.zero + 2 * self.alpha
         safe = np.where(down > 0, down, 1.0)
@@ -148,7 +148,7 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
             above = np.where(down > 0, np.log((s.n + self.alpha) / safe), np.log(0.5))
         return LogGaussianParams(normal, zero, above)
 
-    def penalty(self, s: LogGaussianSums, p: LogGaussianParams) -> float:
+    def penalty(self, s: LogGaussianStatistics, p: LogGaussianParams) -> float:
         normal = self._gaussian().penalty(s, p.normal)
         return normal + self.alpha * float((p.zero + p.above).sum() if self.alpha > 0 else 0.0)
 
@@ -170,10 +170,10 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
             terms[span] += _shares(block > 0, p.above) + _shares(block <= 0, p.zero)
         scorer.added(terms)
 
-    def sums_of_one(self, x: Array, weight: Array) -> LogGaussianSums:
+    def statistics_of_one(self, x: Array, weight: Array) -> LogGaussianStatistics:
         above = weight * (x > 0)
-        normal = self._gaussian().sums_of_one(_log(x), above)
-        return LogGaussianSums(**arrays_of(normal), zero=weight * (x <= 0))
+        normal = self._gaussian().statistics_of_one(_log(x), above)
+        return LogGaussianStatistics(**arrays_of(normal), zero=weight * (x <= 0))
 
     def log_of_one(self, x: Array, p: LogGaussianParams) -> Array:
         t = _log(x)
@@ -203,11 +203,11 @@ class LogGaussian(ByColumn[LogGaussianSums, LogGaussianParams]):
     def n_parameters(self, p: LogGaussianParams, context: Context) -> int:
         return self._gaussian().n_parameters(p.normal, context) + context.K * context.d
 
-    def sums_of(self, arrays: Mapping[str, Array]) -> LogGaussianSums:
-        sums = super().sums_of(arrays)
-        if sums.zero.ndim != 2:
+    def statistics_from(self, arrays: Mapping[str, Array]) -> LogGaussianStatistics:
+        statistics = super().statistics_from(arrays)
+        if statistics.zero.ndim != 2:
             raise ValueError("'zero' has no classes and columns")
-        return sums
+        return statistics
 
 
 def _blocks(data: Numbers) -> Iterator[tuple[slice, Array]]:

@@ -18,14 +18,14 @@ from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, weighted
 from tallybayes.distributions.univariate.count_scores import CountParams, linear_scores, one_column
-from tallybayes.distributions.univariate.poisson import Poisson, PoissonParams, PoissonSums  # noqa: F401 - pickles of 0.2 look for them here
+from tallybayes.distributions.univariate.poisson import Poisson, PoissonParams, PoissonStatistics  # noqa: F401 - pickles of 0.2 look for them here
 from tallybayes.utils.array_types import Array
 
 ENTRIES = 1 << 20  # counts that are left out at a time, times the classes
 
 
 @dataclass(frozen=True)
-class MultinomialSums(Record):
+class MultinomialStatistics(Record):
     """The summed counts, by class and column.
 
     Parameters
@@ -57,7 +57,7 @@ class ComplementParams(MultinomialParams):
 
 
 @dataclass(frozen=True)
-class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
+class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
     """Counts that share one vector: log p(x | c) = Σ_j x_j log θ_cj,  θ_cj = (S_cj + a_j) / Σ_j (S_cj + a_j).
 
     S: summed counts. All columns of the group share one vector θ_c. The count of orderings, the same for all classes,
@@ -81,7 +81,7 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
     name = "multinomial"
     kinds = ("count", "real", "binary")
     cells = ("sum",)
-    sums = MultinomialSums
+    statistics_type = MultinomialStatistics
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -89,20 +89,20 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
     def looks(self) -> Looks:
         return "share"
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> MultinomialSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> MultinomialStatistics:
         assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
-            return MultinomialSums(_core.csr_sums(data.view, y, w, K, None))
-        return MultinomialSums(_core.sums(data.columns, y, w, K)[1])
+            return MultinomialStatistics(_core.csr_sums(data.view, y, w, K, None))
+        return MultinomialStatistics(_core.sums(data.columns, y, w, K)[1])
 
-    def check(self, s: MultinomialSums, context: Context) -> None:
+    def check(self, s: MultinomialStatistics, context: Context) -> None:
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
-    def estimate(self, s: MultinomialSums, context: Context) -> MultinomialParams:  # noqa: ARG002
+    def estimate(self, s: MultinomialStatistics, context: Context) -> MultinomialParams:  # noqa: ARG002
         return MultinomialParams(_log_shares(s.sum, self.alpha))
 
-    def penalty(self, s: MultinomialSums, p: MultinomialParams) -> float:  # noqa: ARG002
+    def penalty(self, s: MultinomialStatistics, p: MultinomialParams) -> float:  # noqa: ARG002
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Dirichlet: Σ_j a_j log θ_cj.
@@ -124,12 +124,12 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
     def score(self, scorer: _core.Scorer, data: Data, p: MultinomialParams) -> None:
         linear_scores(scorer, data, p, None, factorial=False)
 
-    def left_out(
+    def leave_one_out(
         self,
         data: Data,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: MultinomialSums,
+        s: MultinomialStatistics,
         p: MultinomialParams,
         context: Context,
     ) -> Array:
@@ -236,7 +236,12 @@ class Multinomial(Distribution[MultinomialSums, MultinomialParams]):
     def n_parameters(self, p: MultinomialParams, context: Context) -> int:  # noqa: ARG002
         return context.K * (context.d - 1)
 
-    def row_door(self, columns: Sequence[RowColumn], s: MultinomialSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+    def fast_row(
+        self,
+        columns: Sequence[RowColumn],
+        s: MultinomialStatistics,
+        context: Context,  # noqa: ARG002
+    ) -> _core.DoorPart | str:
         return _core.MultinomialDoor([c.place for c in columns], s.sum, per_column(self.alpha, len(columns)))
 
     def export(self, p: MultinomialParams, context: Context) -> Exported | str:  # noqa: ARG002
@@ -272,7 +277,7 @@ class Complement(Multinomial):
     def no_likelihood(self) -> str | None:
         return "The complement rule is no density: there is no likelihood to climb. Use MultinomialNB."
 
-    def estimate(self, s: MultinomialSums, context: Context) -> ComplementParams:  # noqa: ARG002
+    def estimate(self, s: MultinomialStatistics, context: Context) -> ComplementParams:  # noqa: ARG002
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0)  # rounding may leave less than nothing
         # a feature that only this class has would weigh infinitely much, and ∞ − ∞ is no number
         logged = np.maximum(_log_shares(others, self.alpha), np.log(np.finfo(np.float64).tiny))
@@ -297,12 +302,12 @@ class Complement(Multinomial):
         """
         return
 
-    def left_out(
+    def leave_one_out(
         self,
         data: Data,
         y: NDArray[np.int32],
         unit: NDArray[np.float64],
-        s: MultinomialSums,
+        s: MultinomialStatistics,
         p: MultinomialParams,
         context: Context,
     ) -> Array:
@@ -331,7 +336,7 @@ class Complement(Multinomial):
             Up to a term that all classes share.
         """
         if self.norm and (np.min(self.alpha) == 0 or context.d == 1):  # the sum has terms that come and go, or none
-            return Distribution.left_out(self, data, y, unit, s, p, context)
+            return Distribution.leave_one_out(self, data, y, unit, s, p, context)
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0) + np.asarray(self.alpha)
         total, d = others.sum(axis=1), others.shape[1]
         with np.errstate(divide="ignore"):

@@ -24,7 +24,7 @@ LARGE = 1e18  # a rate whose counts do not fit into 64 bits
 
 
 @dataclass(frozen=True)
-class PoissonSums(Record):
+class PoissonStatistics(Record):
     """The weight of the rows and the summed counts, by class and column.
 
     Parameters
@@ -58,7 +58,7 @@ class PoissonParams(CountParams):
 
 
 @dataclass(frozen=True)
-class Poisson(ByColumn[PoissonSums, PoissonParams]):
+class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
     """Counts: log p(x | c) = x log λ_cj − λ_cj − log x!,  λ_cj = (S_cj + a m_j) / (n_cj + a).
 
     S: summed counts, n: weight of the rows, m_j: the mean over all classes. A column of zeros says nothing.
@@ -81,7 +81,7 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
     name = "poisson"
     kinds = ("count", "real", "binary")
     cells = ("n", "sum")
-    sums = PoissonSums
+    statistics_type = PoissonStatistics
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -89,27 +89,27 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
     def looks(self) -> Looks:
         return "whole"
 
-    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> PoissonSums:
+    def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> PoissonStatistics:
         assert isinstance(data, Numbers | Sparse)
         if isinstance(data, Sparse):
             total = _core.csr_sums(data.view, y, w, K, None)
             n = np.broadcast_to(_core.class_weights(y, w, K)[:, None], total.shape).copy()
         else:
             n, total = _core.sums(data.columns, y, w, K)
-        return PoissonSums(n, total)
+        return PoissonStatistics(n, total)
 
-    def check(self, s: PoissonSums, context: Context) -> None:
+    def check(self, s: PoissonStatistics, context: Context) -> None:
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
-    def met(self, s: PoissonSums, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def met(self, s: PoissonStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray(s.n.any(axis=0))
 
-    def estimate(self, s: PoissonSums, context: Context) -> PoissonParams:  # noqa: ARG002
+    def estimate(self, s: PoissonStatistics, context: Context) -> PoissonParams:  # noqa: ARG002
         rate, weight, bias = _core.poisson_estimate(s.n, s.sum, per_column(self.alpha, s.n.shape[1]))
         return PoissonParams(weight, bias, rate)
 
-    def penalty(self, s: PoissonSums, p: PoissonParams) -> float:
+    def penalty(self, s: PoissonStatistics, p: PoissonParams) -> float:
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j.
@@ -134,8 +134,8 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
     def score(self, scorer: _core.Scorer, data: Data, p: PoissonParams) -> None:
         linear_scores(scorer, data, p, p.bias, factorial=True)
 
-    def sums_of_one(self, x: Array, weight: Array) -> PoissonSums:
-        return PoissonSums(weight, weight * np.where(np.isnan(x), 0.0, x))
+    def statistics_of_one(self, x: Array, weight: Array) -> PoissonStatistics:
+        return PoissonStatistics(weight, weight * np.where(np.isnan(x), 0.0, x))
 
     def log_of_one(self, x: Array, p: PoissonParams) -> Array:
         terms = np.where(x > 0, x * np.where(x > 0, p.weight, 0.0), 0.0) + p.bias
@@ -181,7 +181,7 @@ class Poisson(ByColumn[PoissonSums, PoissonParams]):
     def n_parameters(self, p: PoissonParams, context: Context) -> int:  # noqa: ARG002
         return context.K * context.d
 
-    def row_door(self, columns: Sequence[RowColumn], s: PoissonSums, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
+    def fast_row(self, columns: Sequence[RowColumn], s: PoissonStatistics, context: Context) -> _core.DoorPart | str:  # noqa: ARG002
         return _core.PoissonDoor([c.place for c in columns], s.n, s.sum, per_column(self.alpha, len(columns)))
 
     def export(self, p: PoissonParams, context: Context) -> Exported | str:  # noqa: ARG002

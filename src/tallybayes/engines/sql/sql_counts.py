@@ -175,7 +175,9 @@ class Counter(Generic[Model]):
         for row in whole:
             weight[to[row[1]]] += float(row[2])
         schema, tables = self._tables(found, to, len(classes))
-        sums = [replace(t, sums=self._sums(t, schema, tables, found, to, len(classes))) for t in self.fitted.terms]
+        sums = [
+            replace(t, statistics=self._sums(t, schema, tables, found, to, len(classes))) for t in self.fitted.terms
+        ]
         return self.plan.holding(Fitted(schema, classes, weight, tuple(sums), self.fitted.closed))
 
     def _tables(
@@ -230,17 +232,17 @@ class Counter(Generic[Model]):
         d: Distribution = term.distribution
         what = counted_as(d)
         if what == "moments":
-            return d.sums_of(self._sums_of_numbers(term, found, to, K))
+            return d.statistics_from(self._sums_of_numbers(term, found, to, K))
         sizes = np.array([self._size(schema, j) if (j,) in tables else 0 for j in term.columns], dtype=np.int64)
         parts = [tables[(j,)] if (j,) in tables else np.zeros((K, 0)) for j in term.columns]
         single = np.ascontiguousarray(np.concatenate(parts, axis=1))
         if what == "levels":
-            return d.sums_of({"count": single, "sizes": sizes})
+            return d.statistics_from({"count": single, "sizes": sizes})
         sets = [tables[tuple(term.columns[i] for i in some)].reshape(K, -1) for some in _sets(term)]
         joint = np.concatenate(sets, axis=1) if sets else np.zeros((K, 0))
         small = joint.size == 0 or joint.max() <= np.iinfo(np.uint32).max
         joint = np.ascontiguousarray(joint.astype(np.uint32) if small else joint)
-        return d.sums_of({"single": single, "sizes": sizes, "joint": joint})
+        return d.statistics_from({"single": single, "sizes": sizes, "joint": joint})
 
     def _sums_of_numbers(
         self, term: Term, found: list[tuple[Any, ...]], to: dict[Any, int], K: int
@@ -274,7 +276,7 @@ class Counter(Generic[Model]):
 
 def counted_as(d: Distribution) -> Counted | None:
     """What a database could count for it; a subclass that adds in its own way does not inherit that of another."""
-    return d.counted_as() if stands_by(d, "counted_as", ("add", "sums_of")) else None
+    return d.counted_as() if stands_by(d, "counted_as", ("add", "statistics_from")) else None
 
 
 def _declared(schema: Schema) -> Schema:

@@ -22,7 +22,7 @@ from tallybayes.data.encoding import Data
 from tallybayes.distributions.compensated_means import EPS, away, exact_sum
 from tallybayes.distributions.multivariate.diagonal_gaussian import GaussianAxes, Spread, spread
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
-from tallybayes.distributions.univariate.gaussian import GaussianSums
+from tallybayes.distributions.univariate.gaussian import GaussianStatistics
 from tallybayes.model.leave_one_out.class_prior import LeftPrior
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.progress import stage, step
@@ -58,7 +58,7 @@ def losses(
     data: Data,
     y: Array,
     w: Array | None,
-    s: GaussianSums,
+    s: GaussianStatistics,
     prior: LeftPrior,
     alphas: Sequence[float],
     gammas: Sequence[float],
@@ -77,7 +77,7 @@ def losses(
     return np.where(np.isfinite(loss), loss / (counted or 1.0), np.inf)
 
 
-def _all(s: GaussianSums) -> _All:
+def _all(s: GaussianStatistics) -> _All:
     n, mean = s.n, s.mean
     total = n.sum(axis=0)
     first = mean[np.argmax(n > 0, axis=0), np.arange(mean.shape[1])]
@@ -87,7 +87,9 @@ def _all(s: GaussianSums) -> _All:
     return _All(total, grand, low, square, np.abs(np.where(n > 0, mean, grand)).max(axis=0, initial=0.0))
 
 
-def _without(x: Array, y: Array, w: Array, s: GaussianSums, whole: _All, axes: GaussianAxes, prior: LeftPrior) -> _Rows:
+def _without(
+    x: Array, y: Array, w: Array, s: GaussianStatistics, whole: _All, axes: GaussianAxes, prior: LeftPrior
+) -> _Rows:
     unit = np.minimum(w, 1.0)
     here = ~np.isnan(x)
     r = unit[:, None] * here

@@ -24,7 +24,7 @@ from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers
 from tallybayes.distributions.multivariate import covariance
 from tallybayes.distributions.multivariate.gaussian_moments import blocks
-from tallybayes.distributions.multivariate.gaussian_statistics import BlockSums, CompactSums
+from tallybayes.distributions.multivariate.gaussian_statistics import BlockStatistics, CompactStatistics
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.model.leave_one_out.class_prior import LeftPrior
 from tallybayes.utils.array_types import Array
@@ -79,7 +79,7 @@ def losses(
     data: Data,
     y: Array,
     w: Array | None,
-    s: BlockSums,
+    s: BlockStatistics,
     prior: LeftPrior,
     alphas: Sequence[float],
     gammas: Sequence[float],
@@ -166,10 +166,10 @@ def _by_weight(unit: Array, rows: Array) -> Iterator[tuple[float, Array]]:
         yield float(unit[some].mean()), some
 
 
-def _rows(data: Data, y: Array, w: Array | None, s: BlockSums) -> _Rows:
+def _rows(data: Data, y: Array, w: Array | None, s: BlockStatistics) -> _Rows:
     outside, K = 0, len(s.n)
     weight = np.ones(len(y)) if w is None else np.asarray(w, dtype=np.float64)
-    if not isinstance(data, Numbers) or not isinstance(s, CompactSums):
+    if not isinstance(data, Numbers) or not isinstance(s, CompactStatistics):
         if not isinstance(data, Numbers) or data.d > data.n:
             used = (y >= 0) & (weight > 0)
             x = np.concatenate([x for _, x in blocks(data)])[used]
@@ -178,7 +178,7 @@ def _rows(data: Data, y: Array, w: Array | None, s: BlockSums) -> _Rows:
             data = Numbers(x, None)
         code = np.ascontiguousarray(y, dtype=np.int32)
         n, mean, low, scatter, _ = _core.scatter(data.columns, code, weight, K, False)
-        s = CompactSums(n, mean, low, scatter)
+        s = CompactStatistics(n, mean, low, scatter)
     code = np.where(weight > 0, y, -1).astype(np.int32)
     size = _core.class_distances(data.columns, code, s.mean, s.low)
     return _Rows(data, size, y, weight, s.n, s.mean, s.low, s.scatter, outside)
