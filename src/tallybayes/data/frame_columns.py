@@ -10,7 +10,15 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.datetimes import Moments, Sort, check_unit, zone_name
-from tallybayes.data.raw_column import RawColumn, as_strings, gaps_as_none, not_a_value, object_column
+from tallybayes.data.raw_column import (
+    RawColumn,
+    all_exact,
+    as_strings,
+    exact_column,
+    gaps_as_none,
+    not_a_value,
+    object_column,
+)
 from tallybayes.errors import NestedValueError
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.lazy_imports import nw
@@ -23,10 +31,10 @@ _labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # 
 
 def frame_column(s: Any, name: str) -> RawColumn:
     dtype, native = s.dtype, s.to_native()
-    if dtype.is_decimal() or dtype == nw.Int128 or dtype == nw.UInt128:  # NumPy has no such type
-        return RawColumn(s.cast(nw.Float64).to_numpy(), "numbers", "real", integer=dtype.is_integer())
-    if dtype.is_integer() or dtype.is_float():
-        return RawColumn(_eight_bytes(s.to_numpy()), "numbers", "real", integer=dtype.is_integer())
+    if dtype.is_decimal() or dtype.is_integer():
+        return _integers(s)
+    if dtype.is_float():
+        return RawColumn(_eight_bytes(s.to_numpy()), "numbers", "real")
     if dtype == nw.Boolean:
         return _truths(s)
     if dtype == nw.Categorical or dtype == nw.Enum:
@@ -46,6 +54,18 @@ def frame_column(s: Any, name: str) -> RawColumn:
             column=name,
         )
     return _unknown(s, name)
+
+
+def _integers(s: Any) -> RawColumn:
+    """Integers and decimals: as float64 only where it holds each of them."""
+    whole, dtype = s.dtype.is_integer(), s.dtype
+    if dtype.is_decimal() or dtype == nw.Int128 or dtype == nw.UInt128:  # NumPy has no such type
+        found = s.cast(nw.Float64).to_numpy()
+    else:
+        found = s.to_numpy()
+    if found.dtype.kind in "iu" or all_exact(found := _eight_bytes(found)):
+        return RawColumn(found, "numbers", "real", integer=whole)
+    return exact_column(s.to_list(), whole)
 
 
 def _truths(s: Any) -> RawColumn:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.raw_column import arrow_of
+from tallybayes.data.raw_column import all_exact, arrow_of, exact_column
 from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, listing, warn
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.lazy_imports import nw
@@ -162,8 +162,10 @@ def _as_array(y: object) -> Array:
         if hasattr(native, "cat") and hasattr(native.cat, "codes"):
             native = native.astype(object)
             return np.asarray(native.to_numpy(), dtype=object)
-        array = series.to_numpy()
-        return np.asarray(array)
+        array = np.asarray(series.to_numpy())
+        if series.dtype.is_integer() and array.dtype.kind == "f" and not all_exact(array):
+            return np.asarray(exact_column(series.to_list(), True).values)
+        return array
     try:
         return _from_sequence(y)
     except ValueError as e:  # rows of different lengths
@@ -174,11 +176,12 @@ def _from_sequence(y: object) -> Array:
     if hasattr(y, "__array__") or not isinstance(y, list | tuple | range):
         return np.asarray(y)
     kinds = {type(v) for v in y}
-    if len(kinds) > 1 and not all(issubclass(t, int | float | np.number | np.bool_) for t in kinds):
-        out = np.empty(len(y), dtype=object)  # NumPy would turn [1, 'a'] into strings
-        out[:] = y
-        return out
-    return np.asarray(y)
+    mixed = len(kinds) > 1 and not all(issubclass(t, int | float | np.number | np.bool_) for t in kinds)
+    found = None if mixed else np.asarray(y)
+    if found is None or (found.dtype.kind == "f" and found.ndim == 1 and not all_exact(found)):
+        found = np.empty(len(y), dtype=object)  # NumPy would turn [1, 'a'] into strings, and round large integers
+        found[:] = y
+    return found
 
 
 def encode_labels(values: Array) -> tuple[Codes, Array]:

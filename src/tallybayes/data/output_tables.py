@@ -129,7 +129,8 @@ def _decode(schema: Schema, j: int, needs: str, a: Array, rng: np.random.Generat
         labels = np.empty(len(schema.levels[j]) + 1, dtype=object)
         labels[:-1] = schema.levels[j].labels
         numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels[:-1])
-        return labels[a].astype(np.float64) if numeric and schema.container == "numpy" else labels[a]
+        exact = numeric and all(v == float(v) for v in labels[:-1])
+        return labels[a].astype(np.float64) if exact and schema.container == "numpy" else labels[a]
     return a
 
 

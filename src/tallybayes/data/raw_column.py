@@ -7,6 +7,7 @@ import decimal
 import math
 import numbers
 import uuid
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,6 +21,8 @@ from tallybayes.utils.array_types import Array
 
 PLAIN = {str, type(None)}  # none of these stands for a missing value but None
 MOMENTS = (*DATES, *SPANS, dt.time)
+LARGEST_EXACT = 2.0**53  # from here on float64 skips integers
+INTEGERS = (numbers.Integral, np.integer, decimal.Decimal)
 Storage = Literal["numbers", "objects", "arrow", "coded", "moments"]
 
 
@@ -153,7 +156,31 @@ def _number_column(values: Array, kinds: set[type], name: str) -> RawColumn:
             return RawColumn(np.array(values, dtype=np.int64), "numbers", "real", integer=True)
         except OverflowError:
             pass
-    return RawColumn(as_floats(values, name), "numbers", "real", integer=integer)
+    found = as_floats(values, name)
+    exact = all_exact(found) or not any(issubclass(t, INTEGERS) for t in kinds)
+    return RawColumn(found, "numbers", "real", integer=integer) if exact else exact_column(values, integer)
+
+
+def all_exact(values: Array) -> bool:
+    """Whether float64 holds each of these numbers: no integer lies beyond 2⁵³."""
+    if not values.size:
+        return True
+    low, high = (np.nanmin, np.nanmax) if values.dtype.kind == "f" else (np.min, np.max)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # nothing but NaN
+        return not (float(low(values)) <= -LARGEST_EXACT or float(high(values)) >= LARGEST_EXACT)
+
+
+def exact_column(values: Any, integer: bool) -> RawColumn:
+    """Numbers among which are integers that float64 would round, as Python's own; None is missing."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = [None if is_missing(v) else _plain_number(v) for v in values]
+    return RawColumn(out, "objects", "real", integer=integer)
+
+
+def _plain_number(v: Any) -> int | float:
+    whole = v.is_finite() and v == v.to_integral_value() if isinstance(v, decimal.Decimal) else isinstance(v, INTEGERS)
+    return int(v) if whole else float(v)
 
 
 def as_floats(values: Any, name: str) -> NDArray[np.float64]:

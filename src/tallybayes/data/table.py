@@ -19,7 +19,7 @@ from tallybayes.data.frame_columns import (
     of_ticks,
     series_objects,
 )
-from tallybayes.data.raw_column import RawColumn, arrow_of, gaps_as_none, is_missing, object_column
+from tallybayes.data.raw_column import RawColumn, all_exact, arrow_of, gaps_as_none, is_missing, object_column
 from tallybayes.data.sparse import is_sparse, read_sparse
 from tallybayes.errors import NestedValueError, TableError, brief
 from tallybayes.utils.array_types import Array
@@ -215,9 +215,15 @@ def _from_array(X: object) -> Table:
     if a.shape[0] == 0 or a.shape[1] == 0:
         return _from_matrix(a.astype(np.float64))
     columns = tuple(object_column(a[:, j], f"x{j}") for j in range(a.shape[1]))
-    if all(c.storage == "numbers" and c.kind == "real" for c in columns):
+    if all(c.storage == "numbers" and c.kind == "real" for c in columns) and _have_common_type(columns):
         return _from_matrix(np.column_stack([c.values for c in columns]))
     return Table(a.shape[0], a.shape[1], "numpy", columns=columns)
+
+
+def _have_common_type(columns: Sequence[RawColumn]) -> bool:
+    """Whether the columns can be one matrix without rounding an integer."""
+    kinds = {c.values.dtype.kind for c in columns}
+    return len(kinds) == 1 or all(all_exact(c.values) for c in columns if c.values.dtype.kind in "iu")
 
 
 def _array(X: object) -> Array:
@@ -231,6 +237,8 @@ def _array(X: object) -> Array:
         raise TableError(f"The rows do not form a table: {e}") from e
     if a.ndim == 2 and a.dtype.kind in "US" and not isinstance(X, np.ndarray):
         return np.asarray(X, dtype=object)  # a list of mixed rows
+    if a.ndim == 2 and a.dtype.kind == "f" and isinstance(X, list | tuple) and not all_exact(a):
+        return np.asarray(X, dtype=object)  # NumPy rounds integers that stand beside other numbers
     return a
 
 
@@ -327,7 +335,7 @@ def _from_arrow(X: pa.Table) -> Table:
     names = _text_names(X.column_names, (n, d))
     columns = []
     for j, s in enumerate(X.itercolumns()):
-        if (kind := str(s.type)) in ARROW_NUMBERS:
+        if (kind := str(s.type)) in ARROW_NUMBERS and not ("int" in kind and s.null_count):
             columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer="int" in kind))
         else:
             columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))

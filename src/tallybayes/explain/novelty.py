@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.raw_column import RawColumn
+from tallybayes.data.raw_column import RawColumn, all_exact
 from tallybayes.data.schema import align
+from tallybayes.data.schema.alignment import in_columns
 from tallybayes.data.table import Table, read_table
 from tallybayes.errors import OptionError, TableError, brief, is_number
 from tallybayes.utils.array_types import Floats
@@ -202,8 +203,9 @@ def hidden(table: Table, which: NDArray[np.bool_]) -> Table:
         return table
     if table.csr is not None:
         raise TableError("A sparse table has no missing values, so a dense row with some cannot be compared with it.")
-    if table.matrix is not None:
+    if table.matrix is not None and (table.matrix.dtype.kind == "f" or all_exact(table.matrix)):
         return replace(table, matrix=np.where(which, np.nan, table.matrix))
+    table = in_columns(table)
     assert table.columns is not None
     absent = RawColumn(np.full(table.n, np.nan), "numbers", "real")
     columns = tuple(absent if gone else c for c, gone in zip(table.columns, which, strict=True))

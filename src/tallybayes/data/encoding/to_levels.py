@@ -14,7 +14,7 @@ from tallybayes.data.encoding.to_numbers import raw_columns
 from tallybayes.data.raw_column import RawColumn, as_strings
 from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
-from tallybayes.errors import TableError
+from tallybayes.errors import TableError, brief
 from tallybayes.utils.array_types import Array
 
 RAW_LIMIT = 1 << 16  # integer codes below this index their table directly; others go through a dictionary
@@ -52,7 +52,7 @@ def level_codes(
             arrays[i], known[i] = codes, longer
     for i, column in enumerate(columns):
         if column.storage != "arrow":
-            arrays[i], known[i] = _column_codes(column, known[i], grow)
+            arrays[i], known[i] = _column_codes(column, known[i], grow, schema.name(which[i]))
     return arrays, schema.with_levels(dict(zip(which, known, strict=True))) if grow else schema
 
 
@@ -86,7 +86,7 @@ def _arrow_codes(
     ]
 
 
-def _column_codes(column: RawColumn, known: Levels, grow: bool) -> tuple[Array, Levels]:
+def _column_codes(column: RawColumn, known: Levels, grow: bool, name: str) -> tuple[Array, Levels]:
     """The codes of a column that is not in Arrow's form, and its levels with what is new in it."""
     if grow and column.declared:
         known = known.extend(column.declared, declared=True)
@@ -95,11 +95,26 @@ def _column_codes(column: RawColumn, known: Levels, grow: bool) -> tuple[Array, 
     if column.storage == "moments":  # that are taken as labels
         column = RawColumn(as_strings(column.plain()), "objects", "categorical")
     if column.storage == "objects":
+        if grow and column.kind == "real":
+            _check_integers(column.values, name)
         codes, longer = _core.object_codes(column.values, known.known, grow)
     else:  # numbers: 3 and 3.0 are one label
         values = column.values.astype(np.int8) if column.values.dtype.kind == "b" else column.values
         codes, longer = _core.number_codes(_core.Columns([values]), known.known, grow)
     return np.asarray(codes), known.grown(longer)
+
+
+def _check_integers(values: Array, name: str) -> None:
+    """Refuse integers beyond 64 bits as labels: a model file cannot hold them."""
+    for row, v in enumerate(values):
+        if isinstance(v, int) and not -(2**63) <= v < 2**64:
+            raise TableError(
+                f"Column {name!r} is categorical and has the integer {brief(v, 40)} (row {row}), which has more than "
+                "64 bits. Turn the column into strings.",
+                column=name,
+                row=row,
+                value=v,
+            )
 
 
 def integer_columns(table: Table, schema: Schema, which: Sequence[int]) -> _core.Columns | None:

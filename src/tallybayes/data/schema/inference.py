@@ -208,5 +208,6 @@ def _may_be(table: Table, j: int) -> bool:
 
 
 def _few(values: Array) -> bool:
-    found = len(np.unique(values[:10_000]))
+    some = values[:10_000]
+    found = len(set(some.tolist())) if some.dtype == object else len(np.unique(some))
     return found <= FEW and 2 * found < len(values)
