@@ -18,8 +18,7 @@ import tallybayes as tb
 from tallybayes.errors import OptionError
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.utils import notebook
-
-from .estimators import ESTIMATORS
+from tests.every_estimator import ESTIMATORS
 
 EVIL = '<script>alert("&")</script>'
 RNG = np.random.default_rng(3)

@@ -17,7 +17,7 @@ import tallybayes as tb
 from tallybayes.errors import ExportError
 from tallybayes.structure.high_cardinality import apart
 from tests.javascript import asked, need_javascript
-from tests.test_apart import table
+from tests.structure.test_high_cardinality import table
 
 NETWORKS: dict[str, Any] = {
     "AODE": tb.AODE,
