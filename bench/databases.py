@@ -55,7 +55,7 @@ def scored(shrink: int) -> Case:
     db, table, columns = _database(n)
     X = table.select(columns)
     model = tb.NaiveBayes("gaussian").fit(X, table["class"].to_numpy())
-    statement = tb.to_sql(model)
+    statement = tb.export.to_sql(model)
 
     def there() -> object:
         found = db.sql(statement).to_arrow_table()

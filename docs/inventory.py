@@ -21,6 +21,11 @@ ROW = re.compile(r"^\| *\[[^\]]+\]\(([\w./-]+)\.md\)", re.MULTILINE)
 OWN = ("Classifiers", "Around a classifier", "Functions", "Results")
 PACKAGES = {  # besides tallybayes itself: their __all__, or all that they define
     "tallybayes.plots": "Pictures",
+    "tallybayes.evaluation": "Evaluation",
+    "tallybayes.explain": "Explanations",
+    "tallybayes.decision": "Decision theory",
+    "tallybayes.io": "Model files",
+    "tallybayes.data": "Columns of a table",
     "tallybayes.distributions": "Distributions",
     "tallybayes.engines": "Rows that are elsewhere",
     "tallybayes.engines.sql": "Databases",
@@ -65,8 +70,6 @@ def groups() -> dict[str, list[str]]:
 def _heading(thing: object) -> str:
     if not isinstance(thing, type):
         return "Functions"
-    if issubclass(thing, tallybayes.Distribution):
-        return "Distributions"
     if issubclass(thing, ClassifierMixin) and hasattr(thing, "forget"):
         return "Classifiers"
     return "Around a classifier" if issubclass(thing, BaseEstimator) or hasattr(thing, "predict") else "Results"

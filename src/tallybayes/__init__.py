@@ -7,10 +7,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # type checkers take it for true; typing itself would be half of the time that this import takes
 if TYPE_CHECKING:
-    from tallybayes.data.schema import Schema
-    from tallybayes.decision import bayes_risk, conditional_risk
-    from tallybayes.distributions import Distribution, SimpleDistribution, register
-    from tallybayes.engines.sql import LazyBayes, to_sql
+    from tallybayes.engines.sql import LazyBayes
     from tallybayes.estimators.ande import AODE, AnDE
     from tallybayes.estimators.bayes_classifier import BayesClassifier
     from tallybayes.estimators.bayes_decision import BayesDecision
@@ -25,23 +22,11 @@ if TYPE_CHECKING:
     from tallybayes.estimators.prior_shift import PriorShift
     from tallybayes.estimators.semi_supervised import SemiSupervised
     from tallybayes.estimators.spode_tan import SPODE, TAN
-    from tallybayes.evaluation.assumptions import AssumptionReport, check_assumptions
-    from tallybayes.evaluation.comparison import Comparison
-    from tallybayes.evaluation.counterpart import (
-        LearningCurves,
-        MatchingFeatures,
-        count_parameters,
-        learning_curves,
-        twin,
-    )
     from tallybayes.evaluation.leaderboard import compare_models
-    from tallybayes.explain import Explanation, FeatureRanking
-    from tallybayes.explain.novelty import NoveltyScore
-    from tallybayes.export import to_js, to_json
-    from tallybayes.export.onnx import to_onnx
-    from tallybayes.io import from_bytes, load, load_notes, model_card, save, to_bytes
-    from tallybayes.reports import Report, report
+    from tallybayes.io import from_bytes, load, save, to_bytes
+    from tallybayes.reports import report
     from tallybayes.utils.versions import show_versions
+
 
 __version__ = "0.2.0"
 
@@ -51,67 +36,38 @@ __all__ = [
     "SPODE",
     "TAN",
     "AnDE",
-    "AssumptionReport",
     "BayesClassifier",
     "BayesDecision",
     "BayesNetwork",
     "BernoulliNB",
     "CategoricalNB",
-    "Comparison",
     "ComplementNB",
-    "Distribution",
-    "Explanation",
-    "FeatureRanking",
     "GaussianDiscriminant",
     "GaussianNB",
     "KernelNB",
     "LazyBayes",
-    "LearningCurves",
     "LinearDiscriminantAnalysis",
-    "MatchingFeatures",
     "MultinomialNB",
     "NaiveBayes",
-    "NoveltyScore",
     "PoissonNB",
     "PriorShift",
     "QuadraticDiscriminantAnalysis",
     "RegularizedDiscriminantAnalysis",
-    "Report",
-    "Schema",
     "SemiSupervised",
-    "SimpleDistribution",
-    "bayes_risk",
-    "check_assumptions",
     "compare_models",
-    "conditional_risk",
-    "count_parameters",
     "from_bytes",
-    "learning_curves",
     "load",
-    "load_notes",
     "merge_all",
-    "model_card",
-    "register",
     "report",
     "save",
     "show_versions",
     "to_bytes",
-    "to_js",
-    "to_json",
-    "to_onnx",
-    "to_sql",
-    "twin",
 ]
 
 # Where the public names are. Type checkers read the imports above, Python reads this; a test compares them.
 _HOMES = {
-    "evaluation.assumptions": ("AssumptionReport", "check_assumptions"),
-    "evaluation.counterpart": ("LearningCurves", "MatchingFeatures", "count_parameters", "learning_curves", "twin"),
     "evaluation.leaderboard": ("compare_models",),
-    "evaluation.comparison": ("Comparison",),
-    "decision": ("bayes_risk", "conditional_risk"),
-    "distributions": ("Distribution", "SimpleDistribution", "register"),
-    "engines.sql": ("LazyBayes", "to_sql"),
+    "engines.sql": ("LazyBayes",),
     "estimators.discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "estimators.ande": ("AODE", "AnDE"),
     "estimators.bayes_classifier": ("BayesClassifier",),
@@ -126,13 +82,8 @@ _HOMES = {
     "estimators.numeric_nb": ("GaussianNB", "KernelNB", "PoissonNB"),
     "estimators.prior_shift": ("PriorShift",),
     "estimators.semi_supervised": ("SemiSupervised",),
-    "explain": ("Explanation", "FeatureRanking"),
-    "export.onnx": ("to_onnx",),
-    "export": ("to_js", "to_json"),
-    "explain.novelty": ("NoveltyScore",),
-    "io": ("from_bytes", "load", "load_notes", "model_card", "save", "to_bytes"),
-    "reports": ("Report", "report"),
-    "data.schema": ("Schema",),
+    "io": ("from_bytes", "load", "save", "to_bytes"),
+    "reports": ("report",),
     "utils.versions": ("show_versions",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from tallybayes.errors import OptionError, brief
 from tallybayes.utils.array_types import Array, Floats
 
+__all__ = ["bayes_risk", "conditional_risk"]
+
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
@@ -44,7 +46,7 @@ def conditional_risk(proba: object, loss: object) -> Floats:
 
     Examples
     --------
-    >>> from tallybayes import conditional_risk
+    >>> from tallybayes.decision import conditional_risk
     >>> conditional_risk([[0.9, 0.1]], loss=[[0, 10], [1, 0], [0.5, 0.5]]).tolist()
     [[1.0, 0.9, 0.5]]
     """
@@ -76,7 +78,7 @@ def bayes_risk(proba: object, loss: object, sample_weight: object = None) -> flo
 
     Examples
     --------
-    >>> from tallybayes import bayes_risk
+    >>> from tallybayes.decision import bayes_risk
     >>> bayes_risk([[0.9, 0.1], [0.2, 0.8]], loss=[[0, 1], [1, 0]])
     0.15000000000000002
     """

@@ -148,7 +148,7 @@ def test_prior_and_loss(model: Path, tmp_path: Path) -> None:
     loss = tmp_path / "loss.csv"
     loss.write_text("answer,no,yes\nno,0,10\nyes,1,0\ntaste,0.3,0.3\n")
     found = [row["prediction"] for row in lines("predict", model, WATERMELON, "--loss", loss)]
-    risk = tb.conditional_risk(tb.NaiveBayes().fit(X, RIPE).predict_proba(X), [[0, 10], [1, 0], [0.3, 0.3]])
+    risk = tb.decision.conditional_risk(tb.NaiveBayes().fit(X, RIPE).predict_proba(X), [[0, 10], [1, 0], [0.3, 0.3]])
     assert found == np.array(["no", "yes", "taste"])[risk.argmin(axis=1)].tolist()
     assert len(set(found)) == 3
     loss.write_text("answer,no,maybe\nno,0,10\n")
@@ -234,7 +234,7 @@ def test_an_ensemble_is_fitted_and_says_what_it_did(tmp_path: Path) -> None:
 
 
 def test_check_and_compare() -> None:
-    python = tb.check_assumptions(X, RIPE)
+    python = tb.evaluation.check_assumptions(X, RIPE)
     assert run("check", WATERMELON, "-t", "ripe").stdout == python.text() + "\n"
     assert answer("check", WATERMELON, "-t", "ripe")["rows_in_data"] == 17
     found = answer("compare", WATERMELON, "-t", "ripe", "--folds", 3)

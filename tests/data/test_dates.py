@@ -474,11 +474,11 @@ def test_arrays_and_lists_of_dates_have_no_names() -> None:
 def test_the_whole_library_takes_dates() -> None:
     weekend = np.where([v.weekday() >= 5 for v in MOMENTS], "free", "work")
     X = pd.DataFrame({"t": MOMENTS, "x": rng.normal(size=N)})
-    assert tb.check_assumptions(X, weekend).text()
+    assert tb.evaluation.check_assumptions(X, weekend).text()
     assert tb.compare_models(X, weekend, folds=2).to_frame("dict")["model"][0]
     model = naive().fit(X, weekend)
     assert 0 < model.novelty().p_value(X).min() <= 1
-    assert tb.to_json(model)
+    assert tb.export.to_json(model)
 
 
 # --- elsewhere ---------------------------------------------------------------------------------------------------

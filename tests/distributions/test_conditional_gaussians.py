@@ -377,7 +377,7 @@ def test_parameters_are_counted() -> None:
     table = frame(rows)[["color", "shape", "length", "width"]]
     model = tb.BayesNetwork({"length": ["color", "shape"], "shape": "color"}, cuts=None).fit(table, y)
     # the prior; color, shape given color; length in 6 cells and width in one, of each class
-    assert tb.count_parameters(model) == 1 + 2 * (2 + 3 * 1 + 6 * 2 + 2)
+    assert tb.evaluation.count_parameters(model) == 1 + 2 * (2 + 3 * 1 + 6 * 2 + 2)
 
 
 def test_one_row_at_a_time_and_pickles() -> None:

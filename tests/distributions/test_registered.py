@@ -167,8 +167,8 @@ def test_its_logistic_twin_has_its_coefficients() -> None:
     np.testing.assert_allclose(LINEAR.predict_proba(X[["wait"]]), ALONE.predict_proba(X[["wait"]]), rtol=1e-12)
     with pytest.raises(OptionError, match="not linear"):
         ALONE.logistic()
-    assert tb.count_parameters(ALONE) == 2 + 1
-    assert tb.twin(LINEAR).fit(X[["wait"]], Y).predict(X[["wait"]]).shape == Y.shape
+    assert tb.evaluation.count_parameters(ALONE) == 2 + 1
+    assert tb.evaluation.discriminative_counterpart(LINEAR).fit(X[["wait"]], Y).predict(X[["wait"]]).shape == Y.shape
 
 
 def test_a_leaderboard_has_it() -> None:
@@ -196,11 +196,11 @@ def test_pictures_show_it() -> None:
 
 
 def test_a_report_and_a_card_name_it() -> None:
-    assert "waiting" in tb.model_card(FITTED)
+    assert "waiting" in tb.io.model_card(FITTED)
     assert "waiting" in tb.report(FITTED, X, Y).html
 
 
-@pytest.mark.parametrize("export", [tb.to_json, tb.to_js, tb.to_onnx, tb.to_sql])
+@pytest.mark.parametrize("export", [tb.export.to_json, tb.export.to_js, tb.export.to_onnx, tb.export.to_sql])
 def test_other_programs_get_it_or_one_clear_error(export: Any) -> None:
     with pytest.raises(ExportError, match=r"'waiting' has no form for other programs.*wait"):
         export(FITTED)
@@ -208,13 +208,13 @@ def test_other_programs_get_it_or_one_clear_error(export: Any) -> None:
 
 
 def test_the_form_that_it_tells_answers_alike() -> None:
-    found = json.loads(tb.to_json(LINEAR))
+    found = json.loads(tb.export.to_json(LINEAR))
     assert [term["form"] for term in found["terms"]] == ["linear"]
     with sqlite3.connect(":memory:") as there:
         X[["wait"]].to_sql("data", there, index=False)
         there.create_function("ln", 1, np.log)
         there.create_function("exp", 1, np.exp)
-        answers = pd.read_sql(tb.to_sql(LINEAR, "sqlite"), there)
+        answers = pd.read_sql(tb.export.to_sql(LINEAR, "sqlite"), there)
     numbers = answers.select_dtypes("number").to_numpy()
     np.testing.assert_allclose(
         np.sort(numbers[:, -2:], axis=1), np.sort(LINEAR.predict_proba(X[["wait"]]), axis=1), rtol=1e-9

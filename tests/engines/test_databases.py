@@ -145,7 +145,7 @@ def test_scored_there_is_scored_here(db: Any, name: str) -> None:
     asked = pa.concat_tables([t, pa.table({**more, "weight": [1.0, 2.0], "kind": ["low"] * 2}, schema=t.schema)])
     asked = asked.append_column('row\'s "number"', pa.array(range(asked.num_rows)))
     fill(db, HOSTILE, asked)
-    sql = tb.to_sql(model, dialect(db), HOSTILE, keep=['row\'s "number"', "alive"])
+    sql = tb.export.to_sql(model, dialect(db), HOSTILE, keep=['row\'s "number"', "alive"])
     found = sorted(db.execute(sql).fetchall())
     proba = np.array([row[3:] for row in found], dtype=float)
     np.testing.assert_allclose(proba, model.predict_proba(asked.select(columns)), rtol=0, atol=1e-9)
@@ -155,7 +155,7 @@ def test_scored_there_is_scored_here(db: Any, name: str) -> None:
 def test_unseen_error_gives_null(db: Any) -> None:
     model = tb.NaiveBayes(unseen="error").fit(pa.table({"a": ["u", "v"]}), [True, False])
     fill(db, "rows", pa.table({"a": ["u", "w"]}))
-    found = db.execute(tb.to_sql(model, dialect(db), "rows", keep="a")).fetchall()
+    found = db.execute(tb.export.to_sql(model, dialect(db), "rows", keep="a")).fetchall()
     assert sorted(found)[1] == ("w", None, None, None)
 
 
@@ -169,7 +169,7 @@ def test_gaps_in_columns_of_very_different_units(db: Any, make: Any) -> None:
     t = pa.table({f"x{j}": pa.array(X[:, j], from_pandas=True) for j in range(5)})
     model = make().fit(t, y)
     fill(db, "rows", t.append_column("i", pa.array(range(120))))
-    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    found = sorted(db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
     np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(t), rtol=0, atol=1e-11)
 
 
@@ -181,7 +181,7 @@ def test_log_gaussian_beside_numbers_that_are_not_positive(db: Any) -> None:
     model = tb.NaiveBayes("log-gaussian").fit(t, y)
     asked = pa.table({"income": pa.array([*t["income"].to_pylist(), 0.0, -3.0, 1e-300, 1e300, None], pa.float64())})
     fill(db, "rows", asked.append_column("i", pa.array(range(95))))
-    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    found = sorted(db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
     np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(asked), rtol=0, atol=1e-11)
 
 
@@ -191,7 +191,7 @@ def test_a_large_block_with_a_gap_gives_null(db: Any) -> None:
     model = tb.LinearDiscriminantAnalysis().fit(X, rng.integers(0, 2, 60))
     gap = X.set_column(3, "x3", pa.array([None, *X["x3"].to_pylist()[1:]], pa.float64()))
     fill(db, "rows", gap.append_column("i", pa.array(range(60))))
-    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    found = sorted(db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
     assert found[0] == (0, None, None, None)
     np.testing.assert_allclose([r[2:] for r in found[1:]], model.predict_proba(X)[1:], rtol=0, atol=1e-9)
 
@@ -201,7 +201,7 @@ def test_a_column_that_is_not_there_is_no_text(db: Any, column: str, keep: list[
     model = tb.GaussianNB().fit(pa.table({"amount": [1.0, 2.0, 8.0, 9.0]}), ["x", "x", "z", "z"])
     fill(db, "rows", pa.table({column: [1.0, 9.0]}))
     with pytest.raises(Exception, match=named):
-        db.execute(tb.to_sql(model, dialect(db), "rows", keep=keep))
+        db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=keep))
 
 
 def test_a_column_that_stands_apart_counts(db: Any) -> None:
@@ -213,7 +213,7 @@ def test_a_column_that_stands_apart_counts(db: Any) -> None:
     model = tb.TAN().fit(t, (a + (wide % 3 == 0) > 1).astype(int))
     gaps = t.set_column(0, "a", pa.array([None, *t["a"].to_pylist()[1:]]))
     fill(db, "rows", gaps.append_column("i", pa.array(range(900))))
-    found = sorted(db.execute(tb.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
+    found = sorted(db.execute(tb.export.to_sql(model, dialect(db), "rows", keep=["i"])).fetchall())
     np.testing.assert_allclose([row[2:] for row in found], model.predict_proba(gaps), rtol=0, atol=1e-9)
 
 
@@ -221,16 +221,16 @@ def test_models_without_sql_say_why() -> None:
     t = table(60)
     for make, why in ((tb.AODE, "average"), (lambda: tb.BayesClassifier("fast", members=2), "ensemble")):
         with pytest.raises(ExportError, match=why):
-            tb.to_sql(fit(make(), t))
+            tb.export.to_sql(fit(make(), t))
     with pytest.raises(ExportError, match="kernel"):
-        tb.to_sql(tb.KernelNB().fit([[1.0], [2.0]], ["a", "b"]))
+        tb.export.to_sql(tb.KernelNB().fit([[1.0], [2.0]], ["a", "b"]))
     model = tb.GaussianNB().fit([[1.0], [2.0]], ["a", "b"])
     with pytest.raises(OptionError, match="dialect must be"):
-        tb.to_sql(model, "oracle")
+        tb.export.to_sql(model, "oracle")
     with pytest.raises(OptionError, match="of its own"):
-        tb.to_sql(model, keep=["prediction"])
+        tb.export.to_sql(model, keep=["prediction"])
     with pytest.raises(OptionError, match="NUL"):
-        tb.to_sql(model, table="a\x00b")
+        tb.export.to_sql(model, table="a\x00b")
 
 
 # --- lazily ----------------------------------------------------------------------------------------------------------
@@ -445,7 +445,7 @@ def test_a_table_is_only_a_table(db: Any) -> None:
     )
     lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, HOSTILE, "order by 1; --", columns=columns)
     same(lazy, whole, t.select(columns))
-    found = db.execute(tb.to_sql(model, dialect(db), HOSTILE)).fetchall()
+    found = db.execute(tb.export.to_sql(model, dialect(db), HOSTILE)).fetchall()
     assert len(found) == 50
     assert db.execute("SELECT COUNT(*) FROM y").fetchall() == [(10,)]
 
@@ -461,7 +461,9 @@ def test_an_empty_table_and_one_class(db: Any) -> None:
     insert(db, "rows", one)
     lazy = tb.LazyBayes(tb.NaiveBayes(BY_KIND), db, "rows", "kind")
     assert lazy.predict_proba({"length": 1.0}).tolist() == [[1.0]]
-    assert db.execute(tb.to_sql(lazy.model_for(t.select(["length", "colour"])), dialect(db), "rows")).fetchall()[0] == (
+    assert db.execute(tb.export.to_sql(lazy.model_for(t.select(["length", "colour"])), dialect(db), "rows")).fetchall()[
+        0
+    ] == (
         "low",
         1.0,
     )
@@ -546,7 +548,7 @@ def test_wide_tables(db: Any, text: bool) -> None:
     np.testing.assert_array_equal(
         model.predict_proba(t), tb.NaiveBayes("gaussian").fit(t, list("abababab")).predict_proba(t)
     )
-    found = [row[1:] for row in db.execute(tb.to_sql(model, dialect(db), "rows")).fetchall()]
+    found = [row[1:] for row in db.execute(tb.export.to_sql(model, dialect(db), "rows")).fetchall()]
     np.testing.assert_allclose(found, model.predict_proba(t), rtol=0, atol=1e-9)
 
 

@@ -65,7 +65,7 @@ def test_what_is_not_counted_there_says_what_to_do(db: Any, kind: str) -> None:
     with pytest.raises(OptionError, match="not counted in the database"):
         model.learn_from(Table(db, "rows", move="sums"), "kind")
     with pytest.raises(ExportError, match=r"predict_to|tallybayes serve"):
-        tb.to_sql(made(db, kind).learn_from((db, "rows"), "kind"), dialect(db), "rows")
+        tb.export.to_sql(made(db, kind).learn_from((db, "rows"), "kind"), dialect(db), "rows")
     lazy = tb.LazyBayes(tb.NaiveBayes({"real": "gaussian"}), db, "rows", "kind", columns=["x"])
     t = rows(kind)
     here = tb.NaiveBayes({"real": "gaussian"}).fit(t.select(["x"]), t["kind"])

@@ -51,9 +51,9 @@ LOSS = [[0.0, 10.0], [1.0, 0.0], [0.5, 0.5]]
 
 def test_risks_by_hand() -> None:
     risk = [[1.0, 0.9, 0.5], [5.0, 0.5, 0.5], [8.0, 0.2, 0.5]]
-    np.testing.assert_allclose(tb.conditional_risk(P, LOSS), risk, rtol=1e-15)
-    assert tb.bayes_risk(P, LOSS) == pytest.approx((0.5 + 0.5 + 0.2) / 3)
-    assert tb.bayes_risk(P, LOSS, sample_weight=[1, 0, 3]) == pytest.approx((0.5 + 3 * 0.2) / 4)
+    np.testing.assert_allclose(tb.decision.conditional_risk(P, LOSS), risk, rtol=1e-15)
+    assert tb.decision.bayes_risk(P, LOSS) == pytest.approx((0.5 + 0.5 + 0.2) / 3)
+    assert tb.decision.bayes_risk(P, LOSS, sample_weight=[1, 0, 3]) == pytest.approx((0.5 + 3 * 0.2) / 4)
     model = decision(["no", "yes"], loss=LOSS, answers=["no", "yes", "ask"])
     np.testing.assert_allclose(model.conditional_risk(P), risk, rtol=1e-15)
     assert model.predict(P).tolist() == ["ask", "yes", "yes"]  # of equal risks the first answer
@@ -87,7 +87,7 @@ def test_the_answer_is_the_one_that_costs_least_on_average(seed: int) -> None:
     cost = [loss[best[i], truth[i]] + amount[i] * each[best[i], truth[i]] for i in range(n)]
     np.testing.assert_allclose(model.realised_loss(proba, truth, amount=amount), cost)
     whole = loss + amount[:, None, None] * each
-    np.testing.assert_allclose(tb.conditional_risk(proba, whole), risk, atol=1e-12)
+    np.testing.assert_allclose(tb.decision.conditional_risk(proba, whole), risk, atol=1e-12)
     np.testing.assert_allclose(model.conditional_risk(proba, losses=whole), risk, atol=1e-12)
     np.testing.assert_allclose(model.realised_loss(proba, truth, losses=whole), cost)
 
@@ -174,7 +174,7 @@ def test_a_loss_in_a_table_of_any_kind() -> None:
         assert other.answers_.tolist() == ["pass", "stop"]
         assert decision(["no", "yes"], amount_loss=loss).predict(P, amount=[9, 0, 0]).tolist() == ["yes", "no", "yes"]
         np.testing.assert_array_equal(
-            decision(["no", "yes"]).conditional_risk(P, losses=loss), tb.conditional_risk(P, truth)
+            decision(["no", "yes"]).conditional_risk(P, losses=loss), tb.decision.conditional_risk(P, truth)
         )
     numbered = decision([0, 1], loss=pl.DataFrame({"1": [10.0, 0.0], "0": [0.0, 1.0]}))
     assert numbered.loss_.tolist() == truth
@@ -197,11 +197,11 @@ def test_answers_without_a_loss_are_classes() -> None:
 def test_equal_risks_whatever_rounding_says() -> None:
     proba = np.array([[0.6, 0.2, 0.2]])
     loss = [[0.8, 0.3, 0.1], [0.6, 0.7, 0.3]]  # 0.56, to rounding, both
-    risk = tb.conditional_risk(proba, loss)[0]
+    risk = tb.decision.conditional_risk(proba, loss)[0]
     assert risk[1] < risk[0]
     assert decision(list("abc"), loss=loss, answers=["first", "second"]).predict(proba).tolist() == ["first"]
     gains = np.array([[1.1e8, 2.2e8, -5.5e8 + 1], [0.0, 0.0, 1.0]])  # 0.2 both, one of them of much larger parts
-    assert np.diff(tb.conditional_risk(proba, gains)[0])[0] != 0
+    assert np.diff(tb.decision.conditional_risk(proba, gains)[0])[0] != 0
     for rows in (gains, gains[::-1]):
         assert decision(list("abc"), loss=rows, answers=["first", "second"]).predict(proba).tolist() == ["first"]
 
@@ -290,11 +290,11 @@ def test_probabilities_and_losses_of_rows_that_are_refused() -> None:
         ("text", "proba must be an array of numbers"),
     ):
         with pytest.raises(OptionError, match=re.escape(why)):
-            tb.conditional_risk(proba, [[0, 1], [1, 0]])
+            tb.decision.conditional_risk(proba, [[0, 1], [1, 0]])
     with pytest.raises(OptionError, match="no rows"):
-        tb.bayes_risk(np.empty((0, 2)), [[0, 1], [1, 0]])
+        tb.decision.bayes_risk(np.empty((0, 2)), [[0, 1], [1, 0]])
     for weight in ([0, 0, 0], [1, 2], [1, -1, 1], [1, np.nan, 1], ["a", "b", "c"]):
-        for ask in (lambda w: tb.bayes_risk(P, LOSS, w), lambda w: decision([0, 1]).score(P, [0, 1, 0], w)):
+        for ask in (lambda w: tb.decision.bayes_risk(P, LOSS, w), lambda w: decision([0, 1]).score(P, [0, 1, 0], w)):
             with pytest.raises(OptionError, match=r"sample_weight|sample weight is zero"):
                 ask(weight)
     with pytest.raises(OptionError, match="for 2 rows; there are 3"):

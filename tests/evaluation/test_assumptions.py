@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy import sparse, stats
 
-from tallybayes import check_assumptions
 from tallybayes.errors import IdentifierColumnWarning, LabelError, OptionError, TableError
+from tallybayes.evaluation import check_assumptions
 from tallybayes.evaluation.assumptions.box_m import NullM
 from tallybayes.evaluation.assumptions.columns_by_class import MOST_COLUMNS, MOST_ROWS, read_columns
 from tallybayes.evaluation.assumptions.covariances import box_m

@@ -29,7 +29,7 @@ def test_the_log_odds_are_linear_in_the_features(name: str) -> None:
     make, data = ESTIMATORS[name]
     rng = np.random.default_rng(0)
     X, y = data(rng, 120), labels(rng, 120)
-    pipeline = tb.twin(make()).fit(X, y)
+    pipeline = tb.evaluation.discriminative_counterpart(make()).fit(X, y)
     features = pipeline[0].transform(X)
     features = features.toarray() if sparse.issparse(features) else features
     model = make().fit(X, y)
@@ -48,7 +48,7 @@ def test_the_twin_with_much_data_from_the_model_is_the_model() -> None:
     y = np.arange(20_000) % 2
     X = rng.normal(size=(20_000, 2)) @ np.array([[1.0, 0.5], [0.0, 1.0]]) + y[:, None]
     model = tb.LinearDiscriminantAnalysis().fit(X, y)
-    other = tb.twin(model, C=1e6).fit(X, y)
+    other = tb.evaluation.discriminative_counterpart(model, C=1e6).fit(X, y)
     assert np.abs(other.predict_proba(X) - model.predict_proba(X)).max() < 0.03
 
 
@@ -67,8 +67,8 @@ def test_parameters_of_gaussians(model: Any, generative: int, discriminative: in
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
     model = clone(model).fit(X, y)
-    assert tb.count_parameters(model) == generative
-    assert tb.count_parameters(tb.twin(model).fit(X, y)) == discriminative
+    assert tb.evaluation.count_parameters(model) == generative
+    assert tb.evaluation.count_parameters(tb.evaluation.discriminative_counterpart(model).fit(X, y)) == discriminative
     if hasattr(model, "n_parameters_"):
         assert model.n_parameters_ == generative
 
@@ -80,12 +80,12 @@ def test_parameters_of_words() -> None:
     levels = [len({row[k] for row in X}) for k in X[0]]
     free = sum(n - 1 for n in levels)
     # touch has two levels, and so have others: a column of two labels counts as any other
-    assert tb.count_parameters(model) == 2 * free + 1
-    assert tb.count_parameters(tb.twin(model).fit(X, ripe)) == free + 1
+    assert tb.evaluation.count_parameters(model) == 2 * free + 1
+    assert tb.evaluation.count_parameters(tb.evaluation.discriminative_counterpart(model).fit(X, ripe)) == free + 1
     with pytest.raises(OptionError, match="counted"):
-        tb.count_parameters(LogisticRegression())
+        tb.evaluation.count_parameters(LogisticRegression())
     with pytest.raises(OptionError, match="no fixed number"):
-        tb.count_parameters(tb.KernelNB().fit([[1.0], [2.0]], [0, 1]))
+        tb.evaluation.count_parameters(tb.KernelNB().fit([[1.0], [2.0]], [0, 1]))
 
 
 def test_missing_and_unseen_values_and_columns_that_never_vary() -> None:
@@ -99,7 +99,7 @@ def test_missing_and_unseen_values_and_columns_that_never_vary() -> None:
         }
     )
     y = [0, 1, 1, 0] * 5
-    pipeline = tb.twin(tb.NaiveBayes()).fit(X, y)
+    pipeline = tb.evaluation.discriminative_counterpart(tb.NaiveBayes()).fit(X, y)
     again = pipeline[0].transform(X)
     assert np.isfinite(again.toarray()).all()
     strange = X.iloc[:2].assign(c=["never met", None], a=np.nan)
@@ -114,7 +114,10 @@ def test_a_sparse_table_has_the_same_twin(make: Any) -> None:
     rng = np.random.default_rng(2)
     X, y = rng.poisson(0.8, size=(80, 5)).astype(float), np.arange(80) % 2
     X[:, 0] += y
-    dense, thin = tb.twin(make()).fit(X, y), tb.twin(make()).fit(sparse.csr_matrix(X), y)
+    dense, thin = (
+        tb.evaluation.discriminative_counterpart(make()).fit(X, y),
+        tb.evaluation.discriminative_counterpart(make()).fit(sparse.csr_matrix(X), y),
+    )
     np.testing.assert_allclose(thin.predict_proba(sparse.csr_matrix(X)), dense.predict_proba(X), atol=1e-3)
 
 
@@ -122,7 +125,7 @@ def test_a_twin_is_at_home_in_scikit_learn() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
     fitted = tb.GaussianNB().fit(X, y)
-    pipeline = tb.twin(fitted)
+    pipeline = tb.evaluation.discriminative_counterpart(fitted)
     assert isinstance(pipeline, Pipeline)
     assert not hasattr(pipeline[0].estimator, "classes_")
     assert len(cross_val_score(pipeline, X, y, cv=3)) == 3
@@ -135,13 +138,13 @@ def test_a_twin_is_at_home_in_scikit_learn() -> None:
 
 def test_refusals_of_twins() -> None:
     with pytest.raises(OptionError, match="no logistic twin"):
-        tb.twin(tb.KernelNB()).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
+        tb.evaluation.discriminative_counterpart(tb.KernelNB()).fit([[1.0], [2.0], [3.0]], [0, 1, 1])
     with pytest.raises(OptionError, match="of this library"):
-        tb.twin(LogisticRegression())
+        tb.evaluation.discriminative_counterpart(LogisticRegression())
     with pytest.raises(OptionError, match="C must"):
-        tb.twin(tb.GaussianNB(), C=0)
+        tb.evaluation.discriminative_counterpart(tb.GaussianNB(), C=0)
     with pytest.raises(TableError, match="infinity"):
-        tb.twin(tb.GaussianNB()).fit([[1.0], [2.0]], [0, 1]).predict([[np.inf]])
+        tb.evaluation.discriminative_counterpart(tb.GaussianNB()).fit([[1.0], [2.0]], [0, 1]).predict([[np.inf]])
 
 
 def test_products_of_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +152,7 @@ def test_products_of_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching_features, "MOST", 1000)
     X = np.random.default_rng(0).normal(size=(40, 10))
     with pytest.raises(TableError, match="All products of 10 columns make 55 features"):
-        tb.twin(tb.QuadraticDiscriminantAnalysis()).fit(X, np.arange(40) % 2)
+        tb.evaluation.discriminative_counterpart(tb.QuadraticDiscriminantAnalysis()).fit(X, np.arange(40) % 2)
 
 
 # --- curves ----------------------------------------------------------------------------------------------------
@@ -160,7 +163,7 @@ def test_few_rows_favour_the_model_that_is_right_and_many_the_one_that_assumes_l
     y = np.arange(3000) % 2
     X = rng.normal(size=(3000, 30)) + 0.35 * y[:, None]
     X[:, 27:] = X[:, 26:27] + 0.3 * X[:, 27:]  # naive Bayes counts the same evidence four times
-    found = tb.learning_curves(tb.GaussianNB(variance="shared"), X, y, sizes=[60, 300, 2000], repeats=6)
+    found = tb.evaluation.learning_curves(tb.GaussianNB(variance="shared"), X, y, sizes=[60, 300, 2000], repeats=6)
     lead, spread = found.lead("error")
     assert lead[0] > 2 * spread[0] > 0
     assert lead[-1] < -2 * spread[-1] < 0
@@ -172,9 +175,9 @@ def test_few_rows_favour_the_model_that_is_right_and_many_the_one_that_assumes_l
     assert found.names == ("GaussianNB", "LogisticRegression")
 
 
-def curves(first: list[float], second: list[float]) -> tb.LearningCurves:
+def curves(first: list[float], second: list[float]) -> tb.evaluation.LearningCurves:
     a = np.array([first, second])[:, :, None] + np.array([-0.01, 0.01])
-    return tb.LearningCurves(("a", "b"), np.array([10, 100, 1000]), a, a, (1, None))
+    return tb.evaluation.LearningCurves(("a", "b"), np.array([10, 100, 1000]), a, a, (1, None))
 
 
 def test_a_curve_that_led_from_the_start_is_not_said_to_overtake() -> None:
@@ -209,7 +212,7 @@ def test_curves_of_any_table_and_any_two_classifiers() -> None:
     for X in (rows, pd.DataFrame(rows), pl.DataFrame(rows), pa.Table.from_pylist(rows)):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = tb.learning_curves(tb.NaiveBayes("gaussian"), X, ripe, sizes=[10, 40], repeats=2)
+            found = tb.evaluation.learning_curves(tb.NaiveBayes("gaussian"), X, ripe, sizes=[10, 40], repeats=2)
         answers.append(found.error)
         frame = found.frame()
         assert type(frame) is (dict if X is rows else type(X))
@@ -218,7 +221,7 @@ def test_curves_of_any_table_and_any_two_classifiers() -> None:
         np.testing.assert_allclose(other, answers[0])
     numbers = np.array([[r["sugar"], r["density"]] for r in rows])
     pair = tb.LinearDiscriminantAnalysis(), tb.LinearDiscriminantAnalysis(shrinkage=0.5)
-    two = tb.learning_curves(pair, numbers, ripe, repeats=1)
+    two = tb.evaluation.learning_curves(pair, numbers, ripe, repeats=1)
     assert two.names == ("LinearDiscriminantAnalysis 1", "LinearDiscriminantAnalysis 2")
     assert len(two.sizes) <= 8
     assert np.isnan(two.standard_error()).all()
@@ -246,30 +249,30 @@ def test_splits_are_stratified_and_nested() -> None:
 def test_refusals_of_curves(options: dict[str, Any], match: str) -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     with pytest.raises(OptionError, match=match):
-        tb.learning_curves(tb.GaussianNB(), X, y, **options)
+        tb.evaluation.learning_curves(tb.GaussianNB(), X, y, **options)
 
 
 def test_refusals_of_pairs_and_labels() -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     with pytest.raises(OptionError, match="pair"):
-        tb.learning_curves((tb.GaussianNB(),), X, y)
+        tb.evaluation.learning_curves((tb.GaussianNB(),), X, y)
     with pytest.raises(OptionError, match="of this library"):
-        tb.learning_curves(LogisticRegression(), X, y)
+        tb.evaluation.learning_curves(LogisticRegression(), X, y)
     with pytest.raises(LabelError, match="two classes"):
-        tb.learning_curves(tb.GaussianNB(), X, np.zeros(40, dtype=int))
+        tb.evaluation.learning_curves(tb.GaussianNB(), X, np.zeros(40, dtype=int))
     with pytest.raises(LabelError, match="too few"):
-        tb.learning_curves(tb.GaussianNB(), X, np.arange(40) == 3)
+        tb.evaluation.learning_curves(tb.GaussianNB(), X, np.arange(40) == 3)
 
 
 def test_parameters_of_a_network_are_counted() -> None:
     X = np.array([[0, 0, 0], [1, 1, 0], [0, 2, 1], [1, 0, 1]] * 3)
     y = np.arange(12) % 2
     model = tb.BayesNetwork("x0 -> x1", schema="categorical").fit(X, y)
-    assert tb.count_parameters(model) == 1 + 2 * (1 + 2 * 2 + 1)  # prior; x0, x1 given x0, x2 of each class
+    assert tb.evaluation.count_parameters(model) == 1 + 2 * (1 + 2 * 2 + 1)  # prior; x0, x1 given x0, x2 of each class
     with pytest.raises(OptionError, match="no fixed number"):
-        tb.count_parameters(tb.AODE("categorical").fit(X, y))
+        tb.evaluation.count_parameters(tb.AODE("categorical").fit(X, y))
     with pytest.raises(OptionError, match="no logistic twin"):
-        tb.twin(tb.AODE("categorical")).fit(X, y)
+        tb.evaluation.discriminative_counterpart(tb.AODE("categorical")).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -287,12 +290,12 @@ def test_parameters_of_a_network_are_counted() -> None:
 )
 def test_parameters_of_counts(model: Any, expected: int) -> None:
     X = np.array([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0], [1.0, 4.0], [3.0, 1.0], [0.0, 2.0]])
-    assert tb.count_parameters(model.fit(X, list("aabbab"))) == expected
+    assert tb.evaluation.count_parameters(model.fit(X, list("aabbab"))) == expected
 
 
 def test_features_are_learned_by_fit_as_by_fit_transform() -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-    features = tb.MatchingFeatures(tb.QuadraticDiscriminantAnalysis())
+    features = tb.evaluation.MatchingFeatures(tb.QuadraticDiscriminantAnalysis())
     assert features.fit(X, y) is features
     np.testing.assert_array_equal(features.transform(X), clone(features).fit_transform(X, y))
 
@@ -300,12 +303,12 @@ def test_features_are_learned_by_fit_as_by_fit_transform() -> None:
 def test_a_sparse_table_too_large_to_be_dense() -> None:
     X, y = sparse.csr_matrix((200_000, 1000)), np.arange(200_000) % 2
     with pytest.raises(TableError, match=r"200000 rows of 1000 columns take 1\.6 GB"):
-        tb.twin(tb.GaussianNB()).fit(X, y)
+        tb.evaluation.discriminative_counterpart(tb.GaussianNB()).fit(X, y)
 
 
 def test_parameters_that_nobody_counts_are_not_told() -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-    found = tb.learning_curves((tb.GaussianNB(), KNeighborsClassifier(3)), X, y, repeats=1, sizes=[20])
-    assert found.parameters == (tb.count_parameters(tb.GaussianNB().fit(X, y)), None)
+    found = tb.evaluation.learning_curves((tb.GaussianNB(), KNeighborsClassifier(3)), X, y, repeats=1, sizes=[20])
+    assert found.parameters == (tb.evaluation.count_parameters(tb.GaussianNB().fit(X, y)), None)
     assert "GaussianNB: 9" in repr(found)
     assert "KNeighborsClassifier: " not in repr(found)

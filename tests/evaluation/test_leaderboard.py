@@ -26,7 +26,7 @@ Y = RNG.integers(2, size=200)
 X = RNG.standard_normal((200, 3)) + Y[:, None]
 
 
-def entry(found: tb.Comparison, name: str) -> dict[str, float]:
+def entry(found: tb.evaluation.Comparison, name: str) -> dict[str, float]:
     return next(e for e in found.to_dict()["models"] if e["name"] == name)
 
 
@@ -86,7 +86,7 @@ def test_the_advice_names_the_best_of_the_family() -> None:
     assert json.loads(json.dumps(found.to_dict()))["best"] == found.best
 
 
-def board(*losses: tuple[str, float, bool]) -> tb.Comparison:
+def board(*losses: tuple[str, float, bool]) -> tb.evaluation.Comparison:
     """Of made-up losses, the same for each of 100 rows but for a little noise."""
     noise = np.tile([-0.01, 0.01], 50)
     y, entries = np.zeros(100, int), []
@@ -96,7 +96,7 @@ def board(*losses: tuple[str, float, bool]) -> tb.Comparison:
         entries.append(
             Entry(name, False, scores, np.ones(1), np.ones(1), own + 0.1 * RNG.random(100), ensemble=ensemble)
         )
-    return tb.Comparison(100, [0, 1], 2, tuple(entries))
+    return tb.evaluation.Comparison(100, [0, 1], 2, tuple(entries))
 
 
 def test_the_advice_says_what_a_smaller_model_would_cost() -> None:
@@ -124,7 +124,7 @@ def test_noise_is_not_called_clear() -> None:
 
 
 def test_a_contestant_that_fails_is_shown_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: tb.Schema) -> object:
+    def broken(_: tb.data.Schema) -> object:
         raise OptionError("no such luck")
 
     monkeypatch.setattr("tallybayes.evaluation.leaderboard.CONTESTANTS", [*CONTESTANTS, Contestant("broken", broken)])

@@ -30,7 +30,7 @@ Y = np.where(FRAME[EVIL] + 0.3 * RNG.standard_normal(40) > 0, "<i>yes</i>", "no"
 NB = tb.NaiveBayes().fit(FRAME, Y)
 
 
-def compared() -> tb.Comparison:
+def compared() -> tb.evaluation.Comparison:
     return tb.compare_models(FRAME, Y, folds=2, models={EVIL: DecisionTreeClassifier()})
 
 
@@ -42,7 +42,7 @@ RESULTS: dict[str, Any] = {
     "Explanation of one row": lambda: NB.explain(FRAME[:1]),
     "Explanation of many rows": lambda: NB.explain(FRAME),
     "Explanation of one class": lambda: tb.NaiveBayes().fit(FRAME, ["a"] * 40).explain(FRAME[:1]),
-    "AssumptionReport": lambda: tb.check_assumptions(FRAME, Y),
+    "AssumptionReport": lambda: tb.evaluation.check_assumptions(FRAME, Y),
     "FeatureRanking": lambda: NB.explain(),
     "BayesDecision": lambda: tb.BayesDecision(tb.NaiveBayes(), reject=0.2).fit(FRAME, Y),
     "BayesDecision before fit": lambda: tb.BayesDecision(tb.NaiveBayes()),
@@ -243,7 +243,7 @@ def test_every_model_saves_itself(name: str) -> None:
 def test_a_model_saves_itself_with_notes(tmp_path: Any) -> None:
     path = tmp_path / "model.tb"
     NB.save(path, notes={"from": "here"})
-    assert tb.load_notes(path) == {"from": "here"}
+    assert tb.io.load_notes(path) == {"from": "here"}
     assert np.array_equal(tb.load(path).predict_proba(FRAME), NB.predict_proba(FRAME))
     file = io.BytesIO()
     NB.save(file)

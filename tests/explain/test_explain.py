@@ -16,7 +16,7 @@ from tallybayes.datasets import load_watermelon
 from tallybayes.distributions import Distribution, Gaussian
 from tallybayes.errors import LabelError, OptionError, TableError, UnseenCategoryWarning
 from tallybayes.estimators import evidence
-from tallybayes.explain import strength
+from tallybayes.explain.phrases import strength
 
 
 def two_blobs(n: int = 300, seed: int = 0, K: int = 2) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 import tallybayes as tb
 from tallybayes.distributions import Categorical
 from tallybayes.errors import ExportError
-from tallybayes.export import FORMAT, VERSION, description
+from tallybayes.export.model_json import FORMAT, VERSION, description
 from tests.every_estimator import ESTIMATORS, LEARNED, as_read, labels
 from tests.javascript import asked, need_javascript
 
@@ -59,7 +59,7 @@ def test_javascript_answers_as_python_does(name: str, tmp_path: Path) -> None:
         read = as_python_reads(model, rows)
         expected = model.predict_proba(read)
         terms = model.predictor_.terms(model.predictor_.read(read))
-    found = asked(tb.to_js(model), by_name(model, rows), "[model.proba(row), model.evidence(row)]", tmp_path)
+    found = asked(tb.export.to_js(model), by_name(model, rows), "[model.proba(row), model.evidence(row)]", tmp_path)
     np.testing.assert_allclose([p for p, _ in found], expected, atol=1e-9, rtol=0)
     evidence = np.array([e for _, e in found], dtype=float)
     # what all classes share may be left out
@@ -84,7 +84,7 @@ def test_every_level_of_a_category_with_many_goes_along(effort: str, tmp_path: P
     model = tb.BayesClassifier(effort, members=2).fit(rows, (rng.random(300) < towns % 7 / 7).astype(int))
     assert max(model.weights_["levels"].values()) > 0
     some: list[dict[str, Any]] = [*rows[:40], {}, {"town": "t3"}, {"size": 0.5}]
-    found = asked(tb.to_js(model), some, "model.proba(row)", tmp_path)
+    found = asked(tb.export.to_js(model), some, "model.proba(row)", tmp_path)
     np.testing.assert_allclose(found, model.predict_proba(some), atol=1e-9, rtol=0)
 
 
@@ -99,7 +99,7 @@ def test_a_category_never_met_is_taken_as_the_model_takes_it(unseen: str, tmp_pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = model.predict_proba(ODD)
-    found = asked(tb.to_js(model), ODD, "[model.proba(row), model.unseen(row)]", tmp_path)
+    found = asked(tb.export.to_js(model), ODD, "[model.proba(row), model.unseen(row)]", tmp_path)
     np.testing.assert_allclose([p for p, _ in found], expected, atol=1e-12)
     assert [names for _, names in found] == [["job"], [], []]
 
@@ -107,7 +107,7 @@ def test_a_category_never_met_is_taken_as_the_model_takes_it(unseen: str, tmp_pa
 def test_it_is_refused_where_the_model_refuses_it(tmp_path: Path) -> None:
     need_javascript()
     rows, y = census_like()
-    module = tb.to_js(tb.NaiveBayes(unseen="error").fit(rows, y))
+    module = tb.export.to_js(tb.NaiveBayes(unseen="error").fit(rows, y))
     refused, fine, *_ = asked(module, ODD, "model.proba(row)", tmp_path)
     assert "never met" in refused
     assert len(fine) == 2
@@ -116,7 +116,7 @@ def test_it_is_refused_where_the_model_refuses_it(tmp_path: Path) -> None:
 def test_values_of_the_wrong_kind_are_refused(tmp_path: Path) -> None:
     need_javascript()
     rows, y = census_like()
-    module = tb.to_js(tb.NaiveBayes().fit(rows, y))
+    module = tb.export.to_js(tb.NaiveBayes().fit(rows, y))
     ask = "model.proba(row.age === 1 ? {age: 1 / 0} : row)"
     words, endless, strange = asked(module, [{"age": "forty"}, {"age": 1}, {"Age": 3}], ask, tmp_path)
     assert "takes numbers" in words
@@ -135,7 +135,7 @@ def test_temperature_prior_and_levels_that_are_gone(tmp_path: Path) -> None:
         expected = model.predict_proba([*rows, *alone])
         other = model.predict_proba([*rows, *alone], priors=[0.5, 0.5])
     found = asked(
-        tb.to_js(model), [*rows, *alone], "[model.proba(row), model.proba(row, {prior: [0.5, 0.5]})]", tmp_path
+        tb.export.to_js(model), [*rows, *alone], "[model.proba(row), model.proba(row, {prior: [0.5, 0.5]})]", tmp_path
     )
     np.testing.assert_allclose([p for p, _ in found], expected, atol=1e-12)
     np.testing.assert_allclose([p for _, p in found], other, atol=1e-12)
@@ -151,7 +151,7 @@ def test_values_that_follow_from_others_are_left_out(tmp_path: Path) -> None:
     y = np.where(rng.random(700) < np.where(town == "Ulm", 0.8, 0.3), "yes", "no")
     model = tb.AODE(subsumption=True).fit(X, y)
     rows = plain_rows(X.head(40))
-    found = asked(tb.to_js(model), by_name(model, rows), "model.proba(row)", tmp_path)
+    found = asked(tb.export.to_js(model), by_name(model, rows), "model.proba(row)", tmp_path)
     assert description(model)["terms"][0]["follows"]
     np.testing.assert_allclose(found, model.predict_proba(X.head(40)), atol=1e-12)
 
@@ -163,7 +163,7 @@ def test_numbers_whose_logarithm_is_normal(tmp_path: Path) -> None:
     model = tb.NaiveBayes("log-gaussian").fit(X, np.arange(60) % 3)
     rows = [*X.tolist(), [None, 2.0], [-1.0, 1e300]]
     expected = model.predict_proba(np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float))
-    np.testing.assert_allclose(asked(tb.to_js(model), rows, "model.proba(row)", tmp_path), expected, atol=1e-12)
+    np.testing.assert_allclose(asked(tb.export.to_js(model), rows, "model.proba(row)", tmp_path), expected, atol=1e-12)
 
 
 def test_labels_of_every_type(tmp_path: Path) -> None:
@@ -177,7 +177,10 @@ def test_labels_of_every_type(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")
         expected = [model.predict_proba([row])[0] for row in ask]
     found = asked(
-        tb.to_js(model), [list(r.values()) for r in rows] + ask[4:], "[model.proba(row), model.predict(row)]", tmp_path
+        tb.export.to_js(model),
+        [list(r.values()) for r in rows] + ask[4:],
+        "[model.proba(row), model.predict(row)]",
+        tmp_path,
     )
     np.testing.assert_allclose([p for p, _ in found], expected, atol=1e-12)
     assert found[0][1] is True
@@ -193,14 +196,14 @@ def test_a_row_of_a_sparse_model_has_zeros_where_it_says_nothing(tmp_path: Path)
     for model in (tb.BernoulliNB(), tb.MultinomialNB()):
         model.fit(sparse.csr_matrix(X), y)
         rows = [{f"x{j}": v for j, v in enumerate(row.tolist()) if v} for row in X]
-        found = asked(tb.to_js(model), rows, "model.proba(row)", tmp_path)
+        found = asked(tb.export.to_js(model), rows, "model.proba(row)", tmp_path)
         np.testing.assert_allclose(found, model.predict_proba(sparse.csr_matrix(X)), atol=1e-12)
 
 
 def test_the_description_is_json_of_a_version() -> None:
     rows, y = census_like()
     model = tb.NaiveBayes({"job": Categorical(alpha=0.0)}).fit([*rows, {"job": "pope"}], [*y, "rich"])
-    found = json.loads(tb.to_json(model))
+    found = json.loads(tb.export.to_json(model))
     assert (found["format"], found["version"]) == (FORMAT, VERSION)
     assert found == description(model)
     (job,) = [t for t in found["terms"] if t["columns"] == [0]]
@@ -210,7 +213,7 @@ def test_the_description_is_json_of_a_version() -> None:
 def test_the_scorer_reads_older_versions_and_no_newer(tmp_path: Path) -> None:
     rows, y = census_like()
     model = tb.NaiveBayes().fit(rows, y)
-    script = tb.to_js(model)
+    script = tb.export.to_js(model)
     assert f'"version":{VERSION}' in script
     older = script.replace(f'"version":{VERSION}', '"version":1')
     np.testing.assert_allclose(asked(older, rows[:3], "model.proba(row)", tmp_path), model.predict_proba(rows[:3]))
@@ -222,28 +225,28 @@ def test_the_scorer_reads_older_versions_and_no_newer(tmp_path: Path) -> None:
 def test_the_text_may_stand_in_a_script(tmp_path: Path) -> None:
     nasty = ["</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "\ud800"]
     model = tb.NaiveBayes().fit([{"<b>": v} for v in nasty], ["</script>", "b", "b", "b", "b"])
-    for text in (tb.to_json(model), tb.to_js(model).split("export const description")[1]):
+    for text in (tb.export.to_json(model), tb.export.to_js(model).split("export const description")[1]):
         assert "<" not in text
         assert text.isascii()
-    assert [c["levels"] for c in json.loads(tb.to_json(model))["columns"]] == [nasty]
+    assert [c["levels"] for c in json.loads(tb.export.to_json(model))["columns"]] == [nasty]
     need_javascript()
-    found = asked(tb.to_js(model), [{"<b>": v} for v in nasty[:4]], "model.proba(row)", tmp_path)
+    found = asked(tb.export.to_js(model), [{"<b>": v} for v in nasty[:4]], "model.proba(row)", tmp_path)
     np.testing.assert_allclose(found, model.predict_proba([{"<b>": v} for v in nasty[:4]]), atol=1e-12)
 
 
 def test_one_class_one_row(tmp_path: Path) -> None:
     need_javascript()
     model = tb.NaiveBayes().fit([{"a": "x", "b": 2.0}], ["only"])
-    assert asked(tb.to_js(model), [{"a": "x"}, {}], "model.proba(row)", tmp_path) == [[1], [1]]
+    assert asked(tb.export.to_js(model), [{"a": "x"}, {}], "model.proba(row)", tmp_path) == [[1], [1]]
 
 
 def test_files_are_written(tmp_path: Path) -> None:
     model = tb.GaussianNB().fit([[1.0], [2.0]], ["ä", "b"])
-    assert tb.to_json(model, tmp_path / "m.json") + "\n" == (tmp_path / "m.json").read_text()
-    assert tb.to_js(model, tmp_path / "m.mjs") == (tmp_path / "m.mjs").read_text(encoding="utf-8")
+    assert tb.export.to_json(model, tmp_path / "m.json") + "\n" == (tmp_path / "m.json").read_text()
+    assert tb.export.to_js(model, tmp_path / "m.mjs") == (tmp_path / "m.mjs").read_text(encoding="utf-8")
 
 
-class Own(tb.SimpleDistribution):
+class Own(tb.distributions.SimpleDistribution):
     name = "own"
     parameters = ("rate",)
 
@@ -263,16 +266,16 @@ class Own(tb.SimpleDistribution):
 def test_what_cannot_be_exported_says_why() -> None:
     X = np.array([[1.0], [2.0], [3.0]])
     with pytest.raises(ExportError, match="'own' has no form"):
-        tb.to_json(tb.NaiveBayes(Own()).fit(X, [0, 1, 1]))
+        tb.export.to_json(tb.NaiveBayes(Own()).fit(X, [0, 1, 1]))
     with pytest.raises(ExportError, match="the label b'x'"):
-        tb.to_json(tb.NaiveBayes().fit([{"a": b"x"}, {"a": b"y"}], [0, 1]))
+        tb.export.to_json(tb.NaiveBayes().fit([{"a": b"x"}, {"a": b"y"}], [0, 1]))
     with pytest.raises(ExportError, match="Expected a fitted classifier"):
-        tb.to_js(object())
+        tb.export.to_js(object())
     wide = np.random.default_rng(0).normal(size=(6, 700))
     with pytest.raises(ExportError, match="more than the rows"):
-        tb.to_json(tb.LinearDiscriminantAnalysis().fit(wide, [0, 0, 0, 1, 1, 1]))
+        tb.export.to_json(tb.LinearDiscriminantAnalysis().fit(wide, [0, 0, 0, 1, 1, 1]))
     many = pd.DataFrame({f"c{j}": [f"{i % 250}" for i in range(700)] for j in range(10)})
     with pytest.raises(ExportError, match="at most 4,000,000"):
-        tb.to_json(tb.AODE("categorical").fit(many, [0, 1] * 350))
+        tb.export.to_json(tb.AODE("categorical").fit(many, [0, 1] * 350))
     with pytest.raises(NotFittedError, match="not fitted"):
-        tb.to_json(tb.GaussianNB())
+        tb.export.to_json(tb.GaussianNB())

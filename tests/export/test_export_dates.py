@@ -79,7 +79,7 @@ def test_javascript_reads_dates_as_python_does(name: str, zone: str | None, tmp_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = [list(model.predict_proba_one(row).values()) for row in rows]
-    found = asked(tb.to_js(model), rows, "model.proba(row)", tmp_path)
+    found = asked(tb.export.to_js(model), rows, "model.proba(row)", tmp_path)
     np.testing.assert_allclose(np.array(found, dtype=float), expected, atol=1e-9, rtol=0)
 
 
@@ -88,7 +88,7 @@ def test_times_of_day_and_durations(tmp_path: Path) -> None:
     rows = [{"at": dt.time(h % 24, 7 * h % 60, 30), "wait": dt.timedelta(hours=h)} for h in range(60)]
     model = quiet_fit(tb.GaussianNB, rows, [h % 3 == 0 for h in range(60)])
     given = [{"at": r["at"].isoformat(), "wait: days": r["wait"].total_seconds() / 86_400} for r in rows]  # type: ignore[attr-defined]
-    found = asked(tb.to_js(model), given, "model.proba(row)", tmp_path)
+    found = asked(tb.export.to_js(model), given, "model.proba(row)", tmp_path)
     np.testing.assert_allclose(found, model.predict_proba(rows), atol=1e-9, rtol=0)
 
 
@@ -98,12 +98,12 @@ def test_what_is_no_date_is_refused(tmp_path: Path) -> None:
     model = quiet_fit(tb.NaiveBayes, table, y)
     rows = [{"when": v} for v in ("soon", "2021-02-29", "2021-01-01T25:00", 7, True, "2021-13-01")]
     ask = "(() => { try { return model.proba(row); } catch (e) { return String(e); } })()"
-    for said in asked(tb.to_js(model), rows, ask, tmp_path):
+    for said in asked(tb.export.to_js(model), rows, ask, tmp_path):
         assert 'give a date such as "2024-02-29"' in said
     for row in rows:
         with pytest.raises(ValueError, match="when"):
             model.predict_proba_one(row)
-    (told,) = asked(tb.to_js(model), [{"day": 1}], ask, tmp_path)
+    (told,) = asked(tb.export.to_js(model), [{"day": 1}], ask, tmp_path)
     assert 'no column "day"' in told
 
 
@@ -111,14 +111,14 @@ def test_dates_of_javascript(tmp_path: Path) -> None:
     need_javascript()
     table, y = dated(zone="Europe/Berlin")
     model = quiet_fit(tb.NaiveBayes, table, y)
-    (found,) = asked(tb.to_js(model), [{}], "model.proba({when: new Date(1620000000123)})", tmp_path)
+    (found,) = asked(tb.export.to_js(model), [{}], "model.proba({when: new Date(1620000000123)})", tmp_path)
     moment = dt.datetime.fromtimestamp(1_620_000_000.123, dt.UTC)
     np.testing.assert_allclose(found, list(model.predict_proba_one({"when": moment}).values()), atol=1e-9)
 
 
 def test_json_says_what_becomes_of_each_column() -> None:
     table, y = dated(zone="Europe/Berlin")
-    found = json.loads(tb.to_json(quiet_fit(tb.NaiveBayes, table, y)))
+    found = json.loads(tb.export.to_json(quiet_fit(tb.NaiveBayes, table, y)))
     when, born, name = found["given"]
     assert (when["name"], when["what"], when["zone"]) == ("when", "datetime", "Europe/Berlin")
     assert when["parts"]["month"] == "when: month"
@@ -126,7 +126,7 @@ def test_json_says_what_becomes_of_each_column() -> None:
     assert name == {"name": "id", "what": "id", "parts": {}, "zone": None}
     parts = [*when["parts"].values(), "v", *born["parts"].values()]
     assert [column["name"] for column in found["columns"]] == parts
-    assert json.loads(tb.to_json(quiet_fit(tb.NaiveBayes, table[["v"]], y)))["given"] == []
+    assert json.loads(tb.export.to_json(quiet_fit(tb.NaiveBayes, table[["v"]], y)))["given"] == []
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "ensemble"])
@@ -135,7 +135,7 @@ def test_a_graph_takes_the_parts_of_dates(name: str) -> None:
     runtime = pytest.importorskip("onnxruntime")
     table, y = dated(zone="Europe/Berlin")
     model = quiet_fit(MODELS[name], table, y)
-    graph = tb.to_onnx(model)
+    graph = tb.export.to_onnx(model)
     session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     wall = table["when"].dt
     born = pd.to_datetime(table["born"])
@@ -184,11 +184,11 @@ def test_texts_are_refused_with_the_reason(make: Any) -> None:
     rows = [{"note": f"a word or {i % 7} more of <b>them</b>", "v": float(i % 5)} for i in range(60)]
     y = ["a" if i % 2 else "b" for i in range(60)]
     model = quiet_fit(lambda: make({"note": "text"}), rows, y)
-    exports = [tb.to_json, tb.to_js]
+    exports = [tb.export.to_json, tb.export.to_js]
     try:
         import onnx  # noqa: F401
 
-        exports.append(tb.to_onnx)
+        exports.append(tb.export.to_onnx)
     except ImportError:
         pass
     for export in exports:

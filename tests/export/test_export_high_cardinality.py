@@ -75,7 +75,7 @@ def expected(model: Any, rows: pd.DataFrame) -> Any:
 def test_javascript(name: str, beside: str, tmp_path: Path) -> None:
     need_javascript()
     model, rows = learned(name, beside)
-    found = asked(tb.to_js(model), plain(rows), "model.proba(row)", tmp_path)
+    found = asked(tb.export.to_js(model), plain(rows), "model.proba(row)", tmp_path)
     np.testing.assert_allclose(found, expected(model, rows), atol=1e-9, rtol=0)
 
 
@@ -84,7 +84,7 @@ def test_javascript(name: str, beside: str, tmp_path: Path) -> None:
 def test_onnx(name: str, beside: str) -> None:
     onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
     model, rows = learned(name, beside)
-    graph = tb.to_onnx(model)
+    graph = tb.export.to_onnx(model)
     feeds = {}
     for each in graph.graph.input:
         text = each.type.tensor_type.elem_type == onnx.TensorProto.STRING
@@ -102,7 +102,7 @@ def test_files(name: str, beside: str) -> None:
     tb.save(model, held)
     twin = tb.load(io.BytesIO(held.getvalue()))
     assert np.array_equal(expected(twin, rows), expected(model, rows))
-    assert json.loads(tb.to_json(twin)) == json.loads(tb.to_json(model))
+    assert json.loads(tb.export.to_json(twin)) == json.loads(tb.export.to_json(model))
 
 
 @pytest.mark.parametrize("beside", BESIDE)
@@ -111,13 +111,13 @@ def test_sql(name: str, beside: str) -> None:
     model, rows = learned(name, beside)
     if name in ("AODE", "AnDE") or beside == "a date":
         with pytest.raises(ExportError, match="dates" if beside == "a date" else "SQL"):
-            tb.to_sql(model, "sqlite")
+            tb.export.to_sql(model, "sqlite")
         return
     with sqlite3.connect(":memory:") as there:
         pd.DataFrame(plain(rows)).assign(i=range(len(rows))).to_sql("data", there, index=False)
         there.create_function("ln", 1, lambda x: None if x is None else float(np.log(x)))
         there.create_function("exp", 1, lambda x: None if x is None else float(np.exp(x)))
-        answers = pd.read_sql(tb.to_sql(model, "sqlite", keep=["i"]), there).sort_values("i")
+        answers = pd.read_sql(tb.export.to_sql(model, "sqlite", keep=["i"]), there).sort_values("i")
     found = answers[[c for c in answers if c not in ("i", "prediction")]].to_numpy()
     np.testing.assert_allclose(found, expected(model, rows), atol=1e-9, rtol=0)
 

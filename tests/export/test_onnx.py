@@ -46,12 +46,12 @@ def test_onnxruntime_answers_as_python_does(name: str) -> None:
         rows = plain_rows(as_read(model, data(rng, 20))) + plain_rows(X, rng.random(X.shape) < 0.3)
         rows.append([None] * X.shape[1])
         expected = model.predict_proba(as_python_reads(model, rows))
-    label, proba = answered(tb.to_onnx(model), rows)
+    label, proba = answered(tb.export.to_onnx(model), rows)
     np.testing.assert_allclose(proba, expected, atol=1e-9, rtol=0)
     assert proba.dtype == np.float64
     chosen = expected[np.arange(len(rows)), [model.classes_.tolist().index(v) for v in label]]
     np.testing.assert_allclose(chosen, expected.max(axis=1), atol=1e-9)
-    alone = answered(tb.to_onnx(model), rows[:20])[1]  # without gaps, which may be another branch
+    alone = answered(tb.export.to_onnx(model), rows[:20])[1]  # without gaps, which may be another branch
     np.testing.assert_allclose(alone, expected[:20], atol=1e-9)
 
 
@@ -65,7 +65,7 @@ def test_categories_never_met_temperature_and_prior(unseen: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = model.predict_proba([dict(zip("abc", row, strict=True)) for row in rows])
-    np.testing.assert_allclose(answered(tb.to_onnx(model), rows)[1], expected, atol=1e-12)
+    np.testing.assert_allclose(answered(tb.export.to_onnx(model), rows)[1], expected, atol=1e-12)
 
 
 def test_values_that_follow_from_others() -> None:
@@ -75,7 +75,7 @@ def test_values_that_follow_from_others() -> None:
     X = pd.DataFrame({"town": town, "land": land, "n": rng.choice(list("abc"), 700)})
     y = np.where(rng.random(700) < np.where(town == "Ulm", 0.8, 0.3), "yes", "no")
     model = tb.AODE(subsumption=True).fit(X, y)
-    found = answered(tb.to_onnx(model), plain_rows(X.head(50)))[1]
+    found = answered(tb.export.to_onnx(model), plain_rows(X.head(50)))[1]
     np.testing.assert_allclose(found, model.predict_proba(X.head(50)), atol=1e-12)
 
 
@@ -84,7 +84,7 @@ def test_far_rows_impossible_rows_and_odd_names(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(40, 4)), columns=names)
     model = tb.GaussianNB().fit(X, np.arange(40) % 2)
-    graph = tb.to_onnx(model, tmp_path / "m.onnx")
+    graph = tb.export.to_onnx(model, tmp_path / "m.onnx")
     assert onnx.load(tmp_path / "m.onnx") == graph
     rows = [[1e30, 0.0, 0.0, 0.0], [None] * 4]
     expected = model.predict_proba([dict(zip(names, row, strict=True)) for row in rows])
@@ -93,13 +93,15 @@ def test_far_rows_impossible_rows_and_odd_names(tmp_path: Path) -> None:
     assert label.dtype == np.int64
     sure = tb.CategoricalNB(alpha=0.0).fit([["a", "u"], ["b", "v"]] * 3, ["k", "l"] * 3)
     rows_ = [["a", "v"], ["a", "u"]]
-    np.testing.assert_allclose(answered(tb.to_onnx(sure), rows_)[1], sure.predict_proba(np.array(rows_, dtype=object)))
+    np.testing.assert_allclose(
+        answered(tb.export.to_onnx(sure), rows_)[1], sure.predict_proba(np.array(rows_, dtype=object))
+    )
 
 
 def test_an_empty_string_that_is_a_category() -> None:
     rows = [{"a": ""}, {"a": "x"}, {"a": "x"}, {"a": ""}]
     model = tb.NaiveBayes().fit(rows, ["k", "l", "l", "k"])
-    graph = tb.to_onnx(model)
+    graph = tb.export.to_onnx(model)
     assert {p.key: p.value for p in graph.metadata_props}["missing"] == "{'a': '∅'}"
     expected = model.predict_proba([{"a": ""}, {"a": None}])
     np.testing.assert_allclose(answered(graph, [[""], [None]], mark="∅")[1], expected, atol=1e-12)
@@ -112,15 +114,15 @@ def test_what_has_no_graph_says_why(monkeypatch: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(ExportError, match="'ensemble' has none"):
-            tb.to_onnx(tb.BayesClassifier("fast", members=2).fit(X, y))
+            tb.export.to_onnx(tb.BayesClassifier("fast", members=2).fit(X, y))
     with pytest.raises(ExportError, match="cannot refuse a row"):
-        tb.to_onnx(tb.NaiveBayes(unseen="error").fit(X, y))
+        tb.export.to_onnx(tb.NaiveBayes(unseen="error").fit(X, y))
     graph = {"c6": ["c0", "c1", "c2", "c3", "c4"]}
     with pytest.raises(ExportError, match="would take tables"):
-        tb.to_onnx(tb.BayesNetwork(graph).fit(X, y))
+        tb.export.to_onnx(tb.BayesNetwork(graph).fit(X, y))
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(OptionError, match=r"tallybayes\[onnx\]"):
-        tb.to_onnx(tb.NaiveBayes().fit(X, y))
+        tb.export.to_onnx(tb.NaiveBayes().fit(X, y))
 
 
 def test_a_model_without_a_graph_is_told_what_else_there_is() -> None:
@@ -128,7 +130,7 @@ def test_a_model_without_a_graph_is_told_what_else_there_is() -> None:
     with pytest.raises(
         ExportError, match=r"'ensemble' has none\. Write it as \.js \(to_js\) or \.json \(to_json\), or fit"
     ):
-        tb.to_onnx(model)
+        tb.export.to_onnx(model)
 
 
 GAP = float("nan")
@@ -149,7 +151,7 @@ def test_columns_that_say_nothing_or_rule_out(model: Any, X: Any) -> None:
     """There is an answer for each row, whatever its columns have to say."""
     model.fit(X, [True, True, False, False])
     asked = [[0.0, 0.0], [3.0, 1.0], [1.0, 0.0]]
-    label, share = answered(tb.to_onnx(model), asked)
+    label, share = answered(tb.export.to_onnx(model), asked)
     np.testing.assert_allclose(share, model.predict_proba(asked), atol=1e-12)
     assert label.tolist() == model.predict(asked).astype(int).tolist()  # graphs have no booleans as labels
 
@@ -157,7 +159,7 @@ def test_columns_that_say_nothing_or_rule_out(model: Any, X: Any) -> None:
 def test_columns_that_a_graph_cannot_have() -> None:
     frame = pd.DataFrame({"": [1.0, 2.0, 4.0], "b": [1.0, 0.0, 2.0]})
     with pytest.raises(ExportError, match="A column has no name"):
-        tb.to_onnx(tb.GaussianNB().fit(frame, ["a", "b", "b"]))
+        tb.export.to_onnx(tb.GaussianNB().fit(frame, ["a", "b", "b"]))
     wide = np.random.default_rng(0).normal(size=(6, 1001))
     with pytest.raises(ExportError, match="its 2,002 kernel densities are more than the 2,000 that a graph holds"):
-        tb.to_onnx(tb.KernelNB().fit(wide, ["a", "b"] * 3))
+        tb.export.to_onnx(tb.KernelNB().fit(wide, ["a", "b"] * 3))

@@ -133,7 +133,7 @@ ASK = (
     "sound(tb.BayesDecision(model).fit({X}, {y}, sample_weight={w}), {X})",
     "sound(tb.SemiSupervised(model, max_iter=5).fit({X}, {some}), {X})",
     "sound(tb.SemiSupervised(model, max_iter=3, weight={number}).fit({X}, {some}, {w}), {X})",
-    "str(tb.check_assumptions({X}, {y}))",
+    "str(tb.evaluation.check_assumptions({X}, {y}))",
     "model.predict(broken({seed}))",
     "model.predict_proba(broken({seed}))",
     "model.explain(broken({seed}))",

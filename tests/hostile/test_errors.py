@@ -76,7 +76,7 @@ def _cases() -> list[Any]:
         cases[f"sample {_told(state)}"] = lambda s=state: _fitted().sample(5, random_state=s)
         cases[f"novelty {_told(state)}"] = lambda s=state: _fitted().novelty(random_state=s)
         cases[f"BayesClassifier {_told(state)}"] = lambda s=state: tb.BayesClassifier(random_state=s).fit(C, Y)
-        cases[f"curves {_told(state)}"] = lambda s=state: tb.learning_curves(
+        cases[f"curves {_told(state)}"] = lambda s=state: tb.evaluation.learning_curves(
             tb.LinearDiscriminantAnalysis(), X, Y, random_state=s
         )
     for targets in (5, {}, [], [1.5], object(), [["a"]]):

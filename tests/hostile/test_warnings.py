@@ -52,7 +52,7 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "adapt_prior": lambda m: m.adapt_prior(NEW),
     "one row": lambda m: m.predict_proba_one({"word": "never met", "size": 0.0}),
     "decision": lambda m: tb.BayesDecision(m).fit(WORDS, Y).predict(NEW),
-    "curves": lambda m: tb.learning_curves((m, m), WORDS, Y, sizes=[20], repeats=1),
+    "curves": lambda m: tb.evaluation.learning_curves((m, m), WORDS, Y, sizes=[20], repeats=1),
 }
 
 

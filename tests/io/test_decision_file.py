@@ -47,7 +47,7 @@ def test_a_decision_comes_back_with_its_answers(name: str, tmp_path: Path) -> No
     assert found.answers_.tolist() == model.answers_.tolist()
     assert found.answers_.dtype == model.answers_.dtype
     assert found.score(ROWS, RIPE) == model.score(ROWS, RIPE)
-    assert tb.load_notes(tmp_path / "m.tb") == {"target": "ripe"}
+    assert tb.io.load_notes(tmp_path / "m.tb") == {"target": "ripe"}
     assert tb.to_bytes(tb.from_bytes(tb.to_bytes(found))) == tb.to_bytes(found)
     assert "What each answer costs" in (tmp_path / "m.tb.md").read_text()
     again = found.fit(ROWS, RIPE)  # what comes back can be fitted again

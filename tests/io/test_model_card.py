@@ -17,7 +17,7 @@ from tallybayes.errors import OptionError
 def test_a_card_tells_the_facts_of_the_model() -> None:
     rows, ripe = tb.datasets.load_watermelon()
     model = tb.NaiveBayes(tempered=True, priors={"yes": 0.2, "no": 0.8}).fit(rows, ripe)
-    card = tb.model_card(model, notes={"source": "the field | left"})
+    card = tb.io.model_card(model, notes={"source": "the field | left"})
     assert card.startswith("# NaiveBayes\n")
     assert "- rows learned: 17" in card
     assert "tempered=True" in card
@@ -30,7 +30,7 @@ def test_a_card_tells_the_facts_of_the_model() -> None:
 
 def test_texts_of_the_data_stay_in_their_cells() -> None:
     model = tb.NaiveBayes().fit([{"a|b": "<script>\n| x"}, {"a|b": "*y*"}], ["|", "[z](u)"])
-    card = tb.model_card(model)
+    card = tb.io.model_card(model)
     assert "a\\|b" in card
     assert "\\<script\\> \\| x" in card
     assert "\\[z\\](u)" in card
@@ -40,7 +40,7 @@ def test_texts_of_the_data_stay_in_their_cells() -> None:
 
 def test_long_tables_are_cut() -> None:
     rng = np.random.default_rng(0)
-    card = tb.model_card(tb.GaussianNB().fit(rng.normal(size=(80, 60)), np.arange(80) % 40))
+    card = tb.io.model_card(tb.GaussianNB().fit(rng.normal(size=(80, 60)), np.arange(80) % 40))
     assert "10 more columns." in card
     assert "10 more classes." in card
 
@@ -48,18 +48,18 @@ def test_long_tables_are_cut() -> None:
 def test_save_writes_it_beside_the_file(tmp_path: Path) -> None:
     model = tb.GaussianNB().fit([[1.0], [2.0]], ["ä", "b"])
     tb.save(model, tmp_path / "m.tb", card=True)
-    assert (tmp_path / "m.tb.md").read_text(encoding="utf-8") == tb.model_card(model)
+    assert (tmp_path / "m.tb.md").read_text(encoding="utf-8") == tb.io.model_card(model)
     assert tb.load(tmp_path / "m.tb").classes_.tolist() == ["b", "ä"]
     with pytest.raises(OptionError, match="give a path"):
         tb.save(model, io.BytesIO(), card=True)
     with pytest.raises(OptionError, match="model_card takes"):
-        tb.model_card(object())  # type: ignore[arg-type]
+        tb.io.model_card(object())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("notes", ["four days", "", ["four days"], 4])
 def test_notes_are_a_dict(notes: object, tmp_path: Path) -> None:
     model = tb.GaussianNB().fit([[1.0], [2.0]], ["low", "high"])
-    writers: list[Callable[..., object]] = [tb.model_card, tb.to_bytes, partial(tb.save, path=tmp_path / "m.tb")]
+    writers: list[Callable[..., object]] = [tb.io.model_card, tb.to_bytes, partial(tb.save, path=tmp_path / "m.tb")]
     for write in writers:
         with pytest.raises(OptionError, match="notes must be a dict, such as"):
             write(model, notes=notes)

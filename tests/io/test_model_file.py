@@ -344,10 +344,10 @@ def test_notes(tmp_path: Path) -> None:
     notes = {"source": ["a.csv", "b.csv"], "target": "ripe", "rows": 17, "share": 0.5, "nothing": None}
     model, table, _ = fitted("GaussianNB")
     tb.save(model, tmp_path / "m.tb", notes=notes)
-    assert tb.load_notes(tmp_path / "m.tb") == notes
+    assert tb.io.load_notes(tmp_path / "m.tb") == notes
     assert_twins(tb.load(tmp_path / "m.tb"), model, table)
     tb.save(model, tmp_path / "m.tb")
-    assert tb.load_notes(tmp_path / "m.tb") == {}
+    assert tb.io.load_notes(tmp_path / "m.tb") == {}
     with pytest.raises(ModelFileError, match="The note 'when' holds a Path"):
         tb.save(model, tmp_path / "m.tb", notes={"when": type("Path", (), {})()})
 
@@ -356,7 +356,7 @@ def test_notes(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Flat(tb.SimpleDistribution):
+class Flat(tb.distributions.SimpleDistribution):
     """The same density everywhere: what it learns is only how much."""
 
     width: float = 1.0
@@ -383,7 +383,7 @@ def test_a_distribution_of_ones_own(monkeypatch: Any) -> None:
     model = tb.NaiveBayes(Flat(width=2.0)).fit(X, y)
     with pytest.raises(ModelFileError, match=r"the distribution Flat, .* put @register above the class"):
         to_bytes(model)
-    tb.register(Flat)
+    tb.distributions.register(Flat)
     data = to_bytes(model)
     assert_twins(from_bytes(data).partial_fit(X, y), model.copy().partial_fit(X, y), X)
     del distributions._REGISTRY["flat"]
@@ -395,7 +395,7 @@ def test_a_distribution_whose_types_are_for_a_type_checker(monkeypatch: Any) -> 
     """Their names do not exist when the file is read: such options are not compared with them."""
     monkeypatch.setattr(distributions, "_REGISTRY", dict(distributions._REGISTRY))
 
-    @tb.register
+    @tb.distributions.register
     @dataclass(frozen=True)
     class Typed(Flat):
         weight: NameOfAChecker = 1  # type: ignore[name-defined]  # noqa: F821
@@ -645,7 +645,7 @@ GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*.tb"))
 def test_files_of_every_version_load_for_ever(path: Path) -> None:
     expected = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     model = tb.load(path)
-    assert tb.load_notes(path) == {"name": path.stem}
+    assert tb.io.load_notes(path) == {"name": path.stem}
     assert model.classes_.tolist() == expected["classes"]
     if isinstance(model, tb.BayesDecision):
         assert_decides(model, expected)

@@ -33,7 +33,7 @@ PAIR = list(X.columns[:2])
 
 
 @cache
-def _board() -> tb.Comparison:
+def _board() -> tb.evaluation.Comparison:
     return tb.compare_models(X, Y, folds=2)
 
 

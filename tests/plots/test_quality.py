@@ -73,7 +73,7 @@ def test_bad_questions_about_calibration(options: dict[str, Any], error: type[Ex
 
 
 def test_learning_curves_are_those_of_the_pair() -> None:
-    curves = tb.learning_curves(tb.GaussianNB(variance="shared"), X, y, sizes=[10, 50, 200], repeats=3)
+    curves = tb.evaluation.learning_curves(tb.GaussianNB(variance="shared"), X, y, sizes=[10, 50, 200], repeats=3)
     made = LearningCurvesDisplay(curves, "log_loss")
     ax = made.ax_
     for m in (0, 1):
@@ -89,7 +89,7 @@ def test_learning_curves_are_those_of_the_pair() -> None:
 
 
 def test_where_one_overtakes_there_is_a_line() -> None:
-    curves = tb.LearningCurves(
+    curves = tb.evaluation.LearningCurves(
         ("first", "second"),
         np.array([10, 100, 1000]),
         np.array([[[0.2, 0.2], [0.2, 0.2], [0.2, 0.2]], [[0.4, 0.4], [0.3, 0.3], [0.1, 0.1]]]),
@@ -106,5 +106,5 @@ def test_where_one_overtakes_there_is_a_line() -> None:
 
 def test_a_curve_that_led_before_is_ahead_again() -> None:
     a = np.array([[0.2, 0.2, 0.2], [0.1, 0.3, 0.1]])[:, :, None]
-    curves = tb.LearningCurves(("first", "second"), np.array([10, 100, 1000]), a, a, (None, None))
+    curves = tb.evaluation.LearningCurves(("first", "second"), np.array([10, 100, 1000]), a, a, (None, None))
     assert [t.get_text() for t in LearningCurvesDisplay(curves).ax_.texts] == ["second\nahead again from ≈ 316 rows"]

@@ -30,7 +30,7 @@ def test_the_page_and_what_it_asks_for(tmp_path: Path) -> None:
     assert "connect-src &#x27;self&#x27;" in got.body.decode()
     assert ask(app, "/").body == got.body
     described = ask(app, "/description")
-    assert described.json == json.loads(tb.to_json(tb.load(tmp_path / "model.tb")))
+    assert described.json == json.loads(tb.export.to_json(tb.load(tmp_path / "model.tb")))
 
 
 def test_a_model_without_a_form_for_a_page(tmp_path: Path) -> None:

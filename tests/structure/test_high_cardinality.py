@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from tallybayes import AODE, KDB, SPODE, TAN, AnDE, BayesNetwork, NaiveBayes, load, merge_all, save, to_json
+from tallybayes import AODE, KDB, SPODE, TAN, AnDE, BayesNetwork, NaiveBayes, load, merge_all, save
 from tallybayes.errors import MergeError, OptionError
+from tallybayes.export import to_json
 from tallybayes.structure.high_cardinality import MANY, apart, stands_apart
 
 NETWORKS = [AODE, AnDE, TAN, SPODE, lambda **more: KDB(select=False, **more), KDB]

@@ -228,7 +228,7 @@ def test_a_page_that_follows_its_server(chromium: Any) -> None:
     rows, ripe = load_watermelon()
     model = tb.NaiveBayes().fit(rows, ripe)
     html = page(model, refresh="model.json")
-    served = {"text": tb.to_json(model)}
+    served = {"text": tb.export.to_json(model)}
     context = chromium.new_context()
     shown = context.new_page()
     shown.clock.install()
@@ -241,7 +241,7 @@ def test_a_page_that_follows_its_server(chromium: Any) -> None:
     with shown.expect_response("**/model.json"):
         shown.clock.run_for(5100)
     model.learn_one({"sugar": 0.3}, "yes")
-    served["text"] = tb.to_json(model)
+    served["text"] = tb.export.to_json(model)
     with shown.expect_response("**/model.json"):
         shown.clock.run_for(5100)
     shown.wait_for_function("JSON.parse(document.getElementById('answers').dataset.proba)[1] === 0.5")

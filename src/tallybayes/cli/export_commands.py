@@ -37,10 +37,9 @@ def report(
 
     The page needs no network. Rows that the model has learned flatter it: take others.
     """
-    from tallybayes import load_notes
     from tallybayes import report as make_report
     from tallybayes.cli.input_tables import Asked, known_data, target_of
-    from tallybayes.io import load_classifier
+    from tallybayes.io import load_classifier, load_notes
 
     known = load_classifier(model)
     if not data:
@@ -72,7 +71,7 @@ def export(
     """Writes a model for other programs: as JSON, as one file of JavaScript that scores rows, or as an ONNX graph."""
     from pathlib import Path
 
-    from tallybayes import to_js, to_json, to_onnx
+    from tallybayes.export import to_js, to_json, to_onnx
     from tallybayes.io import load_classifier
 
     kind = Path(out).suffix.lower()

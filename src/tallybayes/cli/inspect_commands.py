@@ -55,9 +55,9 @@ def check(
     json: options.Json = False,
 ) -> None:
     """Are the assumptions of the models true of my table? Independence, normal columns, equal covariances: measured."""
-    from tallybayes import check_assumptions
     from tallybayes.cli.input_tables import Asked, fresh_data
     from tallybayes.cli.parsing import read_kinds
+    from tallybayes.evaluation import check_assumptions
 
     kinds = read_kinds(kind or [])
     with fresh_data(Asked(data, how, target, drop or [], skip_unlabelled), kinds) as source:
@@ -81,8 +81,7 @@ def inspect(
     json: options.Json = False,
 ) -> None:
     """What is in a model file: the classifier, its columns and classes, what it was trained on."""
-    from tallybayes import load_notes
-    from tallybayes.io import load_classifier
+    from tallybayes.io import load_classifier, load_notes
 
     found, notes = load_classifier(model), load_notes(model)
     if column:

@@ -136,10 +136,10 @@ def forget(
 
 
 def _change(how: str, path: str, asked: Asked, out: str | None, json: bool) -> None:
-    from tallybayes import load_notes, save
+    from tallybayes import save
     from tallybayes.cli.input_tables import known_data, target_of
     from tallybayes.errors import ForgetError
-    from tallybayes.io import load_classifier
+    from tallybayes.io import load_classifier, load_notes
 
     with _changing(out or path, how):
         model, notes = load_classifier(path, changing=True), load_notes(path)
@@ -168,9 +168,9 @@ def merge(
     json: options.Json = False,
 ) -> None:
     """Adds models: the result has learned what each of them has learned."""
-    from tallybayes import load_notes, save
+    from tallybayes import save
     from tallybayes.errors import MergeError
-    from tallybayes.io import load_classifier
+    from tallybayes.io import load_classifier, load_notes
 
     if len(models) < 2:
         raise typer.BadParameter("two or more model files are needed.", param_hint="MODEL...")

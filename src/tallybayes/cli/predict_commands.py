@@ -110,9 +110,9 @@ def evaluate(
 
     Rows that the model has learned flatter it: take others.
     """
-    from tallybayes import load_notes
     from tallybayes.cli.input_tables import Asked, known_data, target_of
     from tallybayes.evaluation.labelled_rows import Evaluation
+    from tallybayes.io import load_notes
 
     known = _under(prior, model)
     total = Evaluation.none(known.classes_)
@@ -179,9 +179,9 @@ def sample(
     json: options.Json = False,
 ) -> None:
     """Draws rows from the model, as a table: its columns, and the target."""
-    from tallybayes import load_notes
     from tallybayes.cli.parsing import label_of
     from tallybayes.cli.table_writer import write_tables
+    from tallybayes.io import load_notes
 
     known = _under(prior, model)
     label = None if given is None else label_of(given, known.classes_.tolist(), "--class")

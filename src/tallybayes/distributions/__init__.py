@@ -77,7 +77,8 @@ def register(cls: type[Distribution]) -> type[Distribution]:
 
     >>> from dataclasses import dataclass
     >>> import numpy as np
-    >>> from tallybayes import NaiveBayes, SimpleDistribution, register
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import SimpleDistribution, register
     >>> @register
     ... @dataclass(frozen=True)
     ... class Centred(SimpleDistribution):

@@ -58,7 +58,8 @@ class Distribution(Reads[S, P], LeavesOut[S, P], Answers[S, P], Tells[S, P]):
 
     Examples
     --------
-    >>> from tallybayes import Distribution, GaussianNB
+    >>> from tallybayes import GaussianNB
+    >>> from tallybayes.distributions import Distribution
     >>> (term,) = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]).fitted_.terms
     >>> isinstance(term.distribution, Distribution), term.distribution.name, term.distribution.kinds
     (True, 'gaussian', ('real', 'count', 'binary'))

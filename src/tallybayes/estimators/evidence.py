@@ -13,8 +13,10 @@ from tallybayes.data.table import read_table
 from tallybayes.distributions.information import information
 from tallybayes.errors import LabelError, OptionError, TableError, brief, listing
 from tallybayes.estimators.model import Model
-from tallybayes.explain import TOGETHER, Explanation, FeatureRanking
+from tallybayes.explain.evidence import Explanation
 from tallybayes.explain.novelty import NoveltyScore, novelty_score
+from tallybayes.explain.phrases import TOGETHER
+from tallybayes.explain.ranking import FeatureRanking
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats

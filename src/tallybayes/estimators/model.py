@@ -292,7 +292,7 @@ class Model(BaseEstimator):  # type: ignore[misc]
         path : str, path or binary file
             Where to write it. A file that is there already is replaced in one step.
         notes : dict, default=None
-            What else to keep beside the model, such as where the data came from; ``tallybayes.load_notes`` reads it.
+            What else to keep beside the model, such as where the data came from; ``tallybayes.io.load_notes`` reads it.
 
         Examples
         --------

@@ -1,1 +1,48 @@
 """How good a model is: scores, baselines, assumptions, comparison, and its discriminative counterpart."""
+
+from typing import TYPE_CHECKING
+
+from tallybayes.utils.lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from tallybayes.evaluation.assumptions import AssumptionReport, check_assumptions
+    from tallybayes.evaluation.comparison import Comparison
+    from tallybayes.evaluation.counterpart import (
+        LearningCurves,
+        MatchingFeatures,
+        count_parameters,
+        discriminative_counterpart,
+        learning_curves,
+    )
+    from tallybayes.evaluation.leaderboard import compare_models
+
+__all__ = [
+    "AssumptionReport",
+    "Comparison",
+    "LearningCurves",
+    "MatchingFeatures",
+    "check_assumptions",
+    "compare_models",
+    "count_parameters",
+    "discriminative_counterpart",
+    "learning_curves",
+]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "evaluation.assumptions": (
+            "AssumptionReport",
+            "check_assumptions",
+        ),
+        "evaluation.comparison": ("Comparison",),
+        "evaluation.counterpart": (
+            "LearningCurves",
+            "MatchingFeatures",
+            "count_parameters",
+            "discriminative_counterpart",
+            "learning_curves",
+        ),
+        "evaluation.leaderboard": ("compare_models",),
+    },
+)

@@ -1,7 +1,21 @@
-"""What `explain` gives back: evidence by row, feature and class; and the features in order of what they tell."""
+"""Evidence by row, feature and class; features ranked by information; novelty of rows."""
 
-from tallybayes.explain.evidence import Explanation
-from tallybayes.explain.phrases import PRIOR, TOGETHER, strength
-from tallybayes.explain.ranking import FeatureRanking
+from typing import TYPE_CHECKING
 
-__all__ = ["PRIOR", "TOGETHER", "Explanation", "FeatureRanking", "strength"]
+from tallybayes.utils.lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from tallybayes.explain.evidence import Explanation
+    from tallybayes.explain.novelty import NoveltyScore
+    from tallybayes.explain.ranking import FeatureRanking
+
+__all__ = ["Explanation", "FeatureRanking", "NoveltyScore"]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "explain.evidence": ("Explanation",),
+        "explain.novelty": ("NoveltyScore",),
+        "explain.ranking": ("FeatureRanking",),
+    },
+)

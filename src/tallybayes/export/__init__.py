@@ -1,6 +1,29 @@
-"""A fitted model for other programs: as data (JSON) and as one file of JavaScript. Stands on `predictor_` alone."""
+"""A fitted model for other programs: JSON, JavaScript, ONNX, SQL, MLflow."""
 
-from tallybayes.export.description import FORMAT, VERSION, description, to_json
-from tallybayes.export.javascript import scorer_source, to_js
+from typing import TYPE_CHECKING
 
-__all__ = ["FORMAT", "VERSION", "description", "scorer_source", "to_js", "to_json"]
+from tallybayes.utils.lazy_imports import lazy_exports
+
+if TYPE_CHECKING:
+    from tallybayes.engines.sql.sql_scores import to_sql
+    from tallybayes.export.javascript import scorer_source, to_js
+    from tallybayes.export.model_json import description, to_json
+    from tallybayes.export.onnx import to_onnx
+
+__all__ = ["description", "scorer_source", "to_js", "to_json", "to_onnx", "to_sql"]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "engines.sql.sql_scores": ("to_sql",),
+        "export.model_json": (
+            "description",
+            "to_json",
+        ),
+        "export.javascript": (
+            "scorer_source",
+            "to_js",
+        ),
+        "export.onnx": ("to_onnx",),
+    },
+)

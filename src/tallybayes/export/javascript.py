@@ -8,7 +8,7 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
-from tallybayes.export.description import description, dumps
+from tallybayes.export.model_json import description, dumps
 
 PARTS = ("forms", "block", "network", "average", "ensemble", "given", "scorer")  # each after those that it imports
 HEAD = "// Made by tallybayes {version}. {who}; classes: {classes}.\n"
@@ -41,7 +41,8 @@ def to_js(model: object, path: str | PathLike[str] | None = None) -> str:
 
     Examples
     --------
-    >>> from tallybayes import GaussianNB, to_js
+    >>> from tallybayes import GaussianNB
+    >>> from tallybayes.export import to_js
     >>> text = to_js(GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]))
     >>> text.rstrip().splitlines()[-1]
     'export default model;'

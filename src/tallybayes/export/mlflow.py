@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tallybayes import __version__
 from tallybayes.errors import ExportError, OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.export.description import predictor_of
+from tallybayes.export.model_json import predictor_of
 from tallybayes.io import load, save
 from tallybayes.io.decision_documents import classifier_inside, decision_of
 

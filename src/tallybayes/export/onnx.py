@@ -9,7 +9,7 @@ import numpy as np
 
 from tallybayes.distributions.exported import Json
 from tallybayes.errors import ExportError, OptionError
-from tallybayes.export.description import description
+from tallybayes.export.model_json import description
 from tallybayes.export.onnx_forms import FORMS, logs
 from tallybayes.export.onnx_graph import IR, ML_OPSET, OPSET, Graph, take
 
@@ -49,7 +49,8 @@ def to_onnx(model: object, path: str | PathLike[str] | None = None) -> Any:
 
     Examples
     --------
-    >>> from tallybayes import NaiveBayes, to_onnx
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.export import to_onnx
     >>> graph = to_onnx(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]))
     >>> [each.name for each in graph.graph.input], [each.name for each in graph.graph.output]
     (['sky'], ['label', 'probabilities'])

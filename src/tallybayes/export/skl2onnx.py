@@ -15,7 +15,7 @@ def register() -> None:
     """Register the classifiers of this library with skl2onnx, so that it converts pipelines that end in one.
 
     Then ``skl2onnx.to_onnx(pipeline, X, target_opset=17)`` works. The steps before the classifier give it float64 or
-    float32 as they do in Python; its own part of the graph is that of `tallybayes.to_onnx`, in float64.
+    float32 as they do in Python; its own part of the graph is that of `tallybayes.export.to_onnx`, in float64.
 
     Raises
     ------

@@ -225,7 +225,8 @@ def load_notes(path: object) -> dict[str, Any]:
     Examples
     --------
     >>> import io
-    >>> from tallybayes import GaussianNB, load_notes, save
+    >>> from tallybayes import GaussianNB, save
+    >>> from tallybayes.io import load_notes
     >>> file = io.BytesIO()
     >>> save(GaussianNB().fit([[1.0], [8.0]], ["low", "high"]), file, notes={"source": "the river"})
     >>> _ = file.seek(0)

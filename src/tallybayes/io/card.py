@@ -50,7 +50,8 @@ def model_card(model: TallyClassifier | BayesDecision, *, notes: Mapping[str, ob
 
     Examples
     --------
-    >>> from tallybayes import NaiveBayes, model_card
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.io import model_card
     >>> card = model_card(NaiveBayes().fit([{"sky": "clear"}, {"sky": "grey"}], ["sail", "stay"]))
     >>> print(card.split("## ")[2].strip())
     Classes

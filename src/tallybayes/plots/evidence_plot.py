@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from tallybayes.errors import OptionError, brief
-from tallybayes.explain import PRIOR, Explanation
+from tallybayes.explain.evidence import Explanation
+from tallybayes.explain.phrases import PRIOR
 from tallybayes.plots import style, text_fitting
 from tallybayes.plots.display import Display
 from tallybayes.plots.plot_tables import container_of, feature_names, is_row, read_row, require_ours

@@ -14,8 +14,8 @@ import numpy as np
 from tallybayes import __version__
 from tallybayes.distributions.exported import Json
 from tallybayes.errors import ExportError, OptionError, TallybayesError
-from tallybayes.export.description import dumps, predictor_of
 from tallybayes.export.javascript import scorer_source
+from tallybayes.export.model_json import dumps, predictor_of
 from tallybayes.io.decision_documents import classifier_inside, decision_of
 from tallybayes.model.predictor import Predictor
 from tallybayes.reports import learned, whatif

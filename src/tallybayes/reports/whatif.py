@@ -9,8 +9,7 @@ import numpy as np
 
 from tallybayes.distributions.exported import Json
 from tallybayes.errors import ExportError, OptionError
-from tallybayes.export import description
-from tallybayes.export.description import dumps
+from tallybayes.export.model_json import description, dumps
 from tallybayes.model.predictor import Predictor
 from tallybayes.reports.html import Child, Markup, join, tag
 from tallybayes.utils.array_types import Array

@@ -40,7 +40,8 @@ class SimpleDistribution(Distribution[Stats, Params]):
 
     >>> from dataclasses import dataclass
     >>> import numpy as np
-    >>> from tallybayes import NaiveBayes, SimpleDistribution
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.distributions import SimpleDistribution
     >>> @dataclass(frozen=True)
     ... class Waiting(SimpleDistribution):
     ...     name = "waiting"

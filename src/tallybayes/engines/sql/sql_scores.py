@@ -18,7 +18,7 @@ from scipy.linalg import solve_triangular
 from tallybayes.data.schema import Schema
 from tallybayes.engines.sql.sql_dialect import Dialect, dialect_of
 from tallybayes.errors import ExportError, OptionError
-from tallybayes.export import description
+from tallybayes.export.model_json import description
 
 PATTERNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
 UNDERFLOW = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
@@ -64,7 +64,8 @@ def to_sql(
     Examples
     --------
     >>> import duckdb
-    >>> from tallybayes import NaiveBayes, to_sql
+    >>> from tallybayes import NaiveBayes
+    >>> from tallybayes.export import to_sql
     >>> rows = [{"sky": "clear", "wind": 2.0}, {"sky": "grey", "wind": 9.5}, {"sky": "grey", "wind": 7.0}]
     >>> model = NaiveBayes().fit(rows, ["sail", "stay", "stay"])
     >>> db = duckdb.connect()

@@ -49,7 +49,7 @@ def check_assumptions(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tallybayes import check_assumptions
+    >>> from tallybayes.evaluation import check_assumptions
     >>> found = check_assumptions(*load_iris(return_X_y=True))
     >>> found.independence.verdict, found.normality.verdict, found.covariances.verdict
     ('fails', 'fails', 'fails')

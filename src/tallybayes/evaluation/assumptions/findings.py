@@ -116,7 +116,7 @@ class AssumptionReport:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tallybayes import check_assumptions
+    >>> from tallybayes.evaluation import check_assumptions
     >>> found = check_assumptions(*load_iris(return_X_y=True))
     >>> found.suggestions[0]["model"]
     'QuadraticDiscriminantAnalysis()'

@@ -53,7 +53,7 @@ def _together(data: Data, odd: bool, unequal: bool) -> tuple[dict[str, str], ...
         "AODE()", "cuts the columns, which are not normal, into intervals, and lets them depend on each other"
     )
     why = "a logistic regression; assumes no shape of the columns, some of which are not normal (see learning_curves)"
-    return first, network, _say(f"twin({first['model']})", why)
+    return first, network, _say(f"discriminative_counterpart({first['model']})", why)
 
 
 def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
@@ -71,7 +71,10 @@ def _mixed(dependent: bool, odd: bool) -> tuple[dict[str, str], ...]:
             f"{shape}. Columns depend on each other: its answers may be good, its probabilities too sure. Where they "
             "matter turn on tempered=True",
         ),
-        _say(f"twin({model})", "a logistic regression; weighs columns that say the same together, and needs more rows"),
+        _say(
+            f"discriminative_counterpart({model})",
+            "a logistic regression; weighs columns that say the same together, and needs more rows",
+        ),
     )
 
 

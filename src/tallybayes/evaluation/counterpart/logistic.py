@@ -11,7 +11,7 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.evaluation.counterpart.matching_features import MatchingFeatures
 
 
-def twin(estimator: object, *, C: float = 10.0) -> Pipeline:
+def discriminative_counterpart(estimator: object, *, C: float = 10.0) -> Pipeline:
     """Make the discriminative twin: a logistic regression on the features in which the estimator's log-odds are linear.
 
     Both can represent the same boundaries. The generative one finds its parameters by modelling P(x | class), the twin
@@ -34,14 +34,17 @@ def twin(estimator: object, *, C: float = 10.0) -> Pipeline:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tallybayes import GaussianNB, twin
+    >>> from tallybayes import GaussianNB
+    >>> from tallybayes.evaluation import discriminative_counterpart
     >>> X, y = load_iris(return_X_y=True)
-    >>> pair = GaussianNB(), twin(GaussianNB())
+    >>> pair = GaussianNB(), discriminative_counterpart(GaussianNB())
     >>> [round(model.fit(X, y).score(X, y), 2) for model in pair]
     [0.96, 0.99]
     """
     if not isinstance(estimator, TallyClassifier):
-        raise OptionError(f"twin takes a classifier of this library; got {type(estimator).__name__}.")
+        raise OptionError(
+            f"discriminative_counterpart takes a classifier of this library; got {type(estimator).__name__}."
+        )
     if not is_number(C) or C <= 0:
         raise OptionError(f"C must be above 0; got {brief(C)}.")
     features = MatchingFeatures(clone(estimator))

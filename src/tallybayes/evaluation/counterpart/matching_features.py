@@ -80,7 +80,8 @@ class MatchingFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     --------
     Gaussians with variances of their own have log-odds that are linear in x and x²:
 
-    >>> from tallybayes import GaussianNB, MatchingFeatures
+    >>> from tallybayes import GaussianNB
+    >>> from tallybayes.evaluation import MatchingFeatures
     >>> X, y = [[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"]
     >>> MatchingFeatures(GaussianNB()).fit_transform(X, y).shape
     (4, 2)

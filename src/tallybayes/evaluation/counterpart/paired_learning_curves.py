@@ -19,7 +19,7 @@ from tallybayes.data.output_tables import build_frame
 from tallybayes.data.table import read_table
 from tallybayes.errors import AmbiguousColumnWarning, LabelError, OptionError, UnseenCategoryWarning, brief
 from tallybayes.estimators.inputs import random_of
-from tallybayes.evaluation.counterpart.logistic import twin
+from tallybayes.evaluation.counterpart.logistic import discriminative_counterpart
 from tallybayes.evaluation.counterpart.parameter_count import count_parameters
 from tallybayes.utils.array_types import Array, Floats
 
@@ -56,7 +56,8 @@ class LearningCurves:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tallybayes import GaussianNB, learning_curves
+    >>> from tallybayes import GaussianNB
+    >>> from tallybayes.evaluation import learning_curves
     >>> X, y = load_iris(return_X_y=True)
     >>> curves = learning_curves(GaussianNB(), X, y, sizes=[10, 100], repeats=2)
     >>> curves.names, curves.sizes.tolist(), curves.error.shape
@@ -251,13 +252,14 @@ def learning_curves(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tallybayes import LinearDiscriminantAnalysis, learning_curves
+    >>> from tallybayes import LinearDiscriminantAnalysis
+    >>> from tallybayes.evaluation import learning_curves
     >>> X, y = load_iris(return_X_y=True)
     >>> curves = learning_curves(LinearDiscriminantAnalysis(), X, y, sizes=[10, 100], repeats=3)
     >>> curves.mean("error").shape, curves.parameters
     ((2, 2), (24, 10))
     """
-    models = tuple(pair) if isinstance(pair, tuple | list) else (pair, twin(pair))
+    models = tuple(pair) if isinstance(pair, tuple | list) else (pair, discriminative_counterpart(pair))
     if len(models) != 2 or not all(hasattr(m, "predict_proba") and hasattr(m, "fit") for m in models):
         raise OptionError("pair must be one classifier of this library, or two classifiers with predict_proba.")
     if not isinstance(repeats, int | np.integer) or repeats < 1:

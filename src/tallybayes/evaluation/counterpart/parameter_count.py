@@ -35,10 +35,11 @@ def count_parameters(model: object) -> int:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tallybayes import LinearDiscriminantAnalysis, count_parameters, twin
+    >>> from tallybayes import LinearDiscriminantAnalysis
+    >>> from tallybayes.evaluation import count_parameters, discriminative_counterpart
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LinearDiscriminantAnalysis()
-    >>> count_parameters(model.fit(X, y)), count_parameters(twin(model).fit(X, y))
+    >>> count_parameters(model.fit(X, y)), count_parameters(discriminative_counterpart(model).fit(X, y))
     (24, 10)
     """
     if isinstance(model, TallyClassifier):

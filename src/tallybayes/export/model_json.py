@@ -99,7 +99,8 @@ def to_json(model: object, path: str | PathLike[str] | None = None) -> str:
     Examples
     --------
     >>> import json
-    >>> from tallybayes import GaussianNB, to_json
+    >>> from tallybayes import GaussianNB
+    >>> from tallybayes.export import to_json
     >>> model = GaussianNB().fit([[1.0], [2.0], [7.0], [8.0]], ["low", "low", "high", "high"])
     >>> json.loads(to_json(model))["terms"][0]["mean"]
     [[7.5, 1.5]]
