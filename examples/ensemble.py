@@ -53,9 +53,9 @@ def steps() -> dict[str, Any]:
         "31 more networks": tb.BayesClassifier(**networks, weighting="temperature"),
         "a weight for each column": tb.BayesClassifier(**networks),
         "naive Bayes on finer cuts": tb.BayesClassifier(parts=("networks", "naive")),
-        "levels of categories": tb.BayesClassifier(parts=("networks", "naive", "levels")),
-        "a Gaussian discriminant": tb.BayesClassifier(parts=("networks", "naive", "levels", "gaussian")),
-        "corrections": tb.BayesClassifier(),
+        "target encoding": tb.BayesClassifier(parts=("networks", "naive", "target_encoding")),
+        "a Gaussian discriminant": tb.BayesClassifier(parts=("networks", "naive", "target_encoding", "gaussian")),
+        "boosting": tb.BayesClassifier(),
     }
 
 

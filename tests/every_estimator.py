@@ -128,9 +128,9 @@ LEARNED: dict[str, tuple[Maker, Callable[..., Any]]] = {
     "BayesClassifier dates": (lambda: tb.BayesClassifier("fast", members=3), dated),
     "TAN dates": (lambda: tb.TAN(cuts=None), dated),
     "BayesClassifier real": (lambda: tb.BayesClassifier(members=4, random_state=3), real),
-    "BayesClassifier nearest": (lambda: tb.BayesClassifier("best", members=4, parts=("networks", "nearest")), real),
+    "BayesClassifier nearest": (lambda: tb.BayesClassifier("best", members=4, parts=("networks", "neighbors")), real),
     "BayesClassifier nearest, mixed": (
-        lambda: tb.BayesClassifier(members=2, parts=("networks", "nearest"), weighting="temperature"),
+        lambda: tb.BayesClassifier(members=2, parts=("networks", "neighbors"), weighting="temperature"),
         mixed,
     ),
 }

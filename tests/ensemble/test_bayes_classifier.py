@@ -107,13 +107,13 @@ def packed_codes(model: Any, X: Any) -> Any:
 
 def test_weights_of_each_part(fitted: Any) -> None:
     model, _, _ = fitted
-    assert set(model.weights_) == {"networks", "even networks", "naive", "contexts", "nearest", "gaussian"}
+    assert set(model.weights_) == {"networks", "uniform_networks", "naive", "class_trees", "neighbors", "gaussian"}
     assert set(model.weights_["naive"]) == {"length", "color", "alive", "visits"}
     assert isinstance(model.weights_["gaussian"], float)
     text = model.summary()
     for words_of_part in (
         "4 networks",
-        "contexts",
+        "class trees",
         "naive Bayes on finer cuts",
         "Gaussian discriminant",
         "weights",
@@ -126,9 +126,9 @@ def test_weights_of_each_part(fitted: Any) -> None:
 @pytest.mark.parametrize(
     ("parts", "keys"),
     [
-        (("networks",), {"networks", "even networks"}),
+        (("networks",), {"networks", "uniform_networks"}),
         (("naive",), {"naive"}),
-        (("contexts", "naive"), {"contexts", "naive"}),
+        (("class_trees", "naive"), {"class_trees", "naive"}),
         (("gaussian",), {"gaussian"}),
     ],
 )
@@ -225,7 +225,7 @@ def test_more_rows_for_each_class_have_more_bins(rows: int, most: int) -> None:
 def test_columns_that_say_the_same_share_their_weight() -> None:
     X, y = calls()
     model = tb.BayesClassifier().fit(X[:1000], y[:1000])
-    for name in ("networks", "even networks", "naive"):
+    for name in ("networks", "uniform_networks", "naive"):
         assert model.weights_[name]["minutes"] == model.weights_[name]["cost"]
     assert len(set(model._ensemble().plane_of)) == 5
     says = model.explain(X[1000:]).values[:, [0, 5], 1]
@@ -236,7 +236,7 @@ def test_columns_that_say_the_same_share_their_weight() -> None:
 def test_other_draws_give_nearly_the_same_answers_for_the_same_reasons() -> None:
     X, y = calls(3000)
     X = X.drop(columns="cost")  # of twins either may be said
-    parts = ("networks", "naive", "contexts", "gaussian", "corrections")
+    parts = ("networks", "naive", "class_trees", "gaussian", "boosting")
     models = [tb.BayesClassifier("best", parts=parts, random_state=s).fit(X[:2000], y[:2000]) for s in (0, 1)]
     a, b = (model.predict_proba(X[2000:])[:, 1] for model in models)
     assert 0 < np.abs(a - b).mean() < 0.01
@@ -253,11 +253,11 @@ def test_nothing_is_drawn(effort: str) -> None:
     np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
 
 
-def test_contexts_are_there_where_they_are_asked_for() -> None:
+def test_class_trees_are_there_where_they_are_asked_for() -> None:
     X, y = calls(600)
-    assert "contexts" not in tb.BayesClassifier(members=2).fit(X, y).summary()
-    assert "8 contexts" in tb.BayesClassifier(members=2, parts=("networks", "contexts")).fit(X, y).summary()
-    assert "120 contexts" in tb.BayesClassifier("best", members=2).fit(X[:400], y[:400]).summary()
+    assert "class trees" not in tb.BayesClassifier(members=2).fit(X, y).summary()
+    assert "8 class trees" in tb.BayesClassifier(members=2, parts=("networks", "class_trees")).fit(X, y).summary()
+    assert "120 class trees" in tb.BayesClassifier("best", members=2).fit(X[:400], y[:400]).summary()
 
 
 def test_the_log_loss_that_is_told_is_that_of_new_rows() -> None:
@@ -320,8 +320,8 @@ def test_every_level_counts(levels: int, zipf: bool, effort: str) -> None:
     train, test = slice(0, 4500), slice(4500, None)
     model, naive = (m.fit(X[train], y[train]) for m in (tb.BayesClassifier(effort, members=8), tb.NaiveBayes()))
     assert log_loss(model, X[test], y[test]) <= 1.01 * log_loss(naive, X[test], y[test])
-    assert set(model.weights_["levels"]) == {"town"}
-    assert "levels of town" in model.summary()
+    assert set(model.weights_["target_encoding"]) == {"town"}
+    assert "target_encoding of town" in model.summary()
     found = model.explain(X[test][:5])
     joint = model.predict_joint_log_proba(X[test][:5])
     np.testing.assert_allclose((found.values.sum(axis=1) + found.prior)[:, 1], joint @ [-1, 1], atol=1e-9)
@@ -385,7 +385,7 @@ def test_contexts_are_made_of_columns_that_are_not_ignored() -> None:
     ids = pd.DataFrame({"id": [f"number {i}" for i in range(300)]})
     more = pd.DataFrame({"a": rng.normal(size=300) + (y == "u"), "c": rng.choice(["p", "q", None], 300)})
     more.loc[::5, "a"] = np.nan
-    make = partial(tb.BayesClassifier, parts=("networks", "contexts"), members=2)
+    make = partial(tb.BayesClassifier, parts=("networks", "class_trees"), members=2)
     alone, beside = make().fit(more, y), make(schema={"id": "categorical"}).fit(pd.concat([ids, more], axis=1), y)
     assert (beside.fitted_.terms[0].distribution.child < 0).any()  # it has contexts
     columns = beside.fitted_.terms[0].distribution.view_column
@@ -742,7 +742,7 @@ def test_options_that_are_none(options: Any) -> None:
         tb.BayesClassifier(**options).fit(X, y)
 
 
-@pytest.mark.parametrize("parts", [("gaussian",), ("contexts",), ("contexts", "gaussian")])
+@pytest.mark.parametrize("parts", [("gaussian",), ("class_trees",), ("class_trees", "gaussian")])
 def test_parts_that_find_nothing(parts: Any) -> None:
     with pytest.raises(OptionError, match="Nothing is left to count"):
         tb.BayesClassifier(parts=parts).fit(np.ones((30, 2)), np.arange(30) % 2)

@@ -230,7 +230,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 # --- in a BayesClassifier ------------------------------------------------------------------------------------------
 
-OTHERS = ("networks", "naive", "contexts", "levels", "gaussian")
+OTHERS = ("networks", "naive", "class_trees", "target_encoding", "gaussian")
 
 
 def rule(n: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
@@ -262,8 +262,8 @@ def test_rules_that_no_part_can_say(table: Any) -> None:
     without = tb.BayesClassifier(parts=OTHERS).fit(X, y)
     assert log_loss(with_them, new, truth) < 0.85 * log_loss(without, new, truth)
     assert (with_them.predict(new) != truth).mean() <= (without.predict(new) != truth).mean()
-    assert "corrections" in with_them.summary()
-    assert "corrections" not in without.summary()
+    assert "boosted trees" in with_them.summary()
+    assert "boosted trees" not in without.summary()
 
 
 def pairs(n: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
@@ -296,7 +296,7 @@ def test_many_rows_are_searched_less_often_and_with_more_patience(monkeypatch: p
     for n, runs, patience in ((600, 6, 5), (3000, 5, 5), (8000, 2, 9)):
         sizes.clear()
         X, y = pairs(n)
-        tb.BayesClassifier(members=2, parts=("networks", "corrections")).fit(X, y)
+        tb.BayesClassifier(members=2, parts=("networks", "boosting")).fit(X, y)
         assert {size[1] for size in sizes} == {patience}
         assert len(sizes) == runs
 
@@ -400,7 +400,7 @@ def test_a_model_that_has_answered_is_pickled_and_copied(learned: Any) -> None:
 
 def test_alone_they_correct_nothing() -> None:
     with pytest.raises(OptionError, match="name another part too"):
-        tb.BayesClassifier(parts=("corrections",)).fit([[0.0], [1.0]], [0, 1])
+        tb.BayesClassifier(parts=("boosting",)).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_an_ensemble_of_an_older_edition_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,8 +414,8 @@ def test_an_ensemble_of_an_older_edition_has_none(monkeypatch: pytest.MonkeyPatc
 def test_without_weights_there_is_nothing_to_correct(options: Any) -> None:
     X, y = rule(300)
     assert params(tb.BayesClassifier(**options).fit(X, y)).corrections is None
-    with pytest.raises(OptionError, match="corrections are of weighted parts"):
-        tb.BayesClassifier(parts=("networks", "corrections"), **options).fit(X, y)
+    with pytest.raises(OptionError, match="boosting needs stacking weights"):
+        tb.BayesClassifier(parts=("networks", "boosting"), **options).fit(X, y)
 
 
 def test_a_gap_where_none_was_met_leaves_the_cell(learned: Any) -> None:

@@ -37,7 +37,7 @@ def told_by(model: Any, rows: Any) -> Any:
     return model.predictor_.terms(model.predictor_.read(rows))
 
 
-@pytest.mark.parametrize("options", [{"effort": "fast"}, {}, {"parts": ("naive", "contexts")}, {"members": 1}])
+@pytest.mark.parametrize("options", [{"effort": "fast"}, {}, {"parts": ("naive", "class_trees")}, {"members": 1}])
 def test_nothing_known_is_the_prior_and_one_cell_its_share(options: Any) -> None:
     rows, y = rows_of()
     model = tb.BayesClassifier(**options).fit(rows, y)

@@ -95,7 +95,7 @@ def log_loss(model: Any, X: Any, y: Any) -> float:
 def learned() -> tuple[Any, Any, Any]:
     X, y = spirals(600)
     model = tb.BayesClassifier("best", members=4).fit(X, y)
-    assert model.weights_["nearest"] > 0.3
+    assert model.weights_["neighbors"] > 0.3
     return model, X, y
 
 
@@ -188,7 +188,7 @@ def test_reasons_add_up_and_files_keep_the_answers(learned: Any, tmp_path: Path)
     model.save(tmp_path / "model.tb")
     for twin in (tb.load(tmp_path / "model.tb"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(twin.predict_proba(X), model.predict_proba(X))
-    assert "Nearest rows: " in model.summary()
+    assert "Neighbors: " in model.summary()
 
 
 def test_javascript_answers_the_same(learned: Any, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_javascript_answers_the_same(learned: Any, tmp_path: Path) -> None:
 def test_few_rows(rows: int) -> None:
     X, y = spirals(rows, 2)
     y[:2] = 0, 1
-    model = tb.BayesClassifier(parts=("nearest", "networks"), members=2).fit(X, y)
+    model = tb.BayesClassifier(parts=("neighbors", "networks"), members=2).fit(X, y)
     assert (part(model) is None) == (rows < 10)
     assert np.isfinite(model.predict_proba(X)).all()
     forgot = model.forget(X[1:], y[1:]) if rows > 2 else model
@@ -222,7 +222,7 @@ def test_rows_that_are_the_same_in_all_that_is_read() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": np.repeat([0.0, 1.0], 200), "id": [f"n{i % 90}" for i in range(400)]})
     y = np.where(rng.random(400) < 0.9, np.repeat([0, 1], 200), 0)
-    model = tb.BayesClassifier(parts=("nearest",), weighting="none").fit(X, y)
+    model = tb.BayesClassifier(parts=("neighbors",), weighting="none").fit(X, y)
     answers = model.predict_proba(pd.DataFrame({"a": [0.0, 1.0], "id": ["n1", "n1"]}))[:, 1]
     assert answers[0] < 0.1
     assert answers[1] > 0.7
@@ -233,9 +233,9 @@ def test_a_table_without_numbers_or_frequent_levels_has_none() -> None:
     X = pd.DataFrame({"town": [f"t{v}" for v in rng.integers(0, 60, 300)]})
     y = rng.integers(0, 2, 300)
     model = tb.BayesClassifier("best", members=2).fit(X, y)
-    assert "nearest" not in model.weights_
+    assert "neighbors" not in model.weights_
     with pytest.raises(OptionError, match="Nothing is left to count"):
-        tb.BayesClassifier(parts=("nearest",)).fit(X, y)
+        tb.BayesClassifier(parts=("neighbors",)).fit(X, y)
 
 
 def test_columns_that_tell_nothing_and_gaps() -> None:
@@ -258,15 +258,15 @@ def test_columns_too_many_to_look_through_are_left_alone(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("weighting", ["temperature", "none", "features"])
 def test_it_counts_with_every_weighting(weighting: str) -> None:
     X, y = spirals(400)
-    with_it = tb.BayesClassifier("fast", parts=("networks", "nearest"), weighting=weighting, members=2).fit(X, y)
-    assert with_it.weights_["nearest"] > 0
+    with_it = tb.BayesClassifier("fast", parts=("networks", "neighbors"), weighting=weighting, members=2).fit(X, y)
+    assert with_it.weights_["neighbors"] > 0
     without = tb.BayesClassifier("fast", parts=("networks",), weighting=weighting, members=2).fit(X, y)
     more, labels = spirals(500, 4)
     assert log_loss(with_it, more, labels) < log_loss(without, more, labels)
 
 
 def test_contexts_of_best_are_for_few_rows_and_nearest_ones_for_more() -> None:
-    for n, own, other in ((300, "contexts", "nearest"), (600, "nearest", "contexts")):
+    for n, own, other in ((300, "class_trees", "neighbors"), (600, "neighbors", "class_trees")):
         X, y = spirals(n)
         chosen = tb.BayesClassifier("best", members=2).fit(X, y)
         assert own in chosen.weights_
@@ -274,4 +274,4 @@ def test_contexts_of_best_are_for_few_rows_and_nearest_ones_for_more() -> None:
         assert other in tb.BayesClassifier("best", members=2, parts=("networks", other)).fit(X, y).weights_
     X, y = spirals(600)
     words = pd.DataFrame({"east": np.where(X["east"] > 0, "e", "w"), "color": X["color"]})
-    assert "nearest" not in tb.BayesClassifier("best", members=2).fit(words, y).weights_
+    assert "neighbors" not in tb.BayesClassifier("best", members=2).fit(words, y).weights_

@@ -61,8 +61,8 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
     rule = np.where(v[:, 0] == 0, 0, np.where(v[:, 1] == 3, (v[:, 2] > 1) + (v[:, 3] == 0), v[:, 4] + v[:, 5] > 3))
     cells = [{f"x{j}": int(x) for j, x in enumerate(row)} for row in v[:5]] + [{"x1": 2}]
     return {
-        "v1-bayes-corrections-6": (
-            tb.BayesClassifier(members=2, parents=1, parts=("networks", "naive", "corrections")).fit(v, rule),
+        "v1-bayes-boosting": (
+            tb.BayesClassifier(members=2, parents=1, parts=("networks", "naive", "boosting")).fit(v, rule),
             cells,
         ),
         "v1-naive-mixed": (tb.NaiveBayes(schema={"visits": "count"}, unseen="other").fit(mixed, y), asked),
@@ -98,8 +98,8 @@ def models() -> dict[str, tuple[Any, list[dict[str, Any]]]]:
             [{f"x{j}": float(v) for j, v in enumerate(wide[0] + 0.1)}],
         ),
         "v1-diagonal-fourth": (tb.GaussianDiscriminant("diagonal", shrinkage="ledoit-wolf").fit(gaps, y), numbers),
-        "v1-bayes-nearest": (
-            tb.BayesClassifier(members=2, parts=("networks", "nearest", "gaussian")).fit(gappy, y),
+        "v1-bayes-neighbors": (
+            tb.BayesClassifier(members=2, parts=("networks", "neighbors", "gaussian")).fit(gappy, y),
             asked,
         ),
         "v1-bayes-mixed": (tb.BayesClassifier(members=4).fit(gappy, y), asked),

@@ -62,7 +62,7 @@ PARAMETERS: dict[str, tuple[str, str]] = {
     "n_components": ("None|1|2", "0|-1|99|'x'|1.5"),
     "norm": ("True|False", "None|'x'"),
     "parents": ("None|0|1|2", "-1|9|'x'"),
-    "parts": ("None|['networks']|['normal']|('networks', 'normal')", "[]|['x']|'networks'|7"),
+    "parts": ("None|['networks']|['gaussian']|('networks', 'gaussian')", "[]|['x']|'networks'|7"),
     "priors": (
         "None|'uniform'|'laplace'|[0.5, 0.5]|[1.0]|[0.2, 0.3, 0.5]|pd.Series({'a': 0.5, 'b': 0.5})|{'a': 1, 'b': 3}"
         "|np.array([0.0, 1.0])|[1e-300, 1]|pd.Series([0.5, 0.5])",

@@ -42,7 +42,7 @@ def test_every_model_has_a_report(name: str) -> None:
     assert 'id="play"' in html
 
 
-@pytest.mark.parametrize("parts", [("gaussian",), ("nearest", "levels")])
+@pytest.mark.parametrize("parts", [("gaussian",), ("neighbors", "target_encoding")])
 def test_a_model_that_draws_nothing_has_a_report(parts: Any) -> None:
     rng = np.random.default_rng(1)
     X, y = mixed(rng, 60), labels(rng, 60)

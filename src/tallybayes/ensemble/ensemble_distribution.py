@@ -75,8 +75,8 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
 
     view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
     chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each,
-    which become one. level_column: the columns of the part 'levels' (level_part.py). The part 'nearest' looks through
-    the kept rows (nearest_part.py). z_…: a gaussian_copula.Scale, empty for none. plane_of: which plane of a part a
+    which become one. level_column: the columns of the part 'target_encoding'. The part 'neighbors' looks through
+    the kept rows. z_…: a gaussian_copula.Scale, empty for none. plane_of: which plane of a part a
     column's term goes to.
     weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'. trust: what all weights are
     multiplied by, beside texts that have told some of it already. edition: how the sums are
@@ -85,7 +85,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
         2   a cell missing where no gap was met says nothing (ensemble_gaps.py)
         6   there may be corrections (corrections.py); so there may in 3 to 5, which no release had; and nearest rows
-    corrections: how many times as many tries to find them as usual (corrections.py), 0 for none. number: the columns
+    boosting: how many times as many tries to find them as usual (corrections.py), 0 for none. number: the columns
     that are numbers, which they and the nearest rows need to know.
     """
 
@@ -111,7 +111,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     z_value: Array = field(default_factory=_FLOATS)
     number: Array = field(default_factory=_INTS)
     weighting: str = "features"
-    corrections: int = 0
+    boosting: int = 0
     edition: int = 0
     trust: float = 1.0
 
@@ -250,8 +250,8 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         check_sizes(s.sizes, context, context.d)
         if self.weighting not in WEIGHTING:
             raise ValueError(f"'weighting' is {self.weighting!r:.60}")
-        if type(self.corrections) is not int or not 0 <= self.corrections <= MOST_CORRECTIONS:
-            raise ValueError(f"'corrections' is {self.corrections!r:.60}")
+        if type(self.boosting) is not int or not 0 <= self.boosting <= MOST_CORRECTIONS:
+            raise ValueError(f"'boosting' is {self.boosting!r:.60}")
         if not 0 <= self.edition <= EDITION:
             raise ValueError(f"'edition' is {self.edition!r:.60}; known are 0 to {EDITION}")
         if not is_number(self.trust) or self.trust < 0:
@@ -285,9 +285,9 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         out = np.asarray(self.chains.terms(p.logs, codes, p.together)[0])
         out += p.biases
         if p.levels is not None:
-            out += p.levels.scores(codes, self.of_part("levels", p.weights))
+            out += p.levels.scores(codes, self.of_part("target_encoding", p.weights))
         if p.nearest is not None:
-            out += self.of_part("nearest", p.weights)[0] * p.nearest.scores(codes)
+            out += self.of_part("neighbors", p.weights)[0] * p.nearest.scores(codes)
         if p.gaussian is not None:
             for rows, z in self.line.blocks(codes):
                 out[rows] += p.weights[-1] * p.gaussian.logs(z)
@@ -313,11 +313,11 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
             own[:, d] += p.biases
             if p.levels is not None:
                 for j, w, each in zip(
-                    self.level_column, self.of_part("levels", p.weights), p.levels.each(codes), strict=True
+                    self.level_column, self.of_part("target_encoding", p.weights), p.levels.each(codes), strict=True
                 ):
                     own[:, j] += w * each
             if p.nearest is not None:
-                own[:, d] += self.of_part("nearest", p.weights)[0] * p.nearest.scores(codes)
+                own[:, d] += self.of_part("neighbors", p.weights)[0] * p.nearest.scores(codes)
             if p.gaussian is not None:
                 by_column, constant = p.gaussian.by_column(self.line, codes, d)
                 own[:, :d] += p.weights[-1] * by_column
@@ -362,8 +362,8 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
             "chains": self._export_chains(p)
             + ([] if p.corrections is None else p.corrections.export_chains(len(self.view_column))),
             "bias": plain(p.biases),
-            "levels": self._export_levels(p),
-            "nearest": p.nearest and p.nearest.export(float(self.of_part("nearest", p.weights)[0])),
+            "target_encoding": self._export_levels(p),
+            "neighbors": p.nearest and p.nearest.export(float(self.of_part("neighbors", p.weights)[0])),
             "gaussian": None if p.gaussian is None else self._export_gaussian(p, p.gaussian),
             "gaps": None
             if self.gaps is None
@@ -373,7 +373,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     def _export_levels(self, p: EnsembleParams) -> Json:
         if p.levels is None:
             return []
-        each = zip(self.level_column.tolist(), self.of_part("levels", p.weights), p.levels.tables, strict=True)
+        each = zip(self.level_column.tolist(), self.of_part("target_encoding", p.weights), p.levels.tables, strict=True)
         return [{"column": j, "log": plain(w * table[:-1])} for j, w, table in each]
 
     def _export_chains(self, p: EnsembleParams) -> list[Json]:
@@ -424,5 +424,5 @@ def only(ensemble: Ensemble, chains: slice) -> Ensemble:
         z_start=np.zeros(1, dtype=np.int64),
         z_value=np.empty(0),
         weighting="temperature",
-        corrections=0,
+        boosting=0,
     )

@@ -32,9 +32,9 @@ def describe(fitted: Fitted) -> str:
         f"{fitted.weight.sum():g} rows, {schema.d} columns, {fitted.K} classes; four passes over the first rows (cuts, "
         "levels, pairs, chains), one over all that came later.",
         f"Counted: {ensemble.networks} network{'s' * (ensemble.networks != 1)} with up to {most} super-parents"
-        + (f", {contexts} contexts" if contexts else "")
+        + (f", {contexts} class trees" if contexts else "")
         + (", naive Bayes on finer cuts" if naive else "")
-        + (f", the levels of {len(ensemble.level_column)} categories" if len(ensemble.level_column) else "")
+        + (f", the target encoding of {len(ensemble.level_column)} categories" if len(ensemble.level_column) else "")
         + (f", a Gaussian discriminant of {len(ensemble.z_column)} dimensions" if len(ensemble.z_column) else "")
         + f": {s.chains.size:,} counts, {s.z_mean.size + s.z_scatter.size:,} sums.",
         f"Chosen by leave-one-out on {p.judges:,} kept rows (log-loss {p.loss:.4f} ± {p.loss_error:.4f}"
@@ -49,7 +49,7 @@ def describe(fitted: Fitted) -> str:
         )
     if p.nearest is not None:
         lines.append(
-            f"Nearest rows: {p.nearest.neighbours} of {len(p.nearest.label):,} kept ones, "
+            f"Neighbors: {p.nearest.neighbours} of {len(p.nearest.label):,} kept ones, "
             f"{p.nearest.counts:g} rows of the class shares; distances in {len(p.nearest.line.column)} dimensions"
             + (" as they are." if p.nearest.root is None else " by the covariance within classes.")
         )
@@ -68,26 +68,26 @@ def _numbers(ensemble: Ensemble, p: EnsembleParams) -> str:
         return ""
     if ensemble.weighting == "temperature":
         return ", a temperature for each part" if p.levels is None else ", a weight for each part"
-    corrected = "" if p.corrections is None else f", {p.corrections.count} corrections"
+    corrected = "" if p.corrections is None else f", {p.corrections.count} boosted trees"
     return f", {len(p.weights)} weights (ridge {p.ridge:.3g}, {p.steps} steps), {p.K} biases{corrected}"
 
 
 def _table(ensemble: Ensemble, p: EnsembleParams, names: list[str]) -> list[str]:
     """The weights, a column of the table in each line: those that are believed most first."""
     parts = ensemble.named_parts
-    each = [part for part in parts if part.name not in ("contexts", "levels", "nearest", "gaussian")]
-    whole = [part for part in parts if part.name in ("contexts", "nearest", "gaussian")]
+    each = [part for part in parts if part.name not in ("class_trees", "target_encoding", "neighbors", "gaussian")]
+    whole = [part for part in parts if part.name in ("class_trees", "neighbors", "gaussian")]
     found = {part.name: p.weights[part.first : part.first + part.planes] for part in parts}
     lines = []
     if each:
         own = np.stack([found[part.name][ensemble.plane_of] for part in each], axis=1)
         wide = max(8, *(len(name) for name in names[:200]))
-        lines.append(f"{'weight':<{wide}}" + "".join(f"{part.name:>15}" for part in each))
+        lines.append(f"{'weight':<{wide}}" + "".join(f"{part.name:>18}" for part in each))
         order = np.argsort(-np.abs(own).sum(axis=1), kind="stable").tolist()
-        lines += [f"{names[j]:<{wide}}" + "".join(f"{w:>15.3f}" for w in own[j]) for j in order[:SHOWN]]
+        lines += [f"{names[j]:<{wide}}" + "".join(f"{w:>18.3f}" for w in own[j]) for j in order[:SHOWN]]
         if len(order) > SHOWN:
             lines.append(f"… and {len(order) - SHOWN} more: see weights_")
-    named = zip(ensemble.level_column.tolist(), found.get("levels", ()), strict=True)
-    lines += [f"levels of {names[j]}: {w:.3f}" for j, w in named]
+    named = zip(ensemble.level_column.tolist(), found.get("target_encoding", ()), strict=True)
+    lines += [f"target_encoding of {names[j]}: {w:.3f}" for j, w in named]
     lines += [f"{part.name}: {float(found[part.name][0]):.3f}" for part in whole]
     return lines

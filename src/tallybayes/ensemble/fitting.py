@@ -74,10 +74,10 @@ def choose(ensemble: Ensemble, s: EnsembleStatistics, base: LevelParams) -> Ense
     joint = start + biases + _core.weighted_terms(terms, weights)
     said, gain = told(row_losses(joint, y), w * judges), 0.0
     corrected = None
-    if ensemble.edition > 2 and ensemble.corrections and crossed is not None and judges.sum() >= HALVES:
+    if ensemble.edition > 2 and ensemble.boosting and crossed is not None and judges.sum() >= HALVES:
         stage("choosing corrections")
         table = _kept_table(ensemble, s, codes, w * judges)
-        corrected, gain = boosting.find(table, crossed.joint, ensemble.corrections)
+        corrected, gain = boosting.find(table, crossed.joint, ensemble.boosting)
         corrected = corrected and corrected.times(ensemble.trust)
     if crossed is not None:
         said = expected(crossed.told, said.loss, gain)
@@ -118,11 +118,11 @@ def _besides(ensemble: Ensemble, s: EnsembleStatistics, terms: Array, rows: Judg
     if len(ensemble.level_column):
         each = target_encoding.choose(s, ensemble.level_column, codes, y, unit, w, prior)
         levels = target_encoding.read(s, ensemble.level_column, each, prior)
-        ensemble.of_part("levels", terms)[:] = target_encoding.leave_one_out(levels, s, codes, y, unit)
-    if ensemble.has("nearest"):
+        ensemble.of_part("target_encoding", terms)[:] = target_encoding.leave_one_out(levels, s, codes, y, unit)
+    if ensemble.has("neighbors"):
         stage("looking for the nearest rows")
         near = neighbors.choose(s, ensemble.number, y, unit, w, start, prior)
-        nearest, ensemble.of_part("nearest", terms)[:] = near or (None, 0.0)
+        nearest, ensemble.of_part("neighbors", terms)[:] = near or (None, 0.0)
     if ensemble.has("gaussian"):
         stage("choosing the Gaussian part")
         hurry = ensemble.weighting != "features"
@@ -172,9 +172,9 @@ def leave_one_out(
     out = chains(p.scale, codes, y, unit) + p.biases
     if p.levels is not None:
         own = target_encoding.leave_one_out(p.levels, s, codes, y, unit)
-        out += np.tensordot(ensemble.of_part("levels", p.weights), np.stack(own), axes=1)
+        out += np.tensordot(ensemble.of_part("target_encoding", p.weights), np.stack(own), axes=1)
     if p.nearest is not None:
-        out += ensemble.of_part("nearest", p.weights)[0] * p.nearest.leave_one_out(codes, y, unit)
+        out += ensemble.of_part("neighbors", p.weights)[0] * p.nearest.leave_one_out(codes, y, unit)
     if p.corrections is not None:
         out += p.corrections.scores(codes)
     if p.normal is not None:
@@ -244,7 +244,9 @@ def _centres(ensemble: Ensemble, terms: Array, start: Array, y: Array, w: Array)
     """What the weights start from and are drawn to: for each part its own temperature, times its share."""
     few = slice(0, FEW)
     if ensemble.weighting == "none":  # levels are in the bins of the networks, too
-        return np.concatenate([np.full(part.planes, float(part.name != "levels")) for part in ensemble.named_parts])
+        return np.concatenate(
+            [np.full(part.planes, float(part.name != "target_encoding")) for part in ensemble.named_parts]
+        )
     parts = [part for part in ensemble.named_parts if part.centre > 0]
     centre, whole = np.zeros(len(terms)), sum(part.centre for part in parts)
     for part in parts:

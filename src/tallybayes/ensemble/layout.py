@@ -177,10 +177,10 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
     draft.add_contexts(kept)
     many = many_levels(columns) if recipe.levels else np.empty(0, dtype=np.int32)
     if len(many):
-        draft.add_part("levels", len(many), 0.0 if draft.parts else 1.0)
+        draft.add_part("target_encoding", len(many), 0.0 if draft.parts else 1.0)
     line = numbers(columns) if recipe.gaussian or recipe.nearest else {"z_column": np.empty(0, dtype=np.int32)}
     if recipe.nearest and len(line["z_column"]):
-        draft.add_part("nearest", 1, 0.0 if draft.parts and recipe.weighting == "features" else 1.0)
+        draft.add_part("neighbors", 1, 0.0 if draft.parts and recipe.weighting == "features" else 1.0)
     number = np.flatnonzero(columns.ordered).astype(np.int32)
     fields = {**draft.chains.arrays(), "level_column": many, "number": number}
     if recipe.gaussian and 0 < len(line["z_column"]) <= DIMENSIONS:
@@ -199,7 +199,7 @@ def choose(columns: Columns, recipe: Recipe, batches: Batches, kept: KeptRows, s
         "parts": plain,
         "plane_of": draft.plane_of,
         "weighting": recipe.weighting,
-        "corrections": recipe.corrections,
+        "boosting": recipe.corrections,
     }
 
 
@@ -229,7 +229,7 @@ class Draft:
             if not count:
                 continue
             if apart or not self.parts:
-                name = "even networks" if half and apart else "networks"
+                name = "uniform_networks" if half and apart else "networks"
                 self.add_part(name, self.width, 0.5 if apart and recipe.even else 1.0)
             order = self.known.able[orders(self.known.with_class[self.known.able], noise, count, recipe.parents, rng)]
             turn = turns(count, self.columns.d, rng, order)
@@ -269,7 +269,7 @@ class Draft:
         grown = contexts(self.columns, self.known.able, self.recipe, kept, self.seed) if self.recipe.contexts else []
         if not grown:
             return
-        part = self.add_part("contexts", 1, 1.0)
+        part = self.add_part("class_trees", 1, 1.0)
         place, levels, size = zip(*(split for splits in grown for split in splits), strict=True)
         own = self.chains.view(np.array(place), np.concatenate(levels), np.array(size))
         depth, planes = np.array([len(splits) for splits in grown]), part.first + np.arange(len(grown))

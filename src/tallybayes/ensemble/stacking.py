@@ -39,7 +39,7 @@ def shared_by(ensemble: Ensemble) -> Floats | None:
     if not ensemble.edition:
         return None
     each = np.bincount(ensemble.plane_of).astype(np.float64)
-    alone = ("contexts", "levels", "nearest", "gaussian")
+    alone = ("class_trees", "target_encoding", "neighbors", "gaussian")
     return np.concatenate([np.ones(part.planes) if part.name in alone else each for part in ensemble.named_parts])
 
 
@@ -63,9 +63,9 @@ class Weighted(NamedTuple):
 def of_parts(ensemble: Ensemble, terms: Array, y: Array, w: Floats, start: Floats, centre: Floats) -> Weighted:
     """One weight for each part, and one for each column of levels: what no temperature can tell."""
     runs = [
-        slice(part.first + i, part.first + (i + 1 if part.name == "levels" else part.planes))
+        slice(part.first + i, part.first + (i + 1 if part.name == "target_encoding" else part.planes))
         for part in ensemble.named_parts
-        for i in range(part.planes if part.name == "levels" else 1)
+        for i in range(part.planes if part.name == "target_encoding" else 1)
     ]
     few = np.stack([terms[run].sum(axis=0, dtype=np.float32) for run in runs])
     first = np.array([centre[run.start] for run in runs])

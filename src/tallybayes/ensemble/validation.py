@@ -19,14 +19,14 @@ ARRAYS = {
 }  # fmt: skip
 NAMES = (
     "networks",
-    "even networks",
+    "uniform_networks",
     "naive",
-    "contexts",
-    "levels",
-    "nearest",
+    "class_trees",
+    "target_encoding",
+    "neighbors",
     "gaussian",
 )  # of parts, in the order in which they come
-ALONE = ("contexts", "nearest", "gaussian")  # have one plane
+ALONE = ("class_trees", "neighbors", "gaussian")  # have one plane
 MOST = 1e260  # weight
 FAR = 1e3  # standard deviations
 
@@ -66,13 +66,13 @@ def _parts(e: Ensemble) -> None:
         raise ValueError("its parts are not known ones")
     width, end = int(e.plane_of.max()) + 1, 0
     for name, first, planes, _ in e.parts:
-        own = len(e.level_column) if name == "levels" else 1 if name in ALONE else width
+        own = len(e.level_column) if name == "target_encoding" else 1 if name in ALONE else width
         if first != end or planes != own:
             raise ValueError("its parts do not follow one another")
         end += planes
     if ("gaussian" in names) != bool(len(e.z_column)):
         raise ValueError("it has a Gaussian part, or has none")
-    if ("levels" in names) != bool(len(e.level_column)):
+    if ("target_encoding" in names) != bool(len(e.level_column)):
         raise ValueError("it has a part of levels, or has none")
     at = e.level_column
     if len(at) and (at[0] < 0 or at[-1] >= len(e.plane_of) or (np.diff(at) <= 0).any()):
@@ -92,12 +92,12 @@ def _planes(e: Ensemble, d: int) -> None:
         raise ValueError("its chains are not of all columns in turn")
     first = {part.name: part.first for part in e.named_parts}
     start = (e.plane[:of_children].astype(np.int64) - np.tile(e.plane_of, blocks)).reshape(blocks, d)
-    wanted = sorted(at for name, at in first.items() if name not in (*ALONE, "levels"))
+    wanted = sorted(at for name, at in first.items() if name not in (*ALONE, "target_encoding"))
     if (start != start[:, :1]).any() or (np.diff(start[:, 0]) < 0).any() or np.unique(start).tolist() != wanted:
         raise ValueError("a chain is in no plane")
-    if contexts and (e.plane[of_children:] != first.get("contexts", -1) + np.arange(contexts)).any():
+    if contexts and (e.plane[of_children:] != first.get("class_trees", -1) + np.arange(contexts)).any():
         raise ValueError("a context is in no plane")
-    if ("contexts" in first) != (contexts > 0):
+    if ("class_trees" in first) != (contexts > 0):
         raise ValueError("it has contexts, or has none")
 
 

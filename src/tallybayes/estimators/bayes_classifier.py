@@ -35,7 +35,7 @@ from tallybayes.utils.progress import stage, step
 
 LEVELS = 255  # intervals that numbers are cut into, from which every network takes its own
 CONTEXTS = 8  # where they are asked for, and effort has none
-PARTS = ("networks", "naive", "contexts", "levels", "nearest", "gaussian", "corrections")
+PARTS = ("networks", "naive", "target_encoding", "gaussian", "neighbors", "class_trees", "boosting")
 EFFORTS = {
     "fast": Recipe(4, 4, 0, 0, gaussian=True, weighting="temperature", per_row=8),
     "balanced": Recipe(16, 16, 4, 0, gaussian=True, weighting="features", corrections=1),
@@ -78,9 +78,10 @@ class BayesClassifier(TallyClassifier):
         How many networks, in place of what effort says.
     parents : int, default=None
         How many super-parents a network has at most, in place of what effort says. 0 makes every network a naive Bayes.
-    parts : sequence of {'networks', 'naive', 'contexts', 'levels', 'nearest', 'gaussian', 'corrections'}, default=None
-        What takes part. None: what effort says, and levels where a category has more than ten. Corrections are of
-        what the others say with weights, and nothing by themselves.
+    parts : sequence of str, default=None
+        The components, some of 'networks', 'naive', 'target_encoding', 'gaussian', 'neighbors', 'class_trees' and
+        'boosting'. None: those of effort; target encoding takes part where a category has more than ten levels.
+        Boosting fits the residuals of the stacked other components, so it needs at least one of them.
     weighting : {'features', 'temperature', 'none'}, default=None
         'features': each part has a weight for each column; 'temperature': one number for each part makes it as sure as
         it should be; 'none': the terms are added as they are. None: what effort says.
@@ -172,10 +173,10 @@ class BayesClassifier(TallyClassifier):
     def _check_parts(self, parts: object) -> None:
         if not isinstance(parts, list | tuple) or not parts or any(part not in PARTS for part in parts):
             raise OptionError(f"parts must be None or some of {', '.join(map(repr, PARTS))}; got {brief(parts)}.")
-        if set(parts) == {"corrections"}:
-            raise OptionError("corrections are of what other parts say: name another part too, 'networks' say.")
-        if "corrections" in parts and self._recipe().weighting != "features":
-            raise OptionError("corrections are of weighted parts: leave them out, or let weighting be 'features'.")
+        if set(parts) == {"boosting"}:
+            raise OptionError("boosting fits the residuals of other parts: name another part too, such as 'networks'.")
+        if "boosting" in parts and self._recipe().weighting != "features":
+            raise OptionError("boosting needs stacking weights: leave it out of parts, or set weighting='features'.")
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer) and not isinstance(self.random_state, bool):
@@ -193,12 +194,12 @@ class BayesClassifier(TallyClassifier):
                 informed=found.informed if "networks" in self.parts else 0,
                 even=found.even if "networks" in self.parts else 0,
                 naive=(found.naive or balanced.naive) if "naive" in self.parts else 0,
-                contexts=(found.contexts or CONTEXTS) if "contexts" in self.parts else 0,
+                contexts=(found.contexts or CONTEXTS) if "class_trees" in self.parts else 0,
                 few=None,
-                nearest="nearest" in self.parts,
+                nearest="neighbors" in self.parts,
                 gaussian="gaussian" in self.parts,
-                levels="levels" in self.parts,
-                corrections=(found.corrections or balanced.corrections) if "corrections" in self.parts else 0,
+                levels="target_encoding" in self.parts,
+                corrections=(found.corrections or balanced.corrections) if "boosting" in self.parts else 0,
             )
         if self.members is not None and found.informed:
             found = replace(found, informed=int(self.members) - int(self.members) // 2, even=int(self.members) // 2)
@@ -232,7 +233,7 @@ class BayesClassifier(TallyClassifier):
         if not all(isinstance(term.distribution, Ensemble | Words) for term in fitted.terms):
             return self._choose(fitted.schema)
         recipe = self._recipe()
-        options = {"weighting": recipe.weighting, "corrections": recipe.corrections, **self._options()}
+        options = {"weighting": recipe.weighting, "boosting": recipe.corrections, **self._options()}
         return tuple(
             replace(t, distribution=replace(t.distribution, **options)) if isinstance(t.distribution, Ensemble) else t
             for t in fitted.terms
@@ -295,7 +296,7 @@ class BayesClassifier(TallyClassifier):
 
     @property
     def weights_(self) -> dict[str, Any]:
-        """dict: how much each part is believed, by name; of 'networks', 'naive', 'levels' and 'text' by column."""
+        """dict: the stacking weights by part; of 'networks', 'naive', 'target_encoding' and 'text' by column."""
         self._require_attribute("weights_")
         terms, schema = self._parameters().terms, self.schema_
         out: dict[str, Any] = {}
@@ -308,11 +309,11 @@ class BayesClassifier(TallyClassifier):
         found = terms[0].params.weights
         for part in ensemble.named_parts:
             own = found[part.first : part.first + part.planes]
-            if part.name == "levels":
+            if part.name == "target_encoding":
                 names = [schema.name(columns[j]) for j in ensemble.level_column.tolist()]
                 out[part.name] = dict(zip(names, own.tolist(), strict=True))
                 continue
-            whole = part.name in ("contexts", "nearest", "gaussian")
+            whole = part.name in ("class_trees", "neighbors", "gaussian")
             each = zip(columns, own[ensemble.plane_of].tolist(), strict=True) if not whole else ()
             out[part.name] = float(own[0]) if whole else {schema.name(j): w for j, w in each}
         return out

@@ -1,4 +1,4 @@
-// Many small networks over one set of codes, weighted; the nearest of some rows; and a Gaussian part (BayesClassifier).
+// Many small networks over one set of codes, weighted; the nearest neighbors in a row sample; and a Gaussian part (BayesClassifier).
 //
 // A view joins the levels of a column into bins; a chain has a child (or none: then it is the class itself) and parents,
 // each read through a view, and one table for no parent, one, two, ...: where a parent has no bin, the table before it
@@ -40,9 +40,9 @@ function neighbours({ weight, scale, root, rows, label, row_weight, prior, neigh
 export function ensemble(term, K) {
   const d = term.columns.length;
   const { views, chains, bias, gaussian } = term;
-  const nearest = term.nearest ? neighbours(term.nearest, K) : null;
+  const nearest = term.neighbors ? neighbours(term.neighbors, K) : null;
   const gaps = term.gaps ?? { whole: [], columns: d, alone: [] };
-  const levels = (term.levels ?? []).map(({ column, log }) => ({ column, log: logs(log) }));
+  const levels = (term.target_encoding ?? []).map(({ column, log }) => ({ column, log: logs(log) }));
   const tables = chains.map((c) => c.log.map(logs));
   const codes = coder(term);
 

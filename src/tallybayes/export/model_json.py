@@ -17,7 +17,7 @@ from tallybayes.errors import ExportError, brief
 from tallybayes.model.predictor import Predictor
 from tallybayes.model.term import Term
 
-FORMAT, VERSION = "tallybayes.model", 3
+FORMAT, VERSION = "tallybayes.model", 4
 LARGEST = 2**53  # beyond it JavaScript's numbers skip whole numbers
 
 

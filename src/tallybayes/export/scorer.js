@@ -13,7 +13,7 @@ import { kernel, linear, logNormalOrZero, logSumExp, logs, normal, table } from 
 import { spreader } from "./given.js";
 import { network } from "./network.js";
 
-const VERSION = 3; // and all before it
+const VERSION = 4;
 const FORMS = {
   table, normal, "log-normal": logNormalOrZero, linear, kernel, block, network, average, ensemble,
 };
@@ -60,8 +60,8 @@ function reader(column) {
 }
 
 export function scorer(description) {
-  if (description.format !== "tallybayes.model" || !(description.version >= 1 && description.version <= VERSION)) {
-    throw new TypeError("not a description of a model of version 1 to " + VERSION);
+  if (description.format !== "tallybayes.model" || description.version !== VERSION) {
+    throw new TypeError("not a description of a model of version " + VERSION);
   }
   const { classes, columns, beta, unseen, absent } = description;
   const K = classes.length;
