@@ -154,21 +154,6 @@ def test_a_file_holds_what_is_needed_to_add(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_a_file_from_before_the_sums_predicts_but_does_not_add() -> None:
-    model: Any = tb.load(Path(__file__).parents[1] / "golden" / "v1-quadratic-ledoit-wolf.tb")
-    assert len(model.shrinkage_) == len(model.classes_)
-    X, y = model.sample(9, random_state=0)
-    assert np.isfinite(model.predict_proba(X)).all()
-    for change in (
-        lambda: model.partial_fit(X, y),
-        lambda: model.forget(X, y),
-        lambda: model.merge(model.copy()),
-        lambda: model.decay(0.5),
-    ):
-        with pytest.raises(OptionError, match="Fit it again"):
-            change()
-
-
 def test_what_is_refused() -> None:
     X, y = load_wine(return_X_y=True)
     gaps = X.copy()

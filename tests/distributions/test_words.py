@@ -478,7 +478,7 @@ def test_explain_names_the_words(model: str, labels: list[str]) -> None:
     assert set(words.frame("dict")["feature"]) == {"(prior)", *words.names}
 
 
-@pytest.mark.parametrize("name", ["v1-naive-text", "v1-bayes-text"])
+@pytest.mark.parametrize("name", ["naive-text", "bayes-text"])
 def test_explain_says_what_it_said(name: str) -> None:
     golden = Path(__file__).parents[1] / "golden" / name
     expected = json.loads(golden.with_suffix(".json").read_text(encoding="utf-8"))

@@ -902,8 +902,6 @@ def edited(model: Any, key: str, value: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         if key in arrays_of(term.statistics):
             term = replace(term, statistics=changed(term.statistics, {key: value}))
-        elif key in Ensemble.always:
-            patch.setattr(Ensemble, "always", {**Ensemble.always, key: value})
         else:
             term = replace(term, distribution=replace(term.distribution, **{key: value}))
         twin.hold(replace(fitted, terms=(term,)))

@@ -73,8 +73,12 @@ def test_a_copy_with_other_line_ends() -> None:
 
 def test_a_file_of_the_future() -> None:
     header, arrays = parts(SMALL)
-    assert "format version 7; this tallybayes reads up to 1. Upgrade" in refused(assemble(header, arrays, version=7))
-    assert "format version 7" in refused(assemble(header, arrays, version=7)[:60])  # whatever the rest may mean then
+    assert "format 7; this version of tallybayes reads format 2. Upgrade" in refused(
+        assemble(header, arrays, version=7)
+    )
+    assert "format 7" in refused(assemble(header, arrays, version=7)[:60])  # whatever the rest may mean then
+    old = refused(assemble(header, arrays, version=1))
+    assert "format 1 by a version of tallybayes before 0.3; this version reads format 2. Fit the model again, or" in old
 
 
 def test_lengths_that_lie_take_no_memory() -> None:

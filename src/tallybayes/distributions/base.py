@@ -53,8 +53,6 @@ class Distribution(Reads[S, P], LeavesOut[S, P], Answers[S, P], Tells[S, P]):
         The record that holds its sums; dict by default.
     waits : bool
         Whether `estimate` refuses no tally, so that after more rows it may wait until parameters are asked for.
-    always : dict
-        Options that it had once: files name them, and they say always the same.
 
     Examples
     --------

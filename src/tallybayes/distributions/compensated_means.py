@@ -1,12 +1,11 @@
 """Means as sums of two float64, mean + low: a column around 1e10 keeps its digits.
 
 low is what the mean lacks as a float64: less than its last digit. Tallies of Gaussians have it, by column (gaussian.py)
-or with a scatter (block_sums.py), and so have their parameters. Files of earlier versions have no low: it is 0.
+or with a scatter (block_sums.py), and so have their parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,12 +49,6 @@ class CentredStatistics(Record):
     n: Array
     mean: Array
     low: Array
-
-
-def with_low(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """The arrays of a file; those of an earlier version get their low."""
-    mean = arrays.get("mean")
-    return arrays if mean is None else {"low": np.zeros_like(mean), **arrays}
 
 
 def check_low(s: Means) -> None:

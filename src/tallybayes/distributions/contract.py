@@ -7,7 +7,7 @@ class: smoothing, floors and shrinkage enter in `estimate`, so that adding and s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Generic
 
 import numpy as np
@@ -31,7 +31,6 @@ class Contract(ABC, Generic[S, P]):
         dict  # the record that holds its sums; a file's arrays become one by `statistics_from`
     )
     waits: ClassVar[bool] = False  # `estimate` refuses no tally: after more rows it may wait until it is asked for
-    always: ClassVar[Mapping[str, object]] = {}  # options that it had once: files name them; they say always the same
 
     @abstractmethod
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> S:

@@ -9,10 +9,10 @@ cannot tell.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,6 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
 
     name = "ensemble"
     statistics_type = EnsembleStatistics
-    always: ClassVar[Mapping[str, Any]] = {"order": 1, "extra": (), "reals": 0, "real_extra": ()}
 
     def __getstate__(self) -> dict[str, object]:
         """Arrays and plain values; what was made of them is made again."""

@@ -163,7 +163,7 @@ class GaussianDiscriminant(Preset):
     def _choose_again(self, fitted: Fitted) -> tuple[Term, ...]:
         """What was chosen on the first rows stays."""
         block, o = fitted.terms[0].distribution, self._options()
-        if isinstance(block, GaussianBlock) and (block.separate or isinstance(block.gamma, tuple)):
+        if isinstance(block, GaussianBlock) and block.separate:
             return fitted.terms
         again = super()._choose_again(fitted)
         axes = again[0].distribution
@@ -203,11 +203,6 @@ class GaussianDiscriminant(Preset):
             raise OptionError(
                 "The covariances of this model come from covariance_estimator, which needs all rows at once: it cannot "
                 "add, forget, merge or decay. shrinkage='auto', 'oas' or a number can."
-            )
-        if isinstance(getattr(block, "gamma", None), tuple):
-            raise OptionError(
-                "This model comes from a file of an earlier version, which kept of Ledoit-Wolf shrinkage only the "
-                "amounts: it can predict, but not add or forget. Fit it again."
             )
 
     # --- asking ------------------------------------------------------------------------------------------------

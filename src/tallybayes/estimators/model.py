@@ -9,7 +9,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.schema import Kind, Schema
-from tallybayes.errors import ModelFileError, OptionError, brief
+from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
 from tallybayes.model.fitted import Fitted
@@ -315,14 +315,6 @@ class Model(BaseEstimator):  # type: ignore[misc]
             if "_held" in state:
                 state["_held"] = Held(self.fitted_, self._held.estimated)
         return state
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        if state.get("_tally") is not None:
-            raise ModelFileError(
-                f"This pickle of a {type(self).__name__} was made by tallybayes 0.1, whose pickles later versions do "
-                "not read. Load it with that version and write a model file: tallybayes.save(model, path)."
-            )
-        super().__setstate__(state)
 
     @property
     def is_fitted(self) -> bool:

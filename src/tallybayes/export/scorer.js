@@ -61,7 +61,7 @@ function reader(column) {
 
 export function scorer(description) {
   if (description.format !== "tallybayes.model" || description.version !== VERSION) {
-    throw new TypeError("not a description of a model of version " + VERSION);
+    throw new TypeError("not a description of a model of version " + VERSION + ": export the model again");
   }
   const { classes, columns, beta, unseen, absent } = description;
   const K = classes.length;

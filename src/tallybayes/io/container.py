@@ -27,7 +27,7 @@ from tallybayes.errors import ModelFileError
 from tallybayes.utils.array_types import Array
 
 MAGIC = b"\x89TBM\r\n\x1a\n"  # not text, and a copy that changes line ends breaks it
-VERSION = 1
+VERSION = 2  # the only one that is read; from 1.0 on, every later version will read it
 START = struct.Struct("<8sIIQQ")
 DIGEST = 32
 STEP = 1 << 20
@@ -81,7 +81,12 @@ def read(source: Readable) -> tuple[dict[str, object], list[Array]]:
     _, version, zero, total, length = START.unpack(data)
     if version > VERSION:
         raise ModelFileError(
-            f"It was written in format version {version}; this tallybayes reads up to {VERSION}. Upgrade tallybayes."
+            f"It was written in format {version}; this version of tallybayes reads format {VERSION}. Upgrade it."
+        )
+    if 0 < version < VERSION:
+        raise ModelFileError(
+            f"It was written in format {version} by a version of tallybayes before 0.3; this version reads format "
+            f"{VERSION}. Fit the model again, or load it with the version that wrote it and export it."
         )
     if version == 0 or zero or total % 8 or not START.size + _padded(length) + DIGEST <= total:
         raise ModelFileError("It is damaged: its first bytes contradict each other.")

@@ -1,4 +1,4 @@
-"""JSON and arrays → values, the way back of writing.py. Whatever the JSON is: a value, or an error."""
+"""JSON and arrays → values, the way back of value_writer.py. Whatever the JSON is: a value, or an error."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from tallybayes.io.json_checks import Json, fields, index, items, mapping, scala
 from tallybayes.io.value_writer import DEEP
 from tallybayes.utils.array_types import Array
 
-# What a schema has since, and what it is where earlier versions wrote none of it.
-MORE: dict[str, Json] = {"chosen": [], "given": None, "extra": False}
 CONTAINERS: tuple[Container, ...] = get_args(Container)
 
 
@@ -158,9 +156,8 @@ class Reader:
         Schema
             Checked.
         """
-        whole = {**MORE, **mapping(j, "the schema")}
         kinds, names, container, levels, cuts, ambiguous, chosen, given, extra = fields(
-            whole, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", *MORE
+            j, "the schema", "kinds", "names", "container", "levels", "cuts", "ambiguous", "chosen", "given", "extra"
         )
         d = len(items(kinds, "kinds"))
         known = next((c for c in CONTAINERS if c == container), None)
@@ -205,10 +202,6 @@ class Reader:
             )
         allowed = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
         found = {key: self.value(v, f"{name}: {key}") for key, v in mapping(options, name).items()}
-        for key in sorted(set(cls.always) & set(found)):
-            v = found.pop(key)
-            if v != cls.always[key] or type(v) is not type(cls.always[key]):
-                raise ModelFileError(f"The option {key!r} of the distribution {name!r} cannot be {v!r:.60}.")
         if not set(found) <= allowed:
             raise ModelFileError(f"The distribution {name!r} has no option {min(set(found) - allowed)!r:.60}.")
         hints = _hints(cls)

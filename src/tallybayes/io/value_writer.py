@@ -167,19 +167,15 @@ class Writer:
                 for j, c in s.cuts.items()
             ],
             "ambiguous": list(s.ambiguous),
-            **self._more_of(s),
+            "chosen": [
+                [j, {"name": c.name, "losses": [[name, float(v)] for name, v in c.losses.items()], "rows": c.rows}]
+                for j, c in s.chosen.items()
+            ],
+            "given": None
+            if s.given is None
+            else [{"name": g.name, "what": g.what, "parts": list(g.parts), "zone": g.zone} for g in s.given],
+            "extra": s.extra,
         }
-
-    def _more_of(self, s: Schema) -> dict[str, Json]:
-        """What a schema may have besides; earlier versions wrote none of it."""
-        chosen = [
-            [j, {"name": c.name, "losses": [[name, float(v)] for name, v in c.losses.items()], "rows": c.rows}]
-            for j, c in s.chosen.items()
-        ]
-        more: dict[str, Json] = {"chosen": chosen} if chosen else {}
-        if s.given is not None:
-            more["given"] = [{"name": g.name, "what": g.what, "parts": list(g.parts), "zone": g.zone} for g in s.given]
-        return {**more, "extra": True} if s.extra else more
 
     def _distribution(self, d: Distribution, where: str, depth: int) -> int:
         if id(d) not in self._places:
@@ -189,7 +185,7 @@ class Writer:
                     "@register above the class, here and wherever the file is loaded."
                 )
             held = {f.name: getattr(d, f.name) for f in dataclasses.fields(d)}  # type: ignore[arg-type]
-            options = {key: self.value(v, f"{where}: {key}", depth + 1) for key, v in {**d.always, **held}.items()}
+            options = {key: self.value(v, f"{where}: {key}", depth + 1) for key, v in held.items()}
             self.distributions.append({"name": d.name, "options": options})
             self._places[id(d)] = len(self.distributions) - 1
         return self._places[id(d)]

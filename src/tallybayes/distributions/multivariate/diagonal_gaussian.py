@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers
 from tallybayes.distributions.base import Distribution
-from tallybayes.distributions.compensated_means import EPS, with_low
+from tallybayes.distributions.compensated_means import EPS
 from tallybayes.distributions.context import Context, Features, Weights
 from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.covariance import check_shrinkage, divided, oas
@@ -141,7 +141,6 @@ class GaussianAxes(Gaussian):
         return scaled
 
     def statistics_from(self, arrays: Mapping[str, Array]) -> GaussianStatistics:
-        arrays = with_low(arrays)
         return record_of(kind_of(arrays, GaussianStatistics, MomentStatistics), arrays)
 
     def check(self, s: GaussianStatistics, context: Context) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.arithmetic import expect, spread
-from tallybayes.distributions.compensated_means import CentredStatistics, check_low, check_squares, with_low
+from tallybayes.distributions.compensated_means import CentredStatistics, check_low, check_squares
 from tallybayes.distributions.records import arrays_of, kind_of, record_of
 from tallybayes.utils.array_types import Array
 
@@ -391,7 +391,6 @@ class WeighedStatistics(WideStatistics):
 
 def statistics_from(arrays: Mapping[str, Array]) -> BlockStatistics:
     """The sums in a file, in the form that its arrays have."""
-    arrays = with_low(arrays)
     kind: type[BlockStatistics] = kind_of(
         arrays, CompactStatistics, FourthStatistics, WideStatistics, WeighedStatistics
     )

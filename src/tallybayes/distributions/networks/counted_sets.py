@@ -54,8 +54,8 @@ from tallybayes.distributions.networks.joint_counts import (
     plus_counts,
 )
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, MixedStatistics, Reals
-from tallybayes.distributions.records import arrays_of, record_of
-from tallybayes.distributions.univariate.gaussian import Gaussian
+from tallybayes.distributions.records import record_of
+from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianStatistics
 from tallybayes.utils.array_types import Array, Floats
 
 Sizes = NDArray[np.int64]
@@ -446,7 +446,6 @@ def information(t: Tables, s: JointStatistics | JointParams) -> tuple[Floats, Fl
 
 def _combined(a: Moments, b: Moments, sign: int) -> Moments:
     """As Gaussian columns have theirs combined; but here a mean is one float64."""
-    normal = Gaussian()
-    one, two = (normal.statistics_from({"n": m.n, "mean": m.mean, "m2": m.m2}) for m in (a, b))
-    found = arrays_of(normal.combine(one, two, sign))
-    return Moments(found["n"], found["mean"], found["m2"])
+    one, two = (GaussianStatistics(m.n, m.mean, np.zeros_like(m.mean), m.m2) for m in (a, b))
+    found = Gaussian().combine(one, two, sign)
+    return Moments(found.n, found.mean, found.m2)

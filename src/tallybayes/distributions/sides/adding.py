@@ -165,7 +165,7 @@ class Adds(Contract[S, P]):
         Parameters
         ----------
         arrays : dict from str to ndarray
-            What the file holds, of this version or an earlier one.
+            What the file holds.
 
         Returns
         -------

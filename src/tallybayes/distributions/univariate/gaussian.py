@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,11 +18,10 @@ from tallybayes.distributions.compensated_means import (
     check_low,
     check_squares,
     combine_means,
-    with_low,
 )
 from tallybayes.distributions.context import Context, Counted, Features, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record, arrays_of, map_arrays, record_of
+from tallybayes.distributions.records import Record, arrays_of, map_arrays
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
@@ -141,9 +140,6 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
 
     def reclass(self, s: GaussianStatistics, to: Sequence[int], K: int) -> GaussianStatistics:
         return map_arrays(s, lambda a: spread(a, to, K))
-
-    def statistics_from(self, arrays: Mapping[str, Array]) -> GaussianStatistics:
-        return record_of(GaussianStatistics, with_low(arrays))
 
     def check(self, s: GaussianStatistics, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "m4"))

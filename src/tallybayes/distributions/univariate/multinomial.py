@@ -18,7 +18,6 @@ from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, weighted
 from tallybayes.distributions.univariate.count_scores import CountParams, linear_scores, one_column
-from tallybayes.distributions.univariate.poisson import Poisson, PoissonParams, PoissonStatistics  # noqa: F401 - pickles of 0.2 look for them here
 from tallybayes.utils.array_types import Array
 
 ENTRIES = 1 << 20  # counts that are left out at a time, times the classes
