@@ -25,7 +25,7 @@ SECONDS ?= 60
 LOW_TESTS := tests/contract tests/cli/test_commands.py tests/cli/test_text_tables.py tests/cli/test_table_writer.py tests/cli/test_program.py \
   tests/cli/test_terminal.py tests/hostile/test_cli_tables.py tests/io/test_model_file.py tests/plots
 
-.PHONY: help demo gallery docs commands test test-engines unit test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
+.PHONY: help demo gallery docs commands test test-slow test-engines unit lines test-web test-kills lowest fuzz bench bench-quick bench-large bench-spark
 .PHONY: bench-growth bench-accuracy lint clean wheel clang
 .PHONY: sanitize sanitize-address sanitize-thread sanitize-python
 
@@ -41,10 +41,16 @@ demo: $(if $(wildcard .venv/.package),.venv/.package,.venv/.demo) ## the tour: e
 gallery: .venv/.package ## draw the pictures of docs/ anew: examples/gallery.py
 	$(BIN)/python examples/gallery.py
 
-test: lint unit sanitize ## every check: lint, the Python tests, the C++ tests under sanitizers
+test: lint unit sanitize-address ## lint, the Python tests, the C++ tests under address and undefined-behaviour sanitizers
 
-unit: .venv/.package .venv/.web ## the Python tests only, and which lines of Python no test runs
+unit: .venv/.package .venv/.web ## the Python tests only
+	$(BIN)/python -m pytest -n 2
+
+lines: .venv/.package .venv/.web ## the Python tests, and which lines of Python no test runs
 	$(BIN)/python tools/lines.py -n 2
+
+test-slow: .venv/.package .venv/.web sanitize-thread ## all examples and grids of the Python tests; ThreadSanitizer over all C++ tests
+	TALLYBAYES_THOROUGH=1 $(BIN)/python -m pytest -n 2
 
 test-web: .venv/.package .venv/.web ## the pages in a real browser; installs Chromium, if it may
 	$(BIN)/python -m pytest tests/web tests/reports/test_reports.py
@@ -115,8 +121,9 @@ lint: .venv/.package ## style, types and layers
 
 sanitize: sanitize-address sanitize-thread ## the C++ tests under sanitizers: addresses and undefined behaviour, then threads
 
+# Races are between calls of kernels, not within one: one instruction set is enough for threads.
 ISAS_address := all
-ISAS_thread := native
+ISAS_thread := base
 # ThreadSanitizer gives up on threads after a fork unless told not to; one test forks.
 sanitize-address sanitize-thread: sanitize-%: .venv/.tools
 	$(WITH_BIN) cmake -S . -B build/sanitize-$* -G Ninja -DTB_TESTS=ON -DTB_SANITIZE=$* -DTB_ISAS=$(ISAS_$*) \

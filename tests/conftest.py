@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import hypothesis
+import pytest
 
 import tallybayes.utils.blas  # noqa: F401  # threadpool_limits reaches the core in tests that import nothing else
+from tests.quick import THOROUGH, examples, pairwise
 
-hypothesis.settings.register_profile("default", deadline=None, max_examples=40, derandomize=True)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=examples(40), derandomize=True)
 hypothesis.settings.load_profile("default")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out tests marked slow, and all but a pairwise cover of grids: see tests/quick.py."""
+    if THOROUGH:
+        return
+    grids: dict[str, list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            grids[item.nodeid.partition("[")[0]].append(item)
+    out = {id(item) for item in items if item.get_closest_marker("slow")}
+    for grid in grids.values():
+        axes = [tuple(item.callspec.indices.values()) for item in grid]
+        if len(grid) > 40 and len(set(zip(*axes, strict=True))) > 2:
+            cover = set(pairwise(axes))
+            out |= {id(item) for k, item in enumerate(grid) if k not in cover}
+    if out:
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in out])
+        items[:] = [item for item in items if id(item) not in out]

@@ -119,9 +119,9 @@ print("fine")
     [
         "import sklearn.pipeline",
         "models[0].set_params(alpha=1.0)",
-        "models[2]._repr_html_",
-        "assert repr(models[0]) == 'Mine()'",
-        "models[1].set_output(transform='default')",
+        pytest.param("models[2]._repr_html_", marks=pytest.mark.slow),
+        pytest.param("assert repr(models[0]) == 'Mine()'", marks=pytest.mark.slow),
+        pytest.param("models[1].set_output(transform='default')", marks=pytest.mark.slow),
         "import importlib.util; importlib.util.find_spec('sklearn'); import sklearn",
     ],
 )

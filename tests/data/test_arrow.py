@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tallybayes import _core
 from tests.level_oracle import UNSEEN, coded, oracle, smallest
+from tests.quick import examples
 
 
 def check(column, values, known=(), grow=True, **options):
@@ -52,7 +53,7 @@ STRING_TYPES = [pa.string(), pa.large_string(), pa.string_view()]
 
 @pytest.mark.parametrize("kind", STRING_TYPES, ids=str)
 @given(values=texts, known=texts, grow=st.booleans(), cut=st.tuples(st.integers(0, 60), st.integers(0, 60)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_pyarrow_texts(kind, values, known, grow, cut):
     known = list(dict.fromkeys(v for v in known if v is not None))
     lo, hi = sorted(min(c, len(values)) for c in cut)
@@ -82,7 +83,7 @@ def test_many_texts(kind, levels, gaps):
 
 
 @given(values=texts, grow=st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_frames_texts(values, grow):
     known = ["a", "é" * 8, "0123456789abcdef"]
     check(pl.Series(values, dtype=pl.String), values, known, grow)

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 from tallybayes import _core
+from tests.quick import examples
 
 NONE = np.array([])
 
@@ -114,7 +115,7 @@ def test_mdl_iris_as_published():
         assert_allclose(got, expected, rtol=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_mdl_against_oracle(data):
     n, K = data.draw(st.integers(0, 80)), data.draw(st.integers(1, 5))
@@ -183,7 +184,7 @@ table = st.integers(1, 60).flatmap(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(table)
 def test_laws(t):
     x, y, w, order = t
@@ -206,7 +207,7 @@ def test_laws(t):
             assert_array_equal(a, b)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(table, st.floats(1e-5, 1e5), st.floats(-1e3, 1e3))
 def test_same_codes_in_any_unit(t, c, shift):
     x, y, w, _ = t
@@ -284,7 +285,7 @@ def test_width_of_a_range_of_few_floats():
             assert 1 <= len(cuts) < bins
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(table, st.integers(1, 70))
 def test_frequency_against_oracle(t, bins):
     x, _, w, _ = t

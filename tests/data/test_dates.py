@@ -25,6 +25,7 @@ from tallybayes.data.schema import align
 from tallybayes.data.table import read_table
 from tallybayes.errors import MergeError, ModelFileError, OptionError, TableError
 from tests.command_line import run
+from tests.quick import examples
 
 N = 80
 rng = np.random.default_rng(4)
@@ -54,7 +55,7 @@ def as_python_says(v: dt.datetime | None) -> list[Any]:
 # --- parts -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.none() | anytime, min_size=1, max_size=8).filter(any))
 def test_parts_are_those_of_the_standard_library(values: list[dt.datetime | None]) -> None:
     model = naive(schema={"t": "date"}).fit([{"t": v} for v in values], ["a"] * len(values))
@@ -64,7 +65,7 @@ def test_parts_are_those_of_the_standard_library(values: list[dt.datetime | None
         assert own[0] is None if v is None else own[0] == pytest.approx(as_python_says(v)[0], rel=1e-15, abs=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2100, 1, 1)), min_size=1, max_size=8),
     st.sampled_from(["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe"]),
@@ -327,7 +328,7 @@ rows = st.lists(
 ).filter(lambda found: len({y for _, y in found[:3]}) == 2 == len({y for _, y in found[3:]}))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(rows, st.randoms(use_true_random=False))
 def test_merge_forget_weights_and_order(found: list[tuple[dt.datetime | None, str]], random: Any) -> None:
     X, y = [{"t": t} for t, _ in found], [label for _, label in found]

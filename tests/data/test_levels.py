@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tallybayes import _core
 from tests.level_oracle import coded, oracle, smallest
+from tests.quick import examples
 
 # ---- Python objects
 
@@ -41,7 +42,7 @@ def as_array(values):
     ),
     grow=st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_objects(values, grow):
     expected, new = oracle(values, ["a", 1], grow)
     for rows in [
@@ -128,7 +129,7 @@ def test_object_codes_grow_wider(levels):
     grow=st.booleans(),
     order=st.sampled_from("<>"),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_fixed_texts(values, grow, order):
     known = ["a", "", "0123456789abcdefg"]
     array = np.array(values, dtype=f"{order}U9")
@@ -211,7 +212,7 @@ labels = st.none() | st.integers(-3, 2**70) | st.text(max_size=3) | st.floats() 
 
 
 @given(steps=st.lists(st.tuples(st.integers(0, 9), st.lists(labels, max_size=6)), max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_lists_of_levels_go_their_own_ways(steps):
     """Any list may be extended at any time, whoever shares its store: each is what a dict would be."""
     made = [(_core.LevelList(), [])]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallybayes import _core
+from tests.quick import examples
 
 GRID = np.array([0.25, 1.0, 4.0, 16.0, 64.0])
 
@@ -218,7 +219,7 @@ def isa(request):
 
 
 # ---- scores ------------------------------------------------------------------------------------------------
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(cases(), st.data())
 def test_scores_are_the_formula(case, data):
     t, X, alpha, strengths, random = case
@@ -314,7 +315,7 @@ def test_more_levels_than_sixteen_bits_of_places():
     close(got[np.arange(50), y], np.log(own))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cases())
 def test_terms_of_a_network_sum_to_its_score(case):
     t, X, alpha, strengths, random = case
@@ -348,7 +349,7 @@ def test_a_child_has_its_own_term():
 
 
 # ---- strengths ---------------------------------------------------------------------------------------------
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cases(most=4))
 def test_strengths_are_the_best_of_the_grid(case):
     t, _, alpha, _, random = case
@@ -389,7 +390,7 @@ def test_strengths_of_many_columns_take_a_share_of_the_parents():
 
 
 # ---- super-parents -----------------------------------------------------------------------------------------
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cases(orders=(1,), most=4, rows=10))
 def test_spode_losses_are_those_of_refitting(case):
     t, _, alpha, strengths, _ = case

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tallybayes import _core
+from tests.quick import examples
 
 
 # ---- slow and obvious -------------------------------------------------------------------------------------
@@ -424,7 +425,7 @@ def test_memory_stays_in_proportion_to_the_tally(n):
             assert len(_core.kernel_tables(*t, np.array([[h]]), 1)[2]) <= len(t[1]) + 64
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     hnp.arrays(float, st.integers(1, 120), elements=st.floats(-10, 10) | st.floats(-1e6, 1e6)),
     st.floats(-4, 3).map(lambda e: 10.0**e),

@@ -21,6 +21,7 @@ from tallybayes.distributions.multivariate.gaussian_statistics import FourthStat
 from tallybayes.distributions.multivariate.multivariate_gaussian import GaussianBlock
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import MergeError, OptionError, TableError
+from tests.quick import examples
 
 GDA = tb.GaussianDiscriminant
 MODELS = {
@@ -85,7 +86,7 @@ def test_it_adds_forgets_merges_and_decays(name: str) -> None:
     same(make().fit(sparse.csr_matrix(X), y, sample_weight=w).shrinkage_, whole.shrinkage_)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 1.0, 100.0]), st.sampled_from([1, -1]))
 def test_moments_about_another_mean(seed: int, apart: float, sign: int) -> None:
     """Of A ∪ B, and of A ∪ B without B: as counted from the rows."""

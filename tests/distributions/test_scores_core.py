@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import gammaln, logsumexp
 
 from tallybayes import _core
+from tests.quick import examples
 
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
 SHAPES = [(0, 3, 2), (1, 1, 1), (1, 4, 3), (63, 5, 2), (64, 9, 4), (65, 57, 5), (200, 113, 7), (130, 3, 27)]
@@ -503,7 +504,7 @@ def test_log_proba_keeps_small_and_large():
     np.testing.assert_allclose(scorer.log_proba(), expected, rtol=1e-14)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_posterior_of_any_numbers(data):
     number = st.one_of(st.floats(-1e300, 1e300), st.floats(-50, 50), st.just(-np.inf))

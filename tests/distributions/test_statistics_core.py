@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from tallybayes import _core
 from tests import oracle
+from tests.quick import examples
 
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
 DTYPES = ["f8", "f4", *INTEGERS]
@@ -235,7 +236,7 @@ def test_tables_without_rows_or_columns(call):
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_moments_of_any_shape(seed, n, d, K, weighted, missing):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, d)

@@ -39,6 +39,7 @@ from tallybayes.errors import (
     TextColumnWarning,
 )
 from tests.command_line import run
+from tests.quick import examples
 
 PEERS = {"multinomial": sk.MultinomialNB, "complement": sk.ComplementNB, "bernoulli": sk.BernoulliNB}
 MAIL = [
@@ -72,7 +73,7 @@ def words_of(
 @pytest.mark.parametrize(
     "options", [{}, {"ngram_range": (1, 3)}, {"analyzer": "char", "ngram_range": (1, 3)}, {"lowercase": False}]
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=texts)
 def test_words_are_those_of_count_vectorizer(options: dict[str, Any], rows: list[str]) -> None:
     analyze = CountVectorizer(**options).build_analyzer()
@@ -90,7 +91,7 @@ def test_every_character_is_as_python_has_it() -> None:
             assert _core.words_of(text, "word", 1, 1, True) == analyze(text), hex(i)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=texts)
 def test_every_way_to_hold_a_text_gives_the_same_words(rows: list[str]) -> None:
     """Characters of 1, 2 and 4 bytes in Python, UTF-8 in Arrow."""
@@ -154,7 +155,7 @@ def test_any_number_of_threads_numbers_the_words_alike() -> None:
 
 @pytest.mark.parametrize("model", PEERS)
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=texts, asked=texts, data=st.data())
 def test_same_answers_as_scikit_learn(
     model: str, ngrams: tuple[int, int], rows: list[str], asked: list[str], data: st.DataObject
@@ -225,7 +226,7 @@ def _same(a: NaiveBayes, b: NaiveBayes, asked: Any) -> None:
 
 
 @pytest.mark.parametrize("model", PEERS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rows=texts, data=st.data())
 def test_laws(model: str, rows: list[str], data: st.DataObject) -> None:
     """Merge, forget, batches, weights and permutations."""

@@ -32,6 +32,7 @@ from tallybayes.errors import ModelFileError, OptionError, TableError, Tallybaye
 from tallybayes.estimators.bayes_classifier import EFFORTS, PARTS
 from tests.every_estimator import mixed, words
 from tests.hostile.broken_files import exercise, from_bytes, mutants, to_bytes
+from tests.quick import examples
 
 PLAIN = {"smoothing": "laplace", "weighting": "none", "priors": "uniform", "parts": ("networks",), "members": 1}
 
@@ -593,7 +594,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows, st.integers(0, 40), st.integers(0, 100), st.sampled_from([3, 7, 8000]))
 def test_kept_rows_add_up(found: Any, cut: int, seed: int, keep: int) -> None:
     array = np.array(found)
@@ -617,7 +618,7 @@ def test_kept_rows_add_up(found: Any, cut: int, seed: int, keep: int) -> None:
             np.testing.assert_array_equal(scaled.rows, whole.rows)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows, st.permutations([0, 1, 2]))
 def test_renumbered_levels_keep_their_hashes(found: Any, order: list[int]) -> None:
     array = np.array(found)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallybayes import _core
+from tests.quick import examples
 
 MASK = (1 << 64) - 1
 
@@ -149,7 +150,7 @@ def table(rng, C, sizes, most=40, whole=True):
     return np.floor(count) if whole else count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_equals_the_loops(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallybayes import _core
+from tests.quick import examples
 
 GRID = np.array([0.5, 2.0, 8.0, 32.0, 128.0])
 
@@ -111,7 +112,7 @@ def agrees(arguments):
     return got
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_equals_the_loop(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))

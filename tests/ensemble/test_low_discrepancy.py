@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tallybayes import _core
 from tallybayes.ensemble.low_discrepancy import orders, turns
+from tests.quick import examples
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 12), st.integers(0, 6), st.integers(1, 20), st.sampled_from([0.0, 1.0, 10.0]), st.integers(0, 9))
 def test_orders_are_of_different_columns(d: int, most: int, members: int, noise: float, seed: int) -> None:
     strength = np.linspace(0.001, 1.0, d)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tallybayes import _core
+from tests.quick import examples
 
 
 # ---- slow and obvious --------------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ def test_without_ridges_flat_directions_stay_where_they_are():
     assert np.abs(gradient).max() < 1e-2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_extremes_give_numbers(data):
     n, C, D = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))

@@ -19,6 +19,7 @@ from tallybayes.errors import ForgetError, LabelError, OptionError, UnseenCatego
 from tallybayes.model.fitted import GONE
 from tests.every_estimator import ESTIMATORS, labels
 from tests.model.test_one_row import CLOSED, OPEN, mix_of, mixes, same, same_state
+from tests.quick import examples
 
 HALF = st.sampled_from([1, 1.5, 7, 40.0, 1e4])
 FADING = {name: pair for name, pair in ESTIMATORS.items() if "half_life" in pair[0]().get_params()}
@@ -62,7 +63,7 @@ def _quiet() -> Any:
 # --- half_life -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(kinds=mixes, seed=st.integers(0, 10_000), half_life=HALF)
 def test_a_row_makes_those_before_it_fade(kinds: list[str], seed: int, half_life: float) -> None:
     model, stream = started(kinds, seed)
@@ -75,7 +76,7 @@ def test_a_row_makes_those_before_it_fade(kinds: list[str], seed: int, half_life
     near(one, oracle)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(kinds=mixes, seed=st.integers(0, 10_000), half_life=HALF, at=st.lists(st.integers(1, 27), max_size=4))
 def test_batches_fade_as_single_rows_do(kinds: list[str], seed: int, half_life: float, at: list[int]) -> None:
     model, stream = started(kinds, seed)
@@ -265,7 +266,7 @@ def test_balanced_classes_weigh_the_same_after_fading() -> None:
 # --- decay ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(kinds=mixes, seed=st.integers(0, 10_000))
 def test_decay_through_the_door_has_the_bits_of_tables(kinds: list[str], seed: int) -> None:
     one, stream = started(kinds, seed)
@@ -308,7 +309,7 @@ def test_a_class_that_decays_to_nothing_has_no_rows() -> None:
 # --- forget_one ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(kinds=mixes, seed=st.integers(0, 10_000), order=st.randoms(use_true_random=False))
 def test_forget_one_has_the_bits_of_forget(kinds: list[str], seed: int, order: Any) -> None:
     one, stream = started(kinds, seed)

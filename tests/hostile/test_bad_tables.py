@@ -20,6 +20,7 @@ from scipy import sparse
 import tallybayes as tb
 from tallybayes.data.table import read_table
 from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, TextColumnWarning
+from tests.quick import examples
 
 Y = ["a", "b", "a"]
 
@@ -325,7 +326,7 @@ cells = st.one_of(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows=st.lists(st.dictionaries(st.sampled_from("abc"), cells, max_size=3), min_size=1, max_size=6),
     y=st.lists(st.one_of(st.none(), st.integers(-2, 2), st.sampled_from("xy"), st.floats()), min_size=1, max_size=6),
@@ -345,7 +346,7 @@ def test_any_rows_give_an_answer_or_one_clear_error(rows: Any, y: Any) -> None:
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(data=st.data(), n=st.integers(1, 8), d=st.integers(1, 3))
 def test_any_numbers_give_probabilities(data: Any, n: int, d: int) -> None:
     number = st.one_of(st.floats(allow_infinity=False), st.sampled_from([0.0, -0.0, 1e308, -1e308, 5e-324, 1e-300]))

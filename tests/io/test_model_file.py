@@ -40,6 +40,7 @@ from tallybayes.io import file_lock
 from tallybayes.io.model_document import estimator
 from tests.every_estimator import ESTIMATORS, labels
 from tests.hostile.broken_files import from_bytes, parts, to_bytes
+from tests.quick import THOROUGH
 
 NAMES = sorted(ESTIMATORS)
 
@@ -687,7 +688,7 @@ def test_pickle_and_joblib(name: str, tmp_path: Path) -> None:
         assert_twins(model.copy().partial_fit(table, y), twin.partial_fit(table, y), table)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES if THOROUGH else NAMES[::5])  # skops looks at types, and takes a second
 def test_skops(name: str) -> None:
     skops = pytest.importorskip("skops.io")
     model, table, y = fitted(name)

@@ -20,6 +20,7 @@ from tallybayes import _core
 from tallybayes.distributions import Bernoulli, Categorical, Gaussian, Multinomial, Poisson, Threshold
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import TallybayesError, UnseenCategoryWarning
+from tests.quick import examples
 
 NAN = float("nan")
 
@@ -171,7 +172,7 @@ def mix_of(kinds: list[str], rng: Any, count: int) -> tuple[Any, list[tuple[dict
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.AmbiguousColumnWarning")
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(kinds=mixes, seed=st.integers(0, 10_000), priors=st.sampled_from([None, "laplace", "uniform"]))
 def test_any_mix_of_columns_is_compiled_and_equals_the_table(kinds: list[str], seed: int, priors: Any) -> None:
     model, stream = mix_of(kinds, np.random.default_rng(seed), 40)

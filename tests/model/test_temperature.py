@@ -19,6 +19,7 @@ from tallybayes import _core
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.model import temperature
 from tests.every_estimator import ESTIMATORS, LEARNED, labels
+from tests.quick import examples
 
 EVERY = {**ESTIMATORS, **LEARNED}
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -39,7 +40,7 @@ def loss(prior: Any, L: Any, y: Any, w: Any, beta: float) -> float:
 # --- the scalar ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6), size=st.sampled_from([0.01, 1.0, 30.0, 3000.0]), K=st.integers(1, 4))
 def test_the_best_temperature_is_the_best_of_a_grid(seed: int, size: float, K: int) -> None:
     rng = np.random.default_rng(seed)
@@ -69,7 +70,7 @@ def test_rows_that_say_nothing_of_it() -> None:
     assert temperature.best_temperature(prior, wrong, y, w) == temperature.LEAST
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.sampled_from([0, 1, 7, 40, 1025]), K=st.integers(1, 5))
 def test_the_sums_at_a_temperature(seed: int, n: int, K: int) -> None:
     rng = np.random.default_rng(seed)

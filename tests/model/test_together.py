@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import tallybayes as tb
 from tallybayes.plots import EvidenceDisplay
 from tests.command_line import run
+from tests.quick import examples
 
 NAME = "(together)"
 
@@ -31,7 +32,7 @@ def model() -> Any:
     return tb.BayesClassifier(members=4).fit(*rows(400, 0))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["fast", "balanced"]), st.integers(2, 4), st.booleans(), st.booleans())
 def test_lines_sum_to_the_log_odds(seed: int, effort: str, classes: int, gaps: bool, tempered: bool) -> None:
     X, y = rows(60, seed, classes)

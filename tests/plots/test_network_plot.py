@@ -18,6 +18,7 @@ from tallybayes.errors import OptionError
 from tallybayes.plots import NetworkDisplay
 from tallybayes.plots.graph_layout import crossings, place
 from tallybayes.plots.network_plot import BOX
+from tests.quick import examples
 
 
 @st.composite
@@ -26,7 +27,7 @@ def graphs(draw: Any) -> dict[str, list[str]]:
     return {f"v{i}": [f"v{j}" for j in range(i) if draw(st.integers(0, 3)) == 0] for i in range(n)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(graphs())
 def test_parents_stand_above_children_and_nodes_apart(parents: dict[str, list[str]]) -> None:
     made = place(parents, 4)

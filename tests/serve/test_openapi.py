@@ -19,6 +19,8 @@ from schemathesis.checks import (
     unsupported_method,
 )
 
+from tests.quick import examples
+
 from .service import melons, serving
 
 CHECKS: list[Any] = [
@@ -44,7 +46,7 @@ def test_no_answer_that_the_document_does_not_know(document: Any, mode: Generati
         operation = found.ok()
 
         @given(case=operation.as_strategy(generation_mode=mode))
-        @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+        @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
         def ask(case: Any) -> None:
             rejects = [negative_data_rejection] if case.media_type in (None, "application/json") else []
             case.call_and_validate(checks=[*CHECKS, *rejects])

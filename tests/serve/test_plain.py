@@ -17,6 +17,7 @@ from tallybayes.serve import Limits, Settings, application
 from tallybayes.serve.http_errors import HttpError
 from tallybayes.serve.request_bodies import Question, Reader
 from tallybayes.serve.request_tables import _array
+from tests.quick import examples
 
 from .service import LABELS, ROWS, ask, melons
 
@@ -72,7 +73,7 @@ def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(tables(), st.booleans(), st.sampled_from([None, 1]))
 def test_what_is_plain_is_read_as_the_careful_way_reads_it(rows: Any, ascii_: bool, indent: int | None) -> None:
     body = json.dumps({"rows": rows}, ensure_ascii=ascii_, indent=indent).encode()
@@ -89,7 +90,7 @@ def test_what_is_plain_is_read_as_the_careful_way_reads_it(rows: Any, ascii_: bo
     same(found, wanted)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(tables(), st.data())
 def test_what_is_changed_is_left_alone_or_read_alike(rows: Any, data: st.DataObject) -> None:
     by_name = {name: [row.get(name) for row in rows] for name in rows[0]}
