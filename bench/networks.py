@@ -23,7 +23,7 @@ YARDSTICK = 103.0
 
 
 def make(name: str) -> Any:
-    """With Laplace's correction, as the peers estimate."""
+    """With Laplace smoothing, as the peers estimate."""
     if name == "TAN":
         return tb.TAN(schema="categorical", smoothing="laplace")
     return tb.AnDE({"AODE": 1, "A2DE": 2}[name], "categorical", smoothing="laplace")

@@ -255,7 +255,7 @@ def iris_proba(_: int) -> Case:
     )
 
 
-# Rows as dicts, the doors for streams and services. One call passes 150 rows.
+# Rows as dicts, for streams and services. One call passes 150 rows.
 
 
 def stream_case(step: Callable[[Any, dict[str, float], str], object]) -> Case:
@@ -329,7 +329,7 @@ def fading_dict(_: int, half_life: float | None = None, factor: float | None = N
 
 @workload("one dict: learn_one, a level never met", seconds=2e-5)
 def new_levels(_: int) -> Case:
-    """A copy of the model each time, or it would grow with the number of calls; its door is opened first."""
+    """A copy of the model each time, or it would grow with the number of calls; its fast path is made first."""
     known, new = ([{"word": f"{what} {i}"} for i in range(n)] for what, n in (("old", 50_000), ("new", 20_000)))
     start = tb.NaiveBayes().fit(known, [i % 2 for i in range(len(known))])
 

@@ -86,7 +86,7 @@ def figures(_block: object, variables: dict[str, Any], _conf: object) -> str:
 
 
 class Argv:
-    """Examples write their picture to the file that they are told: one that nobody looks at."""
+    """Examples write their plot to the given file, which is not used."""
 
     def __repr__(self) -> str:
         return "Argv"
@@ -224,7 +224,7 @@ def attributes(_app: Sphinx, _what: str, _name: str, _thing: object, _options: o
 
 
 def skip(_app: Sphinx, _what: str, _name: str, thing: object, skipped: bool, _options: object) -> bool | None:
-    """Methods that others define are told of by their own documentation."""
+    """Methods that other libraries define are documented there."""
     home = getattr(getattr(thing, "fget", thing), "__module__", None) or "tallybayes"
     return True if not skipped and not home.startswith("tallybayes") else None
 

@@ -102,7 +102,7 @@ def melons() -> None:
     print("    " + ", ".join(f"{k}: {v}" for k, v in list(first.items())[4:]) + f"  →  {y[0]}\n")
 
     plain = NaiveBayes(alpha=0, ddof=1, var_smoothing=0).fit(rows, y)
-    print("As the textbook counts, without any correction:\n")
+    print("As the textbook counts, without smoothing:\n")
     for label, n in zip(plain.classes_, plain.class_count_, strict=True):
         print(f"    P({label}) = {n:.0f}/{len(y)}".ljust(20) + f"{bar(n / len(y), 40)} {n / len(y):.3f}")
     print()
@@ -117,7 +117,7 @@ def melons() -> None:
     print(f"    not ripe  {joint['no']:.2e}     (the textbook: 6.80e-05)")
 
     print("\nNo ripe melon here is blurry, so that count is zero: one zero factor would veto")
-    print("all the rest. Laplace's correction (alpha=1, the default) removes the veto:\n")
+    print("all the rest. Laplace smoothing (alpha=1, the default) removes the veto:\n")
     model = NaiveBayes(priors="laplace", ddof=1).fit(rows, y)
     show_table(model, "texture")
     print("\n  The first melon:")
@@ -143,14 +143,14 @@ def compare(rows: Rows, y: list[str]) -> BayesClassifier:
     X, z = [rows[i] for i in train], [y[i] for i in train]
     X_new, z_new = [rows[i] for i in test], [y[i] for i in test]
     holes = sorted({k for row in rows for k, v in row.items() if v is None})
-    gaps = sum(v is None for row in rows for v in row.values())
-    print("Census rows, as plain dicts: 8 columns of words, 6 of numbers. Does a person")
-    print(f"earn more than 50,000 dollars? {len(X):,} rows to learn from, {len(X_new):,} to ask about.")
-    print(f"{gaps:,} values are missing, in {', '.join(holes)}.")
-    print("Nothing is filled in.\n")
+    missing = sum(v is None for row in rows for v in row.values())
+    print("Census rows, as plain dicts: 8 columns of categories, 6 of numbers. Does a person")
+    print(f"earn more than 50,000 dollars? {len(X):,} rows to learn, {len(X_new):,} to predict.")
+    print(f"{missing:,} values are missing, in {', '.join(holes)}.")
+    print("Nothing is imputed.\n")
 
     capital = ("capital-gain", "capital-loss")
-    twins = ("education-num", "relationship")
+    redundant = ("education-num", "relationship")
     logistic = make_pipeline(DictVectorizer(), MaxAbsScaler(), LogisticRegression(max_iter=500))
     contenders: list[tuple[str, Any, Callable[[Rows], Any]]] = [
         ("always the larger class", DummyClassifier(), lambda r: np.zeros((len(r), 1))),
@@ -159,7 +159,7 @@ def compare(rows: Rows, y: list[str]) -> BayesClassifier:
         ("NaiveBayes('frequency')", NaiveBayes("frequency"), lambda r: r),
         ("NaiveBayes('mdl')", NaiveBayes("mdl"), lambda r: r),
         ("gaussian, capital-* mdl", NaiveBayes(dict.fromkeys(capital, "mdl")), lambda r: r),
-        ("the same, no twins **", NaiveBayes(dict.fromkeys(capital, "mdl")), lambda r: without(r, twins)),
+        ("no redundant columns **", NaiveBayes(dict.fromkeys(capital, "mdl")), lambda r: without(r, redundant)),
         ("BayesClassifier('fast')", BayesClassifier("fast"), lambda r: r),
         ("BayesClassifier()", BayesClassifier(), lambda r: r),
         ("logistic regression *", logistic, lambda r: without(r, holes)),
@@ -176,19 +176,19 @@ def compare(rows: Rows, y: list[str]) -> BayesClassifier:
         loss = log_loss(z_new, p, labels=model.classes_)
         times = f"{1e3 * (t1 - t0):>8.0f} ms{1e3 * (t2 - t1):>8.0f} ms"
         print(f"  {name:<25}{accuracy:>9.3f}{loss:>10.3f}{times}")
-    print(f"\n   * scikit-learn, one-hot, on the {len(rows[0]) - len(holes)} columns without gaps.")
-    print(f"  ** without {' and '.join(twins)}: education and marital-status")
-    print("     say the same. Picked with an eye on these answers, so it flatters a little.")
+    print(f"\n   * scikit-learn, one-hot, on the {len(rows[0]) - len(holes)} complete columns.")
+    print(f"  ** without {' and '.join(redundant)}: education and")
+    print("     marital-status repeat them. Chosen on these scores, so a little biased.")
     print("  Times include reading the dicts. One split: accuracy is good to about ±0.007.")
     zeros = [np.mean([row[k] == 0 for row in X]) for k in capital]
     print(f"""
-Look at the log-loss, which asks whether the probabilities can be believed. The
-two capital columns are 0 in {zeros[0]:.0%} and {zeros[1]:.0%} of the rows and thousands in the rest.
-A bell curve or a kernel smears that spike, by another width in each class, and
-takes the width for evidence. Cuts ('mdl', 'frequency') do not; so cut such
-columns, or simply all of them, and keep the Gaussian for columns that look like
-one. Naive Bayes also counts evidence twice if two columns say the same: that is
-what logistic regression gains here, and leaving out the twins wins it back.
+Look at the log-loss, which measures the probabilities. The two capital columns
+are 0 in {zeros[0]:.0%} and {zeros[1]:.0%} of the rows and thousands in the rest. A Gaussian or a
+kernel smears that spike, by another width in each class, and takes the width
+for evidence. Bins ('mdl', 'frequency') do not: use them for such columns, and
+the Gaussian for columns that look like one. Naive Bayes also counts evidence
+twice if two columns repeat each other: that is what logistic regression gains
+here, and leaving out redundant columns wins it back.
 BayesClassifier, which needs no such choices, is what part 3 looks into.
 """)
     cut = NaiveBayes("mdl").fit(X, z)
@@ -197,21 +197,21 @@ BayesClassifier, which needs no such choices, is what part 3 looks into.
     return next(model for _, model, _ in contenders if isinstance(model, BayesClassifier) and model.effort != "fast")
 
 
-# --- three: the one to use when you do not want to choose ---------------------------------------------------------
+# --- three: the ensemble ------------------------------------------------------------------------------------------
 
 
 def ensemble(model: BayesClassifier, rows: Rows) -> None:
-    title("3. BayesClassifier: the one to use when you do not want to choose")
-    print("Many small networks, each with its own cuts and its own dependences between")
-    print("columns; naive Bayes and a Gaussian discriminant beside them; and a weight for")
-    print("each part and column, by how well it foretells rows left out. What it did:\n")
+    title("3. BayesClassifier: a stacked ensemble that needs no tuning")
+    print("Bayesian networks with different bins and structures, naive Bayes, target")
+    print("encoding and a Gaussian discriminant; stacking weights by leave-one-out;")
+    print("gradient-boosted trees on the residuals. What it did:\n")
     lines = [
         fill(line, WIDTH - 4, subsequent_indent="  ") if len(line) > WIDTH - 4 else line
         for line in model.summary().splitlines()
     ]
     print(indent("\n".join(lines), "    "))
     asked = rows[0]
-    print("\nWhy it answers as it does, for the first person:\n")
+    print("\nWhy, for the first person:\n")
     print(indent(model.explain([asked]).text(0), "    "))
     graph = str(model.network(0).graph_).splitlines()
     print("\nOne network of them, alone: what some of its columns depend on.\n")
@@ -232,14 +232,14 @@ def adding(rows: Rows, y: list[str]) -> None:
     print("Two machines see half of the rows each, and send models, not data:\n")
     for name, model in (("here", here), ("there", there), ("here + there", both), ("fit of all rows", whole)):
         print(f"    {name:<18}" + "   ".join(f"{c}: {n:,.0f}" for c, n in counted(model)))
-    print(f"\n    largest difference in 2,000 answers, sum against whole: {gap(both, whole, asked):.1e}\n")
+    print(f"\n    largest difference in 2,000 predictions, sum against whole: {difference(both, whole, asked):.1e}\n")
 
     last = slice(len(rows) - 100, None)
     never = NaiveBayes("gaussian").fit(rows[:-100], y[:-100])
     print("A hundred people ask to be forgotten:\n")
-    print(f"    before forgetting, against never having met them:  {gap(whole, never, asked):.1e}")
+    print(f"    before forgetting, against a fit without them:     {difference(whole, never, asked):.1e}")
     whole.forget(rows[last], y[last])
-    print(f"    after whole.forget(rows, labels):                  {gap(whole, never, asked):.1e}")
+    print(f"    after whole.forget(rows, labels):                  {difference(whole, never, asked):.1e}")
     same = np.array_equal(whole.class_count_, never.class_count_)
     print(f"    counts equal, to the last bit:                     {'yes' if same else 'NO'}\n")
     stream(rows[:4000], y[:4000])
@@ -249,12 +249,12 @@ def counted(model: NaiveBayes) -> list[tuple[str, float]]:
     return list(zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True))
 
 
-def gap(a: NaiveBayes, b: NaiveBayes, rows: Rows) -> float:
+def difference(a: NaiveBayes, b: NaiveBayes, rows: Rows) -> float:
     return float(np.abs(a.predict_proba(rows) - b.predict_proba(rows)).max())
 
 
 def stream(rows: Rows, y: list[str]) -> None:
-    print("One row at a time: answer first, then learn the truth. Share of right answers:\n")
+    print("One row at a time: predict, then learn. Accuracy:\n")
     kinds = {k: "real" if isinstance(v, int) else "categorical" for k, v in rows[0].items()}
     model = NaiveBayes(schema=kinds).learn_one(rows[0], y[0])
     right: list[bool] = []
@@ -268,8 +268,10 @@ def stream(rows: Rows, y: list[str]) -> None:
     for a, b in pairwise(edges):
         share = float(np.mean(right[a:b]))
         print(f"    rows {a + 2:>5,} to {b + 1:>5,}   {bar(share, 40)} {share:.3f}")
-    print(f"\n    {1e6 * float(np.median(spent)):.0f} microseconds for the usual row, answering and learning together;")
-    print("    milliseconds when a row brings a category that was never met before.")
+    print(
+        f"\n    {1e6 * float(np.median(spent)):.0f} microseconds for a typical row, predicting and learning together;"
+    )
+    print("    milliseconds when a row brings an unseen category.")
 
 
 if __name__ == "__main__":

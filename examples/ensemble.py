@@ -1,9 +1,9 @@
 """
-A BayesClassifier: its parts and what each gains
-================================================
+A BayesClassifier: its components and what each gains
+=====================================================
 
-Above, how a row becomes an answer; below, the log-loss on 6,000 new rows of the census table with one part more in each
-step. ``python examples/ensemble.py [FILE]``; needs matplotlib (the extra [plot]).
+Above, from a row to its prediction; below, the log-loss on 6,000 new rows of the census table, with one more component
+in each step. ``python examples/ensemble.py [FILE]``; needs matplotlib (the extra [plot]).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from tallybayes.plots.style import FAINT, GRID, INK, colour
 LEARNED = 4000  # rows of the census table; the other 6,000 are new
 COUNTED, CHOSEN, PLAIN = "#dcebf8", "#ffeccb", "#f3f3f3"
 BOXES: dict[str, tuple[float, float, float, float, str, str, str]] = {  # left, bottom, width, height
-    "table": (0, 3.45, 14, 3.1, "the table", "words, numbers,\ngaps", PLAIN),
-    "levels": (19, 3.45, 15, 3.1, "levels", "each number cut\nin up to 255", COUNTED),
+    "table": (0, 3.45, 14, 3.1, "the table", "categories, numbers,\nmissing values", PLAIN),
+    "levels": (19, 3.45, 15, 3.1, "codes", "each number in\nup to 255 bins", COUNTED),
     "networks": (
         40, 6.75, 27, 3.1,
-        "32 networks", "own cuts, up to 4 super-parents;\nP(x | class, parents), backed off", COUNTED,
+        "32 networks", "own bins, up to 4 super-parents;\nP(x | class, parents), back-off", COUNTED,
     ),
-    "naive": (40, 4.1, 27, 1.85, "naive Bayes", "on finer cuts", COUNTED),
+    "naive": (40, 4.1, 27, 1.85, "naive Bayes", "on finer bins", COUNTED),
     "gaussian": (40, 1.45, 27, 1.85, "Gaussian discriminant", "of normal scores", COUNTED),
-    "weights": (72, 3.45, 16, 3.1, "weights", "by part and column,\nby leave-one-out", CHOSEN),
-    "corrections": (92, 3.45, 16, 3.1, "corrections", "cells where classes\ncame more often", CHOSEN),
+    "weights": (72, 3.45, 16, 3.1, "stacking", "weights by component\nand column, leave-one-out", CHOSEN),
+    "boosting": (92, 3.45, 16, 3.1, "boosting", "oblivious trees on\nthe residuals", CHOSEN),
     "posterior": (112, 3.45, 14, 3.1, "P(class | x)", "sums of logs,\nnormalised", PLAIN),
-    "rows": (82, 0, 16, 1.85, "kept rows", "at most 8,000", COUNTED),
+    "rows": (82, 0, 16, 1.85, "row sample", "at most 8,000", COUNTED),
 }  # fmt: skip
 ARROWS = (
     ("table", "levels"), ("levels", "networks"), ("levels", "naive"), ("levels", "gaussian"), ("networks", "weights"),
-    ("naive", "weights"), ("gaussian", "weights"), ("weights", "corrections"), ("corrections", "posterior"),
+    ("naive", "weights"), ("gaussian", "weights"), ("weights", "boosting"), ("boosting", "posterior"),
 )  # fmt: skip
 
 
@@ -87,10 +87,10 @@ def draw_flow(axis: Axes) -> None:
     for a, b in ARROWS:
         arrow(axis, (BOXES[a][0] + BOXES[a][2], middle_of(a)), (BOXES[b][0], aim(a, b)), "-")
     rows = BOXES["rows"]
-    for b, along in (("weights", 4.0), ("corrections", 12.0)):
+    for b, along in (("weights", 4.0), ("boosting", 12.0)):
         arrow(axis, (rows[0] + along, rows[1] + rows[3]), (BOXES[b][0] + BOXES[b][2] / 2, BOXES[b][1]), "--")
     axis.text(0, 9.5, "How it works", fontsize=12, weight="bold", color=INK, va="center")
-    legend = ((1.05, COUNTED, "counted: adds and subtracts"), (0.1, CHOSEN, "chosen anew on the kept rows"))
+    legend = ((1.05, COUNTED, "counted: adds and subtracts"), (0.1, CHOSEN, "chosen again on the row sample"))
     for y, fill, what in legend:
         axis.add_patch(FancyBboxPatch((0, y), 2, 0.5, boxstyle="square,pad=0", facecolor=fill, edgecolor=FAINT, lw=0.8))
         axis.text(3, y + 0.25, what, va="center", fontsize=8.5, color=INK)
@@ -126,7 +126,7 @@ def draw_gains(axis: Axes) -> None:
             new.append(loss(model, model.predict_log_proba(rows[LEARNED:]), y[LEARNED:]))
     places = np.arange(len(left))
     axis.hlines(places, np.minimum(left, new), np.maximum(left, new), color=GRID, lw=3, zorder=1)
-    axis.plot(left, places, "o", color=colour(0), label=f"the {LEARNED:,} rows learned, each left out", zorder=3)
+    axis.plot(left, places, "o", color=colour(0), label=f"the {LEARNED:,} rows learned, leave-one-out", zorder=3)
     axis.plot(new, places, "s", color=colour(2), mfc="white", label=f"{len(y) - LEARNED:,} new rows", zorder=2)
     for place, found in zip(places.tolist(), new, strict=True):
         axis.annotate(

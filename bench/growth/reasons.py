@@ -20,11 +20,13 @@ SUMMED = (
     "that miss nothing pay nothing"
 )
 DICTIONARY = (
-    "an array of small whole numbers is its own codes, and nothing can be cheaper; labels, and numbers with gaps, are "
+    "an array of small whole numbers is its own codes, and nothing can be cheaper; labels, and numbers "
+    "with missing values, are "
     "looked up one by one, in 10 to 20 nanoseconds each"
 )
-GAPS = (
-    "the columns that a row has are another Gaussian for each pattern of gaps, with a factor of its own: d³ for a "
+MISSING = (
+    "the columns that a row has are another Gaussian for each pattern of missing values, with a factor "
+    "of its own: d³ for a "
     "pattern and class, and half of the values missing makes nearly every row a pattern"
 )
 COLUMNS = (
@@ -79,7 +81,7 @@ REASONS: tuple[Reason, ...] = (
     ),
     Reason("kind", "AnDE", "predict", "batch", TABLES),
     *(
-        Reason("kind", name, "predict", "missing", GAPS)
+        Reason("kind", name, "predict", "missing", MISSING)
         for name in (
             "LinearDiscriminantAnalysis",
             "QuadraticDiscriminantAnalysis",
