@@ -19,13 +19,13 @@ def examples(n: int) -> int:
     return n if THOROUGH else max(n // 4, min(n, 5))
 
 
-def pairwise(rows: Sequence[Sequence[int]]) -> list[int]:
-    """Which rows of a grid (values of each parameter, as numbers) hold every pair of values of two parameters.
+def pairwise(rows: Sequence[Sequence[object]]) -> list[int]:
+    """Which rows of a grid (a value of each parameter) hold every pair of values of two parameters.
 
     Greedy: the row with most pairs that are still missing comes next.
     """
     pairs = [frozenset((i, row[i], j, row[j]) for i, j in combinations(range(len(row)), 2)) for row in rows]
-    missing = set().union(*pairs)
+    missing: set[tuple[int, object, int, object]] = set().union(*pairs)
     taken: list[int] = []
     while missing:
         best = max(range(len(rows)), key=lambda k: len(pairs[k] & missing))

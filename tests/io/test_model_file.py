@@ -574,7 +574,7 @@ def test_a_disk_that_is_full_half_way(small: Any, tmp_path: Path) -> None:
 
 
 def test_killed_at_any_moment_of_a_save(tmp_path: Path) -> None:
-    """200 times: the old file or the new one, whole, never neither."""
+    """40 times (200 in `make test-slow`): the old file or the new one, whole, never neither."""
     path = tmp_path / "m.tb"
     X = np.random.default_rng(0).normal(size=(6, 50))
     models = [tb.GaussianNB().fit(X, [k, k, k, 9, 9, 9]) for k in range(3)]
@@ -591,7 +591,7 @@ def test_killed_at_any_moment_of_a_save(tmp_path: Path) -> None:
             os.write(to_parent, b"!")
             tb.save(models[i % 3], path)
 
-    for turn in range(200):
+    for turn in range(200 if THOROUGH else 40):
         from_child, to_parent = os.pipe()
         child = in_a_child(functools.partial(save_for_ever, turn, to_parent))
         for _ in range(chance.randint(1, 2)):  # it begins another save
