@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.data.encoding import Numbers
-from tallybayes.distributions.records import arrays_of
 from tallybayes.estimators.gaussian_discriminant import left_prior
 from tallybayes.model.leave_one_out import diagonal_grid, full_grid
 
@@ -323,25 +321,6 @@ def test_files_of_axes(tmp_path: Path) -> None:
         tb.save(model, tmp_path / "model.tb")
         again = tb.load(tmp_path / "model.tb")
         np.testing.assert_array_equal(again.predict_joint_log_proba(X), model.predict_joint_log_proba(X))
-
-
-def test_a_tally_of_an_earlier_version() -> None:
-    """Without low, as its file has it, a mean is one float64."""
-    X, y = table(1e10)
-    old = tb.GaussianNB().fit(X, y)
-    arrays = arrays_of(old.fitted_.terms[0].statistics)
-    assert np.abs(arrays.pop("low")).max() > 1e-8
-    (term,) = old.fitted_.terms
-    old.hold(replace(old.fitted_, terms=(replace(term, statistics=term.distribution.statistics_from(arrays)),)))
-    answers = old.predict_joint_log_proba(X)
-    same(answers, tb.GaussianNB().fit(X, y).predict_joint_log_proba(X), 1e-5)
-    for change in (
-        lambda m: m.partial_fit(X[:3], y[:3]).forget(X[:3], y[:3]),
-        lambda m: m.learn_one({f"x{j}": v for j, v in enumerate(X[0].tolist())}, 0).forget(X[:1], y[:1]),
-        lambda m: m.decay(0.5),
-        lambda m: m.merge(tb.GaussianNB().fit(X[:3], [7, 7, 7])).forget(X[:3], [7, 7, 7]),
-    ):
-        same(change(old.copy()).predict_joint_log_proba(X), answers)
 
 
 @pytest.mark.parametrize("value", [3.7, 1e3, -1e10])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -20,6 +21,15 @@ import pytest
 
 import tallybayes as tb
 from tallybayes import distributions, plots
+from tallybayes.distributions.capabilities import (
+    CompiledRow,
+    LevelCounts,
+    LinearForm,
+    LogOddsFeatures,
+    NoLikelihood,
+    Plotted,
+    capability,
+)
 from tallybayes.errors import ExportError, OptionError
 
 mpl.use("Agg")
@@ -54,6 +64,7 @@ class Told(Waiting):
     """The same, which tells that it is linear in x."""
 
     name = "told"
+    capabilities = (LinearForm, LogOddsFeatures)
 
     def linear(self, p: Any, log_prior: Any) -> Any:  # noqa: ARG002
         rate = np.array([column[0] for column in p["columns"]]).T
@@ -226,11 +237,12 @@ class Shy(distributions.Gaussian):
     """A Gaussian of one's own that tells others what it is."""
 
     name = "shy"
+    capabilities = (NoLikelihood, Plotted)
 
     def no_likelihood(self) -> str:
         return "Nobody climbs this."
 
-    def looks(self) -> Any:
+    def plot_style(self) -> Any:
         return "whole"
 
 
@@ -266,6 +278,37 @@ def test_a_database_counts_only_what_says_how() -> None:
         np.testing.assert_allclose(lazy(Shy(), there).predict_proba(X[:20]), expected, rtol=1e-9)
         with pytest.raises(OptionError, match="'twice' is no table of counts"):
             lazy(Twice(), there)
+
+
+def test_a_subclass_that_rewrites_a_verb_names_its_capabilities_again() -> None:
+    assert capability(Shy(), CompiledRow) is not None
+    assert capability(Twice(), CompiledRow) is None
+    assert capability(Shy(), NoLikelihood) is not None
+    assert capability(distributions.Gaussian(), NoLikelihood) is None
+
+    @dataclass(frozen=True)
+    class Flat(distributions.Categorical):
+        name = "flat"
+
+        def score(self, scorer: Any, data: Any, p: Any) -> None:
+            super().score(scorer, data, p)
+
+    assert capability(Flat(), CompiledRow) is None
+    assert capability(Flat(), LevelCounts) is not None  # of its statistics, which it has not rewritten
+    table, rare = pd.DataFrame({"c": list("aab")}), pd.DataFrame({"c": list("xbx")})
+    own, usual = ((tb.NaiveBayes({"c": d}) for _ in range(2)) for d in (Flat(), "categorical"))
+    merged, expected = (one.fit(table, [0, 1, 1]) + two.fit(rare, [0, 0, 1]) for one, two in (own, usual))
+    np.testing.assert_array_equal(merged.predict_proba(table), expected.predict_proba(table))
+    np.testing.assert_allclose(merged.explain(table).values, expected.explain(table).values)
+
+
+def test_what_a_distribution_names_it_writes() -> None:
+    for cls in distributions.known().values():
+        for wanted in cls.capabilities:
+            for method in (name for name in vars(wanted) if not name.startswith("_")):
+                assert callable(getattr(cls, method)), (cls, wanted)
+                said, own = (list(inspect.signature(getattr(c, method)).parameters) for c in (wanted, cls))
+                assert said == own, (cls, method)
 
 
 @distributions.register
@@ -323,7 +366,7 @@ class ByClass:
 
 
 @pytest.mark.parametrize(
-    ("sums", "said"),
+    ("statistics", "said"),
     [
         ({"above": np.ones((2, 3))}, "'seen' is missing"),
         ({"above": np.full((2, 3), np.nan), "seen": np.ones((2, 3))}, "'above' does not hold finite numbers"),
@@ -331,7 +374,7 @@ class ByClass:
         ({"above": np.ones((3, 3)), "seen": np.ones((2, 3))}, r"'above' has the shape \(3, 3\)"),
     ],
 )
-def test_sums_of_a_file_are_looked_at_by_default(statistics: Any, said: str) -> None:
+def test_statistics_of_a_file_are_checked_by_default(statistics: Any, said: str) -> None:
     whole: Any = {"above": np.ones((2, 3)), "seen": np.ones((2, 3))}
     context: Any = ByClass()
     Signs().check(whole, context)

@@ -151,7 +151,7 @@ def test_left_out_is_a_tally_without_the_row(learned: Any) -> None:
     told = model.leave_one_out(X[:6], y[:6])
     for i in range(6):
         less = model.copy().forget(X[i : i + 1], y[i : i + 1]).fitted_
-        p = term.distribution.estimate_again(less.terms[0].statistics, less.context(less.terms[0]), term.params)
+        p = term.distribution.reestimate(less.terms[0].statistics, less.context(less.terms[0]), term.params)
         data = model.predictor_.read(X[i : i + 1]).of(term)
         ((_, codes, _),) = p.packed(data)
         joint = term.distribution.scores(codes, p)[0] + np.log((less.weight + 0.5) / (less.weight.sum() + 1.0))

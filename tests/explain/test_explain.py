@@ -13,7 +13,8 @@ from scipy import integrate, sparse, stats
 
 import tallybayes as tb
 from tallybayes.datasets import load_watermelon
-from tallybayes.distributions import Distribution, Gaussian
+from tallybayes.distributions import Gaussian
+from tallybayes.distributions.capabilities import IndependentColumns
 from tallybayes.errors import LabelError, OptionError, TableError, UnseenCategoryWarning
 from tallybayes.estimators import evidence
 from tallybayes.explain.phrases import strength
@@ -187,8 +188,8 @@ class Whole(Gaussian):
 
     name = "whole"
 
-    def column(self, p: Any, j: int) -> Any:  # noqa: ARG002
-        return None
+
+Whole.capabilities = Gaussian.capabilities - {IndependentColumns}
 
 
 def test_without_column_the_chain_rule_splits() -> None:
@@ -200,12 +201,14 @@ def test_without_column_the_chain_rule_splits() -> None:
 @dataclass(frozen=True)
 class Labels(tb.distributions.Categorical):
     name = "labels"
-    column = Distribution.column
+
+
+Labels.capabilities = Labels.capabilities - {IndependentColumns}
 
 
 def test_a_distribution_of_labels_must_say_how_it_splits() -> None:
     model = tb.NaiveBayes({"x0": Labels()}).fit([["a"], ["b"]], [0, 1])
-    with pytest.raises(OptionError, match="terms"):
+    with pytest.raises(OptionError, match="ColumnTerms"):
         model.explain([["a"]])
 
 

@@ -23,7 +23,7 @@ import pandas as pd
 import tallybayes as tb
 from tests.every_estimator import ESTIMATORS, LEARNED
 from tests.hostile.random_tables import World, broken, broken_labels, weights
-from tests.hostile.soundness import finite, kept, left_out, no_nan, sound, to_bytes
+from tests.hostile.soundness import finite, kept, leave_one_out, no_nan, sound, to_bytes
 """
 
 CLASSES = (

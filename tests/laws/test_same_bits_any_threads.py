@@ -13,6 +13,7 @@ import pytest
 
 import tallybayes as tb
 from tallybayes import _core
+from tallybayes.distributions.capabilities import sizes
 from tests.every_estimator import ESTIMATORS, labels
 
 THREADS, ROUNDS = 4, 40
@@ -111,7 +112,7 @@ def test_copies_and_pickles_made_meanwhile_are_whole() -> None:
             model.learn_one({"w": "abc"[j % 3]}, "xyz"[(i + j) % 3])
             for twin in (model.copy(), pickle.loads(pickle.dumps(model))):
                 (term,) = twin.fitted_.terms
-                assert term.distribution.sizes(term.statistics) == [len(twin.schema_.levels[0])]
+                assert sizes(term.distribution, term.statistics) == [len(twin.schema_.levels[0])]
                 twin.forget([{"w": "abc"[j % 3]}], ["xyz"[(i + j) % 3]])
 
     at_once(work)

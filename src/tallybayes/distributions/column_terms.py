@@ -12,6 +12,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Codes, Data, Numbers, Sparse, Texts
+from tallybayes.distributions.capabilities import ColumnTerms, IndependentColumns, capability
 from tallybayes.errors import OptionError
 from tallybayes.utils.array_types import Array
 
@@ -20,14 +21,21 @@ if TYPE_CHECKING:
     from tallybayes.distributions.context import P, S
 
 
-def split(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:
-    """(n, columns, K): by columns one at a time where they are independent given the class, else by the chain rule."""
+def terms(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:
+    """(n, columns, K), or one more that belongs to no column: what each adds to log P(x | class).
+
+    log P(x_j | class) where columns are independent given the class; else log P(x_j | x_1 … x_(j−1), class) in the
+    order of the columns, with those that follow taken as missing.
+    """
+    own = capability(d, ColumnTerms)
+    if own is not None:
+        return own.terms(data, p, K)
     if isinstance(data, Sparse):
-        parts = [d.terms(block, p, K) for _, block in data.dense_blocks()]
+        parts = [terms(d, block, p, K) for _, block in data.dense_blocks()]
         return np.concatenate(parts) if parts else np.empty((0, data.csr.shape[1], K))
     assert not isinstance(data, Coded | Texts)  # distributions of combinations, and of words, split by themselves
     out = np.empty((data.n, data.columns.d, K))
-    if d.column(p, 0) is None:
+    if capability(d, IndependentColumns) is None:
         return _by_chain(d, data, p, out)
     for j in range(data.columns.d):
         out[:, j] = marginal(d, data, p, j, K)
@@ -36,10 +44,10 @@ def split(d: Distribution[S, P], data: Data, p: P, K: int) -> Array:
 
 def marginal(d: Distribution[S, P], data: Data, p: P, j: int, K: int) -> Array:
     """(n, K): log P(x_j | class), whatever the other columns are."""
-    alone = d.column(p, j)
-    if alone is None:
+    columns = capability(d, IndependentColumns)
+    if columns is None:
         return _scores(d, _hidden(d, data, [j]), p, K)
-    return _scores(d, _only(data, j), alone, K)
+    return _scores(d, _only(data, j), columns.column(p, j), K)
 
 
 def _by_chain(d: Distribution[S, P], data: Data, p: P, out: Array) -> Array:
@@ -74,8 +82,8 @@ def _hidden(d: Distribution[S, P], data: Data, keep: Container[int]) -> Numbers:
     """All columns, those not kept with nothing but missing values."""
     if not isinstance(data, Numbers):
         raise OptionError(
-            f"The distribution {d.name!r} does not say how its score splits over its columns: give it a method "
-            "terms(data, p, K), or column(p, j) if its columns are independent given the class."
+            f"The distribution {d.name!r} does not say how its score splits over its columns: give it the "
+            "capability ColumnTerms, or IndependentColumns if its columns are independent given the class."
         )
     missing = np.full(data.n, np.nan)
     return Numbers(None, None, tuple(data.column(j) if j in keep else missing for j in range(data.d)))

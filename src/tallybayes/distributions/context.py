@@ -26,7 +26,7 @@ Stats = dict[str, Array]  # of a distribution that has no record for its sums
 Params = dict[str, Any]
 Needs = Literal["numbers", "levels", "cuts", "codes", "texts"]
 Features = Literal["numbers", "squares", "products", "sphere", "levels", "threshold", "counts"]
-Looks = Literal["curve", "whole", "sides", "share"]
+PlotStyle = Literal["curve", "whole", "sides", "share"]
 Counted = Literal["moments", "levels", "sets"]
 Weights = NDArray[np.float64] | None
 

@@ -14,6 +14,7 @@ from tallybayes import _core
 from tallybayes.data.encoding import Codes, Data, Numbers
 from tallybayes.distributions import column_terms
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import MarginalDensity, NormalMarginals, Outcomes, capability
 from tallybayes.distributions.compensated_means import LOG_2PI
 from tallybayes.distributions.context import P, S
 from tallybayes.utils.array_types import Array, Floats
@@ -26,16 +27,17 @@ def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) ->
     """Information and standard error (0: exact) of each column."""
     value, error = np.zeros(columns), np.zeros(columns)
     rows: list[Array] | None = None
-    normal = d.normal(p)
+    gaussian, listed, density = capability(d, NormalMarginals), capability(d, Outcomes), capability(d, MarginalDensity)
+    normal = None if gaussian is None else gaussian.normal_marginals(p)
     for j in range(columns):
-        outcomes = d.outcomes(p, j)
+        outcomes = None if listed is None else listed.outcomes(p, j)
         if outcomes is not None:
             value[j] = _exact(outcomes, log_prior)
         elif normal is not None:
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
         else:
             rows = _rows(d, p, len(log_prior)) if rows is None else rows
-            log = d.alone(p, j, rows[j])
+            log = None if density is None else density.marginal_log_density(p, j, rows[j])
             log = column_terms.marginal(d, _data(d, rows), p, j, len(log_prior)) if log is None else log
             value[j], error[j] = _mean(log, log_prior)
     return value, error

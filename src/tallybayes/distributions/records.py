@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,11 @@ class Record:
     def __getstate__(self) -> dict[str, object]:
         """The fields. What was made of them, compiled tables that no pickle can hold, is made again."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        """A record from a file's arrays; ValueError if they are not the fields that it has."""
+        return record_of(cls, arrays)
 
 
 def arrays_of(record: Any) -> dict[str, Any]:

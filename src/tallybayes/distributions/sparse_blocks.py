@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Sparse
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import LeaveOneOut
 from tallybayes.distributions.context import Context, P, S, Weights
 from tallybayes.utils.array_types import Array
 
@@ -38,12 +39,12 @@ def dense_scores(d: Distribution[S, P], scorer: _core.Scorer, data: Sparse, p: P
 
 
 def dense_leave_one_out(
-    d: Distribution[S, P],
+    d: LeaveOneOut,
     data: Sparse,
     y: NDArray[np.int32],
     unit: NDArray[np.float64],
-    s: S,
-    p: P,
+    s: object,
+    p: object,
     context: Context,
 ) -> Array:
     """leave_one_out of sparse rows for a distribution that reads dense numbers: block by block."""

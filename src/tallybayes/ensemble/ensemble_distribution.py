@@ -9,10 +9,10 @@ cannot tell.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,16 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
 from tallybayes.distributions.arithmetic import expect, split, spread, subtract
+from tallybayes.distributions.capabilities import (
+    CheckRows,
+    ColumnTerms,
+    KeptChoices,
+    LeaveOneOut,
+    NoLikelihood,
+    Outcomes,
+    PackedRow,
+    Reclassing,
+)
 from tallybayes.distributions.context import Context, Weights
 from tallybayes.distributions.exported import Exported, Json, plain, too_large
 from tallybayes.distributions.networks.joint_counts import (
@@ -116,14 +126,27 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     trust: float = 1.0
 
     name = "ensemble"
+    weighted = ("single", "row_weight", "chains", "z_n", "z_scatter")
     statistics_type = EnsembleStatistics
+    statistics_options = ("columns", "_digest", "_parts_key")
+    capabilities: ClassVar[Collection[type]] = (
+        CheckRows,
+        ColumnTerms,
+        KeptChoices,
+        LeaveOneOut,
+        NoLikelihood,
+        Outcomes,
+        PackedRow,
+        Reclassing,
+    )
 
     def __getstate__(self) -> dict[str, object]:
         """Arrays and plain values; what was made of them is made again."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def layout(self) -> tuple[object, ...]:
-        return (type(self), self.columns, self._digest, tuple(self.parts))
+    @property
+    def _parts_key(self) -> tuple[object, ...]:
+        return tuple(self.parts)
 
     @cached_property
     def _digest(self) -> str:
@@ -224,14 +247,6 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
         chains = plus_counts(x.chains, z.chains) if sign > 0 else minus_counts(x.chains, z.chains)
         return EnsembleStatistics.of(single, sizes, kept, chains, gaussian_copula.add(x.normal, z.normal, sign))
 
-    def scale(self, s: EnsembleStatistics, factor: float) -> EnsembleStatistics:
-        if factor == 1:
-            return s
-        return replace(
-            s, single=s.single * factor, row_weight=s.row_weight * factor, chains=s.chains * factor,
-            z_n=s.z_n * factor, z_scatter=s.z_scatter * factor,
-        )  # fmt: skip
-
     def reclass(self, s: EnsembleStatistics, to: Sequence[int], K: int) -> EnsembleStatistics:
         kept = row_sample.relabelled(s.kept, np.asarray(to, dtype=np.int32))
         chains = np.ascontiguousarray(spread(s.chains.T, to, K).T)
@@ -268,7 +283,7 @@ class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     def estimate(self, s: EnsembleStatistics, context: Context) -> EnsembleParams:
         return fitting.choose(self, s, self.levels_of(self.room_for(s, context), context))
 
-    def estimate_again(self, s: EnsembleStatistics, context: Context, p: EnsembleParams) -> EnsembleParams:
+    def reestimate(self, s: EnsembleStatistics, context: Context, p: EnsembleParams) -> EnsembleParams:
         return fitting.again(self, s, self.levels_of(self.room_for(s, context), context), p)
 
     def leave_one_out(

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from tallybayes.data.encoding import RAW_LIMIT
 from tallybayes.data.labels import positions
 from tallybayes.data.output_tables import build_table
+from tallybayes.distributions.capabilities import seen_columns
+from tallybayes.distributions.capabilities import sizes as code_counts
 from tallybayes.errors import LabelError, OptionError, brief, listing
 from tallybayes.estimators.inputs import random_of
 from tallybayes.estimators.model import Model
@@ -49,7 +51,7 @@ class Generates(Model):
         columns: list[Any] = [None] * fitted.schema.d
         for term in fitted.terms:
             drawn = term.distribution.sample(term.params, codes, rng)
-            met = term.distribution.met(term.statistics, len(term.columns))
+            met = seen_columns(term.distribution, term.statistics, len(term.columns))
             for i, j in enumerate(term.columns):
                 needs = _read_as(fitted, term, i)
                 columns[j] = (needs, drawn[i])
@@ -75,7 +77,7 @@ class Generates(Model):
         labels = fitted.classes.tolist()
         j = fitted.schema.position(column)
         term, i = fitted.term_of(j)
-        met = term.distribution.met(term.statistics, len(term.columns))
+        met = seen_columns(term.distribution, term.statistics, len(term.columns))
         if _read_as(fitted, term, i) == "numbers" and not met[i]:
             return {label: {} for label in labels}
         words = _words(fitted, term, i)
@@ -101,7 +103,7 @@ def _read_as(fitted: Fitted, term: Term, i: int) -> str:
     d = term.distribution
     if d.needs != "codes":
         return d.needs
-    sizes = d.sizes(term.statistics)
+    sizes = code_counts(d, term.statistics)
     if sizes is None or i >= len(sizes):
         return "numbers"
     return "cuts" if term.columns[i] in fitted.schema.cuts else "levels"
@@ -109,7 +111,7 @@ def _read_as(fitted: Fitted, term: Term, i: int) -> str:
 
 def _words(fitted: Fitted, term: Term, i: int) -> Sequence[str]:
     """What the codes of column i of a term stand for."""
-    j, sizes = term.columns[i], term.distribution.sizes(term.statistics)
+    j, sizes = term.columns[i], code_counts(term.distribution, term.statistics)
     if j in fitted.schema.levels:
         return [str(v) for v in fitted.schema.levels[j].labels]
     if j in fitted.schema.cuts:

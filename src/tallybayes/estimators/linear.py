@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tallybayes.distributions.capabilities import LinearForm, QuadraticForm, capability
 from tallybayes.errors import OptionError, brief, listing
 from tallybayes.estimators.model import Model
 from tallybayes.model.predictor import Predictor
@@ -102,7 +103,8 @@ def linear_form(predictor: Predictor) -> tuple[Floats, Floats]:
     fitted, beta = predictor.fitted, predictor.options.beta
     if not np.isfinite(fitted.prior).all():
         raise OptionError("A class has prior 0: its intercept would be −inf. Give priors above 0.")
-    forms = [t.distribution.linear(t.params, fitted.prior) for t in fitted.terms]
+    able = [capability(t.distribution, LinearForm) for t in fitted.terms]
+    forms = [None if d is None else d.linear(t.params, fitted.prior) for d, t in zip(able, fitted.terms, strict=True)]
     if None in forms:
         raise OptionError(
             "This model's boundaries are not linear. logistic() is for a shared covariance (alpha=0, "
@@ -123,7 +125,8 @@ def quadratic_form(predictor: Predictor) -> tuple[Floats, Floats, Floats]:
     """A (K, d, d), b (K, d), c (K) of the log joint."""
     fitted, beta = predictor.fitted, predictor.options.beta
     with np.errstate(over="ignore", invalid="ignore"):  # what that gives is refused below
-        forms = [t.distribution.quadratic(t.params) for t in fitted.terms]
+        able = [capability(t.distribution, QuadraticForm) for t in fitted.terms]
+        forms = [None if d is None else d.quadratic(t.params) for d, t in zip(able, fitted.terms, strict=True)]
     if len(forms) > 1 or forms[0] is None:
         raise OptionError("quadratic() is for Gaussian models: discriminants and Gaussian naive Bayes.")
     A, b, c = forms[0]

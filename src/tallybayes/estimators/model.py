@@ -9,6 +9,7 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.schema import Kind, Schema
+from tallybayes.distributions.capabilities import LogPrior, capability
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.sklearn_bases import BaseEstimator, not_fitted
 from tallybayes.model.fast_row import FastRow
@@ -197,7 +198,8 @@ class Model(BaseEstimator):  # type: ignore[misc]
         """
         predictor, asked = self.predictor_, self._prior()
         of_classes = float(predictor.start.sum()) if isinstance(asked, str) and asked == "laplace" else 0.0
-        return of_classes + sum(t.distribution.penalty(t.statistics, t.params) for t in predictor.fitted.terms)
+        priors = [(capability(t.distribution, LogPrior), t) for t in predictor.fitted.terms]
+        return of_classes + sum(0.0 if d is None else d.log_prior_density(t.statistics, t.params) for d, t in priors)
 
     def _require_rows(self, fitted: Fitted) -> None:
         if not fitted.weight.sum() > 0:

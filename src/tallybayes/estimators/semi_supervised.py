@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tallybayes.data.labels import read_some_labels, recode
 from tallybayes.data.table import read_table
 from tallybayes.data.target import check_weights
+from tallybayes.distributions.capabilities import NoLikelihood, capability
 from tallybayes.errors import OptionError, UnseenCategoryWarning, brief, is_number, warn
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.wrapper import Wrapper
@@ -119,7 +120,8 @@ class SemiSupervised(Wrapper):
         known = labels[np.maximum(codes, 0)], np.where(codes < 0, 0.0, w)
         first = clone(self.estimator).set_params(tempered=False).fit(X, *known)
         for term in first.fitted_.terms:
-            refusal = term.distribution.no_likelihood()
+            density = capability(term.distribution, NoLikelihood)
+            refusal = None if density is None else density.no_likelihood()
             if refusal is not None:
                 raise OptionError(refusal)
         _tell_marks(labels.tolist(), self.unlabelled is None and bool((codes >= 0).all()))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions import Gaussian, LogGaussian
+from tallybayes.distributions.capabilities import leave_one_out
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.estimators.model import Model
 from tallybayes.model import temperature
@@ -79,7 +80,7 @@ class Smooths(Model):
             for t, some in zip(which, data, strict=True):
                 d = replace(t.distribution, var_smoothing=s)  # type: ignore[type-var]
                 context = fitted.context(t)
-                log += d.leave_one_out(some, label, unit, t.statistics, d.estimate(t.statistics, context), context)
+                log += leave_one_out(d, some, label, unit, t.statistics, d.estimate(t.statistics, context), context)
             step()
             losses.append(-temperature.score(temperature.posterior(prior[at], log, 1.0), label, w))
         best = GRID[int(np.argmin(np.nan_to_num(losses, nan=np.inf)))]

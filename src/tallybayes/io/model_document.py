@@ -19,6 +19,7 @@ import tallybayes
 from tallybayes.data.labels import is_label, sort_labels
 from tallybayes.data.schema import Schema
 from tallybayes.distributions import Distribution
+from tallybayes.distributions.base import statistics_from
 from tallybayes.distributions.records import arrays_of
 from tallybayes.errors import ModelFileError, OptionError
 from tallybayes.estimators.base import TallyClassifier
@@ -163,7 +164,7 @@ def _read_terms(groups: list[Json], tallies: list[Json], schema: Schema, reader:
 def _with_statistics(term: Term, held: Json, reader: Reader) -> Term:
     arrays = {key: reader.numbers(a, f"the tally's {key!r:.40}") for key, a in mapping(held, "stats").items()}
     with _no_tally(term.distribution):
-        return replace(term, statistics=term.distribution.statistics_from(arrays))
+        return replace(term, statistics=statistics_from(term.distribution, arrays))
 
 
 def _check_classes(fitted: Fitted) -> None:

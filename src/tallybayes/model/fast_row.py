@@ -17,14 +17,12 @@ import numpy as np
 
 from tallybayes import _core
 from tallybayes.data.schema import Levels, Schema
-from tallybayes.distributions.base import Distribution, stands_by
-from tallybayes.distributions.context import Context, RowColumn
+from tallybayes.distributions.capabilities import CompiledRow, capability
+from tallybayes.distributions.context import RowColumn
 from tallybayes.distributions.records import changed
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Array
-
-BEHIND = ("add", "combine", "estimate", "score")  # what a door does in their place
 
 
 class FastRow:
@@ -144,7 +142,11 @@ def open_fast_row(fitted: Fitted, priors: object, lock: _core.Lock) -> FastRow |
     schema = fitted.schema
     parts: list[object] = []
     for term in fitted.terms:
-        part = _part_of(term.distribution, row_columns(schema, term), term.statistics, fitted.context(term))
+        compiled = capability(term.distribution, CompiledRow)
+        if compiled is None:
+            part: _core.DoorPart | str = f"the distribution {term.distribution.name!r} has no compiled form for one row"
+        else:
+            part = compiled.fast_row(row_columns(schema, term), term.statistics, fitted.context(term))
         if isinstance(part, str):
             return f"column {schema.name(term.columns[0])!r}: {part}"
         parts.append(part)
@@ -160,12 +162,6 @@ def row_columns(schema: Schema, term: Term) -> list[RowColumn]:
     """What a door is told of the columns of a term."""
     points = {j: schema.cuts[j].points for j in term.columns if j in schema.cuts}
     return [RowColumn(j, schema.kinds[j], points.get(j)) for j in term.columns]
-
-
-def _part_of(d: Distribution, columns: Sequence[RowColumn], s: object, context: Context) -> _core.DoorPart | str:
-    """The distribution's door; a subclass that counts or scores in its own way does not inherit that of another."""
-    own = stands_by(d, "fast_row", BEHIND)
-    return d.fast_row(columns, s, context) if own else Distribution.fast_row(d, columns, s, context)
 
 
 def _prior_of(fitted: Fitted, priors: object) -> Any:

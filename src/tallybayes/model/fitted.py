@@ -17,6 +17,9 @@ from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
 from tallybayes.data.target import Target
 from tallybayes.distributions.arithmetic import spread, subtract
+from tallybayes.distributions.base import reclass, scale
+from tallybayes.distributions.capabilities import LevelCounts, Vocabulary, capability, count_table, leave_one_out
+from tallybayes.distributions.capabilities import sizes as code_counts
 from tallybayes.distributions.context import Context
 from tallybayes.errors import MergeError, listing
 from tallybayes.model.distribution_selection import differs
@@ -178,7 +181,7 @@ class Fitted:
             With the same classes; one of which hardly anything is left (below 1e-250) has no rows any more, before its
             sums are no numbers any more.
         """
-        terms = tuple(_raw(t, t.distribution.scale(t.statistics, factor)) for t in self.terms)
+        terms = tuple(_raw(t, scale(t.distribution, t.statistics, factor)) for t in self.terms)
         weight = self.weight * factor
         left = replace(self, weight=weight, terms=terms, log_prior=None)
         gone = (self.weight > 0) & (weight < GONE)
@@ -200,7 +203,7 @@ class Fitted:
         if np.array_equal(self.classes, classes):
             return replace(self, classes=classes)
         to, K = positions(self.classes, classes).tolist(), len(classes)
-        terms = tuple(_raw(t, t.distribution.reclass(t.statistics, to, K)) for t in self.terms)
+        terms = tuple(_raw(t, reclass(t.distribution, t.statistics, to, K)) for t in self.terms)
         return replace(self, classes=classes, weight=spread(self.weight, to, K), terms=terms, log_prior=None)
 
     def emptied(self, which: Array | None = None) -> Fitted:
@@ -218,7 +221,7 @@ class Fitted:
         """
         gone = np.ones(self.K, dtype=bool) if which is None else which
         to = np.where(gone, -1, np.arange(self.K)).tolist()
-        terms = tuple(_raw(t, t.distribution.reclass(t.statistics, to, self.K)) for t in self.terms)
+        terms = tuple(_raw(t, reclass(t.distribution, t.statistics, to, self.K)) for t in self.terms)
         return replace(self, weight=np.where(gone, 0.0, self.weight), terms=terms, log_prior=None)
 
     def merge(self, other: Fitted) -> Fitted:
@@ -266,10 +269,11 @@ class Fitted:
             maps = [
                 None
                 if j in self.schema.cuts or j not in schema.levels
-                else term.distribution.level_map(_levels(self.schema, j, counts), schema.levels[j])
+                else _level_map(term, _levels(self.schema, j, counts), schema.levels[j])
                 for j in counts
             ]
-            terms.append(_raw(term, term.distribution.relevel(term.statistics, maps)) if counts else term)
+            levels = capability(term.distribution, LevelCounts)
+            terms.append(_raw(term, levels.relevel(term.statistics, maps)) if levels is not None and counts else term)
         return replace(self, schema=schema, terms=tuple(terms), log_prior=None)
 
     def with_terms(self, terms: Sequence[Term]) -> Fitted:
@@ -348,8 +352,8 @@ class Fitted:
         likelihood = np.zeros((rows.n, self.K))
         for t in self.terms:
             with named(self.schema, t.columns):
-                likelihood += t.distribution.leave_one_out(
-                    rows.of(t), label, unit, t.statistics, t.params, self.context(t)
+                likelihood += leave_one_out(
+                    t.distribution, rows.of(t), label, unit, t.statistics, t.params, self.context(t)
                 )
         prior[last], likelihood[last] = np.nan, np.nan
         return prior, likelihood
@@ -377,7 +381,9 @@ def tally(
     K, counted = len(target.classes), []
     for term in terms:
         with named(schema, term.columns, who):
-            statistics, schema = term.distribution.tally(table, schema, term.columns, sizes, target.y, target.w, K)
+            statistics, schema = count_table(
+                term.distribution, table, schema, term.columns, sizes, target.y, target.w, K
+            )
             counted.append(_raw(term, statistics))
     weight = _core.class_weights(target.y, target.w, K)
     return Fitted(schema, target.classes, weight, tuple(counted), closed)
@@ -390,7 +396,7 @@ def _raw(term: Term, statistics: object) -> Term:
 
 def _code_counts(term: Term) -> dict[int, int]:
     """How many codes each column of a term has; columns that stay numbers come last, and have none."""
-    sizes = term.distribution.sizes(term.statistics)
+    sizes = code_counts(term.distribution, term.statistics)
     return {} if sizes is None else dict(zip(term.columns, sizes.tolist(), strict=False))
 
 
@@ -402,9 +408,19 @@ def union_schema(one: Fitted, two: Fitted) -> Schema:
     levels = {}
     for j in sorted(set(a.levels) | set(b.levels)):
         first, second = _levels(a, j, sizes_a), _levels(b, j, sizes_b)
-        joined = one.term_of(j)[0].distribution.join_levels(first, second)
+        words = capability(one.term_of(j)[0].distribution, Vocabulary)
+        joined = first.extend(second.labels) if words is None else words.join_levels(first, second)
         levels[j] = joined.extend([second.labels[c] for c in sorted(second.declared)], declared=True)
     return replace(a, levels=levels)
+
+
+def _level_map(term: Term, own: Levels, joined: Levels) -> list[int]:
+    """The code of each of a model's own levels among those of two models together."""
+    words = capability(term.distribution, Vocabulary)
+    if words is not None:
+        return words.level_map(own, joined)
+    index = joined.index()
+    return [index[label] for label in own.labels]
 
 
 def _levels(schema: Schema, j: int, sizes: Mapping[int, int]) -> Levels:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,18 +14,25 @@ import numpy as np
 import scipy
 
 from tallybayes import _core
-from tallybayes.distributions.base import stands_by
+from tallybayes.distributions.capabilities import (
+    CheckRows,
+    CompiledMatrix,
+    PackedRow,
+    Pieces,
+    WholePrediction,
+    capability,
+)
+from tallybayes.distributions.column_terms import terms as column_terms
 from tallybayes.distributions.context import RowScores
 from tallybayes.errors import OptionError, TableError, UnseenCategoryWarning, listing, warn
 from tallybayes.model.fast_row import RowCodes, row_columns
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.rows import Rows, read_rows
-from tallybayes.model.term import Term, named, refused
+from tallybayes.model.term import named, refused
 from tallybayes.utils.array_types import Floats
 
 ANSWERS = ("joint", "log_proba", "proba", "best", "evidence")
 FEW_ROWS = 1000  # for which it matters what a question costs besides its rows
-SCORES = ("score", "answer")  # what a door does in their place
 OTHER = "; unseen='other' gives them the smoothed probability of a level never seen"
 
 
@@ -66,9 +72,7 @@ class Predictor:
 
     def __init__(self, fitted: Fitted, start: Floats, options: PredictionOptions) -> None:
         self.fitted, self.start, self.options = fitted, start, options
-        self._terms: tuple[Term, ...] = tuple(
-            replace(t, params=t.distribution.compile(t.params, fitted.context(t))) for t in fitted.terms
-        )
+        self._terms = fitted.terms
         self._sizes: Mapping[int, int] = fitted.sizes()
 
     @cached_property
@@ -76,20 +80,16 @@ class Predictor:
         """For a model of one term that reads a matrix as it is."""
         schema, term = self.fitted.schema, self._terms[0]
         plain = schema.names is None and schema.given is None and not schema.levels
-        if (
-            not plain
-            or term.columns != tuple(range(schema.d))
-            or not stands_by(term.distribution, "fast_matrix", SCORES)
-        ):
+        fast = capability(term.distribution, CompiledMatrix)
+        if fast is None or not plain or term.columns != tuple(range(schema.d)):
             return None
-        return term.distribution.fast_matrix(row_columns(schema, term), term.params, self.start)
+        return fast.fast_matrix(row_columns(schema, term), term.params, self.start)
 
     @cached_property
     def _fast_row(self) -> tuple[RowCodes, RowScores] | None:
         """For a model of one term that a row's codes are enough for."""
-        d = self._terms[0].distribution
-        alone = len(self._terms) == 1 and stands_by(d, "row_scores", SCORES)
-        found = d.row_scores(self._terms[0].params) if alone else None
+        packed = capability(self._terms[0].distribution, PackedRow) if len(self._terms) == 1 else None
+        found = None if packed is None else packed.row_scores(self._terms[0].params)
         return None if found is None else (RowCodes(self.fitted, found.sizes, found.gone), found)
 
     def with_options(self, options: PredictionOptions) -> Predictor:
@@ -227,7 +227,9 @@ class Predictor:
         scorer = _core.Scorer(rows.n, np.zeros(self.fitted.K))
         for term in self._terms:
             with named(self.fitted.schema, term.columns, rows.who):
-                term.distribution.look(scorer, rows.of(term), term.params)
+                check = capability(term.distribution, CheckRows)
+                check_rows = term.distribution.score if check is None else check.check_rows
+                check_rows(scorer, rows.of(term), term.params)
         self._answered(scorer, rows, "joint")
 
     def terms(self, rows: Rows) -> Floats:
@@ -247,7 +249,7 @@ class Predictor:
         out, rest = np.empty((rows.n, schema.d, K)), list[Floats]()
         for term in self._terms:
             with named(schema, term.columns, rows.who):
-                found, own = term.distribution.terms(rows.of(term), term.params, K), len(term.columns)
+                found, own = column_terms(term.distribution, rows.of(term), term.params, K), len(term.columns)
             out[:, list(term.columns)] = found[:, :own]
             if found.shape[1] > own:
                 rest.append(found[:, own:])
@@ -275,7 +277,8 @@ class Predictor:
             Each word and what it adds; None if the column has no texts.
         """
         term = next(t for t in self._terms if j in t.columns)
-        found = term.distribution.pieces(rows.of(term), term.params, i) if len(term.columns) == 1 else None
+        words = capability(term.distribution, Pieces)
+        found = None if words is None else words.pieces(rows.of(term), term.params, i)
         return None if found is None else [(name, self.options.beta * says) for name, says in found]
 
     def _scored(self, rows: Rows, how: str, start: Floats) -> Any:
@@ -283,10 +286,9 @@ class Predictor:
             raise OptionError(f"priors are for {len(start)} rows; X has {rows.n}.")
         term = self._terms[0]
         try:
-            if len(self._terms) == 1:
-                whole = term.distribution.answer(rows.of(term), term.params, how, start)
-                if whole is not None:
-                    return whole
+            whole = capability(term.distribution, WholePrediction) if len(self._terms) == 1 else None
+            if whole is not None:
+                return whole.predict(rows.of(term), term.params, how, start)
             scorer = _core.Scorer(rows.n, start)
             for term in self._terms:
                 term.distribution.score(scorer, rows.of(term), term.params)

@@ -17,6 +17,7 @@ from tallybayes.data.encoding import Data
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
 from tallybayes.data.target import Target
+from tallybayes.distributions.capabilities import LearnedCuts, capability
 from tallybayes.errors import warn
 from tallybayes.model.term import Term, named, refused
 from tallybayes.utils.array_types import Floats
@@ -147,5 +148,7 @@ def cut_columns(table: Table, schema: Schema, terms: Sequence[Term], target: Tar
     """The schema with cuts for the columns that need them and have none yet."""
     for term in terms:
         with named(schema, term.columns):
-            schema = term.distribution.learn_cuts(table, schema, term.columns, target.y, target.w, len(target.classes))
+            cut = capability(term.distribution, LearnedCuts)
+            if cut is not None:
+                schema = cut.learn_cuts(table, schema, term.columns, target.y, target.w, len(target.classes))
     return schema

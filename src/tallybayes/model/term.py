@@ -12,6 +12,7 @@ import numpy as np
 from tallybayes import _core
 from tallybayes.data.schema import KINDS, Schema
 from tallybayes.distributions import Distribution, distribution
+from tallybayes.distributions.base import same_statistics
 from tallybayes.errors import OptionError, TableError
 
 AUTO = "auto"  # chosen for each column by model/distribution_selection.py
@@ -114,7 +115,9 @@ def _choices(
 
 def same_shape(a: Sequence[Term], b: Sequence[Term]) -> bool:
     """Do the two look after the same columns in the same way, so that their sums add?"""
-    return [(t.distribution.layout(), t.columns) for t in a] == [(t.distribution.layout(), t.columns) for t in b]
+    return len(a) == len(b) and all(
+        t.columns == u.columns and same_statistics(t.distribution, u.distribution) for t, u in zip(a, b, strict=True)
+    )
 
 
 class named:  # noqa: N801 - it reads as a word: with named(schema, columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallybayes.distributions.capabilities import JointGaussian, capability
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.utils.array_types import Floats
 
@@ -18,10 +19,10 @@ def class_gaussians(model: TallyClassifier, first: str, second: str) -> tuple[Fl
         d, p = term.distribution, term.params
         inside = [i for i in (0, 1) if at[i] in term.columns]
         columns = [term.columns.index(at[i]) for i in inside]
-        normal = d.gaussians(p, columns) if inside else None
-        if normal is None:
+        normal = capability(d, JointGaussian)
+        if normal is None or not inside:
             continue
-        mean[:, inside], cov[np.ix_(range(K), inside, inside)] = normal
+        mean[:, inside], cov[np.ix_(range(K), inside, inside)] = normal.joint_gaussian(p, columns)
         for i in inside:
             found[i] = True
     return (mean, cov) if all(found) else None

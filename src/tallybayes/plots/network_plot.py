@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from tallybayes.distributions.capabilities import IndependentColumns, capability
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.plots import style, text_fitting
@@ -407,8 +408,7 @@ def _graph_of(model: TallyClassifier) -> tuple[Mapping[str, Sequence[str]], dict
             raise OptionError(str(e)) from None
         told = {(a, b): e["mutual_information"] for a, b, e in graph.edges if "mutual_information" in e}
         return {name: graph.parents.get(name, ()) for name in graph.columns}, told
-    together = [t for t in model.predictor_.fitted.terms if t.distribution.column(t.params, 0) is None]
-    if together:
+    if any(capability(t.distribution, IndependentColumns) is None for t in model.predictor_.fitted.terms):
         raise OptionError(
             f"In a {type(model).__name__} all columns depend on each other by a covariance; there is no graph to draw."
         )

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tallybayes.distributions import Distribution
+from tallybayes.distributions.capabilities import plot_style
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.model.predictor import Predictor
 from tallybayes.plots.plot_tables import Columns, pick, rows_of
@@ -72,7 +73,7 @@ def make_panels(model: TallyClassifier, table: Columns | None, codes: Array | No
     for name in names:
         j = model.schema_.position(name)
         d = model.fitted_.term_of(j)[0].distribution
-        if d.looks() == "share":
+        if plot_style(d) == "share":
             shares.append(name)
             continue
         if table is None and sample is None:
@@ -82,7 +83,7 @@ def make_panels(model: TallyClassifier, table: Columns | None, codes: Array | No
         panel = _panel(model, name, j, d, shown.column(pick(shown.names, name)))
         if table is not None and codes is not None:
             column = table.column(pick(table.names, name))
-            if d.looks() == "sides":
+            if plot_style(d) == "sides":
                 sides: Any = panel.values[(column > d.threshold).astype(int)]  # type: ignore[attr-defined]
                 column = np.asarray(np.where(np.isnan(column), None, sides))
             panel = _observe(panel, column, codes, len(model.classes_))
@@ -108,7 +109,7 @@ def _panel(model: TallyClassifier, name: str, j: int, d: Distribution, column: A
     facts = set(found[labels[0]])
     real = d.needs == "numbers" or facts >= MOMENTS or (not facts and j not in model.schema_.levels)
     coded = not real and not cut
-    if coded or d.looks() == "sides":
+    if coded or plot_style(d) == "sides":
         values = np.array(list(found[labels[0]]), dtype=object)
         return _few_levels(Panel(name, "levels", values, np.array([[found[c][v] for v in values] for c in labels])))
     low, high = _range(column)
@@ -116,7 +117,7 @@ def _panel(model: TallyClassifier, name: str, j: int, d: Distribution, column: A
         cuts = model.schema_.cuts[j]
         edges = np.concatenate([[min(cuts.low, low)], cuts.points, [max(cuts.high, high)]])
         return _few_bins(name, edges, np.array([list(found[c].values()) for c in labels]))
-    kind: Literal["whole", "curve"] = "whole" if d.looks() == "whole" and high - low <= MOST_COUNTS else "curve"
+    kind: Literal["whole", "curve"] = "whole" if plot_style(d) == "whole" and high - low <= MOST_COUNTS else "curve"
     values = np.arange(np.floor(low), np.ceil(high) + 1) if kind == "whole" else _along(d, low, high)
     return Panel(name, kind, values, column_density(model, name, values))
 
@@ -130,7 +131,7 @@ def _along(d: Distribution, low: float, high: float) -> Floats:
     """Where a curve is drawn: a little beyond what was seen."""
     pad = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
     values = np.linspace(low - pad, high + pad, POINTS)
-    return np.unique(np.round(values[values >= 0])) if d.looks() == "whole" else values
+    return np.unique(np.round(values[values >= 0])) if plot_style(d) == "whole" else values
 
 
 def column_density(model: TallyClassifier, name: str, values: Array) -> Floats:

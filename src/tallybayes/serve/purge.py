@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from tallybayes.data.schema import Levels
+from tallybayes.distributions.capabilities import LevelCounts, LevelWeights, capability
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
@@ -36,10 +37,10 @@ def without_names(model: TallyClassifier, rows: Sequence[Mapping[str, object]]) 
 
 def _unmet(term: Term, fitted: Fitted) -> dict[int, list[int]]:
     """Codes without weight, by column; of columns that have labels."""
-    weights, sizes = term.distribution.level_weights(term.statistics), term.distribution.sizes(term.statistics)
-    if weights is None or sizes is None:
+    counted, weighed = capability(term.distribution, LevelCounts), capability(term.distribution, LevelWeights)
+    if counted is None or weighed is None:
         return {}
-    parts = np.split(weights, np.cumsum(sizes)[:-1])
+    parts = np.split(weighed.level_weights(term.statistics), np.cumsum(counted.sizes(term.statistics))[:-1])
     found = {}
     for j, part in zip(term.columns, parts, strict=False):
         if j in fitted.schema.levels and j not in fitted.schema.cuts:

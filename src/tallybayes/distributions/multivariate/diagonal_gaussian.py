@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers
-from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import (
+    CompiledMatrix,
+    IndependentColumns,
+    JointGaussian,
+    LinearForm,
+    LogOddsFeatures,
+    NormalMarginals,
+    ParameterCount,
+    QuadraticForm,
+)
 from tallybayes.distributions.compensated_means import EPS
 from tallybayes.distributions.context import Context, Features, Weights
 from tallybayes.distributions.multivariate import ledoit_wolf
 from tallybayes.distributions.multivariate.covariance import check_shrinkage, divided, oas
 from tallybayes.distributions.multivariate.ledoit_wolf import MomentStatistics
-from tallybayes.distributions.records import kind_of, record_of
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianParams, GaussianStatistics
 from tallybayes.errors import OptionError, brief, is_number
 from tallybayes.utils.array_types import Array
@@ -37,6 +46,20 @@ class GaussianAxes(Gaussian):
     tol: float = 1e-4
 
     name = "gaussian axes"
+    cells = (*Gaussian.cells, "m3", "m4")
+    weighted = ("n", "m2", "m3", "m4")
+    statistics_type = (GaussianStatistics, MomentStatistics)
+    statistics_options = ("fourth",)
+    capabilities: ClassVar[Collection[type]] = (
+        CompiledMatrix,
+        IndependentColumns,
+        JointGaussian,
+        LinearForm,
+        LogOddsFeatures,
+        NormalMarginals,
+        ParameterCount,
+        QuadraticForm,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,18 +85,6 @@ class GaussianAxes(Gaussian):
         _check_finite(var, mean)
         var = np.where(found.varies, np.maximum(var, np.finfo(float).tiny), 0.0)
         return GaussianParams(mean, low, var, epsilon, _core.gaussian_terms(mean, var, low))
-
-    def leave_one_out(
-        self,
-        data: Data,
-        y: NDArray[np.int32],
-        unit: NDArray[np.float64],
-        s: GaussianStatistics,
-        p: GaussianParams,
-        context: Context,
-    ) -> Array:
-        """Columns share a level of variance: not one by one, as Gaussian has them."""
-        return Distribution.leave_one_out(self, data, y, unit, s, p, context)
 
     def class_amounts(self, s: GaussianStatistics) -> tuple[float, ...]:
         """Tell γ of each class, where `gamma` is the name of a rule.
@@ -121,9 +132,6 @@ class GaussianAxes(Gaussian):
         """Fourth moments are kept."""
         return self.gamma == "ledoit-wolf"
 
-    def layout(self) -> tuple[object, ...]:
-        return (type(self), self.fourth)
-
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> GaussianStatistics:
         s = super().add(data, y, w, K)
         return ledoit_wolf.count_columns(data, y, w, s) if self.fourth and isinstance(data, Numbers) else s
@@ -133,15 +141,6 @@ class GaussianAxes(Gaussian):
         if isinstance(a, MomentStatistics) and isinstance(b, MomentStatistics):
             return ledoit_wolf.combine_columns(a, b, total, sign)
         return total
-
-    def scale(self, s: GaussianStatistics, factor: float) -> GaussianStatistics:
-        scaled = super().scale(s, factor)
-        if isinstance(scaled, MomentStatistics):
-            return replace(scaled, m3=scaled.m3 * factor, m4=scaled.m4 * factor)
-        return scaled
-
-    def statistics_from(self, arrays: Mapping[str, Array]) -> GaussianStatistics:
-        return record_of(kind_of(arrays, GaussianStatistics, MomentStatistics), arrays)
 
     def check(self, s: GaussianStatistics, context: Context) -> None:
         if isinstance(s, MomentStatistics) != self.fourth:

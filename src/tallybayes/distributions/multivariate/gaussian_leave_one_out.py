@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from tallybayes.data.encoding import Numbers
 from tallybayes.data.encoding import rows_of as some_rows
-from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import refitted_leave_one_out
 from tallybayes.distributions.compensated_means import EPS, LOG_2PI
 from tallybayes.distributions.context import Context
 from tallybayes.distributions.multivariate.gaussian_moments import rows_of
@@ -63,7 +63,7 @@ def leave_one_out(
                 out[rows], done[rows] = closed.scores(rows_of(data, rows), y[rows], unit[rows])
         for i in np.flatnonzero(~done).tolist():
             row = slice(i, i + 1)
-            out[row] = Distribution.leave_one_out(block, some_rows(data, row), y[row], unit[row], s, p, context)
+            out[row] = refitted_leave_one_out(block, some_rows(data, row), y[row], unit[row], s, p, context)
     return out
 
 

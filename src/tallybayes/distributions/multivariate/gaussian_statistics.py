@@ -14,14 +14,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions.arithmetic import expect, spread
 from tallybayes.distributions.compensated_means import CentredStatistics, check_low, check_squares
-from tallybayes.distributions.records import arrays_of, kind_of, record_of
+from tallybayes.distributions.records import arrays_of, record_of
 from tallybayes.utils.array_types import Array
 
 MOST = float(np.finfo(np.float64).max)
@@ -92,7 +92,7 @@ class BlockStatistics(CentredStatistics, ABC):
         """
         return np.broadcast_to(self.n[:, None], self.mean.shape).copy(), self.mean, self.low
 
-    def met(self) -> NDArray[np.bool_]:
+    def seen_columns(self) -> NDArray[np.bool_]:
         """Tell which columns had a value in some row.
 
         Returns
@@ -218,6 +218,11 @@ class CompactStatistics(ScatterStatistics):
         Products about the mean, of each class or pooled.
     """
 
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Self:
+        paired = np.ndim(arrays.get("n", 0)) == 3
+        return record_of(cast("type[Self]", PairedStatistics) if paired else cls, arrays)
+
     def paired(self) -> PairedStatistics:
         K, d = self.mean.shape
         n = np.broadcast_to(self.n[:, None, None], (K, d, d)).copy()
@@ -248,7 +253,7 @@ class PairedStatistics(ScatterStatistics):
         n, mean, low = (np.einsum("kii->ki", a).copy() for a in (self.n, self.mean, self.low))
         return n, mean, low
 
-    def met(self) -> NDArray[np.bool_]:
+    def seen_columns(self) -> NDArray[np.bool_]:
         return np.asarray(np.diagonal(self.n.sum(axis=0)) > 0)
 
     def shapes(self, K: int, d: int, pooled: bool) -> dict[str, tuple[int, ...]]:
@@ -387,13 +392,3 @@ class WeighedStatistics(WideStatistics):
         super().check(K, d, pooled)
         if not (self.weight > 0).all():
             raise ValueError("'weight' is not that of rows that count")
-
-
-def statistics_from(arrays: Mapping[str, Array]) -> BlockStatistics:
-    """The sums in a file, in the form that its arrays have."""
-    kind: type[BlockStatistics] = kind_of(
-        arrays, CompactStatistics, FourthStatistics, WideStatistics, WeighedStatistics
-    )
-    if kind is CompactStatistics and np.ndim(arrays.get("n", 0)) == 3:
-        kind = PairedStatistics
-    return record_of(kind, arrays)

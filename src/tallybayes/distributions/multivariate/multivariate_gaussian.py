@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,22 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import (
+    ColumnTerms,
+    CompiledMatrix,
+    JointGaussian,
+    LeaveOneOut,
+    LinearForm,
+    LogOddsFeatures,
+    NoLikelihood,
+    NormalMarginals,
+    ParameterCount,
+    QuadraticForm,
+    Reclassing,
+    Rescaling,
+    SeenColumns,
+    WholePrediction,
+)
 from tallybayes.distributions.compensated_means import away
 from tallybayes.distributions.context import Context, Features, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
@@ -19,7 +36,6 @@ from tallybayes.distributions.multivariate import (
     gaussian_column_terms,
     gaussian_leave_one_out,
     gaussian_moments,
-    gaussian_statistics,
     ledoit_wolf,
     marginal_gaussian,
     wide_gaussian,
@@ -33,6 +49,7 @@ from tallybayes.distributions.multivariate.gaussian_parameters import (
 )
 from tallybayes.distributions.multivariate.gaussian_statistics import (
     BlockStatistics,
+    CompactStatistics,
     FourthStatistics,
     WeighedStatistics,
     WideStatistics,
@@ -85,7 +102,24 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
 
     name = "gaussian block"
     kinds = ("real", "count", "binary")
-    statistics_type = BlockStatistics
+    statistics_type = (CompactStatistics, FourthStatistics, WideStatistics, WeighedStatistics)
+    statistics_options = ("pooled", "fourth", "given")
+    capabilities: ClassVar[Collection[type]] = (
+        ColumnTerms,
+        CompiledMatrix,
+        JointGaussian,
+        LeaveOneOut,
+        LinearForm,
+        LogOddsFeatures,
+        NoLikelihood,
+        NormalMarginals,
+        ParameterCount,
+        QuadraticForm,
+        Reclassing,
+        Rescaling,
+        SeenColumns,
+        WholePrediction,
+    )
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
@@ -109,9 +143,6 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     def fourth(self) -> bool:
         """Fourth moments are kept."""
         return self.gamma == "ledoit-wolf"
-
-    def layout(self) -> tuple[object, ...]:
-        return (type(self), self.pooled, self.fourth, self.given)
 
     @property
     def amount(self) -> float:
@@ -144,9 +175,6 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     def reclass(self, s: BlockStatistics, to: Sequence[int], K: int) -> BlockStatistics:
         return s.reclassed(to, K, self.pooled)
 
-    def statistics_from(self, arrays: Mapping[str, Array]) -> BlockStatistics:
-        return gaussian_statistics.statistics_from(arrays)
-
     def check(self, s: BlockStatistics, context: Context) -> None:
         if isinstance(s, FourthStatistics | WeighedStatistics) != self.fourth:
             raise ValueError("third and fourth moments are missing" if self.fourth else "it has fourth moments")
@@ -154,8 +182,8 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
         if isinstance(self.gamma, tuple) and len(self.gamma) != context.K:
             raise ValueError(f"gamma has {len(self.gamma)} numbers for {context.K} classes")
 
-    def met(self, s: BlockStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
-        return s.met()
+    def seen_columns(self, s: BlockStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+        return s.seen_columns()
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -196,7 +224,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
             scorer.quadratic(data.columns, p.mean, p.low, p.factor, p.constant, missing)
         return missing
 
-    def answer(self, data: Data, p: BlockParams, how: str, start: Array) -> Array:
+    def predict(self, data: Data, p: BlockParams, how: str, start: Array) -> Array:
         relative = how in RELATIVE
         scorer = _core.Scorer(data.n, start)
         if not isinstance(data, Numbers) or not self.can_start(p, relative):
@@ -216,7 +244,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
             return "covariance_estimator needs labelled rows, and cannot add others. Use shrinkage= instead."
         return None
 
-    def gaussians(self, p: BlockParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
+    def joint_gaussian(self, p: BlockParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
         return p.mean[:, list(columns)], np.array([p.covariance(k, columns) for k in range(len(p.mean))])
 
     def fast_matrix(self, columns: Sequence[RowColumn], p: BlockParams, start: Array) -> _core.MatrixDoor | None:  # noqa: ARG002
@@ -324,7 +352,9 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
             The terms.
         """
         if isinstance(data, Sparse):
-            return super().terms(data, p, K)
+            return np.concatenate(
+                [self.terms(block, p, K) for _, block in data.dense_blocks()] or [np.empty((0, p.mean.shape[1], K))]
+            )
         assert isinstance(data, Numbers)
         return gaussian_column_terms.terms(finite_rows(data, np.arange(data.n)), p)
 
@@ -338,7 +368,7 @@ class GaussianBlock(Distribution[BlockStatistics, BlockParams]):
     def quadratic(self, p: BlockParams) -> tuple[Array, Array, Array]:
         return quadratic_form(np.stack([-0.5 * p.precision(k) for k in range(p.K)]), p.mean, p.constant)
 
-    def normal(self, p: BlockParams) -> tuple[Array, Array]:
+    def normal_marginals(self, p: BlockParams) -> tuple[Array, Array]:
         return away(p, p.mean[0]), p.variances()
 
     def features(self) -> Features:

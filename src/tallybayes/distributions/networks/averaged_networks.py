@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,18 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
 from tallybayes.distributions.arithmetic import split
+from tallybayes.distributions.capabilities import (
+    CheckRows,
+    ColumnTerms,
+    CompiledMatrix,
+    KeptChoices,
+    LeaveOneOut,
+    MarginalDensity,
+    Outcomes,
+    PackedRow,
+    SQLCounts,
+    refitted_leave_one_out,
+)
 from tallybayes.distributions.context import Context, RowColumn
 from tallybayes.distributions.exported import Exported, Json, plain, reads_of, too_large
 from tallybayes.distributions.networks.averaged_parameters import AveragedParams, AveragedReals
@@ -84,6 +97,17 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     subsumption: bool = False
 
     name = "averaged network"
+    capabilities: ClassVar[Collection[type]] = (
+        CheckRows,
+        ColumnTerms,
+        CompiledMatrix,
+        KeptChoices,
+        LeaveOneOut,
+        MarginalDensity,
+        Outcomes,
+        PackedRow,
+        SQLCounts,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,7 +124,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
     def estimate(self, s: JointStatistics, context: Context) -> AveragedParams:
         return self._estimate(s, context, None)
 
-    def estimate_again(self, s: JointStatistics, context: Context, p: AveragedParams) -> AveragedParams:
+    def reestimate(self, s: JointStatistics, context: Context, p: AveragedParams) -> AveragedParams:
         """Make parameters of another tally, with what was chosen kept.
 
         The order of the parents, the strengths of back-off, the weights of the networks, and what follows from what
@@ -310,7 +334,7 @@ class AveragedNetwork(CountedSets[AveragedParams]):
             Up to a term that all classes share.
         """
         if p.n == 0:
-            return super().leave_one_out(data, y, unit, s, p, context)
+            return refitted_leave_one_out(self, data, y, unit, s, p, context)
         assert isinstance(data, Coded)
         out = np.empty((data.n, p.K))
         for span, codes, _ in p.packed(data):

@@ -7,7 +7,7 @@ group; the sums hold their moments beside the discrete ones, see reals.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import TypeVar
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
-from tallybayes.distributions.arithmetic import expect, met_codes, spread, subtract
+from tallybayes.distributions.arithmetic import expect, met_codes, subtract
 from tallybayes.distributions.context import Context, Counted, Weights
 from tallybayes.distributions.networks.conditional_gaussians import (
     Moments,
@@ -54,7 +54,6 @@ from tallybayes.distributions.networks.joint_counts import (
     plus_counts,
 )
 from tallybayes.distributions.networks.joint_statistics import JointParams, JointStatistics, MixedStatistics, Reals
-from tallybayes.distributions.records import record_of
 from tallybayes.distributions.univariate.gaussian import Gaussian, GaussianStatistics
 from tallybayes.utils.array_types import Array, Floats
 
@@ -85,10 +84,10 @@ class CountedSets(Joint[JointStatistics, J]):
     reals: int = 0
     real_extra: Sets = ()
 
-    statistics_type = JointStatistics
-
-    def layout(self) -> tuple[object, ...]:
-        return (type(self), self.order, self.extra, self.reals, self.real_extra)
+    cells = ("single", "joint", "n", "mean", "m2")
+    weighted = ("single", "joint", "n", "m2")
+    statistics_type = (JointStatistics, MixedStatistics)
+    statistics_options = ("order", "extra", "reals", "real_extra")
 
     def tables(self, d: int) -> Tables:
         """Give the tables of d discrete columns.
@@ -121,9 +120,6 @@ class CountedSets(Joint[JointStatistics, J]):
         return real_sets(d, self.reals, self.order, self.real_extra)
 
     # --- adding ------------------------------------------------------------------------------------------------
-
-    def statistics_from(self, arrays: Mapping[str, Array]) -> JointStatistics:
-        return record_of(MixedStatistics if self.reals else JointStatistics, arrays)
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> JointStatistics:
         assert isinstance(data, Coded)
@@ -235,18 +231,6 @@ class CountedSets(Joint[JointStatistics, J]):
             return MixedStatistics(single, sizes, joint, *_combined(x.moments, z.moments, sign))
         return JointStatistics(single, sizes, joint)
 
-    def scale(self, s: JointStatistics, factor: float) -> JointStatistics:
-        if factor == 1:
-            return s
-        if isinstance(s, MixedStatistics):
-            s = replace(s, n=s.n * factor, m2=s.m2 * factor)
-        return replace(s, single=s.single * factor, joint=s.joint * factor)
-
-    def reclass(self, s: JointStatistics, to: Sequence[int], K: int) -> JointStatistics:
-        if isinstance(s, MixedStatistics):
-            s = replace(s, n=spread(s.n, to, K), mean=spread(s.mean, to, K), m2=spread(s.m2, to, K))
-        return replace(s, single=spread(s.single, to, K), joint=spread(s.joint, to, K))
-
     def moved(self, s: JointStatistics, sizes: Sizes, maps: Maps) -> JointStatistics:
         t, maps = self.tables(len(sizes)), fitting_maps(s, maps)
         single = move_levels(s, sizes, maps)
@@ -256,7 +240,7 @@ class CountedSets(Joint[JointStatistics, J]):
             return MixedStatistics(single, sizes, joint, *moments)
         return JointStatistics(single, sizes, joint)
 
-    def met(self, s: JointStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def seen_columns(self, s: JointStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         """Tell which columns had a value; of real columns the moments without a parent come first.
 
         Parameters
@@ -278,6 +262,8 @@ class CountedSets(Joint[JointStatistics, J]):
         if not isinstance(self.reals, int) or not 0 <= self.reals <= context.d:
             raise ValueError(f"{self.reals!r:.40} of its {context.d} columns are real")
         d, K = context.d - self.reals, context.K
+        if isinstance(s, MixedStatistics) != bool(self.reals):
+            raise ValueError("moments of real columns are missing" if self.reals else "it has moments of real columns")
         check_sizes(s.sizes, context, d)
         expect({"single": s.single}, {"single": (K, int(s.sizes.sum()))}, at_least_0=("single",))
         check_sets(self.order, self.extra, d)
@@ -408,7 +394,7 @@ class CountedSets(Joint[JointStatistics, J]):
     def counted_as(self) -> Counted | None:
         return None if self.reals else "sets"
 
-    def alone(self, p: J, j: int, x: Array) -> Floats | None:
+    def marginal_log_density(self, p: J, j: int, x: Array) -> Floats | None:
         d = len(p.sizes)
         if j < d:
             return None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, rows_of
 from tallybayes.distributions.arithmetic import minus, split
-from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import refitted_leave_one_out
 from tallybayes.distributions.context import Context
 from tallybayes.distributions.networks.conditional_gaussians import leave_one_out_logs
 from tallybayes.distributions.networks.count_tables import family_sets
@@ -57,9 +57,7 @@ def leave_one_out(
             for i in np.flatnonzero(families.summed(here, values)).tolist():
                 row = slice(first + i, first + i + 1)
                 if (given[:, i] != here[:, i]).any() or families.real_summed(here[:, i], values, i):
-                    out[row] = Distribution.leave_one_out(
-                        slim, rows_of(data, row), y[row], unit[row], small, p, context
-                    )
+                    out[row] = refitted_leave_one_out(slim, rows_of(data, row), y[row], unit[row], small, p, context)
                 else:
                     out[row] = families.summed_score(here[:, i], int(y[row.start]), unit[row.start], row.start)
                     out[row] += by_reals[i]

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Coded, Data
+from tallybayes.distributions.capabilities import (
+    CheckRows,
+    ColumnTerms,
+    CompiledMatrix,
+    KeptChoices,
+    LeaveOneOut,
+    LogPrior,
+    MarginalDensity,
+    Outcomes,
+    PackedRow,
+    ParameterCount,
+    SQLCounts,
+)
 from tallybayes.distributions.context import Context, RowColumn, RowScores
 from tallybayes.distributions.exported import Exported, plain, reads_of, too_large
 from tallybayes.distributions.networks import family_leave_one_out
@@ -75,6 +88,19 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     blind: tuple[int, ...] = ()
 
     name = "network"
+    capabilities: ClassVar[Collection[type]] = (
+        CheckRows,
+        ColumnTerms,
+        CompiledMatrix,
+        KeptChoices,
+        LeaveOneOut,
+        LogPrior,
+        MarginalDensity,
+        Outcomes,
+        PackedRow,
+        ParameterCount,
+        SQLCounts,
+    )
 
     def check(self, s: JointStatistics, context: Context) -> None:
         super().check(s, context)
@@ -105,7 +131,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
         if self.reals and not set(chains) <= pairs:
             raise ValueError("the parents of a real column are not among the sets that are counted")
 
-    def penalty(self, s: JointStatistics, p: FamilyParams) -> float:  # noqa: ARG002
+    def log_prior_density(self, s: JointStatistics, p: FamilyParams) -> float:  # noqa: ARG002
         """Tell the log prior density that the smoothing stands for, up to a constant.
 
         Dirichlet: α Σ log P over the cells of every family; back-off has no such form.
@@ -165,7 +191,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
     def estimate(self, s: JointStatistics, context: Context) -> FamilyParams:
         return self._estimate(s, context, None)
 
-    def estimate_again(self, s: JointStatistics, context: Context, p: FamilyParams) -> FamilyParams:
+    def reestimate(self, s: JointStatistics, context: Context, p: FamilyParams) -> FamilyParams:
         """Make parameters of another tally; the strengths of back-off stay.
 
         Parameters
@@ -360,7 +386,7 @@ class FamilyNetwork(CountedSets[FamilyParams]):
 
         return RowScores(p.sizes, p.gone, scores)
 
-    def look(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
+    def check_rows(self, scorer: _core.Scorer, data: Data, p: FamilyParams) -> None:
         self.score(scorer, data, p)  # which values may be missing together shows only there
 
     def scores(self, codes: Array, p: FamilyParams, values: Floats | None = None) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -23,10 +23,11 @@ from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions.arithmetic import NEVER_LEARNED, check_binary, met_codes, split, subtract
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import LearnedCuts, LevelCounts, LevelWeights, SeenColumns
 from tallybayes.distributions.context import Context, Needs, RowColumn, RowScores, Weights
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha
-from tallybayes.distributions.univariate.categorical import Categorical, resize
+from tallybayes.distributions.univariate.categorical import Categorical, CategoricalStatistics, resize
 from tallybayes.errors import ForgetError, OptionError, brief
 from tallybayes.utils.array_types import Array, Floats
 
@@ -126,6 +127,12 @@ class Joint(Distribution[L, Q]):
 
     kinds: ClassVar[tuple[str, ...]] = ("categorical", "binary", "count", "real")
     needs: ClassVar[Needs] = "codes"
+    capabilities: ClassVar[Collection[type]] = (
+        LearnedCuts,
+        LevelCounts,
+        LevelWeights,
+        SeenColumns,
+    )
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -209,7 +216,7 @@ class Joint(Distribution[L, Q]):
     def sizes(self, s: L) -> Sizes:
         return s.sizes
 
-    def met(self, s: L, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def seen_columns(self, s: L, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return met_codes(s.single, s.sizes)
 
     # --- reading -----------------------------------------------------------------------------------------------
@@ -233,7 +240,7 @@ class Joint(Distribution[L, Q]):
         N, exist, log = np.empty(0), list[NDArray[np.bool_]](), np.empty((0, K))
         if len(s.sizes):
             categories = Categorical(alpha=self.alpha)
-            counts = categories.statistics_from({"count": s.single, "sizes": s.sizes})
+            counts = CategoricalStatistics(s.single, s.sizes)
             found = categories.estimate(counts, Context(context.class_weight, levels))
             N, exist, log = found.N, found.exist, found.log
         return LevelParams(s.single, s.sizes, context.class_weight, np.maximum(N, 1.0), exist, log)
@@ -309,7 +316,7 @@ class Joint(Distribution[L, Q]):
             unseen |= met
         scorer.added(found, places(unseen))
 
-    def look(self, scorer: _core.Scorer, data: Data, p: Q) -> None:
+    def check_rows(self, scorer: _core.Scorer, data: Data, p: Q) -> None:
         assert isinstance(data, Coded)
         unseen = np.zeros(len(p.sizes), dtype=bool)
         for span, _, met in p.packed(data):
@@ -400,7 +407,7 @@ def count_levels(data: Coded, y: NDArray[np.int32], w: Weights, K: int) -> tuple
 def move_levels(s: LevelStatistics, sizes: Sizes, maps: Maps) -> Floats:
     """The counts of levels where columns have other ones."""
     categories = Categorical()
-    counts = categories.statistics_from({"count": s.single, "sizes": s.sizes})
+    counts = CategoricalStatistics(s.single, s.sizes)
     return np.asarray(resize(categories.relevel(counts, [None if m is None else m.tolist() for m in maps]), sizes))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -17,6 +17,16 @@ from tallybayes.data.schema import Levels, Schema
 from tallybayes.data.table import Table
 from tallybayes.distributions.arithmetic import expect, subtract
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import (
+    ColumnTerms,
+    LeaveOneOut,
+    LevelCounts,
+    Outcomes,
+    Pieces,
+    SeenColumns,
+    TableCounts,
+    Vocabulary,
+)
 from tallybayes.distributions.context import Context, Needs, Weights
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha
@@ -139,6 +149,17 @@ class Words(Distribution[WordStatistics, WordParams]):
     waits: ClassVar[bool] = True
     cells: ClassVar[tuple[str, ...]] = ("count", "rows")
     statistics_type = WordStatistics
+    statistics_options = ("_statistics_key",)
+    capabilities: ClassVar[Collection[type]] = (
+        ColumnTerms,
+        LeaveOneOut,
+        LevelCounts,
+        Outcomes,
+        Pieces,
+        SeenColumns,
+        TableCounts,
+        Vocabulary,
+    )
 
     def __post_init__(self) -> None:
         for name, allowed in (("model", MODELS), ("analyzer", ANALYZERS)):
@@ -159,11 +180,9 @@ class Words(Distribution[WordStatistics, WordParams]):
         if self.model == "bernoulli" and self.alpha == 0:
             raise OptionError("alpha must be above 0 for the Bernoulli model of words; got 0.")
 
-    def layout(self) -> tuple[object, ...]:
-        return (type(self), self.model == "bernoulli", *self._splitting_key())
-
-    def _splitting_key(self) -> tuple[object, ...]:
-        return self.ngrams, self.analyzer, bool(self.lowercase), int(self.max_words)
+    @property
+    def _statistics_key(self) -> tuple[object, ...]:
+        return self.model == "bernoulli", self.ngrams, self.analyzer, bool(self.lowercase), int(self.max_words)
 
     def splitting(self) -> Splitting:
         """Tell how a text becomes words.
@@ -224,46 +243,14 @@ class Words(Distribution[WordStatistics, WordParams]):
         sums = _core.csr_sums(_counts(data).view, y, w, K, 0.0 if self.model == "bernoulli" else None)
         return WordStatistics(np.ascontiguousarray(sums[:, 1:]), sums[:, 0].copy())
 
-    def tally(
-        self,
-        table: Table,
-        schema: Schema,
-        columns: Sequence[int],
-        sizes: Mapping[int, int],
-        y: NDArray[np.int32],
-        w: Weights,
-        K: int,
-    ) -> tuple[WordStatistics, Schema]:
-        """Count the texts of a table while they are read: the words of each row are nowhere kept.
-
-        Parameters
-        ----------
-        table : Table
-            The rows.
-        schema : Schema
-            What the columns are.
-        columns : sequence of int
-            The column.
-        sizes : dict from int to int
-            Of no use to it.
-        y : ndarray of int32, of shape (n,)
-            The class of each row; below 0, the row does not count.
-        w : ndarray of shape (n,) or None
-            The weight of each row; None weighs each 1.
-        K : int
-            How many classes there are.
-
-        Returns
-        -------
-        sums : WordStatistics
-            As `add` gives them.
-        schema : Schema
-            With the words that were new.
-        """
+    def count_table(
+        self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
+    ) -> tuple[WordStatistics, Schema] | None:
+        """Count the texts of a table while they are read: the words of each row are nowhere kept."""
         (j,) = columns
         found = encoding.word_sums(table, schema, j, self.splitting(), (y, w, K), self.model == "bernoulli")
         if found is None:  # which of them have a count of their own all rows tell
-            return super().tally(table, schema, columns, sizes, y, w, K)
+            return None
         count, rows, longer = found
         return WordStatistics(count, rows), longer
 
@@ -306,7 +293,7 @@ class Words(Distribution[WordStatistics, WordParams]):
     def sizes(self, s: WordStatistics) -> NDArray[np.int64]:
         return np.array([s.count.shape[1]], dtype=np.int64)
 
-    def met(self, s: WordStatistics, d: int) -> NDArray[np.bool_]:
+    def seen_columns(self, s: WordStatistics, d: int) -> NDArray[np.bool_]:
         return np.full(d, bool(s.rows.any()))
 
     def check(self, s: WordStatistics, context: Context) -> None:

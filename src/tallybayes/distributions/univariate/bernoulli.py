@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.arithmetic import expect
-from tallybayes.distributions.context import Context, Features, Looks, RowColumn, Weights
+from tallybayes.distributions.capabilities import (
+    CompiledRow,
+    IndependentColumns,
+    LeaveOneOut,
+    LinearForm,
+    LogOddsFeatures,
+    LogPrior,
+    Outcomes,
+    ParameterCount,
+    Plotted,
+)
+from tallybayes.distributions.context import Context, Features, PlotStyle, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, cut_at, plain
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, repeated_alpha, weighted
@@ -116,13 +127,24 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
     kinds = ("binary", "real", "count")
     cells = ("no", "yes")
     statistics_type = ThresholdStatistics
+    capabilities: ClassVar[Collection[type]] = (
+        CompiledRow,
+        IndependentColumns,
+        LeaveOneOut,
+        LinearForm,
+        LogOddsFeatures,
+        LogPrior,
+        Outcomes,
+        ParameterCount,
+        Plotted,
+    )
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
         if not np.isfinite(self.threshold):
             raise OptionError(f"threshold must be a finite number; got {brief(self.threshold)}.")
 
-    def looks(self) -> Looks:
+    def plot_style(self) -> PlotStyle:
         return "sides"
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> ThresholdStatistics:
@@ -144,7 +166,7 @@ class Threshold(ByColumn[ThresholdStatistics, ThresholdParams]):
         no, yes = _core.threshold_estimate(s.no, s.yes, per_column(self.alpha, s.no.shape[1]))
         return ThresholdParams(no, yes)
 
-    def penalty(self, s: ThresholdStatistics, p: ThresholdParams) -> float:  # noqa: ARG002
+    def log_prior_density(self, s: ThresholdStatistics, p: ThresholdParams) -> float:  # noqa: ARG002
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Beta: a (log p + log(1 − p)).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,8 +15,24 @@ from tallybayes.data import encoding
 from tallybayes.data.encoding import RAW_LIMIT, Codes, Data
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
-from tallybayes.distributions.arithmetic import expect, met_codes, minus, split, spread, subtract
+from tallybayes.distributions.arithmetic import expect, met_codes, minus, split, subtract
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import (
+    CompiledRow,
+    IndependentColumns,
+    LearnedCuts,
+    LeaveOneOut,
+    LevelCounts,
+    LevelWeights,
+    LinearForm,
+    LogOddsFeatures,
+    LogPrior,
+    Outcomes,
+    ParameterCount,
+    SeenColumns,
+    SQLCounts,
+    TableCounts,
+)
 from tallybayes.distributions.context import Context, Counted, Features, Needs, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
@@ -104,7 +120,23 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
     kinds: ClassVar[tuple[str, ...]] = ("categorical", "binary", "count", "real")
     needs: ClassVar[Needs] = "levels"
     waits: ClassVar[bool] = True
+    cells = ("count",)
     statistics_type = CategoricalStatistics
+    capabilities: ClassVar[Collection[type]] = (
+        CompiledRow,
+        IndependentColumns,
+        LeaveOneOut,
+        LevelCounts,
+        LevelWeights,
+        LinearForm,
+        LogOddsFeatures,
+        LogPrior,
+        Outcomes,
+        ParameterCount,
+        SeenColumns,
+        SQLCounts,
+        TableCounts,
+    )
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -123,33 +155,18 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         count, sizes = _core.counts(data.columns, y, w, K, sizes, limit)
         return CategoricalStatistics(count, sizes)
 
-    def tally(
-        self,
-        table: Table,
-        schema: Schema,
-        columns: Sequence[int],
-        sizes: Mapping[int, int],
-        y: NDArray[np.int32],
-        w: Weights,
-        K: int,
-    ) -> tuple[CategoricalStatistics, Schema]:
-        raw = encoding.integer_columns(table, schema, columns) if w is None and type(self) is Categorical else None
-        if raw is not None:  # mostly they are codes, and need not be read first to see that they are
-            found = _core.counts_of_codes(raw, y, K, np.zeros(raw.d, dtype=np.int64), RAW_LIMIT)
-            if found is not None:
-                return CategoricalStatistics(*found), schema
-        return super().tally(table, schema, columns, sizes, y, w, K)
+    def count_table(
+        self, table: Table, schema: Schema, columns: Sequence[int], y: NDArray[np.int32], w: Weights, K: int
+    ) -> tuple[CategoricalStatistics, Schema] | None:
+        """Whole numbers, which are mostly codes already, are counted without reading them first."""
+        raw = encoding.integer_columns(table, schema, columns) if w is None and self.needs == "levels" else None
+        found = None if raw is None else _core.counts_of_codes(raw, y, K, np.zeros(raw.d, dtype=np.int64), RAW_LIMIT)
+        return None if found is None else (CategoricalStatistics(*found), schema)
 
     def combine(self, a: CategoricalStatistics, b: CategoricalStatistics, sign: int = 1) -> CategoricalStatistics:
         sizes = np.maximum(a.sizes, b.sizes)
         x, z = resize(a, sizes), resize(b, sizes)
         return CategoricalStatistics(x + z if sign > 0 else subtract(x, z), sizes)
-
-    def scale(self, s: CategoricalStatistics, factor: float) -> CategoricalStatistics:
-        return replace(s, count=s.count * factor)
-
-    def reclass(self, s: CategoricalStatistics, to: Sequence[int], K: int) -> CategoricalStatistics:
-        return replace(s, count=spread(s.count, to, K))
 
     def relevel(self, s: CategoricalStatistics, maps: Sequence[Sequence[int] | None]) -> CategoricalStatistics:
         K = s.count.shape[0]
@@ -213,7 +230,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
             number.append(N + (1 if self.other else 0))
         return exist, np.array(number, dtype=np.float64)
 
-    def met(self, s: CategoricalStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def seen_columns(self, s: CategoricalStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return met_codes(s.count, s.sizes)
 
     def estimate(self, s: CategoricalStatistics, context: Context) -> CategoricalParams:
@@ -243,7 +260,7 @@ class Categorical(Distribution[CategoricalStatistics, CategoricalParams]):
         table[:, gone] = np.repeat(rest, sizes, axis=1)[:, gone] if self.other else 0.0
         return CategoricalParams(np.ascontiguousarray(table.T), rest.T.copy(), sizes, N, exist)
 
-    def penalty(self, s: CategoricalStatistics, p: CategoricalParams) -> float:  # noqa: ARG002
+    def log_prior_density(self, s: CategoricalStatistics, p: CategoricalParams) -> float:  # noqa: ARG002
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Dirichlet: a Σ log P over the N_j levels of each column and class, those without a place of their own too.
@@ -556,6 +573,7 @@ class Binned(Categorical):
     name = "binned"
     kinds = ("real", "count")
     needs = "cuts"
+    capabilities: ClassVar[Collection[type]] = (LearnedCuts,)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import DUST, NEVER_LEARNED, expect, spread
+from tallybayes.distributions.arithmetic import DUST, NEVER_LEARNED, expect
+from tallybayes.distributions.capabilities import (
+    CompiledMatrix,
+    CompiledRow,
+    IndependentColumns,
+    JointGaussian,
+    LeaveOneOut,
+    LinearForm,
+    LogOddsFeatures,
+    NormalMarginals,
+    ParameterCount,
+    QuadraticForm,
+    SeenColumns,
+    SQLCounts,
+)
 from tallybayes.distributions.compensated_means import (
     LOG_2PI,
     CentredStatistics,
@@ -21,7 +36,7 @@ from tallybayes.distributions.compensated_means import (
 )
 from tallybayes.distributions.context import Context, Counted, Features, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
-from tallybayes.distributions.records import Record, arrays_of, map_arrays
+from tallybayes.distributions.records import Record, arrays_of
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
 from tallybayes.distributions.univariate.independent_columns import ByColumn
 from tallybayes.errors import ForgetError, OptionError, brief, is_number
@@ -109,7 +124,23 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
 
     name = "gaussian"
     kinds = ("real", "count", "binary")
-    statistics_type = GaussianStatistics
+    cells: ClassVar[tuple[str, ...]] = ("n", "mean", "low", "m2")
+    weighted: ClassVar[tuple[str, ...]] = ("n", "m2")
+    statistics_type: ClassVar[type | tuple[type, ...]] = GaussianStatistics
+    capabilities: ClassVar[Collection[type]] = (
+        CompiledMatrix,
+        CompiledRow,
+        IndependentColumns,
+        JointGaussian,
+        LeaveOneOut,
+        LinearForm,
+        LogOddsFeatures,
+        NormalMarginals,
+        ParameterCount,
+        QuadraticForm,
+        SeenColumns,
+        SQLCounts,
+    )
 
     def __post_init__(self) -> None:
         if self.ddof not in (0, 1):
@@ -135,18 +166,12 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
             m2, low = np.where(same, 0.0, m2), np.where(same, 0.0, low)
         return GaussianStatistics(n, mean, low, m2)
 
-    def scale(self, s: GaussianStatistics, factor: float) -> GaussianStatistics:
-        return replace(s, n=s.n * factor, m2=s.m2 * factor)
-
-    def reclass(self, s: GaussianStatistics, to: Sequence[int], K: int) -> GaussianStatistics:
-        return map_arrays(s, lambda a: spread(a, to, K))
-
     def check(self, s: GaussianStatistics, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "m4"))
         check_low(s)
         check_squares(s.n, s.m2)
 
-    def met(self, s: GaussianStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def seen_columns(self, s: GaussianStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray(s.n.any(axis=0))
 
     def estimate(self, s: GaussianStatistics, context: Context) -> GaussianParams:  # noqa: ARG002
@@ -170,7 +195,7 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
     def counted_as(self) -> Counted | None:
         return "moments"
 
-    def gaussians(self, p: GaussianParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
+    def joint_gaussian(self, p: GaussianParams, columns: Sequence[int]) -> tuple[Floats, Floats] | None:
         which = list(columns)
         return p.mean[:, which], p.var[:, which, None] * np.eye(len(which))
 
@@ -222,7 +247,7 @@ class Gaussian(ByColumn[GaussianStatistics, GaussianParams]):
         constant = -0.5 * (np.where(seen, np.log(np.where(seen, p.var, 1.0)) + LOG_2PI, 0.0)).sum(axis=1)
         return quadratic_form(A, p.mean, constant)
 
-    def normal(self, p: GaussianParams) -> tuple[Array, Array]:
+    def normal_marginals(self, p: GaussianParams) -> tuple[Array, Array]:
         return away(p, p.mean[0]), p.var
 
     def features(self) -> Features:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -13,6 +14,7 @@ from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.arithmetic import expect, minus
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import IndependentColumns, KeptChoices, LeaveOneOut, Reclassing, SeenColumns
 from tallybayes.distributions.context import Context, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
@@ -98,7 +100,15 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
 
     name = "kernel"
     kinds = ("real", "count")
+    weighted = ("weight",)
     statistics_type = KernelStatistics
+    capabilities: ClassVar[Collection[type]] = (
+        IndependentColumns,
+        KeptChoices,
+        LeaveOneOut,
+        Reclassing,
+        SeenColumns,
+    )
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, str):
@@ -124,9 +134,6 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
             raise ForgetError(f"Asked to forget rows that were not learned: {e}. Nothing was changed.") from None
         return KernelStatistics(start, value, weight, a.K)
 
-    def scale(self, s: KernelStatistics, factor: float) -> KernelStatistics:
-        return replace(s, weight=s.weight * factor)
-
     def reclass(self, s: KernelStatistics, to: Sequence[int], K: int) -> KernelStatistics:
         old = int(s.K)
         d = (len(s.start) - 1) // max(old, 1)
@@ -149,7 +156,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
         if not rises.all() or (len(first) and not (np.add.reduceat(s.weight, first) > 0).all()):
             raise ValueError("the values of a column and class do not rise, or weigh nothing")
 
-    def met(self, s: KernelStatistics, d: int) -> NDArray[np.bool_]:
+    def seen_columns(self, s: KernelStatistics, d: int) -> NDArray[np.bool_]:
         return np.asarray(np.diff(s.start).reshape(d, -1).any(axis=1))
 
     def estimate(self, s: KernelStatistics, context: Context) -> KernelParams:  # noqa: ARG002
@@ -175,7 +182,7 @@ class Kernel(Distribution[KernelStatistics, KernelParams]):
             raise _core.BadValue("overflow", 0, j, float(np.abs(s.value[span]).max()))
         return _read(s, h, mean)
 
-    def estimate_again(self, s: KernelStatistics, context: Context, p: KernelParams) -> KernelParams:  # noqa: ARG002
+    def reestimate(self, s: KernelStatistics, context: Context, p: KernelParams) -> KernelParams:  # noqa: ARG002
         """Make parameters of another tally, with what was chosen by leave-one-out or the like kept as it is.
 
         The bandwidths stay, and which columns vary.

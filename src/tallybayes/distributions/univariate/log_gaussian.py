@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
-from tallybayes.distributions.arithmetic import expect, spread, subtract
+from tallybayes.distributions.arithmetic import expect, subtract
+from tallybayes.distributions.capabilities import IndependentColumns, LeaveOneOut, LogPrior, ParameterCount, SeenColumns
 from tallybayes.distributions.compensated_means import check_low, check_squares
 from tallybayes.distributions.context import Context, Weights
 from tallybayes.distributions.exported import Exported, plain
@@ -101,7 +103,16 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
 
     name = "log-gaussian"
     kinds = ("real", "count")
+    cells = ("n", "mean", "low", "m2", "zero")
+    weighted = ("n", "m2", "zero")
     statistics_type = LogGaussianStatistics
+    capabilities: ClassVar[Collection[type]] = (
+        IndependentColumns,
+        LeaveOneOut,
+        LogPrior,
+        ParameterCount,
+        SeenColumns,
+    )
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -125,18 +136,12 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
         zero = a.zero + b.zero if sign > 0 else subtract(a.zero, b.zero)
         return LogGaussianStatistics(**arrays_of(self._gaussian().combine(a, b, sign)), zero=zero)
 
-    def scale(self, s: LogGaussianStatistics, factor: float) -> LogGaussianStatistics:
-        return replace(s, n=s.n * factor, m2=s.m2 * factor, zero=s.zero * factor)
-
-    def reclass(self, s: LogGaussianStatistics, to: Sequence[int], K: int) -> LogGaussianStatistics:
-        return LogGaussianStatistics(**{key: spread(a, to, K) for key, a in arrays_of(s).items()})
-
     def check(self, s: LogGaussianStatistics, context: Context) -> None:
         expect(s, dict.fromkeys(arrays_of(s), (context.K, context.d)), at_least_0=("n", "m2", "zero"))
         check_low(s)
         check_squares(s.n, s.m2)
 
-    def met(self, s: LogGaussianStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def seen_columns(self, s: LogGaussianStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray((s.n + s.zero).any(axis=0))
 
     def estimate(self, s: LogGaussianStatistics, context: Context) -> LogGaussianParams:
@@ -148,9 +153,8 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
             above = np.where(down > 0, np.log((s.n + self.alpha) / safe), np.log(0.5))
         return LogGaussianParams(normal, zero, above)
 
-    def penalty(self, s: LogGaussianStatistics, p: LogGaussianParams) -> float:
-        normal = self._gaussian().penalty(s, p.normal)
-        return normal + self.alpha * float((p.zero + p.above).sum() if self.alpha > 0 else 0.0)
+    def log_prior_density(self, s: LogGaussianStatistics, p: LogGaussianParams) -> float:  # noqa: ARG002
+        return self.alpha * float((p.zero + p.above).sum() if self.alpha > 0 else 0.0)
 
     def score(self, scorer: _core.Scorer, data: Data, p: LogGaussianParams) -> None:
         K = len(p.zero)
@@ -202,12 +206,6 @@ class LogGaussian(ByColumn[LogGaussianStatistics, LogGaussianParams]):
 
     def n_parameters(self, p: LogGaussianParams, context: Context) -> int:
         return self._gaussian().n_parameters(p.normal, context) + context.K * context.d
-
-    def statistics_from(self, arrays: Mapping[str, Array]) -> LogGaussianStatistics:
-        statistics = super().statistics_from(arrays)
-        if statistics.zero.ndim != 2:
-            raise ValueError("'zero' has no classes and columns")
-        return statistics
 
 
 def _blocks(data: Numbers) -> Iterator[tuple[slice, Array]]:

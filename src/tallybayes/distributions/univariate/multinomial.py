@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -13,7 +14,20 @@ from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.arithmetic import DUST, expect
 from tallybayes.distributions.base import Distribution
-from tallybayes.distributions.context import Context, Features, Looks, RowColumn, Weights
+from tallybayes.distributions.capabilities import (
+    CompiledRow,
+    IndependentColumns,
+    LeaveOneOut,
+    LinearForm,
+    LogOddsFeatures,
+    LogPrior,
+    NoLikelihood,
+    Outcomes,
+    ParameterCount,
+    Plotted,
+    refitted_leave_one_out,
+)
+from tallybayes.distributions.context import Context, Features, PlotStyle, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, weighted
@@ -81,11 +95,22 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
     kinds = ("count", "real", "binary")
     cells = ("sum",)
     statistics_type = MultinomialStatistics
+    capabilities: ClassVar[Collection[type]] = (
+        CompiledRow,
+        IndependentColumns,
+        LeaveOneOut,
+        LinearForm,
+        LogOddsFeatures,
+        LogPrior,
+        Outcomes,
+        ParameterCount,
+        Plotted,
+    )
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
 
-    def looks(self) -> Looks:
+    def plot_style(self) -> PlotStyle:
         return "share"
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> MultinomialStatistics:
@@ -101,7 +126,7 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
     def estimate(self, s: MultinomialStatistics, context: Context) -> MultinomialParams:  # noqa: ARG002
         return MultinomialParams(_log_shares(s.sum, self.alpha))
 
-    def penalty(self, s: MultinomialStatistics, p: MultinomialParams) -> float:  # noqa: ARG002
+    def log_prior_density(self, s: MultinomialStatistics, p: MultinomialParams) -> float:  # noqa: ARG002
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Dirichlet: Σ_j a_j log θ_cj.
@@ -226,7 +251,7 @@ class Multinomial(Distribution[MultinomialStatistics, MultinomialParams]):
         with np.errstate(divide="ignore"):
             return np.stack([share, np.log1p(-np.minimum(np.exp(share), 1.0))])
 
-    def linear(self, p: MultinomialParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array] | None:
+    def linear(self, p: MultinomialParams, log_prior: NDArray[np.float64]) -> tuple[Array, Array]:
         return p.weight, np.zeros(len(log_prior))
 
     def features(self) -> Features:
@@ -272,6 +297,16 @@ class Complement(Multinomial):
     norm: bool = False
 
     name = "complement"
+    capabilities: ClassVar[Collection[type]] = (
+        IndependentColumns,
+        LeaveOneOut,
+        LogOddsFeatures,
+        LogPrior,
+        NoLikelihood,
+        Outcomes,
+        ParameterCount,
+        Plotted,
+    )
 
     def no_likelihood(self) -> str | None:
         return "The complement rule is no density: there is no likelihood to climb. Use MultinomialNB."
@@ -288,18 +323,6 @@ class Complement(Multinomial):
 
     def column(self, p: MultinomialParams, j: int) -> ComplementParams:
         return ComplementParams(one_column(p.weight, j), one_column(p.shares(), j))
-
-    def linear(self, p: MultinomialParams, log_prior: NDArray[np.float64]) -> None:  # noqa: ARG002
-        """Give nothing: the complement rule is no log P(x | class), and has no linear form of one.
-
-        Parameters
-        ----------
-        p : params
-            Parameters.
-        log_prior : ndarray of shape (K,)
-            Of the classes.
-        """
-        return
 
     def leave_one_out(
         self,
@@ -335,7 +358,7 @@ class Complement(Multinomial):
             Up to a term that all classes share.
         """
         if self.norm and (np.min(self.alpha) == 0 or context.d == 1):  # the sum has terms that come and go, or none
-            return Distribution.leave_one_out(self, data, y, unit, s, p, context)
+            return refitted_leave_one_out(self, data, y, unit, s, p, context)
         others = np.maximum(s.sum.sum(axis=0) - s.sum, 0.0) + np.asarray(self.alpha)
         total, d = others.sum(axis=1), others.shape[1]
         with np.errstate(divide="ignore"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.arithmetic import expect
-from tallybayes.distributions.context import Context, Features, Looks, RowColumn, Weights
+from tallybayes.distributions.capabilities import (
+    CompiledRow,
+    IndependentColumns,
+    LeaveOneOut,
+    LinearForm,
+    LogOddsFeatures,
+    LogPrior,
+    ParameterCount,
+    Plotted,
+    SeenColumns,
+)
+from tallybayes.distributions.context import Context, Features, PlotStyle, RowColumn, Weights
 from tallybayes.distributions.exported import Exported, plain
 from tallybayes.distributions.records import Record
 from tallybayes.distributions.smoothing import check_alpha, check_per_column, per_column, repeated_alpha
@@ -82,11 +93,22 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
     kinds = ("count", "real", "binary")
     cells = ("n", "sum")
     statistics_type = PoissonStatistics
+    capabilities: ClassVar[Collection[type]] = (
+        CompiledRow,
+        IndependentColumns,
+        LeaveOneOut,
+        LinearForm,
+        LogOddsFeatures,
+        LogPrior,
+        ParameterCount,
+        Plotted,
+        SeenColumns,
+    )
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
 
-    def looks(self) -> Looks:
+    def plot_style(self) -> PlotStyle:
         return "whole"
 
     def add(self, data: Data, y: NDArray[np.int32], w: Weights, K: int) -> PoissonStatistics:
@@ -102,14 +124,14 @@ class Poisson(ByColumn[PoissonStatistics, PoissonParams]):
         check_per_column(self.alpha, context.d)
         expect(s, dict.fromkeys(self.cells, (context.K, context.d)), at_least_0=self.cells)
 
-    def met(self, s: PoissonStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
+    def seen_columns(self, s: PoissonStatistics, d: int) -> NDArray[np.bool_]:  # noqa: ARG002
         return np.asarray(s.n.any(axis=0))
 
     def estimate(self, s: PoissonStatistics, context: Context) -> PoissonParams:  # noqa: ARG002
         rate, weight, bias = _core.poisson_estimate(s.n, s.sum, per_column(self.alpha, s.n.shape[1]))
         return PoissonParams(weight, bias, rate)
 
-    def penalty(self, s: PoissonStatistics, p: PoissonParams) -> float:
+    def log_prior_density(self, s: PoissonStatistics, p: PoissonParams) -> float:
         """Tell the log prior density under which `estimate` is the most probable value, up to a constant.
 
         Gamma: a (m_j log λ_cj − λ_cj), as if of `alpha` rows with the mean m_j.

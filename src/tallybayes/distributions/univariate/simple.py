@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from tallybayes import _core
 from tallybayes.data.encoding import Data, Numbers, Sparse
 from tallybayes.distributions.arithmetic import expect, subtract
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import IndependentColumns, ParameterCount
 from tallybayes.distributions.context import Context, Params, Stats, Weights
 from tallybayes.distributions.sparse_blocks import dense_scores, dense_sum
 from tallybayes.utils.array_types import Array
@@ -61,6 +62,7 @@ class SimpleDistribution(Distribution[Stats, Params]):
 
     kinds = ("real", "count")
     cells = ("n", "sums")
+    capabilities: ClassVar[Collection[type]] = (IndependentColumns, ParameterCount)
     parameters: ClassVar[tuple[str, ...]]  # the names of what estimate_one returns
 
     @abstractmethod

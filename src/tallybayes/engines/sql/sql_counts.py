@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from tallybayes.data.labels import positions, read_labels, union
 from tallybayes.data.schema import Levels, Schema
-from tallybayes.distributions.base import Distribution, stands_by
+from tallybayes.distributions.base import Distribution, statistics_from
+from tallybayes.distributions.capabilities import SQLCounts, capability
 from tallybayes.distributions.context import Counted
 from tallybayes.engines.arrow_batches import telling
 from tallybayes.engines.source import Ask
@@ -232,17 +233,17 @@ class Counter(Generic[Model]):
         d: Distribution = term.distribution
         what = counted_as(d)
         if what == "moments":
-            return d.statistics_from(self._sums_of_numbers(term, found, to, K))
+            return statistics_from(d, self._sums_of_numbers(term, found, to, K))
         sizes = np.array([self._size(schema, j) if (j,) in tables else 0 for j in term.columns], dtype=np.int64)
         parts = [tables[(j,)] if (j,) in tables else np.zeros((K, 0)) for j in term.columns]
         single = np.ascontiguousarray(np.concatenate(parts, axis=1))
         if what == "levels":
-            return d.statistics_from({"count": single, "sizes": sizes})
+            return statistics_from(d, {"count": single, "sizes": sizes})
         sets = [tables[tuple(term.columns[i] for i in some)].reshape(K, -1) for some in _sets(term)]
         joint = np.concatenate(sets, axis=1) if sets else np.zeros((K, 0))
         small = joint.size == 0 or joint.max() <= np.iinfo(np.uint32).max
         joint = np.ascontiguousarray(joint.astype(np.uint32) if small else joint)
-        return d.statistics_from({"single": single, "sizes": sizes, "joint": joint})
+        return statistics_from(d, {"single": single, "sizes": sizes, "joint": joint})
 
     def _sums_of_numbers(
         self, term: Term, found: list[tuple[Any, ...]], to: dict[Any, int], K: int
@@ -276,7 +277,8 @@ class Counter(Generic[Model]):
 
 def counted_as(d: Distribution) -> Counted | None:
     """What a database could count for it; a subclass that adds in its own way does not inherit that of another."""
-    return d.counted_as() if stands_by(d, "counted_as", ("add", "statistics_from")) else None
+    counts = capability(d, SQLCounts)
+    return None if counts is None else counts.counted_as()
 
 
 def _declared(schema: Schema) -> Schema:

@@ -24,6 +24,7 @@ from tallybayes.data import encoding
 from tallybayes.data.schema import Schema, align
 from tallybayes.data.table import Table, read_table
 from tallybayes.distributions.base import Distribution
+from tallybayes.distributions.capabilities import LogOddsFeatures, capability
 from tallybayes.distributions.context import Features
 from tallybayes.distributions.univariate.categorical import CategoricalParams, free_levels
 from tallybayes.errors import OptionError, TableError
@@ -38,7 +39,8 @@ MOST = 1 << 27  # numbers in a dense block of features
 
 def form_of(distribution: Distribution) -> Features:
     """Which features make the log-odds of this factor linear."""
-    found = distribution.features()
+    linear = capability(distribution, LogOddsFeatures)
+    found = None if linear is None else linear.features()
     if found is None:
         raise OptionError(
             f"The distribution {distribution.name!r} has no logistic twin: its log-odds are linear in no list of "

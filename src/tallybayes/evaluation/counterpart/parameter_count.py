@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sklearn.pipeline import Pipeline
 
+from tallybayes.distributions.capabilities import ParameterCount, capability
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.evaluation.counterpart.matching_features import MatchingFeatures
@@ -54,7 +55,8 @@ def count_parameters(model: object) -> int:
 
 def _factor(fitted: Fitted, term: Term) -> int:
     """Free parameters of P(x | class) of the columns of one term."""
-    found = term.distribution.n_parameters(term.params, fitted.context(term))
+    own = capability(term.distribution, ParameterCount)
+    found = None if own is None else own.n_parameters(term.params, fitted.context(term))
     if found is None:
         raise OptionError(f"The distribution {term.distribution.name!r} has no fixed number of parameters.")
     return found
