@@ -1,5 +1,5 @@
 // Arrow columns: takes the C structs out of their Python capsules and gives them to the core.
-#include "core/arrow.hpp"
+#include "core/encode/arrow.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "bind/levels.hpp"
-#include "core/arrow_codes.hpp"
+#include "core/encode/arrow_codes.hpp"
 
 namespace tb::bind {
 namespace {

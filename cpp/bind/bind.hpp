@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/columns.hpp"
+#include "core/encode/columns.hpp"
 
 namespace nb = nanobind;
 

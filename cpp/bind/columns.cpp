@@ -1,6 +1,6 @@
 #include "bind/bind.hpp"
 
-#include "core/range.hpp"
+#include "core/encode/integer_range.hpp"
 
 #include <nanobind/stl/vector.h>
 

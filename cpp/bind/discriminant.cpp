@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "core/eigen.hpp"
-#include "core/marginal.hpp"
-#include "core/quadratic.hpp"
-#include "core/normal_left_out.hpp"
-#include "core/roots.hpp"
-#include "core/scatter.hpp"
+#include "core/math/eigen.hpp"
+#include "core/discriminant/marginal_scores.hpp"
+#include "core/discriminant/quadratic_parts.hpp"
+#include "core/ensemble/leave_one_out_normal.hpp"
+#include "core/math/inverse_roots.hpp"
+#include "core/moments/scatter.hpp"
 
 namespace tb::bind {
 namespace {

@@ -1,6 +1,6 @@
-// Gaussian discriminants as parts of a Scorer. See core/quadratic.hpp.
+// Gaussian discriminants as parts of a Scorer. See core/discriminant/quadratic_parts.hpp.
 #include "bind/scorer.hpp"
-#include "core/quadratic.hpp"
+#include "core/discriminant/quadratic_parts.hpp"
 
 namespace tb::bind {
 namespace {

@@ -8,12 +8,12 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
-#include "core/check_rows.hpp"
-#include "core/draw_bins.hpp"
-#include "core/grow_contexts.hpp"
-#include "core/herd.hpp"
-#include "core/temper.hpp"
-#include "core/weights.hpp"
+#include "core/encode/check_rows.hpp"
+#include "core/ensemble/random_bins.hpp"
+#include "core/ensemble/class_trees.hpp"
+#include "core/ensemble/low_discrepancy.hpp"
+#include "core/ensemble/temperature.hpp"
+#include "core/ensemble/stacking.hpp"
 
 namespace tb::bind {
 namespace {

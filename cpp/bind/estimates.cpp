@@ -1,7 +1,7 @@
 // Tally → parameters: what tables and single rows compute alike.
-#include "core/estimates.hpp"
+#include "core/scoring/estimates.hpp"
 
-#include "bind/large.hpp"
+#include "bind/large_array.hpp"
 #include "kernels/logs.hpp"
 
 namespace tb::bind {

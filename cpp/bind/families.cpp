@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "bind/joint_counts.hpp"
-#include "bind/large.hpp"
-#include "bind/matrix_door.hpp"
-#include "core/check_rows.hpp"
-#include "core/families.hpp"
-#include "core/family_losses.hpp"
-#include "core/network.hpp"
+#include "bind/large_array.hpp"
+#include "bind/few_row_models.hpp"
+#include "core/encode/check_rows.hpp"
+#include "core/networks/families.hpp"
+#include "core/networks/family_losses.hpp"
+#include "core/networks/network.hpp"
 
 namespace tb::bind {
 namespace {
@@ -181,7 +181,8 @@ Array<double, 2> py_losses(const PyFamilies& self, const AnyCodes& codes, const 
   return out;
 }
 
-// Real columns as children of d discrete ones; see core/real_families.hpp. Their values come with the rows.
+// Real columns as children of d discrete ones; see core/networks/gaussian_families.hpp. Their values come with the
+// rows.
 class PyReals {
  public:
   PyReals(const std::vector<std::int64_t>& sizes, const Ints& parent, const Sizes& start, const Terms& terms)

@@ -1,7 +1,7 @@
 // The Python class _core.JointCounts: what was counted of sets of columns, and how counts become probabilities.
 #pragma once
 #include "bind/checked.hpp"
-#include "core/families.hpp"
+#include "core/networks/families.hpp"
 
 namespace tb::bind {
 

@@ -1,5 +1,5 @@
 // Rows in JSON as the buffers of Arrow columns: read without the GIL, handed over without a copy.
-#include "core/json_table.hpp"
+#include "core/encode/json_table.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bind/bind.hpp"
-#include "core/known.hpp"
+#include "core/encode/known_levels.hpp"
 
 namespace tb::bind {
 

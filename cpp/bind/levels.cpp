@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
-#include "core/lookup.hpp"
-#include "core/plain_codes.hpp"
+#include "core/encode/lookup.hpp"
+#include "core/encode/numpy_codes.hpp"
 
 namespace tb::bind {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include "bind/bind.hpp"
 #include "bind/level_list.hpp"
-#include "core/arrow.hpp"
-#include "core/codes.hpp"
+#include "core/encode/arrow.hpp"
+#include "core/encode/codes.hpp"
 
 namespace tb::bind {
 

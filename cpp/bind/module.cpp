@@ -1,8 +1,8 @@
 #include "bind/bind.hpp"
 
-#include "core/dispatch.hpp"
-#include "core/isa_choice.hpp"
-#include "core/threads.hpp"
+#include "core/runtime/dispatch.hpp"
+#include "core/runtime/isa_choice.hpp"
+#include "core/runtime/threads.hpp"
 
 namespace {
 
@@ -30,7 +30,8 @@ void warn_about_isa() {
 
 }  // namespace
 
-// By this symbol threadpoolctl tells this library from others whose file is called _core too: src/tallybayes/utils/blas.py.
+// By this symbol threadpoolctl tells this library from others whose file is called _core too:
+// src/tallybayes/utils/blas.py.
 extern "C" NB_EXPORT int tallybayes_threads() { return tb::threads(); }
 
 NB_MODULE(_core, m) {

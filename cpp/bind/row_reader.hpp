@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bind/bind.hpp"
-#include "core/row_terms.hpp"
+#include "core/rowpath/row_terms.hpp"
 
 namespace tb::bind {
 

@@ -1,7 +1,7 @@
 // The Python class _core.Scorer, open to binding files that bring another part.
 #pragma once
 #include "bind/bind.hpp"
-#include "core/scorer.hpp"
+#include "core/scoring/scorer.hpp"
 
 namespace tb::bind {
 

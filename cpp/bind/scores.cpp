@@ -2,9 +2,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/checked.hpp"
-#include "bind/large.hpp"
+#include "bind/large_array.hpp"
 #include "bind/scorer.hpp"
-#include "core/parts.hpp"
+#include "core/scoring/parts.hpp"
 
 namespace tb::bind {
 

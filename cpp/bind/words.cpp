@@ -1,5 +1,5 @@
 // Texts to words: the columns are read with the GIL, the texts without.
-#include "core/word_counts.hpp"
+#include "core/text/word_counts.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -15,10 +15,10 @@
 #include "bind/levels.hpp"
 #include "bind/objects.hpp"
 #include "bind/scorer.hpp"
-#include "core/arrow_texts.hpp"
-#include "core/check_rows.hpp"
-#include "core/text_part.hpp"
-#include "core/word_sums.hpp"
+#include "core/encode/arrow_texts.hpp"
+#include "core/encode/check_rows.hpp"
+#include "core/text/text_part.hpp"
+#include "core/text/word_sums.hpp"
 
 namespace tb::bind {
 namespace {

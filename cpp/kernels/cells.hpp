@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 
-// Some columns of packed codes (core/tables.hpp), n rows each.
+// Some columns of packed codes (core/counts/joint_tables.hpp), n rows each.
 struct CodeColumns {
   const void* code;
   std::size_t bytes;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 

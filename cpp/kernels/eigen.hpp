@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 
 TB_DECLARE(std::size_t, eigen_lanes, ())
 

@@ -1,7 +1,7 @@
 // Reading rows of a table as doubles.
 #pragma once
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
 
 // out[k * d + j] = column j of row begin + row[k]; any types, any memory order.
 TB_DECLARE(void, gather_rows,

@@ -4,8 +4,8 @@
 #pragma once
 #include <cstddef>
 
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
 #include "kernels/scores.hpp"
 
 namespace tb {

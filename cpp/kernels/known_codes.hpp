@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 

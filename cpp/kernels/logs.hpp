@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 
 // out[i] = log(x[i]) for x[i] >= 0, within a unit in the last place; 0 gives -inf, +inf and NaN themselves. A number's
 // logarithm does not depend on its place. out may be x.

@@ -1,10 +1,10 @@
-// Gaussians with coordinates missing. One row at a time (core/marginal.cpp): vectors lie `stride` numbers apart, a
-// multiple of kMarginalPad, and are zero beyond their length.
+// Gaussians with coordinates missing. One row at a time (core/discriminant/marginal_scores.cpp): vectors lie `stride`
+// numbers apart, a multiple of kMarginalPad, and are zero beyond their length.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 constexpr std::size_t kMarginalPad = 16;
@@ -25,7 +25,7 @@ TB_DECLARE(void, orthonormal, (double* q, std::size_t count, std::size_t stride,
 TB_DECLARE(double, square_outside,
            (const double* q, std::size_t count, std::size_t stride, const double* z, const double* place, double* work))
 
-// Rows in lanes (core/marginal_lanes.cpp): number i of vector t at [t][i][lane].
+// Rows in lanes (core/discriminant/marginal_lanes.cpp): number i of vector t at [t][i][lane].
 
 // z = sum over j <= i of x[j] columns[j][i] for each lane; columns as above, x and z (d, lanes).
 TB_DECLARE(void, combine_lanes, (const double* columns, std::size_t stride, const double* x, std::size_t d, double* z))

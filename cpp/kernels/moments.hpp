@@ -1,6 +1,6 @@
 // Count, mean and centred sum of squares of every (class, column): the hot loops.
 #pragma once
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 #include "kernels/rows.hpp"
 
 namespace tb {

@@ -1,7 +1,7 @@
-// Integer columns as codes of one, two or four bytes, column after column (core/tables.hpp).
+// Integer columns as codes of one, two or four bytes, column after column (core/counts/joint_tables.hpp).
 #pragma once
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 

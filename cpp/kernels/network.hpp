@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/dispatch.hpp"
-#include "core/part.hpp"
+#include "core/runtime/dispatch.hpp"
+#include "core/scoring/part.hpp"
 
 namespace tb {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <cstddef>
 
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
 
 // out[i * step] = the value at x + i * stride, for i < n.
 TB_DECLARE(void, pack,

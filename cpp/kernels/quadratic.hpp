@@ -2,9 +2,9 @@
 // A block of lanes: groups of some rows side by side, one after the other; in a group, column after column. How many
 // rows a group has depends on the instruction set: only these kernels look inside.
 #pragma once
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
-#include "core/part.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
+#include "core/scoring/part.hpp"
 
 // Rows [r0, r0 + rows) of a table minus `centre` (d) as lanes, kRows * d numbers. Bit r of the answer: row
 // r0 + r has a value that is not finite.

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/columns.hpp"
+#include "core/encode/columns.hpp"
 
 namespace tb {
 

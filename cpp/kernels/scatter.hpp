@@ -2,8 +2,8 @@
 // A pack holds its rows centred, cut into panels of panel_width() columns: panel p is an array (rows, width) that
 // starts at p * width * stride, stride being the pack's room for rows. Columns beyond d are zero.
 #pragma once
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
-#include "core/part.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
+#include "core/scoring/part.hpp"
 #include "kernels/tile.hpp"
 
 namespace tb {

@@ -1,5 +1,5 @@
 // Vectors of doubles as wide as the instruction set this file is compiled for, and exp and log on them.
-// Only for files in cpp/kernels (see core/dispatch.hpp): everything here is static.
+// Only for files in cpp/kernels (see core/runtime/dispatch.hpp): everything here is static.
 #pragma once
 #include <cstddef>
 #include <cstdint>

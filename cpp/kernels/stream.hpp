@@ -3,6 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 
 TB_DECLARE(std::uint64_t, sum_words, (const char* p, std::size_t bytes))

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 
 namespace tb {
 

@@ -1,9 +1,9 @@
 // A tile: up to kTile columns of up to kRows rows as doubles, column after column, so that one vector
 // instruction works on neighbouring rows. Whatever the table's types and memory order, kernels see this.
 #pragma once
-#include "core/columns.hpp"
-#include "core/dispatch.hpp"
-#include "core/part.hpp"
+#include "core/encode/columns.hpp"
+#include "core/runtime/dispatch.hpp"
+#include "core/scoring/part.hpp"
 
 namespace tb {
 

@@ -2,7 +2,7 @@
 // class) added into a block acc[c * kRows + r], and a block written out as rows.
 // Only for files in cpp/kernels: everything here is static.
 #pragma once
-#include "core/part.hpp"
+#include "core/scoring/part.hpp"
 #include "kernels/simd.hpp"
 
 namespace tb::TB_ISA {

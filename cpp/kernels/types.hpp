@@ -1,6 +1,6 @@
 // From a Dtype known at run time to a C++ type. Only for files in cpp/kernels: everything here is static.
 #pragma once
-#include "core/columns.hpp"
+#include "core/encode/columns.hpp"
 #include "kernels/simd.hpp"
 
 namespace tb::TB_ISA {

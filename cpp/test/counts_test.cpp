@@ -1,4 +1,4 @@
-#include "core/counts.hpp"
+#include "core/counts/counts.hpp"
 
 #include <map>
 #include <optional>

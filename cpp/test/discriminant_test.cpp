@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "check.hpp"
-#include "core/dispatch.hpp"
-#include "core/marginal.hpp"
-#include "core/quadratic.hpp"
-#include "core/scatter.hpp"
+#include "core/runtime/dispatch.hpp"
+#include "core/discriminant/marginal_scores.hpp"
+#include "core/discriminant/quadratic_parts.hpp"
+#include "core/moments/scatter.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "core/eigen.hpp"
+#include "core/math/eigen.hpp"
 
 namespace {
 

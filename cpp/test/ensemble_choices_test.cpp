@@ -4,9 +4,9 @@
 #include <random>
 #include <vector>
 
-#include "core/draw_bins.hpp"
-#include "core/grow_contexts.hpp"
-#include "core/tables.hpp"
+#include "core/ensemble/random_bins.hpp"
+#include "core/ensemble/class_trees.hpp"
+#include "core/counts/joint_tables.hpp"
 #include "test/check.hpp"
 
 using namespace tb;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_table.hpp"
+#include "core/encode/json_table.hpp"
 #include "test/check.hpp"
 
 namespace {

@@ -1,12 +1,12 @@
-#include "core/labels.hpp"
+#include "core/encode/labels.hpp"
 
 #include <limits>
 #include <random>
 #include <set>
 #include <stdexcept>
 
-#include "core/csr.hpp"
-#include "core/in_order.hpp"
+#include "core/counts/sparse_sums.hpp"
+#include "core/runtime/ordered_merge.hpp"
 #include "test/check.hpp"
 
 using namespace tb;

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "core/arrow_codes.hpp"
-#include "core/lookup.hpp"
-#include "core/plain_codes.hpp"
+#include "core/encode/arrow_codes.hpp"
+#include "core/encode/lookup.hpp"
+#include "core/encode/numpy_codes.hpp"
 #include "test/check.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // Runs every test, once with each instruction set this processor has.
 #include <cstdio>
 
-#include "core/dispatch.hpp"
+#include "core/runtime/dispatch.hpp"
 #include "test/check.hpp"
 
 int main() {

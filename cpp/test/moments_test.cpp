@@ -1,9 +1,9 @@
-#include "core/moments.hpp"
+#include "core/moments/moments.hpp"
 
 #include <limits>
 #include <optional>
 
-#include "core/sums.hpp"
+#include "core/counts/column_sums.hpp"
 #include "test/check.hpp"
 #include "test/random_table.hpp"
 

@@ -1,5 +1,5 @@
 // Scores of networks with discrete and real columns under the sanitizers, against a sum over all ways to fill the gaps.
-#include "core/network.hpp"
+#include "core/networks/network.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "core/class_rows.hpp"
+#include "core/counts/class_rows.hpp"
 
 namespace tb::test {
 

@@ -4,10 +4,10 @@
 #include <random>
 #include <vector>
 
-#include "core/cell.hpp"
-#include "core/parts.hpp"
-#include "core/scorer.hpp"
-#include "kernels/finish.hpp"
+#include "core/encode/cell.hpp"
+#include "core/scoring/parts.hpp"
+#include "core/scoring/scorer.hpp"
+#include "kernels/posterior.hpp"
 #include "test/check.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // The self-check before an instruction set is used: it passes here, finds a kernel that is wrong, and the choice that
 // follows from it.
-#include "core/self_check.hpp"
+#include "core/self_check/self_check.hpp"
 
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "core/isa_choice.hpp"
+#include "core/runtime/isa_choice.hpp"
 
 namespace {
 

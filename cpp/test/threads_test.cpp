@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "core/pool.hpp"
-#include "core/threads.hpp"
+#include "core/runtime/thread_pool.hpp"
+#include "core/runtime/threads.hpp"
 
 namespace {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/analyzer.hpp"
-#include "core/lookup.hpp"
-#include "core/word_counts.hpp"
-#include "core/word_sums.hpp"
+#include "core/text/analyzer.hpp"
+#include "core/encode/lookup.hpp"
+#include "core/text/word_counts.hpp"
+#include "core/text/word_sums.hpp"
 #include "test/check.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-"""Chains of smoothed estimates: the compiled class against sums that spell out the formulas of cpp/core/chains.hpp."""
+"""Back-off chains: the compiled class against sums that spell out cpp/core/ensemble/back_off_chains.hpp."""
 
 import os
 import subprocess

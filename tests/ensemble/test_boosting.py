@@ -71,7 +71,7 @@ def corrected(cuts: Any, bins: Any, ordered: Any, rows: Any, J: Any, how: Any) -
 
 
 def oracle(columns: Any, rows: Any, joint: Any, size: Any, how: Any) -> tuple[list[Any], float]:
-    """The definition in cpp/core/corrections.hpp, row by row and cell by cell."""
+    """The definition in cpp/core/ensemble/boosting.hpp, row by row and cell by cell."""
     (bins, count, ordered), (y, w, key) = columns, rows
     most, patience, depth, tried, searched, seed = size
     step, worth, ridge, least, part, eager = how

@@ -24,7 +24,7 @@ def test_orders_are_of_different_columns(d: int, most: int, members: int, noise:
 
 
 def herded(has: np.ndarray, share: np.ndarray, members: int) -> list[int]:
-    """The definition in cpp/core/herd.hpp."""
+    """The definition in cpp/core/ensemble/low_discrepancy.hpp."""
     owed, taken = np.zeros_like(share), list[int]()
     for _ in range(members):
         owed += share

@@ -2,7 +2,7 @@
 
 Parts that look at a few columns at a time, added up with weights, cannot say a rule of many columns without noise, nor
 a threshold that several sensors cross together: rows of some corner are then answered wrongly, all in the same way.
-A correction is such a corner, or rather all corners of up to DEPTH cuts (cpp/core/corrections.hpp):
+A correction is such a corner, or rather all corners of up to DEPTH cuts (cpp/core/ensemble/boosting.hpp):
     value(cell, c) = STEP · log (n_c + WORTH) / (e_c + WORTH),
 n_c being the kept rows of class c in the cell, and e_c how many were expected, the sum of P(c) over the cell's rows.
 Cuts are searched on one half of the rows, and kept only if the other half is answered better. Like weights, they are
@@ -45,8 +45,8 @@ RUNS = (6, 16_000)  # searches whose corrections are averaged at most, and rows 
 
 @dataclass(frozen=True, eq=False)
 class Corrections(Record):
-    """The arrays of cpp/core/chains.hpp, a chain without a child for each correction; logs: (rungs, classes), its
-    values. columns: of the table."""
+    """The arrays of cpp/core/ensemble/back_off_chains.hpp, a chain without a child for each correction;
+    logs: (rungs, classes), its values. columns: of the table."""
 
     columns: int
     view_column: NDArray[np.int32]

@@ -1,8 +1,9 @@
 """Ensemble: many small networks over one set of codes, their average, and how much each part of it is believed.
 
 An ensemble of no parts counts levels and keeps rows; from these the parts are chosen (ensemble/layout.py).
-The tally is all sums: the counts of each column's levels, the counts of every chain (cpp/core/chains.hpp), the moments
-of the Gaussian part, and a bounded sample of rows (kept_rows.py), on which ensemble_fit.py chooses what counts alone
+The tally is all sums: the counts of each column's levels, the counts of every chain
+(cpp/core/ensemble/back_off_chains.hpp), the moments of the Gaussian part, and a bounded sample
+of rows (kept_rows.py), on which ensemble_fit.py chooses what counts alone
 cannot tell.
 """
 
@@ -83,16 +84,16 @@ _FLOATS, _START = partial(np.zeros, 0, np.float64), partial(np.zeros, 1, np.int6
 class Ensemble(Joint[EnsembleStatistics, EnsembleParams]):
     """log P(x | class) ≈ Σ over planes of weight · Σ over its chains of share · log P, and so on for the Gaussian part.
 
-    view_… and child, parent, parent_start: the arrays of cpp/core/chains.hpp. plane, share: where the term of each
-    chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane of their own each,
-    which become one. level_column: the columns of the part 'target_encoding'. The part 'neighbors' looks through
-    the kept rows. z_…: a gaussian_copula.Scale, empty for none. plane_of: which plane of a part a
-    column's term goes to.
+    view_… and child, parent, parent_start: the arrays of cpp/core/ensemble/back_off_chains.hpp. plane, share: where
+    the term of each chain goes, and times what. parts: see Part; the chains without a child, contexts, have a plane
+    of their own each, which become one. level_column: the columns of the part 'target_encoding'. The part
+    'neighbors' looks through the kept rows. z_…: a gaussian_copula.Scale, empty for none. plane_of: which plane of a
+    part a column's term goes to.
     weighting: 'features', each plane has a weight; 'temperature', all the same one; 'none'. trust: what all weights are
     multiplied by, beside texts that have told some of it already. edition: how the sums are
     read; a file keeps the edition of its day, and so its answers.
         0   back-off alone, weights of any sign
-        1   every value has a row besides (cpp/core/chains.hpp), only naive Bayes has weights below 0
+        1   every value has a row besides (cpp/core/ensemble/back_off_chains.hpp), only naive Bayes has weights below 0
         2   a cell missing where no gap was met says nothing (ensemble_gaps.py)
         6   there may be corrections (corrections.py); so there may in 3 to 5, which no release had; and nearest rows
     boosting: how many times as many tries to find them as usual (corrections.py), 0 for none. number: the columns

@@ -42,7 +42,7 @@ CELLS = 1 << 26  # numbers in the terms of the kept rows
 WORK = 1.2e9  # products in one step of the weights
 FEW = 2000  # rows for a temperature
 NO_GRID = np.empty(0)
-LEAST = float(np.log(1e-37))  # of a logarithm that has a weight: as cpp/kernels/chains.hpp
+LEAST = float(np.log(1e-37))  # of a logarithm that has a weight: as cpp/kernels/back_off_chains.hpp
 WORTH = 1.0  # rows that every value has besides, spread over the classes
 
 

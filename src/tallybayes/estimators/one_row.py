@@ -18,7 +18,7 @@ from tallybayes.estimators.model import Held, Model
 from tallybayes.model.fast_row import FastRow, open_fast_row
 
 COMPILED = "compiled"
-MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow; also in cpp/bind/row.cpp
+MOST_WEIGHT = 1e10  # a row of more goes the careful way, which looks out for overflow; also in cpp/bind/one_row.cpp
 
 
 class OneRow(Model):

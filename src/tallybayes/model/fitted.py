@@ -30,7 +30,7 @@ from tallybayes.utils.array_types import Array, Floats
 
 Starts = Callable[[Floats], Floats]
 
-GONE = 1e-250  # the weight of a class that has faded away; the same number is in cpp/core/row_model.cpp
+GONE = 1e-250  # the weight of a class that has faded away; the same number is in cpp/core/rowpath/row_model.cpp
 
 
 @dataclass(frozen=True)

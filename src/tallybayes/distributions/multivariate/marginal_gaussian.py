@@ -2,7 +2,7 @@
 
 log p(x_o | c) = −½ log|2π Σ_oo| − ½ (x_o − μ_o)ᵀ Σ_oo⁻¹ (x_o − μ_o),   o: the coordinates that are there
 
-Matrices of covariances are the core's business (cpp/core/marginal.cpp); here are those of few directions.
+The core scores full covariances (cpp/core/discriminant/marginal_scores.cpp); here are those of few directions.
 """
 
 from __future__ import annotations

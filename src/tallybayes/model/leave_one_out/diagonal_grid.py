@@ -5,7 +5,7 @@ A row x of class c and weight r takes r with it from n_c, and from the sums of s
     M_c' = M_c − r n_c / (n_c − r) (x − mean_c)²,     x − mean_c' = (x − mean_c) n_c / (n_c − r),
 
 and likewise from the sum of squares over all classes. axes.py reads the variances from the tally that is left for each
-row, cpp/core/left_out_axes.hpp scores the grid.
+row, cpp/core/discriminant/leave_one_out_diagonal.hpp scores the grid.
 Weights as in full.py. A row with missing values takes part with what it has; a row that alone holds what its
 class knows of a column, or is the only one of its class, does not.
 """

@@ -1,8 +1,8 @@
 """Exact leave-one-out log-loss of a Gaussian discriminant over a grid of α and γ, from one fit.
 
-A row that leaves takes one outer product out of each covariance; cpp/core/left_out.hpp has the algebra. What is here:
-the rows that take part and what each takes with it, and for each α and class the two covariances that matter (for rows
-of the class and for all others), by their eigenvectors.
+A row that leaves takes one outer product out of each covariance: cpp/core/discriminant/leave_one_out.hpp.
+What is here: the rows that take part and what each takes with it, and for each α and class the two covariances that
+matter (for rows of the class and for all others), by their eigenvectors.
 
 A row of weight 2 is two rows, each left out once. Rows with missing values, and the only row of a class, take no
 part. A pair (α, γ) that leaves a covariance without full rank is not chosen.

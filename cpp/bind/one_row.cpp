@@ -1,0 +1,390 @@
+// One row at a time: a dict becomes numbers and codes, and the terms of core/rowpath/row_model.hpp do the rest.
+// A fast path only: whatever is unusual (a new class, a key never met, a value of the wrong type) is answered with "not
+// done", and the caller takes the careful way through a table.
+#include "core/rowpath/row_model.hpp"
+
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bind/model_lock.hpp"
+#include "bind/row_reader.hpp"
+
+namespace tb::bind {
+namespace {
+
+constexpr double kMostWeight = 1e10;  // the same number is in estimators/one_row.py
+
+void expect(bool fits) {
+  if (!fits) throw nb::value_error("the parts of a row door do not fit together");
+}
+
+// What a distribution knows of its columns: the base of all doors of this module.
+struct DoorPart {
+  virtual ~DoorPart() = default;
+  virtual RowTerm& term() = 0;
+  virtual std::size_t classes() const = 0;
+  virtual Place place(std::size_t i) = 0;
+  std::vector<std::size_t> columns;  // positions in the row
+};
+
+using Columns1 = std::vector<std::size_t>;
+
+nb::object array_of(const std::vector<double>& from, std::size_t K, double share = 1.0) {
+  const std::size_t d = K ? from.size() / K : 0;
+  auto out = make_array<double, 2>({K, d});
+  std::transform(from.begin(), from.end(), out.data(), [&](double x) { return x * share; });
+  return nb::cast(out);
+}
+
+void expect_shape(const Matrix& a, const Columns1& columns, const Matrix& like) {
+  expect(a.shape(1) == columns.size() && a.shape(0) == like.shape(0));
+}
+
+template <class Term>
+struct NumbersDoor : DoorPart {
+  template <class... A>
+  explicit NumbersDoor(Columns1 which, A&&... arguments) : core(std::forward<A>(arguments)...) {
+    columns = std::move(which);
+  }
+  RowTerm& term() override { return core; }
+  std::size_t classes() const override { return core.classes(); }
+  Place place(std::size_t i) override { return {&core.numbers[i], nullptr}; }
+  nb::object counted(const std::vector<double>& sums) const { return array_of(sums, core.classes(), core.share()); }
+  Term core;
+};
+
+struct GaussianDoor : NumbersDoor<GaussianRow> {
+  GaussianDoor(Columns1 which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2, int ddof,
+               bool shared, double smoothing)
+      : NumbersDoor(which, (check(which, n, mean, low, m2), n.shape(0)), which.size(),
+                    GaussianSums{n.data(), mean.data(), low.data(), m2.data()},
+                    GaussianOptions{ddof, shared, smoothing}) {}
+  static void check(const Columns1& which, const Matrix& n, const Matrix& mean, const Matrix& low, const Matrix& m2) {
+    for (const Matrix* a : {&n, &mean, &low, &m2}) expect_shape(*a, which, n);
+  }
+  nb::dict sums() const {
+    nb::dict out;
+    out["n"] = counted(core.n), out["mean"] = array_of(core.mean, core.classes());
+    out["low"] = array_of(core.low, core.classes()), out["m2"] = counted(core.m2);
+    return out;
+  }
+};
+
+struct PoissonDoor : NumbersDoor<PoissonRow> {
+  PoissonDoor(Columns1 which, const Matrix& n, const Matrix& sum, const Doubles& alpha)
+      : NumbersDoor(which, (check(which, n, sum, alpha), n.shape(0)), which.size(), n.data(), sum.data(),
+                    alpha.data()) {}
+  static void check(const Columns1& which, const Matrix& n, const Matrix& sum, const Doubles& alpha) {
+    expect_shape(n, which, n), expect_shape(sum, which, n);
+    expect(alpha.shape(0) == which.size());
+  }
+  nb::dict sums() const {
+    nb::dict out;
+    out["n"] = counted(core.n), out["sum"] = counted(core.sum);
+    return out;
+  }
+};
+
+struct MultinomialDoor : NumbersDoor<MultinomialRow> {
+  MultinomialDoor(Columns1 which, const Matrix& sum, const Doubles& alpha)
+      : NumbersDoor(which, (check(which, sum, alpha), sum.shape(0)), which.size(), sum.data(), alpha.data()) {}
+  static void check(const Columns1& which, const Matrix& sum, const Doubles& alpha) {
+    expect_shape(sum, which, sum);
+    expect(alpha.shape(0) == which.size());
+  }
+  nb::dict sums() const {
+    nb::dict out;
+    out["sum"] = counted(core.sum);
+    return out;
+  }
+};
+
+struct ThresholdDoor : NumbersDoor<ThresholdRow> {
+  ThresholdDoor(Columns1 which, const Matrix& no, const Matrix& yes, const Doubles& alpha, double threshold)
+      : NumbersDoor(which, (PoissonDoor::check(which, no, yes, alpha), no.shape(0)), which.size(), no.data(),
+                    yes.data(), alpha.data(), threshold) {}
+  nb::dict sums() const {
+    nb::dict out;
+    out["no"] = counted(core.no), out["yes"] = counted(core.yes);
+    return out;
+  }
+};
+
+using Flags = std::vector<bool>;
+using Exist = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// count: (classes, levels) of each column; exist: which levels there are, met or not.
+std::vector<LevelColumn> level_columns(const std::vector<Matrix>& count, const std::vector<Exist>& exist,
+                                       const std::vector<double>& number, const Flags& grows) {
+  const std::size_t d = count.size();
+  expect(d > 0 && exist.size() == d && number.size() == d && grows.size() == d);
+  std::vector<LevelColumn> out;
+  out.reserve(d);
+  for (std::size_t j = 0; j < d; ++j) {
+    expect(count[j].shape(0) == count[0].shape(0) && exist[j].shape(0) >= count[j].shape(1));
+    out.push_back({LevelTree(count[j].shape(0), count[j].shape(1), count[j].data(), count[j].shape(1)),
+                   {exist[j].data(), exist[j].data() + exist[j].shape(0)},
+                   number[j],
+                   grows[j]});
+  }
+  return out;
+}
+
+nb::dict sums_of(const LevelsRow& levels) {
+  auto count = make_array<double, 2>({levels.classes(), levels.levels()});
+  auto sizes = make_array<std::int64_t, 1>({levels.columns().size()});
+  levels.write(count.data(), sizes.data());
+  nb::dict out;
+  out["count"] = count, out["sizes"] = sizes;
+  return out;
+}
+
+struct LevelsDoor : DoorPart {
+  LevelsDoor(const nb::dict& levels, const std::vector<Matrix>& count, const std::vector<Exist>& exist,
+             const std::vector<double>& number, double alpha, bool other, const Flags& grows, const Flags& truths)
+      : core(count.empty() ? 0 : count[0].shape(0), level_columns(count, exist, number, grows), alpha, other) {
+    expect(levels.size() == count.size() && truths.size() == count.size());
+    const nb::object numpy_bool = nb::module_::import_("numpy").attr("bool_");
+    for (const auto& [column, codes] : levels) {
+      const std::size_t i = columns.size();
+      columns.push_back(nb::cast<std::size_t>(column));
+      readers_.push_back({nb::cast<nb::dict>(codes), &core.codes[i], other, grows[i], truths[i], numpy_bool, {}});
+    }
+  }
+  RowTerm& term() override { return core; }
+  std::size_t classes() const override { return core.classes(); }
+  Place place(std::size_t i) override { return {nullptr, &readers_[i]}; }
+  nb::dict sums() const { return sums_of(core); }
+  // column -> the labels learned since the door was opened, in their order
+  nb::dict added() const {
+    nb::dict out;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      nb::list labels;
+      for (const nb::object& label : readers_[i].added) labels.append(label);
+      out[nb::int_(columns[i])] = labels;
+    }
+    return out;
+  }
+  std::size_t moves() const { return core.moves(); }
+  LevelsRow core;
+
+ private:
+  std::vector<LevelReader> readers_;
+};
+
+struct CutsDoor : NumbersDoor<CutsRow> {
+  CutsDoor(Columns1 which, const std::vector<Doubles>& points, const std::vector<Matrix>& count,
+           const std::vector<Exist>& exist, const std::vector<double>& number, double alpha, bool other)
+      : NumbersDoor(which,
+                    (expect(points.size() == which.size() && count.size() == which.size() && !count.empty()),
+                     count[0].shape(0)),
+                    copied(points), level_columns(count, exist, number, Flags(count.size(), false)), alpha, other) {}
+  static std::vector<std::vector<double>> copied(const std::vector<Doubles>& points) {
+    std::vector<std::vector<double>> out;
+    for (const Doubles& p : points) out.emplace_back(p.data(), p.data() + p.shape(0));
+    return out;
+  }
+  nb::dict sums() const { return sums_of(core.levels); }
+};
+
+class RowDoor {
+ public:
+  RowDoor(const nb::list& names, nb::dict classes, const Doubles& weight, const nb::object& prior, nb::list parts,
+          nb::object lock)
+      : classes_(std::move(classes)),
+        parts_(std::move(parts)),
+        guard_(std::move(lock)),
+        lock_(nb::cast<const Lock*>(guard_)),
+        model_({weight.data(), weight.data() + weight.shape(0)}, prior_of(prior, weight.shape(0)), terms_of(parts_)) {
+    const std::size_t K = weight.shape(0);
+    expect(nb::len(classes_) == K);
+    std::vector<Place> places(nb::len(names));
+    for (nb::handle item : parts_) {
+      auto& part = nb::cast<DoorPart&>(item);
+      expect(part.classes() == K);
+      for (std::size_t i = 0; i < part.columns.size(); ++i) {
+        expect(part.columns[i] < places.size());
+        places[part.columns[i]] = part.place(i);
+      }
+    }
+    for (const Place& p : places) expect(p.number || p.level);
+    reader_ = RowReader(names, std::move(places));
+    for (const auto& [label, code] : classes_) {
+      expect(nb::cast<std::size_t>(code) == labels_.size());
+      labels_.push_back(label.ptr());
+    }
+  }
+
+  // Whether learn_unlocked may; not before somebody with the lock has found that nothing else has to be looked after.
+  void let_in(bool rows) { open_ = rows; }
+
+  // learn for whoever has not taken the lock: once the row is read nothing else runs until it is learned. False also
+  // while somebody has the lock, and for what learn would not be asked for.
+  bool learn_unlocked(nb::handle row, nb::handle label, nb::handle weight, nb::handle half_life) {
+    if (!open_ || !PyDict_CheckExact(row.ptr()) || label.is_none() || !PyFloat_CheckExact(weight.ptr())) return false;
+    const double w = PyFloat_AsDouble(weight.ptr());
+    return w > 0 && w <= kMostWeight && add(row, label, w, half_life, [&] { return open_ && lock_->is_free(); });
+  }
+
+  // half_life: None, or in how many rows what was learned before counts half as much.
+  bool learn(const nb::dict& row, nb::handle label, double w, nb::handle half_life) {
+    return add(row, label, w, half_life, [] { return true; });
+  }
+
+  bool forget(const nb::dict& row, nb::handle label, double w) {
+    PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
+    if (!found) return careful();
+    if (!reader_.read(row, false)) return false;
+    const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
+    if (!model_.gives(c, w)) return false;
+    model_.forget(c, w);
+    ++changes_;
+    return true;
+  }
+
+  bool decay(double factor) {
+    if (!model_.decay(factor)) return false;
+    ++changes_;
+    return true;
+  }
+
+  // {label: probability}, or None for the careful way.
+  nb::object proba(nb::handle row) {
+    const double* found = PyDict_CheckExact(row.ptr()) && reader_.read(row, false) ? model_.proba() : nullptr;
+    if (!found) return nb::none();
+    nb::dict out;
+    for (std::size_t c = 0; c < labels_.size(); ++c) {
+      PyObject* p = PyFloat_FromDouble(found[c]);
+      if (!p || PyDict_SetItem(out.ptr(), labels_[c], p) < 0) nb::raise_python_error();
+      Py_DECREF(p);
+    }
+    return out;
+  }
+
+  std::size_t changes() const { return changes_; }
+  std::size_t learned() const { return learned_; }
+
+  Array<double, 1> weight() const {
+    const std::vector<double> now = model_.weight();
+    auto out = make_array<double, 1>({now.size()});
+    std::copy(now.begin(), now.end(), out.data());
+    return out;
+  }
+
+ private:
+  // A lookup that raised (an unhashable value, say) is not an error yet: the careful way says it in words.
+  static bool careful() {
+    PyErr_Clear();
+    return false;
+  }
+
+  static RowPrior prior_of(const nb::object& prior, std::size_t K) {
+    if (nb::isinstance<nb::float_>(prior)) return {{}, nb::cast<double>(prior)};
+    const auto given = nb::cast<Doubles>(prior, false);
+    expect(given.shape(0) == K);
+    return {{given.data(), given.data() + K}, 0.0};
+  }
+
+  static std::vector<RowTerm*> terms_of(const nb::list& parts) {
+    std::vector<RowTerm*> out;
+    for (nb::handle part : parts) out.push_back(&nb::cast<DoorPart&>(part).term());
+    return out;
+  }
+
+  template <class May>
+  bool add(nb::handle row, nb::handle label, double w, nb::handle half_life, const May& may) {
+    const bool fades = !half_life.is_none();
+    const double rows = !fades || PyBool_Check(half_life.ptr()) ? NAN : PyFloat_AsDouble(half_life.ptr());
+    if (fades && (PyErr_Occurred() || !(rows >= 1) || std::isinf(rows))) return careful();
+    PyObject* found = PyDict_GetItemWithError(classes_.ptr(), label.ptr());
+    if (!found) return careful();
+    if (!reader_.read(row, true) || !may()) return false;  // what runs Python's code is done
+    const auto c = static_cast<std::size_t>(PyLong_AsSize_t(found));
+    if (!model_.takes(c, w) || (fades && !model_.fade(rows))) return false;
+    reader_.keep_fresh();
+    model_.learn(c, w);
+    ++changes_, ++learned_;
+    return true;
+  }
+
+  nb::dict classes_;
+  nb::list parts_;  // kept alive
+  nb::object guard_;
+  const Lock* lock_;  // in guard_
+  RowReader reader_;
+  bool open_ = false;
+  std::vector<PyObject*> labels_;  // borrowed from classes_
+  RowModel model_;
+  std::size_t changes_ = 0, learned_ = 0;
+};
+
+}  // namespace
+
+void bind_row(nb::module_& m) {
+  nb::class_<Lock>(m, "Lock", "The lock of a model: whoever has it may take it again.")
+      .def(nb::init<>())
+      .def("__enter__", &Lock::enter)
+      .def(
+          "__exit__", [](Lock& self, nb::handle, nb::handle, nb::handle) { self.leave(); }, nb::arg("kind").none(),
+          nb::arg("error").none(), nb::arg("trace").none());
+
+  nb::class_<DoorPart>(m, "DoorPart", "What one distribution knows of a row: its columns, and sums of its own.");
+
+  nb::class_<GaussianDoor, DoorPart>(m, "GaussianDoor")
+      .def(nb::init<Columns1, const Matrix&, const Matrix&, const Matrix&, const Matrix&, int, bool, double>(),
+           nb::arg("columns"), nb::arg("n").noconvert(), nb::arg("mean").noconvert(), nb::arg("low").noconvert(),
+           nb::arg("m2").noconvert(), nb::arg("ddof"), nb::arg("shared"), nb::arg("var_smoothing"))
+      .def("sums", &GaussianDoor::sums);
+
+  nb::class_<PoissonDoor, DoorPart>(m, "PoissonDoor")
+      .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&>(), nb::arg("columns"),
+           nb::arg("n").noconvert(), nb::arg("sum").noconvert(), nb::arg("alpha").noconvert())
+      .def("sums", &PoissonDoor::sums);
+
+  nb::class_<MultinomialDoor, DoorPart>(m, "MultinomialDoor")
+      .def(nb::init<Columns1, const Matrix&, const Doubles&>(), nb::arg("columns"), nb::arg("sum").noconvert(),
+           nb::arg("alpha").noconvert())
+      .def("sums", &MultinomialDoor::sums);
+
+  nb::class_<ThresholdDoor, DoorPart>(m, "ThresholdDoor")
+      .def(nb::init<Columns1, const Matrix&, const Matrix&, const Doubles&, double>(), nb::arg("columns"),
+           nb::arg("no").noconvert(), nb::arg("yes").noconvert(), nb::arg("alpha").noconvert(), nb::arg("threshold"))
+      .def("sums", &ThresholdDoor::sums);
+
+  nb::class_<LevelsDoor, DoorPart>(m, "LevelsDoor", "levels: column -> {label: code}; it becomes the door's own.")
+      .def(nb::init<const nb::dict&, const std::vector<Matrix>&, const std::vector<Exist>&, const std::vector<double>&,
+                    double, bool, const Flags&, const Flags&>(),
+           nb::arg("levels"), nb::arg("count"), nb::arg("exist"), nb::arg("number"), nb::arg("alpha"), nb::arg("other"),
+           nb::arg("grows"), nb::arg("truths"))
+      .def("sums", &LevelsDoor::sums)
+      .def("added", &LevelsDoor::added)
+      .def_prop_ro("moves", &LevelsDoor::moves, "How often counts were moved to make room for more levels.");
+
+  nb::class_<CutsDoor, DoorPart>(m, "CutsDoor")
+      .def(nb::init<Columns1, const std::vector<Doubles>&, const std::vector<Matrix>&, const std::vector<Exist>&,
+                    const std::vector<double>&, double, bool>(),
+           nb::arg("columns"), nb::arg("points"), nb::arg("count"), nb::arg("exist"), nb::arg("number"),
+           nb::arg("alpha"), nb::arg("other"))
+      .def("sums", &CutsDoor::sums);
+
+  nb::class_<RowDoor>(m, "RowDoor",
+                      "Learns and scores one dict at a time. prior: what is added to each class weight, or log priors.")
+      .def(nb::init<const nb::list&, nb::dict, const Doubles&, const nb::object&, nb::list, nb::object>(),
+           nb::arg("names"), nb::arg("classes"), nb::arg("weight").noconvert(), nb::arg("prior"), nb::arg("parts"),
+           nb::arg("lock"))
+      .def("let_in", &RowDoor::let_in, nb::arg("rows"))
+      .def("learn_unlocked", &RowDoor::learn_unlocked, nb::arg("row").none(), nb::arg("label").none(),
+           nb::arg("weight").none(), nb::arg("half_life").none())
+      .def("learn", &RowDoor::learn, nb::arg("row"), nb::arg("label"), nb::arg("weight"),
+           nb::arg("half_life") = nb::none())
+      .def("forget", &RowDoor::forget, nb::arg("row"), nb::arg("label"), nb::arg("weight"))
+      .def("decay", &RowDoor::decay, nb::arg("factor"))
+      .def("proba", &RowDoor::proba, nb::arg("row").none())
+      .def("weight", &RowDoor::weight)
+      .def_prop_ro("changes", &RowDoor::changes, "How often it has learned, forgotten or faded.")
+      .def_prop_ro("learned", &RowDoor::learned, "Rows learned since the door was opened.");
+}
+
+}  // namespace tb::bind

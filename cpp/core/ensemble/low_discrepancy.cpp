@@ -1,0 +1,50 @@
+#include "core/ensemble/low_discrepancy.hpp"
+
+#include <vector>
+
+namespace tb {
+namespace {
+
+// What the features of one draw are owed. Many draws are owed the same but for the rounding, and members were always
+// laid out with NumPy's: eight sums side by side, then the rest.
+double owed_to(const std::int32_t* has, std::size_t each, const double* owed) {
+  std::size_t k = 0;
+  double all = 0;
+  if (each >= 8) {
+    double sum[8];
+    for (; k < 8; ++k) sum[k] = owed[has[k]];
+    for (; k + 8 <= each; k += 8)
+      for (std::size_t q = 0; q < 8; ++q) sum[q] += owed[has[k + q]];
+    all = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+  }
+  for (; k < each; ++k) all += owed[has[k]];
+  return all;
+}
+
+}  // namespace
+
+void herd(const std::int32_t* has, std::size_t draws, std::size_t each, const double* share, std::size_t count,
+          std::size_t members, std::int64_t* taken) {
+  std::vector<double> owed(count, 0.0), came(count, 0.0);
+  for (std::size_t m = 0; m < members; ++m) {
+    for (std::size_t f = 0; f < count; ++f) owed[f] += share[f];
+    std::size_t best = 0;
+    double most = 0;
+    for (std::size_t i = 0; i < draws; ++i) {
+      const double all = owed_to(has + i * each, each, owed.data());
+      if (i > 0 && !(all > most)) continue;
+      most = all;
+      best = i;
+    }
+    taken[m] = static_cast<std::int64_t>(best);
+    const std::int32_t* own = has + best * each;
+    for (std::size_t k = 0; k < each; ++k) came[static_cast<std::size_t>(own[k])] += 1.0;  // one may come twice
+    for (std::size_t k = 0; k < each; ++k) {
+      const auto f = static_cast<std::size_t>(own[k]);
+      owed[f] -= came[f];
+      came[f] = 0.0;
+    }
+  }
+}
+
+}  // namespace tb

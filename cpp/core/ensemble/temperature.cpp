@@ -1,0 +1,105 @@
+#include "core/ensemble/temperature.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "core/encode/labels.hpp"
+#include "core/runtime/threads.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t kBlock = 1024;  // rows
+
+}  // namespace
+
+Tempered::Tempered(const double* prior, const double* likelihood, const std::int32_t* y, const double* w,
+                   std::size_t rows, std::size_t classes)
+    : classes_(classes) {
+  std::vector<std::size_t> taken;
+  for (std::size_t r = 0; r < rows; ++r) {
+    check_class(y[r], classes);
+    check_weight(w[r]);
+    if (y[r] < 0 || w[r] == 0.0) continue;
+    const double* p = prior + r * classes;
+    const double* l = likelihood + r * classes;
+    bool part = std::isfinite(p[y[r]] + l[y[r]]);
+    for (std::size_t c = 0; c < classes; ++c) part = part && !std::isnan(p[c] + l[c]);
+    if (part) taken.push_back(r);
+  }
+  blocks_ = (taken.size() + kBlock - 1) / kBlock;
+  const std::size_t last = taken.size() - (blocks_ ? blocks_ - 1 : 0) * kBlock;  // rows of the last block
+  const std::size_t room =
+      blocks_ ? (blocks_ - 1) * kBlock + (last + kTemperLanes - 1) / kTemperLanes * kTemperLanes : 0;
+  prior_ = AlignedArray(room * classes);
+  more_ = AlignedArray(room * classes);
+  own_.assign(room, 0.0);
+  w_.assign(room, 0.0);
+  for (std::size_t i = 0; i < room; ++i) {
+    const std::size_t block = i / kBlock, wide = std::min(kBlock, room - block * kBlock);
+    const std::size_t at = block * kBlock * classes + i % kBlock;
+    const bool real = i < taken.size();
+    const double* p = real ? prior + taken[i] * classes : nullptr;
+    const double* l = real ? likelihood + taken[i] * classes : nullptr;
+    const auto own = static_cast<std::size_t>(real ? y[taken[i]] : 0);
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double more = real ? l[c] - l[own] : 0.0;
+      const bool open = !real || std::isfinite(p[c] + more);
+      prior_.data()[at + c * wide] = !real ? 0.0 : open ? p[c] : -std::numeric_limits<double>::infinity();
+      more_.data()[at + c * wide] = open ? more : 0.0;
+      flat_ = flat_ && (!open || more == 0.0);
+    }
+    if (!real) continue;
+    own_[i] = p[own];
+    w_[i] = w[taken[i]];
+  }
+}
+
+TemperSums Tempered::at(double beta) const {
+  std::vector<TemperSums> part(blocks_, TemperSums{});
+  parallel_for(blocks_, [&](std::size_t b, int) {
+    const std::size_t first = b * kBlock, wide = std::min(kBlock, own_.size() - first);
+    const TemperRows rows{wide,
+                          classes_,
+                          prior_.data() + first * classes_,
+                          more_.data() + first * classes_,
+                          own_.data() + first,
+                          w_.data() + first};
+    TB_CALL(temper_sums, rows, beta, part[b]);
+  });
+  TemperSums out{};
+  for (const TemperSums& each : part) out = {out.loss + each.loss, out.mean + each.mean, out.variance + each.variance};
+  return out;
+}
+
+Tempered::Best Tempered::best(const Search& s) const {
+  const auto whole = [&](double beta) {
+    const double far = std::log(beta / s.to);
+    return at(beta).loss + s.pull / 2 * far * far;
+  };
+  const auto or_one = [&](double beta) {
+    const double found = whole(beta) < whole(1.0) ? beta : 1.0;
+    return Best{found, at(found).loss};
+  };
+  const auto slope = [&](double beta, double& second) {
+    const TemperSums sums = at(beta);
+    const double first = beta * sums.mean;
+    second = first + beta * beta * sums.variance + s.pull;
+    return first + s.pull * std::log(beta / s.to);
+  };
+  if (flat_) return {s.to, at(s.to).loss};
+  double second = 0, low = std::log(s.least), high = std::log(s.most), here = 0.0;
+  if (slope(s.most, second) <= 0) return or_one(s.most);
+  if (slope(s.least, second) >= 0) return or_one(s.least);
+  for (std::size_t step = 0; step < s.steps; ++step) {
+    const double first = slope(std::exp(here), second);
+    (first < 0 ? low : high) = here;
+    double next = second > 0 ? here - first / second : low;
+    if (!(low < next && next < high)) next = 0.5 * (low + high);
+    if (first == 0 || std::abs(next - here) <= s.enough) break;
+    here = next;
+  }
+  return or_one(std::exp(here));
+}
+
+}  // namespace tb

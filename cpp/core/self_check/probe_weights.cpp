@@ -1,0 +1,177 @@
+// The self-check of the kernels that weigh the parts of an ensemble.
+#include "core/self_check/probe.hpp"
+#include "kernels/boosting.hpp"
+#include "kernels/boosting_cuts.hpp"
+#include "kernels/temperature.hpp"
+#include "kernels/stacking.hpp"
+
+namespace tb {
+namespace {
+
+constexpr std::size_t terms = 7, classes = 3, rows = 2 * kWeightLanes, count = rows - 3, all = classes * rows;
+constexpr std::size_t padded = (terms + kWeightTile - 1) / kWeightTile * kWeightTile;
+
+void sums(Probe& p, const WeightBlock& block) {
+  List<double> gradient(terms + classes), between(padded * padded), across(terms * classes), by(classes * classes),
+      share(all), surplus(all);
+  List<float> weight(all), lean(all), root(all), mean(rows), x(padded * all);
+  const WeightSums out{gradient.data(), between.data(), across.data(), by.data(),   share.data(), surplus.data(),
+                       weight.data(),   lean.data(),    root.data(),   mean.data(), x.data()};
+  TB_CALL_AT(p.isa, weight_sums, block, out);
+  for (const List<double>* got : {&gradient, &between, &across}) p.got("weight_sums", *got, kSingle);
+  for (const List<double>* got : {&by, &share, &surplus}) p.got("weight_sums", *got, kSums);
+}
+
+// A matrix whose rows differ little from those of the identity.
+void solve(Probe& p, Numbers& some) {
+  constexpr std::size_t n = kWeightLanes + 5, stride = 2 * kWeightLanes;
+  auto H = some.between(-0.02, 0.02, n * stride), g = some.between(-1.0, 1.0, stride);
+  List<double> whole(n);
+  for (std::size_t i = 0; i < n; ++i) whole[i] = H[i * stride + i] += 1.0;
+  TB_CALL_AT(p.isa, weight_solve, H.data(), stride, whole.data(), g.data(), n);
+  g.resize(n);
+  p.got("weight_solve", g, kSums);
+}
+
+void temper(Probe& p, Numbers& some) {
+  const auto prior = some.between(-3.0, 0.0, all), more = some.between(-5.0, 5.0, all),
+             w = some.between(0.1, 1.0, rows);
+  const List<double> own(prior.begin(), prior.begin() + rows);
+  TemperSums sums{};
+  TB_CALL_AT(p.isa, temper_sums, TemperRows{rows, classes, prior.data(), more.data(), own.data(), w.data()}, 0.7, sums);
+  for (const double got : {sums.loss, sums.mean, sums.variance}) p.got("temper_sums", got, kSums);
+}
+
+void correct(Probe& p, Numbers& some) {
+  const auto joint = some.between(-3.0, 0.0, all), up = some.between(0.5, 9.0, all), down = some.between(0.5, 9.0, all);
+  const auto y = some.below<std::uint32_t>(classes, rows);
+  const List<double> own(y.begin(), y.end());
+  List<double> to(all), share(all), loss(rows);
+  TB_CALL_AT(p.isa, correct_rows,
+             CorrectionRows{rows, classes, joint.data(), up.data(), down.data(), own.data(), 0.3, to.data(),
+                            share.data(), loss.data()});
+  for (const List<double>* got : {&to, &share, &loss}) p.got("correct_rows", *got, kSums);
+  p.got("correction_gain", TB_CALL_AT(p.isa, correction_gain, loss.data(), up.data(), down.data(), rows), kSums);
+}
+
+void cuts(Probe& p, Numbers& some) {
+  constexpr std::size_t many = 50, bins = 11;
+  const auto order = some.below<std::uint32_t>(many, many);
+  const std::uint32_t start[] = {0, 2, 2, many};  // less rows than bins, none, and more
+  auto bin = some.below<std::uint8_t>(bins, kCorrectionColumns * many);
+  bin[3] = bin[many + 7] = bins;
+  for (const std::size_t slopes : {7, 12}) {
+    const std::size_t each = correction_slopes(slopes), room = correction_room(bins, slopes);
+    const auto wide = some.between(0.1, 1.0, many * 2 * each);
+    const List<float> slope(wide.begin(), wide.end());
+    for (std::size_t columns = 1; columns <= kCorrectionColumns; ++columns) {
+      List<float> sum(columns * room), score(columns * correction_wide(bins));
+      CorrectionColumn column[kCorrectionColumns];
+      for (std::size_t j = 0; j < columns; ++j)
+        column[j] = {bin.data() + j * many, bins, j % 2 == 0, sum.data() + j * room,
+                     score.data() + j * correction_wide(bins)};
+      TB_CALL_AT(p.isa, correction_scores, CorrectionCells{3, start, order.data(), slope.data(), slopes, 1.0f}, column,
+                 columns);
+      for (std::size_t j = 0; j < columns; ++j) p.got("correction_scores", column[j].score, bins, kSingle);
+    }
+  }
+  const auto key = some.below<std::uint64_t>(~std::uint32_t{0}, many);
+  List<std::uint8_t> taken(many);
+  TB_CALL_AT(p.isa, correction_halves, key.data(), many, std::uint64_t{7} << 32, taken.data());
+  p.got("correction_halves", taken);
+  const auto weight = some.between(0.1, 1.0, many);
+  List<double> judge(many);
+  p.got("correction_judges", TB_CALL_AT(p.isa, correction_judges, taken.data(), weight.data(), many, judge.data()),
+        kSums);
+  p.got("correction_judges", judge);
+  List<std::uint8_t> out(many, 0);
+  List<std::uint16_t> node(many, 0);
+  bin[3] = 255;
+  for (const bool ordered : {true, false}) {
+    TB_CALL_AT(p.isa, correction_nodes, bin.data(), many, ordered, 4, out.data(), node.data());
+    p.got("correction_nodes", out);
+    p.got("correction_nodes", node);
+  }
+  const auto y = some.below<std::uint32_t>(classes, many);
+  const auto unit = some.between(0.5, 1.0, many), share = some.between(0.0, 1.0, many),
+             n = some.between(0.0, 3.0, 7 * classes), e = some.between(0.0, 3.0, 7 * classes);
+  List<double> up(many), down(many);
+  TB_CALL_AT(p.isa, correction_parts, node.data(), y.data(), unit.data(), share.data(), many, classes, 1, n.data(),
+             e.data(), 1.0, up.data(), down.data());
+  p.got("correction_parts", up, kSums);
+  p.got("correction_parts", down, kSums);
+}
+
+// Of few slopes, and of two classes.
+void paired(Probe& p, Numbers& some) {
+  constexpr std::size_t many = 6 * kCorrectionLanes, bins = 11, nodes = 7;
+  const auto order = some.below<std::uint32_t>(many, many);
+  const std::uint32_t start[] = {0, 20, 20, many};
+  const auto bin = some.below<std::uint8_t>(bins + 1, kPairedColumns * many);
+  List<std::uint16_t> place(bin.size());
+  const auto slope = some.between<float>(0.1, 1.0, 8 * many), before = some.between<float>(0.0, 1.0, 16);
+  const List<std::int32_t> cuts(kPairedColumns, bins - 1);
+  for (const std::size_t slopes : {1, 3}) {
+    const std::size_t slots = paired_slots(slopes), most = slots == 1 ? kPairedColumns : 4;
+    for (std::size_t columns = 1; columns <= most; ++columns) {
+      const std::size_t side = paired_side(slots, columns), scores = paired_scores(bins, side);
+      List<float> sum(2 * scores), score(scores);
+      for (std::size_t i = 0; i < bin.size(); ++i) place[i] = paired_place(bin[i], side);
+      PairedColumns task{columns,       slots,       slopes,     side,         bins, place.data(),
+                         before.data(), cuts.data(), sum.data(), score.data(), {},   {}};
+      TB_CALL_AT(p.isa, paired_cuts, CorrectionCells{3, start, order.data(), slope.data(), slopes, 1.0f}, task);
+      p.got("paired_cuts", task.best, columns, kSingle);
+      p.got("paired_cuts", task.at, columns);
+    }
+  }
+  const auto node = some.below<std::uint16_t>(nodes, many);
+  const auto y = some.below<std::uint32_t>(2, many);
+  const List<double> own(y.begin(), y.end());
+  const auto w = some.between(0.5, 1.0, many), part = some.between(0.0, 1.0, 2 * many),
+             joint = some.between(-3.0, 0.0, 2 * many), n = some.between(0.0, 3.0, 2 * nodes),
+             e = some.between(0.0, 3.0, 2 * nodes);
+  List<double> counts(16 * nodes), to(2 * many), share(2 * many), loss(many);
+  TB_CALL_AT(p.isa, paired_counts, node.data(), y.data(), w.data(), part.data(), many, many, counts.data());
+  p.got("paired_counts", counts, kSums);
+  TB_CALL_AT(p.isa, paired_rows,
+             PairedRows{many, node.data(), own.data(), w.data(), n.data(), e.data(), 1.0, 0.3, joint.data(),
+                        part.data(), to.data(), share.data(), loss.data()});
+  for (const List<double>* got : {&to, &share, &loss}) p.got("paired_rows", *got, kSums);
+}
+
+}  // namespace
+
+void probe_weights(Probe& p) {
+  Numbers some(100);
+  const auto from = some.between<float>(-3.0, 0.0, terms * rows * classes);
+  auto open = some.below<std::uint8_t>(2, count * classes);
+  for (std::size_t k = 0; k < count; ++k) open[k * classes] = 1;
+  const auto row = some.below<std::uint32_t>(rows, count);
+  List<float> term(terms * all);
+  for (const std::uint8_t* may :
+       {static_cast<const std::uint8_t*>(open.data()), static_cast<const std::uint8_t*>(nullptr)}) {
+    p.got("weight_pack", TB_CALL_AT(p.isa, weight_pack, from.data(), rows * classes, row.data(), count, may, terms,
+                                    classes, rows, term.data()));
+    p.got("weight_pack", term);
+  }
+  const auto joint = some.between(-3.0, 0.0, all), v = some.between(-1.0, 1.0, terms),
+             b = some.between(-1.0, 1.0, classes);
+  const auto y = some.below<std::int32_t>(classes, rows);
+  auto w = some.between(0.1, 1.0, rows);
+  for (std::size_t r = count; r < rows; ++r) w[r] = 0.0;
+  const WeightBlock block{terms, classes, rows, term.data(), joint.data(), y.data(), w.data()};
+  List<double> move(all);
+  TB_CALL_AT(p.isa, weight_move, block, v.data(), b.data(), move.data());
+  p.got("weight_move", move, kSums);
+  TB_CALL_AT(p.isa, weight_terms, block.term, terms, all, all, v.data(), move.data());
+  p.got("weight_terms", move, kSums);
+  p.got("weight_loss", TB_CALL_AT(p.isa, weight_loss, block, move.data(), 0.3), kSums);
+  sums(p, block);
+  solve(p, some);
+  temper(p, some);
+  correct(p, some);
+  cuts(p, some);
+  paired(p, some);
+}
+
+}  // namespace tb
