@@ -3,6 +3,8 @@
 // factor: lower triangular F with F'F the inverse of the covariance. Of the columns that are there, with L the inverse
 // of F and Lo its rows for them, the covariance is Lo Lo' = R'R, R from the QR decomposition of Lo'.
 
+import { FAR } from "./forms.js";
+
 const LOG_2PI = Math.log(2 * Math.PI);
 
 function inverseLower(f) {
@@ -90,12 +92,32 @@ export function block(term, K) {
       },
     };
   };
+  const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
+  const square = (z) => dot(z, z);
+  const centre = keep.map((j) => mean.reduce((sum, m) => sum + m[j] / K, 0));
+  const means = mean.map((m, k) => turned(term.factor[0], keep.map((j, i) => m[j] - centre[i] + low[k][j])));
   return {
-    add(x, joint) {
+    // relative: up to a term that all classes share. With one covariance for all, that term is the square of the
+    // distance; without it, what tells the classes apart is not lost beside 1e40.
+    add(x, joint, relative) {
       const { there, each } = setting(x);
+      if (relative && term.factor.length === 1 && there.length === keep.length) {
+        const root = term.factor[0];
+        const z = turned(root, there.map((i) => x[keep[i]] - centre[i]));
+        for (let k = 0; k < K; k++) joint[k] += dot(z, means[k]) - 0.5 * square(means[k]);
+        return;
+      }
       for (let k = 0; k < K; k++) {
         const { half, z } = each(k);
-        joint[k] += -half - 0.5 * there.length * LOG_2PI - 0.5 * z.reduce((sum, v) => sum + v * v, 0);
+        joint[k] += -half - 0.5 * there.length * LOG_2PI - 0.5 * square(z);
+      }
+    },
+    addFar(x, joint) {
+      const { there, each } = setting(x);
+      if (there.length < keep.length) return joint.fill(-Infinity);
+      for (let k = 0; k < K; k++) {
+        const away = there.map((i) => x[keep[i]] / FAR - mean[k][keep[i]] / FAR);
+        joint[k] -= 0.5 * square(turned(each(k).root, away));
       }
     },
     // see "Evidence" in the guide: each column has its share of the distance and of the correlation

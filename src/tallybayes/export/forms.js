@@ -18,6 +18,18 @@ export function coder(term) {
   return (x) => sizes.map((n, j) => (x[j] >= 0 && x[j] < n && !gone.has(j + ":" + x[j]) ? x[j] : -1));
 }
 
+// Where every density is 0 as a double, forms add their log densities again divided by the square of this: then the
+// square of any distance is a number, and the class that is nearest wins.
+export const FAR = 2 ** 1000;
+
+// log(a / sum of a) from log a. The largest is subtracted first: beside 1e40, log 3 would be lost.
+export function normalised(a) {
+  const top = Math.max(...a);
+  const away = a.map((v) => (v === top ? 0 : v - top));
+  const total = Math.log(away.reduce((sum, v) => sum + Math.exp(v), 0));
+  return away.map((v) => v - total);
+}
+
 export function logSumExp(a) {
   let top = -Infinity;
   for (const v of a) if (v > top) top = v;
@@ -27,16 +39,19 @@ export function logSumExp(a) {
   return top + Math.log(total);
 }
 
-// A form from a function: what does column i say of value x, class by class? null: nothing.
-function byColumn(columns, K, says) {
+// A form from a function: log P(x of column i | class), class by class; null: x is missing. far: the same divided by
+// the square of FAR, for densities that may be 0 as a double.
+function byColumn(columns, K, says, far) {
   const nothing = () => new Array(K).fill(0);
+  const adder = (each) => (x, joint) => {
+    for (let i = 0; i < columns.length; i++) {
+      const found = each(i, x[i]);
+      if (found !== null) for (let k = 0; k < K; k++) joint[k] += found[k];
+    }
+  };
   return {
-    add(x, joint) {
-      for (let i = 0; i < columns.length; i++) {
-        const found = says(i, x[i]);
-        if (found !== null) for (let k = 0; k < K; k++) joint[k] += found[k];
-      }
-    },
+    add: adder(says),
+    addFar: far && adder(far),
     terms(x) {
       return columns.map((_, i) => says(i, x[i]) ?? nothing());
     },
@@ -58,12 +73,21 @@ export function logNormal(x, mean, variance) {
   return -HALF_LOG_2PI - 0.5 * Math.log(variance) - gap * gap;
 }
 
+// the same far away: beside the distance nothing else counts
+function logNormalFar(x, mean, variance) {
+  if (!(variance > 0)) return 0;
+  const gap = (x / FAR - mean / FAR) / Math.sqrt(2 * variance);
+  return -gap * gap;
+}
+
 export function normal(term, K) {
   const { mean, low, variance } = term;
-  return byColumn(term.columns, K, (i, x) => {
+  const says = (i, x) => {
     if (Number.isNaN(x)) return null;
     return mean[i].map((m, k) => logNormal(x - m, low[i][k], variance[i][k]));
-  });
+  };
+  const far = (i, x) => (Number.isNaN(x) ? null : mean[i].map((m, k) => logNormalFar(x, m, variance[i][k])));
+  return byColumn(term.columns, K, says, far);
 }
 
 // the logarithm of a positive number is normal; numbers that are not have a share of their own
@@ -101,8 +125,14 @@ export function kernel(term, K) {
     });
     return logSumExp(each) - Math.log(h) - HALF_LOG_2PI;
   };
-  return byColumn(term.columns, K, (i, x) => {
+  const nearest = (x, i, k) => {
+    const gaps = value[i][k].map((v) => Math.abs((x / FAR - v / FAR) / bandwidth[i][k]));
+    const gap = gaps.reduce((a, b) => Math.min(a, b), Infinity);
+    return -0.5 * gap * gap;
+  };
+  const each = (of) => (i, x) => {
     if (Number.isNaN(x) || !value[i].some((v) => v.length)) return null;
-    return value[i].map((_, k) => density(x, i, k));
-  });
+    return value[i].map((_, k) => of(x, i, k));
+  };
+  return byColumn(term.columns, K, each(density), each(nearest));
 }

@@ -9,7 +9,7 @@
 import { average } from "./average.js";
 import { block } from "./block.js";
 import { ensemble } from "./ensemble.js";
-import { kernel, linear, logNormalOrZero, logSumExp, logs, normal, table } from "./forms.js";
+import { FAR, kernel, linear, logNormalOrZero, logs, normal, normalised, table } from "./forms.js";
 import { spreader } from "./given.js";
 import { network } from "./network.js";
 
@@ -91,32 +91,44 @@ export function scorer(description) {
     return options.prior.map((p) => Math.log(p));
   }
 
-  function likelihood(row) {
+  // relative: up to a term that all classes share
+  function logJoint(row, options, relative) {
     const x = values(row);
+    const from = start(options);
     const out = new Array(K).fill(0);
-    for (const { columns: which, form } of terms) form.add(which.map((j) => x[j]), out);
-    return out;
+    for (const { columns: which, form } of terms) form.add(which.map((j) => x[j]), out, relative);
+    return out.map((v, k) => from[k] + beta * v);
   }
 
-  function logJoint(row, options) {
-    const from = start(options);
-    return likelihood(row).map((v, k) => from[k] + beta * v);
+  // The log joint, divided by the square of FAR, of a row whose densities are all 0 as doubles.
+  function farJoint(row, from) {
+    const x = values(row);
+    const out = from.map((v) => (v === -Infinity ? v : 0));
+    for (const { columns: which, form } of terms) {
+      const own = which.map((j) => x[j]);
+      const found = new Array(K).fill(0);
+      (form.addFar ?? form.add)(own, found);
+      for (let k = 0; k < K; k++) out[k] += form.addFar ? beta * found[k] : (beta * found[k]) / FAR / FAR;
+    }
+    return out.map((v) => (Number.isNaN(v) ? -Infinity : v));
   }
 
   function logProba(row, options) {
-    const joint = logJoint(row, options);
-    let total = logSumExp(joint);
-    if (total > -Infinity) return joint.map((v) => v - total);
-    const from = start(options); // impossible in every class: the prior stands
-    total = logSumExp(from);
-    return from.map((v) => v - total);
+    const possible = (joint) => joint.some((v) => v > -Infinity);
+    const joint = logJoint(row, options, true).map((v) => (Number.isNaN(v) ? -Infinity : v));
+    if (possible(joint)) return normalised(joint);
+    const from = start(options);
+    const far = farJoint(row, from);
+    if (!possible(far)) return normalised(from); // impossible in every class: the prior stands
+    const top = Math.max(...far);
+    return normalised(far.map((v) => (v === top ? 0 : -Infinity)));
   }
 
   return {
     classes,
     columns,
     prior: ownStart.map(Math.exp),
-    logJoint,
+    logJoint: (row, options) => logJoint(row, options, false),
     logProba,
     proba: (row, options) => logProba(row, options).map(Math.exp),
     predict(row, options) {
