@@ -249,3 +249,21 @@ def test_a_model_saves_itself_with_notes(tmp_path: Any) -> None:
     NB.save(file)
     tb.save(NB, path)
     assert path.read_bytes() == file.getvalue()
+
+
+@pytest.mark.parametrize("name", ["PoissonNB", "NaiveBayes mixed", "KernelNB"])
+def test_a_notebook_takes_no_samples_to_show_a_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, data = ESTIMATORS[name]
+    model = make().fit(data(RNG, 30), np.arange(30) % 2)
+    assert np.isclose(model.feature_importances_.sum(), 1.0)
+    monkeypatch.setattr("tallybayes.estimators.evidence.information", None)
+    assert "class_count_" in model._repr_html_()
+
+
+def test_ranking_features_reads_the_sampled_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tallybayes.distributions import information
+
+    calls, real = [], information._data
+    monkeypatch.setattr(information, "_data", lambda d, rows: calls.append(len(rows)) or real(d, rows))
+    tb.PoissonNB().fit(RNG.poisson(2.0, (30, 7)), np.arange(30) % 2).explain()
+    assert calls == [7]

@@ -26,7 +26,8 @@ STEPS = np.linspace(-9.0, 9.0, 2001)
 def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) -> tuple[Floats, Floats]:
     """Information and standard error (0: exact) of each column."""
     value, error = np.zeros(columns), np.zeros(columns)
-    rows: list[Array] | None = None
+    rows: list[Array] = []
+    data: Data | None = None  # of these rows, made once for all columns
     gaussian, listed, density = capability(d, NormalMarginals), capability(d, Outcomes), capability(d, MarginalDensity)
     normal = None if gaussian is None else gaussian.normal_marginals(p)
     for j in range(columns):
@@ -36,9 +37,11 @@ def information(d: Distribution[S, P], p: P, columns: int, log_prior: Floats) ->
         elif normal is not None:
             value[j] = _quadrature(normal[0][:, j], normal[1][:, j], log_prior)
         else:
-            rows = _rows(d, p, len(log_prior)) if rows is None else rows
+            rows = rows or _rows(d, p, len(log_prior))
             log = None if density is None else density.marginal_log_density(p, j, rows[j])
-            log = column_terms.marginal(d, _data(d, rows), p, j, len(log_prior)) if log is None else log
+            if log is None:
+                data = data or _data(d, rows)
+                log = column_terms.marginal(d, data, p, j, len(log_prior))
             value[j], error[j] = _mean(log, log_prior)
     return value, error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,9 @@ from tallybayes.model.predictor import Predictor
 from tallybayes.utils.array_types import Floats
 
 MOST_NUMBERS = 1 << 27  # in one explanation: 1 GB
+
+
+_showing: ContextVar[bool] = ContextVar("_showing", default=False)  # a notebook shows the model
 
 
 class Explains(Model):
@@ -65,10 +69,20 @@ class Explains(Model):
         ranks by. Columns that say the same have each their full share; the share of a date is that of its parts.
         """
         self._require_attribute("feature_importances_")
+        if _showing.get():
+            raise AttributeError("feature_importances_ may take samples of the model: a notebook does not show it")
         fitted = self._parameters()
         found = fitted.schema.by_given(np.maximum(_ranking(fitted).information, 0.0))
         total = found.sum()
         return np.asarray(found / total if total > 0 else np.full(len(found), 1.0 / len(found)))
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """scikit-learn's list of fitted attributes in a notebook, without the one that takes samples."""
+        token = _showing.set(True)
+        try:
+            return super()._get_fitted_attr_html(doc_link)
+        finally:
+            _showing.reset(token)
 
     def novelty(self, reference: object = None, *, n: int = 2000, random_state: object = 0) -> NoveltyScore:
         """Make a judge of whether a row is like anything seen, which turns log p(x) into p-values.
