@@ -1,4 +1,9 @@
-"""The commands, in the order in which the help shows them. To add one, add it to COMMANDS."""
+"""The commands, in the order in which the help shows them. To add one, add it to COMMANDS.
+
+A command is a function with `@answering` (output.py), or `@answering_with_sklearn` if it hands models to scikit-learn.
+One that reads tables also has `@spread` (options.py), which shows the fields of its reading options. It imports what it
+needs inside: `--help` does not wait for NumPy.
+"""
 
 from __future__ import annotations
 
