@@ -33,7 +33,7 @@ def _database(n: int) -> tuple[Any, Any, list[str]]:
 @workload("NaiveBayes from DuckDB, sums", megabytes=1000.0, move="sums")
 @workload("NaiveBayes from DuckDB, rows", megabytes=1000.0, move="rows")
 def counted(shrink: int, move: str) -> Case:
-    from tallybayes.engines.sql import Table
+    from tallybayes.engines.sql import DatabaseTable
 
     n = 1_000_000 // shrink
     db, _, columns = _database(n)
@@ -44,7 +44,7 @@ def counted(shrink: int, move: str) -> Case:
 
     return Case(
         shape(n, "20 float64, 10 text", f"3 classes, {move} move"),
-        ours=lambda: tb.NaiveBayes("gaussian").learn_from(Table(db, "data", move=move), "class"),
+        ours=lambda: tb.NaiveBayes("gaussian").learn_from(DatabaseTable(db, "data", move=move), "class"),
         peer=Side("fetch all rows, then fit", fetched),
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 import tallybayes as tb
-from tallybayes.engines.partitions import merge_parts, squeezed
+from tallybayes.engines.partitions import compressed, merge_parts
 
 COLUMNS = 10
 
@@ -96,7 +96,7 @@ def parts() -> None:
         plan = model.plan(t, "label", columns=columns)
         X, y = t.select(columns), t["label"].to_numpy()
         counting = least(lambda plan=plan, X=X, y=y: plan.count(X, y), 3, time.process_time) / t.num_rows  # type: ignore[misc]
-        sent = squeezed(tb.to_bytes(plan.count(X, y)))
+        sent = compressed(tb.to_bytes(plan.count(X, y)))
         merging = least(lambda sent=sent: merge_parts([sent] * 16), 3, time.process_time) / 16  # type: ignore[misc]
         name = type(model).__name__
         print(

@@ -74,7 +74,7 @@ def test_dates_and_texts_are_read_as_here(spark: Any, kind: str) -> None:
 
 
 def test_a_tree_of_merges(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tallybayes.engines.spark.FAN", 2)
+    monkeypatch.setattr("tallybayes.engines.spark.MERGE_FAN_IN", 2)
     t = table()
     frame = spark.createDataFrame(t).repartition(5)
     found = tb.AODE().learn_from(frame, "kind", columns=features(t).column_names)
@@ -139,7 +139,7 @@ def test_what_executors_refuse_is_said_here_and_changes_nothing(spark: Any, monk
     gap = t.set_column(2, "kind", pa.array([None] * 600, pa.string()))
     with pytest.raises(LabelError):
         model.learn_from(in_parts(spark, [t, gap]), "kind")
-    monkeypatch.setattr("tallybayes.engines.spark.FAN", 2)
+    monkeypatch.setattr("tallybayes.engines.spark.MERGE_FAN_IN", 2)
     with pytest.raises(LabelError):
         model.learn_from(in_parts(spark, [t, gap, t]), "kind")
     with pytest.raises(TableError, match="no rows in the Spark frame"):

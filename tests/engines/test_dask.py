@@ -13,7 +13,7 @@ import pytest
 from dask import dataframe as dd
 
 import tallybayes as tb
-from tallybayes.engines.partitions import FAN
+from tallybayes.engines.partitions import MERGE_FAN_IN
 from tallybayes.errors import LabelError, OptionError, TableError
 from tests.engines.moments import check_moments
 from tests.engines.same import FAMILY, check_same, parts_of
@@ -64,7 +64,7 @@ def test_work_can_be_sent_to_other_processes() -> None:
 
 def test_more_partitions_than_are_merged_at_a_time() -> None:
     t = table()
-    frame = dd.from_pandas(frame_of(t), npartitions=FAN + 3)
+    frame = dd.from_pandas(frame_of(t), npartitions=MERGE_FAN_IN + 3)
     found = tb.AODE().learn_from(frame, "kind", columns=features(t).column_names)
     here = fit(tb.AODE(), t)
     np.testing.assert_array_equal(found.class_count_, here.class_count_)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import tallybayes as tb
-from tallybayes.engines.sql import Query, Table
+from tallybayes.engines.sql import DatabaseQuery, DatabaseTable
 from tallybayes.errors import ExportError, LabelError, OptionError, TableError
 from tests.engines.databases import dialect, fill, insert, quoted
 from tests.engines.tables import fit, table
@@ -55,7 +55,7 @@ def test_learned_from_a_table_is_learned_here(db: Any, name: str) -> None:
     X, y = here.drop_columns(["kind"]), here["kind"].to_pylist()
     whole = make().fit(X, y)
     for move in ("auto", "sums", "rows"):
-        source = Table(db, HOSTILE, move=move)
+        source = DatabaseTable(db, HOSTILE, move=move)
         if move == "sums" and name in ONLY_HERE:
             with pytest.raises(OptionError, match="not counted in the database"):
                 make().learn_from(source, "kind")
@@ -74,7 +74,7 @@ def test_a_query_with_parameters(db: Any) -> None:
     t = table(300)
     fill(db, "rows", t)
     mark = "%s" if dialect(db) == "postgresql" else "?"
-    source = Query(db, f"SELECT length, kind FROM rows WHERE width > {mark}", [1.0], move="sums")
+    source = DatabaseQuery(db, f"SELECT length, kind FROM rows WHERE width > {mark}", [1.0], move="sums")
     model = tb.GaussianNB().learn_from(source, "kind")
     some = t.filter(pa.compute.greater(t["width"], 1.0)) if hasattr(pa, "compute") else None
     assert some is not None
@@ -83,7 +83,9 @@ def test_a_query_with_parameters(db: Any) -> None:
     )
     assert source.choice.startswith("sums")
     assert (
-        tb.GaussianNB().learn_from(Query(db, source.relation[1:-6], [1.0], move="rows"), "kind").class_count_.sum()
+        tb.GaussianNB()
+        .learn_from(DatabaseQuery(db, source.relation[1:-6], [1.0], move="rows"), "kind")
+        .class_count_.sum()
         == some.num_rows
     )
 
@@ -106,7 +108,7 @@ def test_a_relation_of_duckdb() -> None:
 def test_weights_are_counted_here(db: Any) -> None:
     t = table(200, missing=False)
     fill(db, "rows", t)
-    source = Table(db, "rows")
+    source = DatabaseTable(db, "rows")
     model = tb.GaussianNB().learn_from(source, "kind", columns=["length", "width"], weight="weight")
     whole = tb.GaussianNB().fit(t.select(["length", "width"]), t["kind"].to_pylist(), t["weight"].to_numpy())
     np.testing.assert_allclose(model.class_count_, whole.class_count_)
@@ -307,7 +309,7 @@ def test_a_plan_knows_what_the_rows_do_not_show(db: Any) -> None:
     fill(db, "rows", t.filter(pa.array([v != "mid" for v in t["kind"].to_pylist()])))
     plan = tb.NaiveBayes("gaussian").plan(t, "kind")
     there, here = (
-        tb.NaiveBayes("gaussian").learn_from(Table(db, "rows", move=move), "kind", plan=plan)
+        tb.NaiveBayes("gaussian").learn_from(DatabaseTable(db, "rows", move=move), "kind", plan=plan)
         for move in ("sums", "rows")
     )
     assert there.classes_.tolist() == here.classes_.tolist() == ["high", "low", "mid"]
@@ -322,7 +324,7 @@ def test_weights_of_classes_count(db: Any) -> None:
     def make() -> tb.NaiveBayes:
         return tb.NaiveBayes("gaussian", class_weight={"low": 5.0})
 
-    source = Table(db, "rows")
+    source = DatabaseTable(db, "rows")
     found, whole = make().learn_from(source, "kind"), make().fit(X, t["kind"].to_pylist())
     np.testing.assert_allclose(found.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-12)
     assert source.choice == "rows: classes have weights"
@@ -340,7 +342,7 @@ def test_whole_numbers_that_no_float_tells_apart(db: Any) -> None:
 
     whole = make().fit(t.select(["id"]), t["kind"].to_pylist())
     for move in ("sums", "rows"):
-        found = make().learn_from(Table(db, "rows", move=move), "kind")
+        found = make().learn_from(DatabaseTable(db, "rows", move=move), "kind")
         np.testing.assert_allclose(
             found.predict_proba(t.select(["id"])), whole.predict_proba(t.select(["id"])), rtol=0, atol=1e-12
         )
@@ -352,7 +354,7 @@ def test_two_readers_at_a_time(db: Any) -> None:
     if dialect(db) == "duckdb":
         pytest.skip("a connection of DuckDB has one result at a time")
     model = tb.GaussianNB().learn_from((db, "rows"), "kind")
-    one, two = (Table(db, "rows").batches(["length"], 10) for _ in range(2))
+    one, two = (DatabaseTable(db, "rows").batches(["length"], 10) for _ in range(2))
     assert next(one)["length"].to_pylist() == next(two)["length"].to_pylist()
     assert sum(len(part) for part in one) == 90
     assert model.predict_to((db, "rows")).read_all().num_rows == 100
@@ -478,7 +480,7 @@ def test_a_row_without_a_label(db: Any) -> None:
     insert(db, "rows", pa.table({"length": [1.0], "kind": pa.array([None], pa.string())}))
     for move in ("sums", "rows"):
         with pytest.raises(LabelError, match="label"):
-            tb.GaussianNB().learn_from(Table(db, "rows", move=move), "kind")
+            tb.GaussianNB().learn_from(DatabaseTable(db, "rows", move=move), "kind")
 
 
 def test_columns_of_all_null(db: Any) -> None:
@@ -503,10 +505,13 @@ def test_types_of_every_kind(db: Any, value: Any) -> None:
         db.execute(f"INSERT INTO rows VALUES ({mark}, {mark})", (value, label))
     if isinstance(value, decimal.Decimal):
         for move in ("sums", "rows"):
-            assert tb.GaussianNB().learn_from(Table(db, "rows", move=move), "kind").theta_.tolist() == [[1.5], [1.5]]
+            assert tb.GaussianNB().learn_from(DatabaseTable(db, "rows", move=move), "kind").theta_.tolist() == [
+                [1.5],
+                [1.5],
+            ]
         return
     if isinstance(value, datetime.date):
-        source = Table(db, "rows")
+        source = DatabaseTable(db, "rows")
         model = tb.NaiveBayes("gaussian").learn_from(source, "kind")
         assert model.schema_.names == ("x: days since 1970",)
         assert source.choice.startswith("rows: the column 'x' holds dates")
@@ -542,7 +547,7 @@ def test_wide_tables(db: Any, text: bool) -> None:
     rows = rng.integers(0, 2, (8, d)).astype(float)
     t = pa.table({f"x{j}": pa.array([str(v) for v in rows[:, j]] if text else rows[:, j]) for j in range(d)})
     fill(db, "rows", t.append_column("kind", pa.array(list("abababab"))))
-    source = Table(db, "rows")
+    source = DatabaseTable(db, "rows")
     model = tb.NaiveBayes("gaussian").learn_from(source, "kind")
     assert source.choice.startswith("rows: more than" if dialect(db) == "postgresql" else "rows: the database runs in")
     np.testing.assert_array_equal(
@@ -558,7 +563,7 @@ def test_infinity_is_refused_wherever_it_is_counted() -> None:
     db.execute("INSERT INTO rows VALUES ('infinity'::DOUBLE, 'a')")
     for move in ("sums", "rows"):
         with pytest.raises(TableError, match="infinity"):
-            tb.GaussianNB().learn_from(Table(db, "rows", move=move), "kind")
+            tb.GaussianNB().learn_from(DatabaseTable(db, "rows", move=move), "kind")
     with pytest.raises(TableError, match="infinity"):
         tb.LazyBayes(tb.GaussianNB(), db, "rows", "kind").predict({"x": 1.0})
 
@@ -567,9 +572,9 @@ def test_what_the_database_refuses_is_an_error_of_ours(db: Any) -> None:
     with pytest.raises(TableError, match="Cannot read the table 'nowhere'"):
         tb.NaiveBayes().learn_from((db, "nowhere"), "kind")
     with pytest.raises(TableError, match="Cannot read the query"):
-        Query(db, "SELEC 1")
+        DatabaseQuery(db, "SELEC 1")
     with pytest.raises(OptionError, match="Query"):
         tb.NaiveBayes().learn_from((db, "SELECT 1 AS x, 2 AS y"), "y")
     fill(db, "rows", table(30).select(["length", "kind"]))  # an open transaction goes on
     for sql in ("SELECT * FROM rows;", "SELECT * FROM rows -- all of them", " SELECT * FROM rows ; \n"):
-        assert tb.GaussianNB().learn_from(Query(db, sql), "kind").class_count_.sum() == 30
+        assert tb.GaussianNB().learn_from(DatabaseQuery(db, sql), "kind").class_count_.sum() == 30

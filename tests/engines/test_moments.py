@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import tallybayes as tb
-from tallybayes.engines.sql import Query, Table
+from tallybayes.engines.sql import DatabaseQuery, DatabaseTable
 from tallybayes.errors import ExportError, IdentifierColumnWarning, OptionError, TableError
 from tests.engines.databases import dialect, quoted
 from tests.engines.moments import ARROW, MOMENTS, N, rows, values
@@ -63,7 +63,7 @@ def test_what_is_not_counted_there_says_what_to_do(db: Any, kind: str) -> None:
     with pytest.raises(OptionError, match=r"cannot be asked lazily: .* learn_from .* columns="):
         tb.LazyBayes(model, db, "rows", "kind")
     with pytest.raises(OptionError, match="not counted in the database"):
-        model.learn_from(Table(db, "rows", move="sums"), "kind")
+        model.learn_from(DatabaseTable(db, "rows", move="sums"), "kind")
     with pytest.raises(ExportError, match=r"predict_to|tallybayes serve"):
         tb.export.to_sql(made(db, kind).learn_from((db, "rows"), "kind"), dialect(db), "rows")
     lazy = tb.LazyBayes(tb.NaiveBayes({"real": "gaussian"}), db, "rows", "kind", columns=["x"])
@@ -92,8 +92,10 @@ def test_an_interval_of_months_is_no_duration() -> None:
     with duckdb.connect() as db:
         sql = "SELECT INTERVAL (i) MONTH AS v, i % 2 AS kind FROM range(1, 9) t(i)"
         with pytest.raises(TableError, match=r"months or years.*epoch"):
-            tb.NaiveBayes("gaussian").learn_from(Query(db, sql), "kind")
-        model = tb.NaiveBayes("gaussian").learn_from(Query(db, f"SELECT epoch(v) AS v, kind FROM ({sql}) t"), "kind")
+            tb.NaiveBayes("gaussian").learn_from(DatabaseQuery(db, sql), "kind")
+        model = tb.NaiveBayes("gaussian").learn_from(
+            DatabaseQuery(db, f"SELECT epoch(v) AS v, kind FROM ({sql}) t"), "kind"
+        )
         assert model.class_count_.tolist() == [4.0, 4.0]
 
 
@@ -106,9 +108,12 @@ def test_an_infinite_date_is_no_date(kind: str, end: str) -> None:
         day = f"CASE i WHEN 3 THEN '{end}'::{kind} ELSE '2024-02-29'::{kind} END"
         sql = f"SELECT {day} AS v, i % 2 AS kind FROM range(9) t(i)"
         with pytest.raises(TableError, match=r"'v' contains infinity.*isfinite"):
-            tb.NaiveBayes("gaussian").learn_from(Query(db, sql), "kind")
+            tb.NaiveBayes("gaussian").learn_from(DatabaseQuery(db, sql), "kind")
         finite = f"SELECT CASE WHEN isfinite(v) THEN v END AS v, kind FROM ({sql}) t"
-        assert tb.NaiveBayes("gaussian").learn_from(Query(db, finite), "kind").class_count_.tolist() == [5.0, 4.0]
+        assert tb.NaiveBayes("gaussian").learn_from(DatabaseQuery(db, finite), "kind").class_count_.tolist() == [
+            5.0,
+            4.0,
+        ]
 
 
 def test_uuids_name_rows_and_are_left_out(db: Any) -> None:

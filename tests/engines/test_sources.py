@@ -19,7 +19,7 @@ from pyarrow import csv, dataset, feather, parquet
 from sklearn.covariance import OAS
 
 import tallybayes as tb
-from tallybayes.engines import Source, adapter, open_source, survey_of
+from tallybayes.engines import RowSource, adapter, open_source, survey_of
 from tallybayes.engines.recognise import ADAPTERS
 from tallybayes.errors import IdentifierColumnWarning, LabelError, OptionError, TableError
 from tests.engines.tables import features, fit, table
@@ -346,7 +346,7 @@ def test_another_package_can_add_an_adapter() -> None:
     module = Mine.__module__.split(".")[0]
     adapter(module, "Mine", "tallybayes.engines.frames:frame")
     try:
-        assert isinstance(open_source(Mine({"a": [1.0]})), Source)
+        assert isinstance(open_source(Mine({"a": [1.0]})), RowSource)
     finally:
         del ADAPTERS[module, "Mine"]
 

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 
 from tallybayes.errors import TableError
 
-READERS = ("duckdb", "polars", "psycopg", "pyarrow", "sqlite3")
+READER_PACKAGES = ("duckdb", "polars", "psycopg", "pyarrow", "sqlite3")
 
 
 @contextmanager
-def telling(where: str, verb: str = "read") -> Iterator[None]:
+def reader_errors(where: str, verb: str = "read") -> Iterator[None]:
     """Inside it rows are read, or written. where: what messages call the place."""
     try:
         yield
     except Exception as e:
         theirs = {base.__module__.split(".")[0].lstrip("_") for base in type(e).__mro__}
-        if not theirs.intersection(READERS) and not isinstance(e, OSError):
+        if not theirs.intersection(READER_PACKAGES) and not isinstance(e, OSError):
             raise
         said = next((line for line in str(e).splitlines() if line.strip()), type(e).__name__)
         raise TableError(f"Cannot {verb} {where}: {said}") from e

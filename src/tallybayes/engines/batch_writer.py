@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tallybayes.engines.arrow_batches import telling
+from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def write(path: str | os.PathLike[str], tables: Iterator[pa.Table]) -> int:
     try:
         for table in tables:
             if writer is None:
-                with telling(path, "write"):
+                with reader_errors(path, "write"):
                     writer = _open(part, ending, table.schema)
             writer.write_table(table.cast(writer_schema(writer, table)))
             rows += table.num_rows

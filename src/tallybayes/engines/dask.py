@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes.engines.partitions import (
-    FAN,
+    MERGE_FAN_IN,
     add_surveys,
-    checked,
     count_part,
-    evenly,
     merge_parts,
+    received_model,
+    spread_evenly,
     survey_part,
-    taken,
+    unique_names,
 )
-from tallybayes.engines.source import Ask, Source, answer, answer_schema
+from tallybayes.engines.source import ColumnRoles, RowSource, answer, answer_schema
 from tallybayes.engines.survey import Survey
 
 if TYPE_CHECKING:
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="TallyClassifier")
 
 
-def frame(source: Any) -> Source:
+def frame(source: Any) -> RowSource:
     """A data frame of Dask."""
     return _DaskFrame(source)
 
 
-class _DaskFrame(Source):
+class _DaskFrame(RowSource):
     """The partitions of a data frame of Dask, in order."""
 
     where = "the Dask frame"
 
     def __init__(self, source: Any) -> None:
-        self._frame, self._names = source, checked(source.columns, self.where)
+        self._frame, self._names = source, unique_names(source.columns, self.where)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,12 +51,12 @@ class _DaskFrame(Source):
             for start in range(0, table.num_rows, rows):
                 yield table.slice(start, rows)
 
-    def survey(self, ask: Ask, rows: int, pieces: int | None) -> Survey:
+    def survey(self, roles: ColumnRoles, rows: int, pieces: int | None) -> Survey:
         """Look at the rows before they are counted: a sample, and all labels, of all partitions or of some.
 
         Parameters
         ----------
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
         rows : int
             How many rows the sample has at most.
@@ -68,8 +68,8 @@ class _DaskFrame(Source):
         Survey
             Made by the workers, and added there.
         """
-        parts = self._parts(ask.columns)
-        chosen = evenly(len(parts), pieces)
+        parts = self._parts(roles.columns)
+        chosen = spread_evenly(len(parts), pieces)
         found = self._surveyed([(i, parts[i]) for i in chosen], rows)
         if len(chosen) < len(parts) and (found is None or found.rows < rows):
             found = self._surveyed(list(enumerate(parts)), rows)
@@ -77,7 +77,7 @@ class _DaskFrame(Source):
             raise self.no_rows()
         return found
 
-    def count(self, plan: Model, ask: Ask) -> Model:
+    def count(self, plan: Model, roles: ColumnRoles) -> Model:
         from dask import delayed
 
         from tallybayes.io import to_bytes
@@ -85,20 +85,20 @@ class _DaskFrame(Source):
         # Once in the graph, not once in each task.
         sent = delayed(to_bytes(plan.empty()))
         counted = delayed(_count)
-        whole = _tree([counted(sent, ask, part) for part in self._parts(ask.columns)], merge_parts)
-        found = taken(plan, whole)
+        whole = _tree([counted(sent, roles, part) for part in self._parts(roles.columns)], merge_parts)
+        found = received_model(plan, whole)
         if found is None:
             raise self.no_rows()
         return found
 
-    def deliver(self, model: TallyClassifier, ask: Ask, to: str | os.PathLike[str] | None) -> object:
+    def deliver(self, model: TallyClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
         """Bring the answers to where they are wanted.
 
         Parameters
         ----------
         model : fitted classifier
             Who answers.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
         to : str, path or None
             A file to write, here, partition by partition; None gives the answers back.
@@ -109,16 +109,16 @@ class _DaskFrame(Source):
             How many rows were written; or a frame of answers with the index of the rows, made when it is computed.
         """
         if to is not None:
-            return super().deliver(model, ask, to)
+            return super().deliver(model, roles, to)
         import pandas as pd
 
         from tallybayes.io import to_bytes
 
         made = answer_schema(model).empty_table().to_pandas()
         empty = self._frame._meta  # dask's own, of no row: what there is without computing anything
-        meta = pd.concat([empty[list(ask.keep)], made.set_axis(empty.index)], axis=1)
-        rows = self._frame[ask.columns]
-        return rows.map_partitions(_answers, to_bytes(model), ask, made, meta=meta)
+        meta = pd.concat([empty[list(roles.keep)], made.set_axis(empty.index)], axis=1)
+        rows = self._frame[roles.columns]
+        return rows.map_partitions(_answers, to_bytes(model), roles, made, meta=meta)
 
     def _parts(self, columns: Sequence[str]) -> list[Any]:
         found: list[Any] = self._frame[list(columns)].to_delayed()
@@ -138,7 +138,7 @@ def _tree(parts: Sequence[Any], together: Callable[[Any], Any]) -> Any:
 
     joined = delayed(together)
     while len(parts) > 1:
-        parts = [joined(list(parts[i : i + FAN])) for i in range(0, len(parts), FAN)]
+        parts = [joined(list(parts[i : i + MERGE_FAN_IN])) for i in range(0, len(parts), MERGE_FAN_IN)]
     return parts[0].compute()
 
 
@@ -152,18 +152,18 @@ def _survey(part: Any, rows: int, number: int) -> Survey | None:
     return survey_part([_arrow(part)], rows, number)
 
 
-def _count(plan: bytes, ask: Ask, part: Any) -> bytes | None:
-    return count_part(plan, ask, [_arrow(part)])
+def _count(plan: bytes, roles: ColumnRoles, part: Any) -> bytes | None:
+    return count_part(plan, roles, [_arrow(part)])
 
 
-def _answers(part: Any, sent: bytes, ask: Ask, meta: Any) -> Any:
+def _answers(part: Any, sent: bytes, roles: ColumnRoles, meta: Any) -> Any:
     import pandas as pd
 
     from tallybayes.io import from_bytes
 
-    kept = part[list(ask.keep)]
+    kept = part[list(roles.keep)]
     if not len(part):
         return pd.concat([kept, meta], axis=1)
     model = from_bytes(sent)
-    made = answer(model, _arrow(part), replace(ask, keep=())).cast(answer_schema(model)).to_pandas()
+    made = answer(model, _arrow(part), replace(roles, keep=())).cast(answer_schema(model)).to_pandas()
     return pd.concat([kept, made.set_axis(part.index)], axis=1)

@@ -11,9 +11,9 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from tallybayes.engines.arrow_batches import telling
-from tallybayes.engines.partitions import evenly
-from tallybayes.engines.source import Ask, Source
+from tallybayes.engines.arrow_batches import reader_errors
+from tallybayes.engines.partitions import spread_evenly
+from tallybayes.engines.source import ColumnRoles, RowSource
 from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.base import TallyClassifier
 
 
-def files(source: Any) -> Source:
+def files(source: Any) -> RowSource:
     """A source of one or more files: a path, a pattern, or several of them."""
     paths = [os.fspath(p) for p in ([source] if isinstance(source, str | os.PathLike) else source)]
     if "-" in paths:
@@ -38,7 +38,7 @@ def files(source: Any) -> Source:
         from tallybayes.engines.frames import dataset
 
         return dataset(datasets.dataset(paths[0], format="parquet", partitioning="hive"))
-    return Files([_inside(path) for path in paths], Text())
+    return FileSource([_inside(path) for path in paths], Text())
 
 
 def _inside(path: str) -> str:
@@ -55,7 +55,7 @@ def _by_value(path: str) -> bool:
     return any("=" in name for _, folders, _ in os.walk(path) for name in folders)
 
 
-class Files(Source):
+class FileSource(RowSource):
     """Files of the same columns, in order."""
 
     def __init__(self, paths: Sequence[str], text: Text) -> None:
@@ -73,19 +73,19 @@ class Files(Source):
     def names(self) -> tuple[str, ...]:
         return tuple(self.rows.names)
 
-    def as_known(self, model: TallyClassifier, ask: Ask) -> Source:
+    def with_model_types(self, model: TallyClassifier, roles: ColumnRoles) -> RowSource:
         """Read columns of text as a model knows them: 02139 stays 02139.
 
         Parameters
         ----------
         model : TallyClassifier
             A fitted model.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Returns
         -------
-        Source
+        RowSource
             The same files otherwise.
         """
         if self.rows.files[0].format in ("parquet", "arrow"):
@@ -94,17 +94,17 @@ class Files(Source):
 
         from tallybayes.cli.column_types import types_of_model
 
-        types = types_of_model(model, ask.target[0] if len(ask.target) == 1 else None)
-        kept = {name: pa.string() for name in ask.keep if name not in types}
-        return Files(self.paths, replace(self.text, types={**kept, **types}, learned=True))
+        types = types_of_model(model, roles.target[0] if len(roles.target) == 1 else None)
+        kept = {name: pa.string() for name in roles.keep if name not in types}
+        return FileSource(self.paths, replace(self.text, types={**kept, **types}, learned=True))
 
-    def as_said(self, kinds: Mapping[str, str], target: Sequence[str]) -> Source:
+    def with_declared_kinds(self, kinds: Mapping[str, str], target: Sequence[str]) -> RowSource:
         if self.rows.files[0].format in ("parquet", "arrow"):
             return self
         from tallybayes.cli.column_types import types_of_kinds
 
         one = target[0] if len(target) == 1 else None
-        return Files(self.paths, replace(self.text, types=types_of_kinds(kinds), target=one))
+        return FileSource(self.paths, replace(self.text, types=types_of_kinds(kinds), target=one))
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         if not self._parquet:
@@ -137,7 +137,7 @@ class Files(Source):
             return
         every = [(f.path, g) for f in self.rows.files for g in range(self._open(f.path).metadata.num_row_groups)]
         most = max(most, -(-least * len(every) // max(1, self.total or 0)))  # small ones are many
-        chosen = [every[i] for i in evenly(len(every), most)]
+        chosen = [every[i] for i in spread_evenly(len(every), most)]
         yield from self._groups([(path, [g]) for path, g in chosen], columns, rows)
 
     def _groups(
@@ -151,7 +151,7 @@ class Files(Source):
 
         def read() -> Iterator[pa.Table]:
             for path, which in groups:
-                with telling(path), self._open(path) as source:
+                with reader_errors(path), self._open(path) as source:
                     more = {} if which is None else {"row_groups": which}
                     for batch in source.iter_batches(rows, columns=list(columns), **more):
                         table = pa.Table.from_batches([batch]).select(list(columns))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tallybayes.engines.arrow_batches import telling
-from tallybayes.engines.partitions import checked, in_bulk
-from tallybayes.engines.source import Ask, Source, batch_rows
+from tallybayes.engines.arrow_batches import reader_errors
+from tallybayes.engines.partitions import in_bulk, unique_names
+from tallybayes.engines.source import ColumnRoles, RowSource, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import TableError, TallybayesError
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Read = Callable[[Sequence[str], int], Iterator[Any]]
 
 
-class Frames(Source):
+class FrameSource(RowSource):
     """Anything whose batches are read by a function."""
 
     def __init__(self, names: Sequence[str], read: Read, where: str, total: int | None = None) -> None:
-        self._names, self._read, self.where, self.total = checked(names, where), read, where, total
+        self._names, self._read, self.where, self.total = unique_names(names, where), read, where, total
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -32,26 +32,26 @@ class Frames(Source):
         yield from self._read(columns, rows)
 
 
-class Once(Source):
+class StreamSource(RowSource):
     """A stream of batches. Its first rows may be looked at before it is read."""
 
     once = True
     where = "the stream"
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._names = stream, checked(stream.schema.names, self.where)
+        self._stream, self._names = stream, unique_names(stream.schema.names, self.where)
         self._held: list[Any] = []
 
     @property
     def names(self) -> tuple[str, ...]:
         return self._names
 
-    def head(self, ask: Ask) -> Survey:
+    def head(self, roles: ColumnRoles) -> Survey:
         """Look at the first rows, and hold them until all are read.
 
         Parameters
         ----------
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Returns
@@ -59,11 +59,11 @@ class Once(Source):
         Survey
             Of the first batch that has rows.
         """
-        with telling(self.where):
-            for table in self._tables(ask.columns):
+        with reader_errors(self.where):
+            for table in self._tables(roles.columns):
                 self._held.append(table)
                 if table.num_rows:
-                    return survey_of(table, batch_rows(len(ask.columns)))
+                    return survey_of(table, batch_rows(len(roles.columns)))
         raise self.no_rows()
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
@@ -87,7 +87,7 @@ class Once(Source):
             yield pa.Table.from_batches([batch]).select(list(columns))
 
 
-def frame(source: Any) -> Source:
+def frame(source: Any) -> RowSource:
     """A data frame of pandas or polars, or a table of pyarrow."""
     import narwhals.stable.v2 as nw
     import pyarrow as pa
@@ -101,15 +101,15 @@ def frame(source: Any) -> Source:
         for start in range(0, chosen.num_rows, rows):
             yield chosen.slice(start, rows)
 
-    return Frames(table.column_names, read, "the table", table.num_rows)
+    return FrameSource(table.column_names, read, "the table", table.num_rows)
 
 
-def reader(source: Any) -> Source:
+def reader(source: Any) -> RowSource:
     """A reader of record batches."""
-    return Once(source)
+    return StreamSource(source)
 
 
-def dataset(source: Any) -> Source:
+def dataset(source: Any) -> RowSource:
     """A dataset of pyarrow."""
     import pyarrow as pa
 
@@ -118,10 +118,10 @@ def dataset(source: Any) -> Source:
         for batch in scanner.to_batches():
             yield pa.Table.from_batches([batch])
 
-    return Frames(source.schema.names, read, "the dataset", source.count_rows())
+    return FrameSource(source.schema.names, read, "the dataset", source.count_rows())
 
 
-def lazy_frame(source: Any) -> Source:
+def lazy_frame(source: Any) -> RowSource:
     """A lazy frame of polars: it is collected batch by batch."""
     import polars as pl
 
@@ -135,4 +135,4 @@ def lazy_frame(source: Any) -> Source:
         for batch in chosen.collect_batches(chunk_size=rows, maintain_order=True):
             yield batch.to_arrow(compat_level=oldest)
 
-    return Frames(source.collect_schema().names(), read, "the lazy frame")
+    return FrameSource(source.collect_schema().names(), read, "the lazy frame")

@@ -9,15 +9,15 @@ from typing import TypeVar
 
 from tallybayes.data.labels import read_labels, union
 from tallybayes.engines.recognise import open_source
-from tallybayes.engines.source import Ask, Source
+from tallybayes.engines.source import ColumnRoles, RowSource
 from tallybayes.engines.survey import Survey
 from tallybayes.errors import OptionError, brief, is_number, listening
 from tallybayes.estimators.base import TallyClassifier
 
 Model = TypeVar("Model", bound=TallyClassifier)
 
-SAMPLE = 100_000  # rows that choices are made on
-SPREAD = 16  # parts of a source that are looked at before learning, where it has parts
+SAMPLE_ROWS = 100_000  # rows that choices are made on
+SAMPLE_PIECES = 16  # parts of a source that are looked at before learning, where it has parts
 
 
 def plan(
@@ -26,7 +26,7 @@ def plan(
     target: str | Sequence[str],
     weight: str | None = None,
     columns: Sequence[str] | None = None,
-    rows: int = SAMPLE,
+    rows: int = SAMPLE_ROWS,
     pieces: int | None = None,
 ) -> Model:
     """An empty model with schema, levels, classes, cuts, structure and choices settled."""
@@ -34,14 +34,14 @@ def plan(
         raise OptionError(f"rows must be a whole number of at least 1; got {brief(rows)}.")
     if pieces is not None and not _whole(pieces):
         raise OptionError(f"pieces must be None or a whole number of at least 1; got {brief(pieces)}.")
-    here, ask = asked(model, source, target, weight, columns, fresh=True)
+    here, roles = resolve_columns(model, source, target, weight, columns, fresh=True)
     _read_twice(here, model)
-    return settled(model, here.survey(ask, int(rows), pieces), ask)
+    return choose_on_sample(model, here.survey(roles, int(rows), pieces), roles)
 
 
-def settled(model: Model, survey: Survey, ask: Ask) -> Model:
+def choose_on_sample(model: Model, survey: Survey, roles: ColumnRoles) -> Model:
     """What a model chooses on the rows of a survey, with the labels that it found, and no rows."""
-    X, y, w = ask.split(survey.sample)
+    X, y, w = roles.split(survey.sample)
     chosen = model.copy()
     if isinstance(model.class_weight, Mapping):  # weights by label: some of the classes may be in other rows
         chosen.partial_fit(X, y, sample_weight=w)
@@ -55,14 +55,14 @@ def settled(model: Model, survey: Survey, ask: Ask) -> Model:
         found = survey.labels.get(name)
         if j in schema.levels and found is not None:
             levels[j] = schema.levels[j].extend(found.to_pylist())
-    if len(ask.target) == 1 and survey.labels.get(ask.target[0]) is not None and not fitted.closed:
-        found = survey.labels[ask.target[0]]
+    if len(roles.target) == 1 and survey.labels.get(roles.target[0]) is not None and not fitted.closed:
+        found = survey.labels[roles.target[0]]
         if found is not None and len(found):
             fitted = fitted.reclass(union(fitted.classes, read_labels(found, len(found))[1]))
     return chosen.holding(replace(fitted, schema=schema.with_levels(levels)))
 
 
-def learned(
+def learn(
     model: Model,
     source: object,
     target: str | Sequence[str],
@@ -75,58 +75,58 @@ def learned(
     if given is not None and not (fresh and type(given) is type(model)):
         what = "a model that has learned nothing yet" if not fresh else f"a plan of a {type(model).__name__}"
         raise OptionError(f"plan= goes with {what}; got {brief(given)}. model.plan(source, target) makes one.")
-    here, ask = asked(given or model, source, target, weight, columns, fresh and given is None)
+    here, roles = resolve_columns(given or model, source, target, weight, columns, fresh and given is None)
     if given is not None or not fresh:
         base = given or model
     else:
-        first = here.head(ask)
+        first = here.head(roles)
         with listening():  # what there is to say of columns is said by the fit
-            schema = model.schema_of(ask.split(first.sample)[0])
+            schema = model.schema_of(roles.split(first.sample)[0])
         if model.settles_on_rows(schema):
             _read_twice(here, model)
-            first = here.survey(ask, SAMPLE, SPREAD)
-        base = settled(model, first, ask)
-    return here.as_known(base, ask).count(base, ask)
+            first = here.survey(roles, SAMPLE_ROWS, SAMPLE_PIECES)
+        base = choose_on_sample(model, first, roles)
+    return here.with_model_types(base, roles).count(base, roles)
 
 
-def answers(model: TallyClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]) -> object:
+def predict(model: TallyClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]) -> object:
     """The answers for the rows of a source: written into a file, or given back as a reader of batches."""
     names = model.fitted_.schema.needed_names
     if getattr(model, "targets", None) is not None:
         raise OptionError("predict_to answers for one target; this network has several targets. Use predict.")
     here = open_source(source)
-    keep = named("keep", keep)
+    keep = column_names("keep", keep)
     features = tuple(names if names is not None else (n for n in here.names if n not in keep))
-    ask = Ask(features, keep=keep)
-    here.require(ask.columns)
+    roles = ColumnRoles(features, keep=keep)
+    here.require(roles.columns)
     made = {"prediction", *(f"proba_{label}" for label in model.classes_.tolist())}
     both = sorted(made & set(keep))
     if both:
         raise OptionError(f"The answer has a column {both[0]!r} of its own: it cannot keep one of that name.")
-    return here.as_known(model, ask).deliver(model, ask, to)
+    return here.with_model_types(model, roles).deliver(model, roles, to)
 
 
-def asked(
+def resolve_columns(
     model: TallyClassifier,
     source: object,
     target: str | Sequence[str],
     weight: str | None,
     columns: Sequence[str] | None,
     fresh: bool,
-) -> tuple[Source, Ask]:
+) -> tuple[RowSource, ColumnRoles]:
     """The source, and which of its columns are what."""
     here = open_source(source)
-    targets = named("target", target)
+    targets = column_names("target", target)
     if not targets:
         raise OptionError("target must be the name of a column; got an empty list.")
     here.require([*targets, *([] if weight is None else [weight])])
     known = None if fresh else model.fitted_.schema.needed_names
     if fresh:
         kinds = getattr(model, "schema", None)
-        here = here.as_said(kinds if isinstance(kinds, Mapping) else {}, targets)
+        here = here.with_declared_kinds(kinds if isinstance(kinds, Mapping) else {}, targets)
     others = {*targets, weight}
     rest = known or tuple(name for name in here.names if name not in others)
-    features = rest if columns is None else named("columns", columns)
+    features = rest if columns is None else column_names("columns", columns)
     here.require(features)
     both = [name for name in features if name in others]
     if both:
@@ -135,10 +135,10 @@ def asked(
         raise OptionError(f"There is no column besides {brief(list(others - {None}))} in {here.where}: no feature.")
     if known is not None and not set(known) <= set(features) <= set(model.fitted_.schema.given_names or ()):
         raise OptionError(f"The model has learned the columns {brief(list(known))}; columns= says others.")
-    return here, Ask(features, targets, weight)
+    return here, ColumnRoles(features, targets, weight)
 
 
-def named(what: str, names: object) -> tuple[str, ...]:
+def column_names(what: str, names: object) -> tuple[str, ...]:
     """Names of columns, as they are given: one, or several."""
     several = isinstance(names, Iterable) and not isinstance(names, str)
     given: list[object] = list(names) if several else [names]  # type: ignore[call-overload]
@@ -156,7 +156,7 @@ def _whole(value: object) -> bool:
     return is_number(value) and value >= 1 and value == int(value)  # type: ignore[operator, call-overload]
 
 
-def _read_twice(source: Source, model: TallyClassifier) -> None:
+def _read_twice(source: RowSource, model: TallyClassifier) -> None:
     if source.once:
         raise OptionError(
             f"{type(model).__name__} chooses cuts, distributions or a structure on rows before it counts them, and "

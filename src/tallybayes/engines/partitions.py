@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tallybayes.engines.source import Ask, batch_rows
+from tallybayes.engines.source import ColumnRoles, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="TallyClassifier")
 
-FAN = 16  # parts that are brought together at a time
-BATCHES = 1 << 20  # more batches than a part has
+MERGE_FAN_IN = 16  # parts that are brought together at a time
+MAX_BATCHES_PER_PART = 1 << 20  # more batches than a part has
 
 
 def in_bulk(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
@@ -44,7 +44,7 @@ def survey_part(tables: Iterable[pa.Table], rows: int, part: int, bound: float =
     found: Survey | None = None
     for i, table in enumerate(tables):
         if table.num_rows:
-            new = survey_of(table, rows, part * BATCHES + i, min(bound, found.bound if found else 1.0))
+            new = survey_of(table, rows, part * MAX_BATCHES_PER_PART + i, min(bound, found.bound if found else 1.0))
             found = new if found is None else found.add(new)
     return found
 
@@ -103,21 +103,21 @@ def add_surveys(parts: Iterable[Survey | None]) -> Survey | None:
     return found
 
 
-def count_part(plan: bytes, ask: Ask, tables: Iterable[pa.Table]) -> bytes | None:
+def count_part(plan: bytes, roles: ColumnRoles, tables: Iterable[pa.Table]) -> bytes | None:
     """The model of one part, as bytes; None if it has no rows."""
     from tallybayes.io import from_bytes, to_bytes
 
-    bulk = in_bulk(tables, batch_rows(len(ask.columns)))
+    bulk = in_bulk(tables, batch_rows(len(roles.columns)))
     first = next(bulk, None)
     if first is None:
         return None
 
     def labelled() -> Iterator[tuple[object, object, object]]:
-        yield ask.split(first)
+        yield roles.split(first)
         for table in bulk:
-            yield ask.split(table)
+            yield roles.split(table)
 
-    return squeezed(to_bytes(from_bytes(plan).learn_batches(labelled())))
+    return compressed(to_bytes(from_bytes(plan).learn_batches(labelled())))
 
 
 def merge_parts(parts: Sequence[bytes | None]) -> bytes | None:
@@ -128,10 +128,10 @@ def merge_parts(parts: Sequence[bytes | None]) -> bytes | None:
     some = [part for part in parts if part is not None]
     if len(some) < 2:
         return some[0] if some else None
-    return squeezed(to_bytes(merge_all(from_bytes(unsqueezed(part)) for part in some)))
+    return compressed(to_bytes(merge_all(from_bytes(decompressed(part)) for part in some)))
 
 
-def squeezed(data: bytes) -> bytes:
+def compressed(data: bytes) -> bytes:
     """For the way: counts are mostly small numbers, and shrink to a sixth."""
     import pyarrow as pa
 
@@ -139,28 +139,28 @@ def squeezed(data: bytes) -> bytes:
     return len(data).to_bytes(8, "little") + found
 
 
-def unsqueezed(data: bytes) -> bytes:
-    """What was squeezed."""
+def decompressed(data: bytes) -> bytes:
+    """What was compressed."""
     import pyarrow as pa
 
     found: bytes = pa.decompress(data[8:], int.from_bytes(data[:8], "little"), codec="zstd", asbytes=True)
     return found
 
 
-def taken(plan: Model, whole: bytes | None) -> Model | None:
+def received_model(plan: Model, whole: bytes | None) -> Model | None:
     """The plan with what was counted, and its own parameters; None if no row counts."""
     from tallybayes.io import from_bytes
 
-    found = None if whole is None else plan.holding(from_bytes(unsqueezed(whole)).fitted_)
+    found = None if whole is None else plan.holding(from_bytes(decompressed(whole)).fitted_)
     return found if found is not None and found.class_count_.sum() > 0 else None
 
 
-def evenly(parts: int, most: int | None) -> list[int]:
+def spread_evenly(parts: int, most: int | None) -> list[int]:
     """Which of the parts to look at: all, or so many that are evenly spread."""
     return list(range(parts)) if most is None or parts <= most else [i * parts // most for i in range(most)]
 
 
-def checked(names: Iterable[Any], where: str) -> tuple[str, ...]:
+def unique_names(names: Iterable[Any], where: str) -> tuple[str, ...]:
     """Names of columns, each a string and each once."""
     found = tuple(names)
     for name in found:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from os import PathLike
 
-from tallybayes.engines.arrow_batches import telling
-from tallybayes.engines.source import Source
+from tallybayes.engines.arrow_batches import reader_errors
+from tallybayes.engines.source import RowSource
 from tallybayes.errors import OptionError
 
 # (package, class) of a thing → 'module:function' that makes a Source of it.
@@ -34,7 +34,7 @@ def adapter(package: str, name: str, where: str) -> None:
     name : str
         The name of the class, or of one of its bases.
     where : str
-        'module:function': the function takes the instance and returns a Source. It is imported when it is needed.
+        'module:function': the function takes the instance and returns a RowSource. It is imported when it is needed.
 
     Examples
     --------
@@ -44,17 +44,17 @@ def adapter(package: str, name: str, where: str) -> None:
     ADAPTERS[package, name] = where
 
 
-def open_source(source: object) -> Source:
+def open_source(source: object) -> RowSource:
     """Make a Source of anything that learn_from takes.
 
     Parameters
     ----------
-    source : str, path, list of these, data frame, lazy frame, dataset, relation, (connection, table) or Source
+    source : str, path, list of these, data frame, lazy frame, dataset, relation, (connection, table) or RowSource
         Where rows are.
 
     Returns
     -------
-    Source
+    RowSource
         What the verbs read.
 
     Raises
@@ -69,7 +69,7 @@ def open_source(source: object) -> Source:
     >>> open_source(pa.table({"wind": [2.0, 9.5], "go": ["yes", "no"]})).names
     ('wind', 'go')
     """
-    if isinstance(source, Source):
+    if isinstance(source, RowSource):
         return source
     where = _home(source)
     if where is None:
@@ -79,8 +79,8 @@ def open_source(source: object) -> Source:
             f"of files, (connection, table name), {known}."
         )
     module, _, function = where.partition(":")
-    with telling(f"the {type(source).__name__}"):
-        made: Source = getattr(import_module(module), function)(source)
+    with reader_errors(f"the {type(source).__name__}"):
+        made: RowSource = getattr(import_module(module), function)(source)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Source: rows that are somewhere else, read in batches of columns."""
+"""RowSource: rows that are somewhere else, read in batches of columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from tallybayes.engines.arrow_batches import telling
+from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import LabelError, OptionError, TableError, TallybayesError, did_you_mean, listing
 from tallybayes.utils.progress import progress
@@ -27,7 +27,7 @@ BATCH_CELLS = 1 << 22  # and fewer where they are wide
 
 
 @dataclass(frozen=True)
-class Ask:
+class ColumnRoles:
     """Which columns of a source are what.
 
     Parameters
@@ -86,7 +86,7 @@ def _weights(table: pa.Table, name: str) -> NDArray[np.float64]:
     return found
 
 
-class Source(ABC):
+class RowSource(ABC):
     """Rows that are somewhere else. A subclass says its names and gives batches; the rest follows.
 
     Attributes
@@ -159,27 +159,27 @@ class Source(ABC):
         pyarrow.Table
             The next rows. What a reader refuses is a TableError.
         """
-        with telling(self.where):
+        with reader_errors(self.where):
             yield from self.batches(columns, batch_rows(len(columns)))
 
-    def as_known(self, model: TallyClassifier, ask: Ask) -> Source:  # noqa: ARG002
+    def with_model_types(self, model: TallyClassifier, roles: ColumnRoles) -> RowSource:  # noqa: ARG002
         """Give the same rows, read as a fitted model knows its columns; by default as they are.
 
         Parameters
         ----------
         model : fitted classifier
             Who will read them.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Returns
         -------
-        Source
+        RowSource
             For text, whose columns have the types that the model expects.
         """
         return self
 
-    def as_said(self, kinds: Mapping[str, str], target: Sequence[str]) -> Source:  # noqa: ARG002
+    def with_declared_kinds(self, kinds: Mapping[str, str], target: Sequence[str]) -> RowSource:  # noqa: ARG002
         """Give the same rows, read as a model's ``schema=`` says; by default as they are.
 
         Parameters
@@ -191,17 +191,17 @@ class Source(ABC):
 
         Returns
         -------
-        Source
+        RowSource
             For text, whose columns show no types.
         """
         return self
 
-    def head(self, ask: Ask) -> Survey:
+    def head(self, roles: ColumnRoles) -> Survey:
         """Read the first rows only: what columns are, where nothing is chosen on rows.
 
         Parameters
         ----------
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Returns
@@ -209,17 +209,17 @@ class Source(ABC):
         Survey
             Of the first batch.
         """
-        for table in self.read(ask.columns):
+        for table in self.read(roles.columns):
             if table.num_rows:
                 return survey_of(table, table.num_rows)
         raise self.no_rows()
 
-    def survey(self, ask: Ask, rows: int, pieces: int | None) -> Survey:
+    def survey(self, roles: ColumnRoles, rows: int, pieces: int | None) -> Survey:
         """Look at the rows before they are counted: a random sample of them, and all labels of text columns.
 
         Parameters
         ----------
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
         rows : int
             How many rows the sample has at most.
@@ -232,11 +232,13 @@ class Source(ABC):
         Survey
             Those of parts of the source add to it.
         """
-        size = batch_rows(len(ask.columns))
+        size = batch_rows(len(roles.columns))
         whole = pieces is None or (self.total is not None and self.total <= rows)
-        stream = self.batches(ask.columns, size) if whole else self.pieces(ask.columns, size, int(pieces or 1), rows)
+        stream = (
+            self.batches(roles.columns, size) if whole else self.pieces(roles.columns, size, int(pieces or 1), rows)
+        )
         found: Survey | None = None
-        with progress("looking", self.total) as advance, telling(self.where):
+        with progress("looking", self.total) as advance, reader_errors(self.where):
             for part, table in enumerate(stream):
                 if table.num_rows:
                     new = survey_of(table, rows, part, found.bound if found else 1.0)
@@ -246,14 +248,14 @@ class Source(ABC):
             raise self.no_rows()
         return found
 
-    def count(self, plan: Model, ask: Ask) -> Model:
+    def count(self, plan: Model, roles: ColumnRoles) -> Model:
         """Count all rows with a plan.
 
         Parameters
         ----------
         plan : classifier
             A model with schema, cuts and structure; what it has counted does not matter.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Returns
@@ -261,26 +263,26 @@ class Source(ABC):
         classifier
             A model of these rows alone.
         """
-        part = plan.empty().learn_batches(self._labelled(ask))
+        part = plan.empty().learn_batches(self._labelled(roles))
         if not part.class_count_.sum() > 0:
             raise self.no_rows()
         return part
 
-    def _labelled(self, ask: Ask) -> Iterator[tuple[object, object, object]]:
+    def _labelled(self, roles: ColumnRoles) -> Iterator[tuple[object, object, object]]:
         with progress("learning", self.total) as advance:
-            for table in self.read(ask.columns):
+            for table in self.read(roles.columns):
                 if table.num_rows:
-                    yield ask.split(table)
+                    yield roles.split(table)
                 advance(table.num_rows)
 
-    def answers(self, model: TallyClassifier, ask: Ask) -> Iterator[pa.Table]:
+    def answers(self, model: TallyClassifier, roles: ColumnRoles) -> Iterator[pa.Table]:
         """Score all rows.
 
         Parameters
         ----------
         model : fitted classifier
             Who answers.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Yields
@@ -289,19 +291,19 @@ class Source(ABC):
             The columns to keep, ``prediction`` and ``proba_…`` of each class, of the next rows.
         """
         with progress("answering", self.total) as advance:
-            for table in self.read(ask.columns):
+            for table in self.read(roles.columns):
                 if table.num_rows:
-                    yield answer(model, table, ask)
+                    yield answer(model, table, roles)
                 advance(table.num_rows)
 
-    def deliver(self, model: TallyClassifier, ask: Ask, to: str | os.PathLike[str] | None) -> object:
+    def deliver(self, model: TallyClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
         """Bring the answers to where they are wanted.
 
         Parameters
         ----------
         model : fitted classifier
             Who answers.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
         to : str, path or None
             A file to write; None gives the answers back.
@@ -313,8 +315,8 @@ class Source(ABC):
         """
         from tallybayes.engines.batch_writer import stream_of, write
 
-        tables = self.answers(model, ask)
-        return stream_of(tables, _no_answers(model, ask)) if to is None else write(to, tables)
+        tables = self.answers(model, roles)
+        return stream_of(tables, _no_answers(model, roles)) if to is None else write(to, tables)
 
     def no_rows(self) -> TallybayesError:
         """Make the error of a source without rows.
@@ -357,24 +359,24 @@ def answer_schema(model: TallyClassifier) -> pa.Schema:
     return pa.schema([("prediction", pa.array(classes).type), *shares])
 
 
-def _no_answers(model: TallyClassifier, ask: Ask) -> pa.Schema:
+def _no_answers(model: TallyClassifier, roles: ColumnRoles) -> pa.Schema:
     """The columns of an answer for no rows; what the kept ones are nobody has seen."""
     import pyarrow as pa
 
-    return pa.schema([*((name, pa.null()) for name in ask.keep), *answer_schema(model)])
+    return pa.schema([*((name, pa.null()) for name in roles.keep), *answer_schema(model)])
 
 
-def answer(model: TallyClassifier, table: pa.Table, ask: Ask) -> pa.Table:
+def answer(model: TallyClassifier, table: pa.Table, roles: ColumnRoles) -> pa.Table:
     """The columns to keep, the most probable class and the probabilities of some rows."""
     import pyarrow as pa
 
     predictor = model.predictor_
-    rows = predictor.read(table.select(list(ask.features)))
+    rows = predictor.read(table.select(list(roles.features)))
     classes = predictor.fitted.classes
     if len(classes) == 0:
         raise LabelError("The model has no classes.")
     best, proba = predictor.answer(rows, "best"), predictor.answer(rows, "proba")
-    out = {name: table.column(name) for name in ask.keep}
+    out = {name: table.column(name) for name in roles.keep}
     out["prediction"] = pa.array(classes[best].tolist())
     for k, label in enumerate(classes.tolist()):
         out[f"proba_{label}"] = pa.array(proba[:, k])

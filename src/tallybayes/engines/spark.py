@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tallybayes import errors
 from tallybayes.engines.partitions import (
-    FAN,
+    MERGE_FAN_IN,
     add_surveys,
-    checked,
     count_part,
-    evenly,
     from_ipc,
     in_bulk,
     merge_parts,
+    received_model,
+    spread_evenly,
     survey_from_bytes,
     survey_part,
     survey_to_bytes,
-    taken,
     to_ipc,
+    unique_names,
 )
-from tallybayes.engines.source import Ask, Source, answer, answer_schema, batch_rows
+from tallybayes.engines.source import ColumnRoles, RowSource, answer, answer_schema, batch_rows
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TallybayesError
 
@@ -42,18 +42,18 @@ Together = Callable[[Sequence[bytes]], bytes | None]
 PART = "part long, data binary, error string"  # what a task gives: its number, and bytes or why there are none
 
 
-def frame(source: Any) -> Source:
+def frame(source: Any) -> RowSource:
     """A data frame of Spark, classic or Connect."""
     return _SparkFrame(source)
 
 
-class _SparkFrame(Source):
+class _SparkFrame(RowSource):
     """The rows of a data frame of Spark, by its partitions."""
 
     where = "the Spark frame"
 
     def __init__(self, source: Any) -> None:
-        self._frame, self._names = source, checked(source.columns, self.where)
+        self._frame, self._names = source, unique_names(source.columns, self.where)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,20 +72,20 @@ class _SparkFrame(Source):
         for row in self._select(names).mapInArrow(packed, "data binary").toLocalIterator():
             yield from_ipc(bytes(row["data"]))
 
-    def head(self, ask: Ask) -> Survey:
+    def head(self, roles: ColumnRoles) -> Survey:
         self._require_all()
-        most = batch_rows(len(ask.columns))
-        table = self._select(ask.columns).limit(most).toArrow().rename_columns(ask.columns)
+        most = batch_rows(len(roles.columns))
+        table = self._select(roles.columns).limit(most).toArrow().rename_columns(roles.columns)
         if not table.num_rows:
             raise self.no_rows()
         return survey_of(table, most)
 
-    def survey(self, ask: Ask, rows: int, pieces: int | None) -> Survey:
+    def survey(self, roles: ColumnRoles, rows: int, pieces: int | None) -> Survey:
         """Look at the rows before they are counted: a sample, and all labels, of all partitions or of some.
 
         Parameters
         ----------
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
         rows : int
             How many rows the sample has at most.
@@ -103,7 +103,7 @@ class _SparkFrame(Source):
         sizes = dict(self._frame.groupBy(F.spark_partition_id().alias("part")).count().collect())
         total = sum(sizes.values())
         filled = sorted(sizes)
-        chosen = {filled[i] for i in evenly(len(filled), None if total <= rows else pieces)}
+        chosen = {filled[i] for i in spread_evenly(len(filled), None if total <= rows else pieces)}
         there = sum(sizes[i] for i in chosen)
         # No task sends more than its share of the sample, and a bit: six standard deviations.
         bound = min(1.0, (rows + 6 * rows**0.5) / max(1, there))
@@ -117,33 +117,33 @@ class _SparkFrame(Source):
             found = add_surveys(map(survey_from_bytes, parts))
             return None if found is None else survey_to_bytes(found)
 
-        whole = self._gather(ask.columns, work, together)
+        whole = self._gather(roles.columns, work, together)
         if whole is None:
             raise self.no_rows()
         return survey_from_bytes(whole)
 
-    def count(self, plan: Model, ask: Ask) -> Model:
+    def count(self, plan: Model, roles: ColumnRoles) -> Model:
         from tallybayes.io import to_bytes
 
         self._require_all()
         sent = to_bytes(plan.empty())
 
         def work(part: int, tables: Iterator[pa.Table]) -> bytes | None:  # noqa: ARG001
-            return count_part(sent, ask, tables)
+            return count_part(sent, roles, tables)
 
-        found = taken(plan, self._gather(ask.columns, work, merge_parts))
+        found = received_model(plan, self._gather(roles.columns, work, merge_parts))
         if found is None:
             raise self.no_rows()
         return found
 
-    def deliver(self, model: TallyClassifier, ask: Ask, to: str | os.PathLike[str] | None) -> object:
+    def deliver(self, model: TallyClassifier, roles: ColumnRoles, to: str | os.PathLike[str] | None) -> object:
         """Bring the answers to where they are wanted.
 
         Parameters
         ----------
         model : fitted classifier
             Who answers.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
         to : str, path or None
             A file to write, here; None gives the answers back.
@@ -154,15 +154,15 @@ class _SparkFrame(Source):
             How many rows were written; or a frame of answers, made by the executors when something is done with it.
         """
         if to is not None:
-            return super().deliver(model, ask, to)
+            return super().deliver(model, roles, to)
         from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.sql.types import StructType
 
         from tallybayes.io import to_bytes
 
         sent, made = to_bytes(model), answer_schema(model)
-        kept = [self._frame.schema.fields[self._names.index(name)] for name in ask.keep]
-        names = ask.columns
+        kept = [self._frame.schema.fields[self._names.index(name)] for name in roles.keep]
+        names = roles.columns
 
         def scored(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             import pyarrow as pa
@@ -172,8 +172,8 @@ class _SparkFrame(Source):
             here = None
             for table in in_bulk(_tables(batches, names), batch_rows(len(names))):
                 here = here or from_bytes(sent)
-                found = answer(here, table, ask)
-                fields = [*(found.schema.field(name) for name in ask.keep), *made]
+                found = answer(here, table, roles)
+                fields = [*(found.schema.field(name) for name in roles.keep), *made]
                 yield from found.cast(pa.schema(fields)).combine_chunks().to_batches()
 
         return self._select(names).mapInArrow(scored, StructType([*kept, *from_arrow_schema(made).fields]))
@@ -215,10 +215,10 @@ class _SparkFrame(Source):
         counted = self._select(names).mapInArrow(worked, PART).persist()  # so that it is done once, and can be counted
         try:
             level, parts = counted, counted.count()
-            while parts > FAN:
-                group = F.floor(F.col("part") / FAN).alias("group")
+            while parts > MERGE_FAN_IN:
+                group = F.floor(F.col("part") / MERGE_FAN_IN).alias("group")
                 level = level.groupBy(group).applyInArrow(joined, PART)
-                parts = -(-parts // FAN)
+                parts = -(-parts // MERGE_FAN_IN)
             rows = sorted(level.collect(), key=lambda row: row["part"])
         finally:
             counted.unpersist()

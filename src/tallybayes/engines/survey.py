@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_LEVELS = 100_000  # labels of a column that are agreed on beforehand; others are met while counting
-MOST_BYTES = 1 << 24  # and no more than this much of them: texts are no labels
+MAX_LABELS = 100_000  # labels of a column that are agreed on beforehand; others are met while counting
+MAX_LABEL_BYTES = 1 << 24  # and no more than this much of them: texts are no labels
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _labels(column: pa.ChunkedArray) -> pa.Array | None:
     found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
     if pa.types.is_dictionary(found.type):
         found = found.dictionary_decode()
-    return found.cast(pa.large_string()) if len(found) <= MOST_LEVELS and found.nbytes <= MOST_BYTES else None
+    return found.cast(pa.large_string()) if len(found) <= MAX_LABELS and found.nbytes <= MAX_LABEL_BYTES else None
 
 
 def _together(a: pa.Array | None, b: pa.Array | None) -> pa.Array | None:

@@ -130,7 +130,7 @@ class Far(Model):
             self._check_options()
             self._require_adding()
             self._require_no_order()
-            found = learn_and_predict.learned(self, source, target, weight, columns, plan)
+            found = learn_and_predict.learn(self, source, target, weight, columns, plan)
             twin = found.copy()
             self._take_over(twin, self._again().merge(found.fitted_) if self._fitted() else found.fitted_)
         return self
@@ -164,4 +164,4 @@ class Far(Model):
         """
         from tallybayes.engines import learn_and_predict
 
-        return learn_and_predict.answers(self, source, to, keep)
+        return learn_and_predict.predict(self, source, to, keep)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tallybayes.engines.sql.database import Query, Table, database
+from tallybayes.engines.sql.database import DatabaseQuery, DatabaseTable, database
 from tallybayes.engines.sql.lazy_bayes import LazyBayes
 from tallybayes.engines.sql.sql_scores import to_sql
 
-__all__ = ["LazyBayes", "Query", "Table", "database", "to_sql"]
+__all__ = ["DatabaseQuery", "DatabaseTable", "LazyBayes", "database", "to_sql"]

@@ -9,26 +9,26 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from tallybayes.engines.sql.sql_dialect import DIALECTS, Dialect
+from tallybayes.engines.sql.sql_dialect import DIALECTS, SqlDialect
 from tallybayes.errors import OptionError, TableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NUMBER, TEXT, TRUTH = "number", "text", "boolean"
-MOMENTS = ("DATE", "TIME", "INTERVAL")  # how types of dates, times and durations begin, which are read here
+DATETIME_TYPES = ("DATE", "TIME", "INTERVAL")  # how types of dates, times and durations begin, which are read here
 POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
 POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043, 2950), TEXT)  # the last is uuid
-WIDE = 500  # columns that SQLite is asked about at a time: an answer has 2,000 at most
-DAY = 86_400_000_000  # microseconds
+COLUMNS_PER_QUERY = 500  # columns that SQLite is asked about at a time: an answer has 2,000 at most
+MICROSECONDS_PER_DAY = 86_400_000_000  # microseconds
 CURSORS = count()  # several may be open at a time
-USER_TYPES = 16384  # types that somebody made, such as enums, have at least this number
+FIRST_USER_TYPE_OID = 16384  # types that somebody made, such as enums, have at least this number
 
 
 class Connection(ABC):
     """A connection that somebody else made, and will close."""
 
-    dialect: Dialect
+    dialect: SqlDialect
     embedded = False  # it runs in this process: rows that come here are not sent
 
     def __init__(self, raw: Any) -> None:
@@ -90,7 +90,7 @@ class Connection(ABC):
         """
 
 
-class DuckDB(Connection):
+class DuckdbConnection(Connection):
     """DuckDB, by Arrow."""
 
     dialect = DIALECTS["duckdb"]
@@ -116,7 +116,7 @@ class DuckDB(Connection):
 
     def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
         described = self._run(f"SELECT * FROM {relation} LIMIT 0", parameters).description
-        return _once([(column[0], self._kind(str(column[1]).upper())) for column in described])
+        return _unique_kinds([(column[0], self._kind(str(column[1]).upper())) for column in described])
 
     def _kind(self, name: str) -> str:
         if name in ("VARCHAR", "STRING", "UUID") or name.startswith("ENUM"):
@@ -127,7 +127,7 @@ class DuckDB(Connection):
         return NUMBER if name.startswith(numbers) or name.endswith(("INT", "INTEGER")) else name
 
 
-class Relation(DuckDB):
+class DuckdbRelation(DuckdbConnection):
     """A relation of DuckDB, which knows its own connection."""
 
     def _run(self, sql: str, parameters: Sequence[object] = ()) -> Any:
@@ -138,7 +138,7 @@ class Relation(DuckDB):
         return self.raw.query("tb source", sql)
 
 
-class _PlainRows(Connection):
+class PythonRowsConnection(Connection):
     """A database whose rows come as Python objects."""
 
     def batches(self, sql: str, parameters: Sequence[object], rows: int, kinds: dict[str, str]) -> Iterator[pa.Table]:
@@ -155,7 +155,7 @@ class _PlainRows(Connection):
         """A cursor that runs a statement without taking all rows at once."""
 
 
-class _SQLiteRows(_PlainRows):
+class SqliteConnection(PythonRowsConnection):
     """SQLite, where a column may hold anything: what its values are says what it is."""
 
     dialect = DIALECTS["sqlite"]
@@ -173,8 +173,8 @@ class _SQLiteRows(_PlainRows):
         cursor = self._cursor(f"SELECT * FROM {relation} LIMIT 0", parameters)
         names = [column[0] for column in cursor.description]
         out = []
-        for first in range(0, len(names), WIDE):
-            some = names[first : first + WIDE]
+        for first in range(0, len(names), COLUMNS_PER_QUERY):
+            some = names[first : first + COLUMNS_PER_QUERY]
             asked = []
             for name in map(self.dialect.quote, some):
                 asked += [f"MAX(typeof({name}) = 'text')", f"MAX(typeof({name}) IN ('integer', 'real'))"]
@@ -184,10 +184,10 @@ class _SQLiteRows(_PlainRows):
                 text, number, blob = found[3 * i : 3 * i + 3]
                 kind = "BLOB" if blob else "text and numbers" if text and number else TEXT if text else NUMBER
                 out.append((name, kind))
-        return _once(out)
+        return _unique_kinds(out)
 
 
-class _PostgreSQLRows(_PlainRows):
+class PostgresConnection(PythonRowsConnection):
     """PostgreSQL by psycopg; batches by a cursor of the server."""
 
     dialect = DIALECTS["postgresql"]
@@ -216,8 +216,11 @@ class _PostgreSQLRows(_PlainRows):
         with self.raw.transaction(), self.raw.cursor() as cursor:
             cursor.execute(*self._given(f"SELECT * FROM {relation} LIMIT 0", parameters))
             described = [(c.name, c.type_code, c.type_display) for c in cursor.description]
-        return _once(
-            [(name, POSTGRES.get(code, TEXT if code >= USER_TYPES else shown)) for name, code, shown in described]
+        return _unique_kinds(
+            [
+                (name, POSTGRES.get(code, TEXT if code >= FIRST_USER_TYPE_OID else shown))
+                for name, code, shown in described
+            ]
         )
 
 
@@ -225,11 +228,11 @@ def connection_of(raw: object) -> Connection:
     """What a connection is, by the package of its class."""
     kind, name = type(raw).__module__.split(".")[0].lstrip("_"), type(raw).__name__
     if kind == "duckdb" and name == "DuckDBPyConnection":
-        return DuckDB(raw)
+        return DuckdbConnection(raw)
     if isinstance(raw, sqlite3.Connection):
-        return _SQLiteRows(raw)
+        return SqliteConnection(raw)
     if kind == "psycopg" and name == "Connection":
-        return _PostgreSQLRows(raw)
+        return PostgresConnection(raw)
     if isinstance(raw, Connection):
         return raw
     raise OptionError(
@@ -238,7 +241,7 @@ def connection_of(raw: object) -> Connection:
     )
 
 
-def _once(kinds: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _unique_kinds(kinds: Sequence[tuple[str, str]]) -> dict[str, str]:
     """By name: each has a name of its own."""
     names = [name for name, _ in kinds]
     if len(set(names)) < len(names):
@@ -262,7 +265,7 @@ def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
         return pa.array([None if v is None else str(v) for v in values], pa.string())
     if kind == TRUTH:
         return pa.array(values, pa.bool_())
-    if kind.upper().startswith(MOMENTS):
+    if kind.upper().startswith(DATETIME_TYPES):
         return _moments(values, kind.lower())
     raise TableError(
         f"Column {name!r} is of type {kind}. Allowed: numbers, booleans, text and dates. Turn it into one of these in "
@@ -332,6 +335,6 @@ def _durations(table: pa.Table) -> pa.Table:
                         "epoch(…) makes a number of seconds of it in a query, or leave it out: columns=[…].",
                         column=field.name,
                     )
-                values.append(None if v is None else v.days * DAY + v.nanoseconds // 1000)
+                values.append(None if v is None else v.days * MICROSECONDS_PER_DAY + v.nanoseconds // 1000)
             table = table.set_column(j, field.name, pa.array(values, pa.duration("us")))
     return table

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tallybayes.engines.arrow_batches import telling
-from tallybayes.engines.source import Ask, Source
-from tallybayes.engines.sql.connection import MOMENTS, NUMBER, TEXT, TRUTH, Connection, Relation, connection_of
-from tallybayes.engines.sql.sql_counts import Counter
+from tallybayes.engines.arrow_batches import reader_errors
+from tallybayes.engines.source import ColumnRoles, RowSource
+from tallybayes.engines.sql.connection import (
+    DATETIME_TYPES,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    Connection,
+    DuckdbRelation,
+    connection_of,
+)
+from tallybayes.engines.sql.sql_counts import StatisticsQuery
 from tallybayes.engines.survey import Survey, survey_of
 from tallybayes.errors import OptionError, TableError, brief
 
@@ -19,13 +27,13 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="TallyClassifier")
 
-HEAD = 1000  # rows that show what a model makes of the columns
-MOST_SETS = 64  # statements of counts that are cheaper there than moving the rows
-MOST_MOMENTS = 256  # numbers whose moments fit into one row: SQLite and PostgreSQL have a limit
+HEAD_ROWS = 1000  # rows that show what a model makes of the columns
+MAX_COUNT_TABLES = 64  # statements of counts that are cheaper there than moving the rows
+MAX_MOMENT_COLUMNS = 256  # numbers whose moments fit into one row: SQLite and PostgreSQL have a limit
 MOVES = ("auto", "sums", "rows")
 
 
-class Database(Source):
+class DatabaseSource(RowSource):
     """What a statement can select from.
 
     Parameters
@@ -50,7 +58,7 @@ class Database(Source):
         self.connection, self.relation, self.parameters = connection, relation, tuple(parameters)
         self.where, self.move = where, move
         self.choice = "nothing was learned from it yet"
-        with telling(where):
+        with reader_errors(where):
             self.kinds = connection.kinds(relation, self.parameters)
 
     @property
@@ -77,12 +85,12 @@ class Database(Source):
         self._check(columns)
         yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds)
 
-    def head(self, ask: Ask) -> Survey:
+    def head(self, roles: ColumnRoles) -> Survey:
         """Read some rows.
 
         Parameters
         ----------
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Returns
@@ -90,22 +98,22 @@ class Database(Source):
         Survey
             Of at most a thousand rows.
         """
-        self._check(ask.columns)
-        sql = f"{self.select(ask.columns)} LIMIT {HEAD}"
-        with telling(self.where):
-            for table in self.connection.batches(sql, self.parameters, HEAD, self.kinds):
+        self._check(roles.columns)
+        sql = f"{self.select(roles.columns)} LIMIT {HEAD_ROWS}"
+        with reader_errors(self.where):
+            for table in self.connection.batches(sql, self.parameters, HEAD_ROWS, self.kinds):
                 if table.num_rows:
-                    return survey_of(table, HEAD)
+                    return survey_of(table, HEAD_ROWS)
         raise self.no_rows()
 
-    def count(self, plan: Model, ask: Ask) -> Model:
+    def count(self, plan: Model, roles: ColumnRoles) -> Model:
         """Count all rows with a plan: in the database, or here; ``choice`` says which, and why.
 
         Parameters
         ----------
         plan : classifier
             A model with schema, cuts and structure.
-        ask : Ask
+        roles : ColumnRoles
             Which columns are what.
 
         Returns
@@ -113,8 +121,8 @@ class Database(Source):
         classifier
             A model of these rows alone.
         """
-        self._check(ask.columns)
-        counter = Counter(self, plan, ask)
+        self._check(roles.columns)
+        counter = StatisticsQuery(self, plan, roles)
         why_not = counter.refusal()
         if self.move == "sums" and why_not is not None:
             raise OptionError(f"The sums of this {type(plan).__name__} are not counted in the database: {why_not}.")
@@ -123,20 +131,20 @@ class Database(Source):
             self.choice = f"sums: {counter.sets} tables of counts and {counter.moments} moments were counted there"
             return counter.count()
         self.choice = f"rows: {'asked for' if self.move == 'rows' else here}"
-        return super().count(plan, ask)
+        return super().count(plan, roles)
 
-    def _rather_here(self, counter: Counter[Any]) -> str | None:
+    def _rather_here(self, counter: StatisticsQuery[Any]) -> str | None:
         """Why the rows cost less than the sums; None if they do not."""
         if self.connection.embedded:
             return "the database runs in this process, where rows cost less than sums"
-        if counter.sets > MOST_SETS or counter.moments > MOST_MOMENTS:
-            return f"more than {MOST_SETS} tables of counts, or {MOST_MOMENTS} moments, cost more than the rows"
+        if counter.sets > MAX_COUNT_TABLES or counter.moments > MAX_MOMENT_COLUMNS:
+            return f"more than {MAX_COUNT_TABLES} tables of counts or {MAX_MOMENT_COLUMNS} moments cost more than rows"
         return None
 
     def _check(self, columns: Sequence[str]) -> None:
         for name in columns:
             kind = self.kinds[name]
-            if kind not in (NUMBER, TEXT, TRUTH) and not kind.upper().startswith(MOMENTS):
+            if kind not in (NUMBER, TEXT, TRUTH) and not kind.upper().startswith(DATETIME_TYPES):
                 raise TableError(
                     f"Column {name!r} of {self.where} is of type {kind}. Allowed: numbers, booleans, text and dates. "
                     "Turn it into one of these in a query, or leave it out: columns=[…].",
@@ -144,7 +152,7 @@ class Database(Source):
                 )
 
 
-class Table(Database):
+class DatabaseTable(DatabaseSource):
     """A table of a database as a source of rows.
 
     Parameters
@@ -162,11 +170,11 @@ class Table(Database):
     --------
     >>> import sqlite3
     >>> from tallybayes import NaiveBayes
-    >>> from tallybayes.engines.sql import Table
+    >>> from tallybayes.engines.sql import DatabaseTable
     >>> db = sqlite3.connect(":memory:")
     >>> _ = db.execute("CREATE TABLE days (sky, wind, go)")
     >>> _ = db.executemany("INSERT INTO days VALUES (?, ?, ?)", [("grey", 9.5, "no"), ("clear", 2.0, "yes")])
-    >>> days = Table(db, "days")
+    >>> days = DatabaseTable(db, "days")
     >>> NaiveBayes().learn_from(days, "go").class_count_.tolist(), days.choice
     ([1.0, 1.0], 'rows: the database runs in this process, where rows cost less than sums')
     """
@@ -176,7 +184,7 @@ class Table(Database):
         super().__init__(here, here.dialect.table(name), (), f"the table {name!r}", move)
 
 
-class Query(Database):
+class DatabaseQuery(DatabaseSource):
     """The rows of a query as a source.
 
     Parameters
@@ -196,10 +204,11 @@ class Query(Database):
     --------
     >>> import duckdb
     >>> from tallybayes import NaiveBayes
-    >>> from tallybayes.engines.sql import Query
+    >>> from tallybayes.engines.sql import DatabaseQuery
     >>> db = duckdb.connect()
     >>> _ = db.execute("CREATE TABLE days AS SELECT * FROM (VALUES (9.5, 'no'), (2.0, 'yes'), (99, 'no')) t(wind, go)")
-    >>> NaiveBayes().learn_from(Query(db, "SELECT * FROM days WHERE wind < ?", [50]), "go").class_count_.tolist()
+    >>> calm = DatabaseQuery(db, "SELECT * FROM days WHERE wind < ?", [50])
+    >>> NaiveBayes().learn_from(calm, "go").class_count_.tolist()
     [1.0, 1.0]
     """
 
@@ -211,14 +220,16 @@ class Query(Database):
         super().__init__(here, f"({sql.rstrip().rstrip(';')}\n) AS t", parameters, "the query", move)
 
 
-def database(source: Any) -> Source:
+def database(source: Any) -> RowSource:
     """(connection, name of a table) as a source."""
     connection, name = source
     if isinstance(name, str) and name.lstrip().lower().startswith(("select ", "with ", "from ")):
-        raise OptionError(f"A query goes in as Query(connection, sql), of tallybayes.engines.sql; got {brief(name)}.")
-    return Table(connection, name)
+        raise OptionError(
+            f"A query goes in as DatabaseQuery(connection, sql), of tallybayes.engines.sql; got {brief(name)}."
+        )
+    return DatabaseTable(connection, name)
 
 
-def relation(source: Any) -> Source:
+def relation(source: Any) -> RowSource:
     """A relation of DuckDB as a source."""
-    return Database(Relation(source), '"tb source"', (), "the relation")
+    return DatabaseSource(DuckdbRelation(source), '"tb source"', (), "the relation")

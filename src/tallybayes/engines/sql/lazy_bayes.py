@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tallybayes.data.raw_column import is_missing
 from tallybayes.data.table import read_table
-from tallybayes.engines.learn_and_predict import asked, settled
-from tallybayes.engines.source import Ask
-from tallybayes.engines.sql.database import Database, Table
-from tallybayes.engines.sql.sql_counts import Counter, counted_as
+from tallybayes.engines.learn_and_predict import choose_on_sample, resolve_columns
+from tallybayes.engines.source import ColumnRoles
+from tallybayes.engines.sql.database import DatabaseSource, DatabaseTable
+from tallybayes.engines.sql.sql_counts import StatisticsQuery, counted_as
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.explain import Explanation
@@ -77,33 +77,33 @@ class LazyBayes(Generic[Model]):
         self._kinds: dict[str, str] = {}
         self._current()  # says at once what is wrong
 
-    def _current(self) -> tuple[Database, Ask, Model]:
+    def _current(self) -> tuple[DatabaseSource, ColumnRoles, Model]:
         """The table as it is now, and how the model reads it."""
-        source = Table(self.connection, self.table)
+        source = DatabaseTable(self.connection, self.table)
         fresh = not self.model.__sklearn_is_fitted__()
-        _, ask = asked(self.model, source, self.target, None, self.columns, fresh)
+        _, roles = resolve_columns(self.model, source, self.target, None, self.columns, fresh)
         if self._plan is None or source.kinds != self._kinds:
-            self._plan, self._kinds = self._settle(source, ask), source.kinds
-        return source, ask, self._plan
+            self._plan, self._kinds = self._settle(source, roles), source.kinds
+        return source, roles, self._plan
 
-    def _settle(self, source: Database, ask: Ask) -> Model:
+    def _settle(self, source: DatabaseSource, roles: ColumnRoles) -> Model:
         if self.model.__sklearn_is_fitted__():
             plan = self.model.empty()
         else:
-            first = source.head(ask)
-            if self.model.settles_on_rows(self.model.schema_of(ask.split(first.sample)[0])):
+            first = source.head(roles)
+            if self.model.settles_on_rows(self.model.schema_of(roles.split(first.sample)[0])):
                 raise OptionError(
                     f"This {type(self.model).__name__} chooses cuts, distributions or a structure on rows, and lazily "
                     "there are none before a question comes. Say what it is to be, as in NaiveBayes('gaussian'); or "
                     "give it fitted, or model.plan(source, target): what was chosen then stays, and all counts are "
                     "those of the moment."
                 )
-            plan = settled(self.model, first, ask)
-        why_not = Counter(source, plan, ask).refusal()
+            plan = choose_on_sample(self.model, first, roles)
+        why_not = StatisticsQuery(source, plan, roles).refusal()
         if why_not is not None:
             raise OptionError(
                 f"This {type(self.model).__name__} cannot be asked lazily: {why_not}. learn_from learns such rows; or "
-                "say which columns to ask: columns=[…]."
+                "say which columns to roles: columns=[…]."
             )
         return plan
 
@@ -121,8 +121,8 @@ class LazyBayes(Generic[Model]):
             A model of the rows that are in the table now. It knows nothing of columns that are missing in all of the
             questions, unless it is a network.
         """
-        source, ask, plan = self._current()
-        return Counter(source, plan, ask, _asked(plan, _rows(X)), anew=True).count()
+        source, roles, plan = self._current()
+        return StatisticsQuery(source, plan, roles, _asked(plan, _rows(X)), anew=True).count()
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Tell the most probable class of each row.

@@ -21,29 +21,29 @@ from tallybayes.data.schema import Levels, Schema
 from tallybayes.distributions.base import Distribution, statistics_from
 from tallybayes.distributions.capabilities import SQLCounts, capability
 from tallybayes.distributions.context import Counted
-from tallybayes.engines.arrow_batches import telling
-from tallybayes.engines.source import Ask
-from tallybayes.engines.sql.connection import MOMENTS
+from tallybayes.engines.arrow_batches import reader_errors
+from tallybayes.engines.source import ColumnRoles
+from tallybayes.engines.sql.connection import DATETIME_TYPES
 from tallybayes.errors import LabelError, TableError
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
 from tallybayes.utils.array_types import Floats
 
 if TYPE_CHECKING:
-    from tallybayes.engines.sql.database import Database
+    from tallybayes.engines.sql.database import DatabaseSource
     from tallybayes.estimators.base import TallyClassifier
 
 Model = TypeVar("Model", bound="TallyClassifier")
 
 
-class _Counted(NamedTuple):
+class _GroupedRows(NamedTuple):
     """Columns that are grouped with the class, and the rows of the answer that count them."""
 
     columns: tuple[int, ...]
     rows: list[tuple[Any, ...]]
 
 
-class Counter(Generic[Model]):
+class StatisticsQuery(Generic[Model]):
     """What a model counts, as a statement.
 
     only: columns that are counted, None for all; networks count all. anew: levels and classes are those of the rows,
@@ -51,9 +51,14 @@ class Counter(Generic[Model]):
     """
 
     def __init__(
-        self, source: Database, plan: Model, ask: Ask, only: Collection[int] | None = None, anew: bool = False
+        self,
+        source: DatabaseSource,
+        plan: Model,
+        roles: ColumnRoles,
+        only: Collection[int] | None = None,
+        anew: bool = False,
     ) -> None:
-        self.source, self.plan, self.ask, self.anew = source, plan, ask, anew
+        self.source, self.plan, self.roles, self.anew = source, plan, roles, anew
         self.d, self.fitted = source.connection.dialect, plan.fitted_
         self.schema: Schema = _declared(self.fitted.schema) if anew else self.fitted.schema
         self.groups: list[tuple[int, ...]] = []
@@ -81,13 +86,15 @@ class Counter(Generic[Model]):
 
     def refusal(self) -> str | None:
         """Why it cannot be counted there; None if it can."""
-        if self.ask.weight is not None:
+        if self.roles.weight is not None:
             return "rows have weights"
         if getattr(self.plan, "class_weight", None) is not None:
             return "classes have weights"
-        if len(self.ask.target) != 1:
+        if len(self.roles.target) != 1:
             return "there are several targets"
-        dates = self.schema.dates or [n for n in self.ask.features if self.source.kinds[n].upper().startswith(MOMENTS)]
+        dates = self.schema.dates or [
+            n for n in self.roles.features if self.source.kinds[n].upper().startswith(DATETIME_TYPES)
+        ]
         if dates:
             return f"the column {dates[0]!r} holds dates, whose year, month, weekday and hour are read here"
         for term in self.fitted.terms:
@@ -103,7 +110,7 @@ class Counter(Generic[Model]):
     def statement(self) -> str:
         """One statement: a line for each class, each combination, and the moments of each class."""
         q, d = self.d.quote, self.d
-        read = [f"{q(self.ask.target[0])} AS {q('tb y')}"]
+        read = [f"{q(self.roles.target[0])} AS {q('tb y')}"]
         read += [f"{self._code(j)} AS {q(f'tb c{j}')}" for j in sorted({j for group in self.groups for j in group})]
         read += [f"{d.as_number(q(self.schema.name(j)))} AS {q(f'tb x{j}')}" for j in self.numbers]
         width = max((len(group) for group in self.groups), default=0)
@@ -160,10 +167,10 @@ class Counter(Generic[Model]):
 
     def count(self) -> Model:
         """The model of the rows that are there now."""
-        with telling(self.source.where):
+        with reader_errors(self.source.where):
             found = self.source.connection.rows(self.statement(), self.source.parameters)
         if any(row[1] is None for row in found):
-            where = f"{self.source.where} have no label in {self.ask.target[0]!r}"
+            where = f"{self.source.where} have no label in {self.roles.target[0]!r}"
             raise LabelError(f"Some rows of {where}. Leave them out, with a query or a view.")
         if not found:
             raise self.source.no_rows()
@@ -185,7 +192,7 @@ class Counter(Generic[Model]):
         self, found: list[tuple[Any, ...]], to: dict[Any, int], K: int
     ) -> tuple[Schema, dict[tuple[int, ...], NDArray[np.float64]]]:
         """The schema with the levels that were met, and the counts of each set, (K, sizes of its columns …)."""
-        sets = [_Counted(group, []) for group in self.groups]
+        sets = [_GroupedRows(group, []) for group in self.groups]
         for row in found:
             if 0 <= row[0] < len(sets):
                 sets[row[0]].rows.append(row)
@@ -198,7 +205,7 @@ class Counter(Generic[Model]):
             tables[group] = table
         return schema, tables
 
-    def _places(self, sets: list[_Counted]) -> tuple[Schema, dict[int, dict[Any, int]]]:
+    def _places(self, sets: list[_GroupedRows]) -> tuple[Schema, dict[int, dict[Any, int]]]:
         """The schema with the levels that were met, and the code of each value by column."""
         levels, place = dict(self.schema.levels), dict[int, dict[Any, int]]()
         for group, rows in sets:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tallybayes.errors import OptionError, brief
 
 
-class Dialect:
+class SqlDialect:
     """What all of them write alike, as DuckDB writes it."""
 
     name = "duckdb"
@@ -78,7 +78,7 @@ class Dialect:
         return f"POWER({expression}, 2)"
 
 
-class SQLite(Dialect):
+class SqliteDialect(SqlDialect):
     """SQLite: any value in any column."""
 
     name = "sqlite"
@@ -108,7 +108,7 @@ class SQLite(Dialect):
         return f"MIN({expression})"
 
 
-class PostgreSQL(Dialect):
+class PostgresDialect(SqlDialect):
     """PostgreSQL: it inlines subqueries, so that what is used twice is computed twice, unless there is a fence."""
 
     name = "postgresql"
@@ -131,12 +131,12 @@ class PostgreSQL(Dialect):
         return f"(ARRAY_AGG({expression}))[1]"
 
 
-DIALECTS: dict[str, Dialect] = {d.name: d for d in (Dialect(), SQLite(), PostgreSQL())}
+DIALECTS: dict[str, SqlDialect] = {d.name: d for d in (SqlDialect(), SqliteDialect(), PostgresDialect())}
 
 
-def dialect_of(name: object) -> Dialect:
+def dialect_of(name: object) -> SqlDialect:
     """A dialect by its name."""
-    if isinstance(name, Dialect):
+    if isinstance(name, SqlDialect):
         return name
     found = DIALECTS.get({"postgres": "postgresql"}.get(str(name), str(name)))
     if found is None:

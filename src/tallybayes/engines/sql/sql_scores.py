@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from tallybayes.data.schema import Schema
-from tallybayes.engines.sql.sql_dialect import Dialect, dialect_of
+from tallybayes.engines.sql.sql_dialect import SqlDialect, dialect_of
 from tallybayes.errors import ExportError, OptionError
 from tallybayes.export.model_json import description
 
-PATTERNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
-UNDERFLOW = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
-SUMMANDS = 100  # terms that are added in one chain
+MAX_PATTERN_COLUMNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
+MIN_EXPONENT = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
+MAX_SUM_TERMS = 100  # terms that are added in one chain
 FORMS = ("table", "normal", "log-normal", "linear", "block", "network")
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -86,7 +86,7 @@ def to_sql(
 class _Writer:
     """The parts of the statement. told: the model's description."""
 
-    def __init__(self, dialect: Dialect, told: dict[str, Json]) -> None:
+    def __init__(self, dialect: SqlDialect, told: dict[str, Json]) -> None:
         self.d, self.told = dialect, told
         self.K = len(told["classes"])
         self.network: Json = next((t for t in told["terms"] if t["form"] == "network"), None)
@@ -126,7 +126,7 @@ class _Writer:
 
     def _exp(self, expression: str, k: int) -> str:
         """exp of something that is at most 0. Where no class can explain a row the prior stands."""
-        low, zero, inf = self.d.number(UNDERFLOW), self.d.number(0.0), self.d.infinite(False)
+        low, zero, inf = self.d.number(MIN_EXPONENT), self.d.number(0.0), self.d.infinite(False)
         start = self.told["start"][k]
         prior = self.d.number(0.0 if start is None else math.exp(start))
         return (
@@ -255,7 +255,7 @@ class _Writer:
         centre = [(term["mean"][k][j], term["low"][k][j]) for j in keep]
         xs = [self._column(term, j) for j in keep]
         whole = self._gaussian(xs, centre, factor)
-        if p > PATTERNS:
+        if p > MAX_PATTERN_COLUMNS:
             yield whole
             return
         root = _inverse(factor)  # covariance = root rootᵀ: never multiplied out, which would lose half of the digits
@@ -308,7 +308,7 @@ class _Writer:
         largest = f"MAX({self.d.greatest(names)}) OVER (PARTITION BY {q('tb row')}) AS {q('tb most')}"
         tops = f"SELECT *, {largest} FROM ({scored}) AS t{fence}"
         most, inf = q("tb most"), self.d.infinite(False)
-        low, zero = self.d.number(UNDERFLOW), self.d.number(0.0)
+        low, zero = self.d.number(MIN_EXPONENT), self.d.number(0.0)
         sums = []
         for name in names:
             gap = f"{name} - {most}"
@@ -368,8 +368,8 @@ def _inverse(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _plus(terms: Sequence[str]) -> str:
     """Their sum, some at a time: a chain of a thousand is deeper than DuckDB and SQLite go."""
-    while len(terms) > SUMMANDS:
-        terms = [f"({' + '.join(terms[i : i + SUMMANDS])})" for i in range(0, len(terms), SUMMANDS)]
+    while len(terms) > MAX_SUM_TERMS:
+        terms = [f"({' + '.join(terms[i : i + MAX_SUM_TERMS])})" for i in range(0, len(terms), MAX_SUM_TERMS)]
     return " + ".join(terms)
 
 
