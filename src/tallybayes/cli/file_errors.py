@@ -7,6 +7,7 @@ where a command fails.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -14,6 +15,8 @@ import pyarrow as pa
 
 from tallybayes.cli.csv_dialect import BrokenRowError, Dialect, records, text_of
 from tallybayes.errors import TableError
+
+MAX_BLOCK = 1 << 30  # bytes of text that are read at once, at most: a row has to fit into them
 
 
 class Context(Protocol):
@@ -44,7 +47,7 @@ class Speaking:
         return None
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, pa.ArrowException | UnicodeError):
+        if isinstance(error, pa.ArrowException | UnicodeError | OSError | EOFError | zlib.error):
             raise TableError(f"{self.name}: {self._sentence(error)}") from None
 
     def _sentence(self, error: BaseException) -> str:
@@ -57,6 +60,10 @@ class Speaking:
         if bad:
             value = re.search(r"invalid value '(.*)'", bad[3], re.S)
             return self._bad_value(int(bad[1]), bad[2], bad[3], value[1] if value else None)
+        if isinstance(error, EOFError | zlib.error) or "compressed" in text.lower():
+            return f"it is compressed and cannot be read to its end: {text.rstrip('.')}. Is it whole?"
+        if "straddl" in text:
+            return f"a row has more than {MAX_BLOCK >> 20} MB. Shorten it, or leave it out."
         if "CSV parse error" in text:
             return self._bad_row() or "it is no table in text. Is it another format? Say --format."
         if "JSON parse error" in text:

@@ -26,7 +26,7 @@ from pyarrow import csv
 
 from tallybayes.cli import csv_dialect, formats
 from tallybayes.cli.csv_dialect import BLOCK, DAY, SIGNED, Dialect, Said, numbers_in
-from tallybayes.cli.file_errors import Speaking, line_of_row
+from tallybayes.cli.file_errors import MAX_BLOCK, Speaking, line_of_row
 from tallybayes.errors import OptionError, TableError, listing
 
 GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")  # what marks a missing value in text
@@ -230,13 +230,18 @@ def _first(file: File, text: Text) -> pa.Table:
         if file.format == "arrow":
             with pa.memory_map(file.path) as source:
                 return pa.ipc.open_file(source).schema.remove_metadata().empty_table()
-        reader = _open_text(file, text, None)
-        if file.format == "jsonl":
-            return reader.schema.empty_table()
-        try:
-            return pa.Table.from_batches([reader.read_next_batch()], reader.schema)
-        except StopIteration:
-            return reader.schema.empty_table()
+        for block in _blocks():
+            try:
+                reader = _open_text(file, text, None, block)
+                if file.format == "jsonl":
+                    return reader.schema.empty_table()
+                return pa.Table.from_batches([reader.read_next_batch()], reader.schema)
+            except StopIteration:
+                return reader.schema.empty_table()
+            except pa.ArrowInvalid as e:
+                if not _needs_larger_block(e, block):
+                    raise
+        raise AssertionError  # pragma: no cover: the last block is returned or raised
 
 
 def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -252,22 +257,52 @@ def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatc
             for k in range(reader.num_record_batches):
                 yield reader.get_batch(k)
     else:
-        yield from _open_text(file, text, schema)
+        yield from _text_batches(file, text, schema)
 
 
-def _open_text(file: File, text: Text, schema: pa.Schema | None) -> Any:
+def _blocks() -> Iterator[int]:
+    """How much text is read at once: more where a row is longer."""
+    block = BLOCK
+    while block <= MAX_BLOCK:
+        yield block
+        block *= 8
+
+
+def _needs_larger_block(error: pa.ArrowInvalid, block: int) -> bool:
+    return "straddl" in str(error) and 8 * block <= MAX_BLOCK
+
+
+def _text_batches(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of a text; from where a row does not fit into a block, read again with a larger one."""
+    done = 0
+    for block in _blocks():
+        skip = done
+        try:
+            for batch in _open_text(file, text, schema, block):
+                new = batch.slice(min(skip, batch.num_rows))
+                skip -= batch.num_rows - new.num_rows
+                done += new.num_rows
+                if new.num_rows:
+                    yield new
+            return
+        except pa.ArrowInvalid as e:
+            if not _needs_larger_block(e, block):
+                raise
+
+
+def _open_text(file: File, text: Text, schema: pa.Schema | None, block: int) -> Any:
     """A reader of CSV, TSV or JSON lines; with a schema, of its columns as its types."""
     if file.format == "jsonl":
         from pyarrow import json
 
         options = json.ParseOptions(explicit_schema=schema, newlines_in_values=True)
-        return json.open_json(file.path, json.ReadOptions(block_size=BLOCK), options)
+        return json.open_json(file.path, json.ReadOptions(block_size=block), options)
     how = file.dialect
     names = None if how.header else csv_dialect.names_of(csv_dialect.width(file.path, how))
     types = {} if schema is None else {"column_types": schema, "include_columns": schema.names}
     return csv.open_csv(
         file.path,
-        csv.ReadOptions(block_size=BLOCK, encoding=how.encoding, column_names=names),
+        csv.ReadOptions(block_size=block, encoding=how.encoding, column_names=names),
         csv.ParseOptions(delimiter=how.separator, newlines_in_values=True),
         csv.ConvertOptions(null_values=list(text.gaps), strings_can_be_null=True, decimal_point=how.decimal, **types),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from glob import escape
+from glob import escape, glob
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,7 @@ class FileSource(RowSource):
         self.paths, self.text = list(paths), text
         self.rows: Rows = open_rows(self.paths, text, scratch)
         self.where = self.rows.where
+        self.files = tuple(name for path in self.paths for name in (glob(path, recursive=True) or [path]))
         self._parquet = self.rows.files[0].format == "parquet"
         self.total = sum(self._open(f.path).metadata.num_rows for f in self.rows.files) if self._parquet else None
 

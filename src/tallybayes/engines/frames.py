@@ -118,7 +118,9 @@ def dataset(source: Any) -> RowSource:
         for batch in scanner.to_batches():
             yield pa.Table.from_batches([batch])
 
-    return FrameSource(source.schema.names, read, "the dataset", source.count_rows())
+    found = FrameSource(source.schema.names, read, "the dataset", source.count_rows())
+    found.files = tuple(getattr(source, "files", ()))
+    return found
 
 
 def lazy_frame(source: Any) -> RowSource:

@@ -97,11 +97,17 @@ class RowSource(ABC):
         Whether it can be read only once.
     total : int or None
         How many rows there are, if that is known without reading them.
+    rows_read : int or None
+        How many rows were counted so far; None where others count them.
+    files : tuple of str
+        The files that it reads, which must not be written meanwhile.
     """
 
     where: str = "the source"
     once: bool = False
     total: int | None = None
+    rows_read: int | None = None
+    files: tuple[str, ...] = ()
 
     @property
     @abstractmethod
@@ -269,10 +275,12 @@ class RowSource(ABC):
         return part
 
     def _labelled(self, roles: ColumnRoles) -> Iterator[tuple[object, object, object]]:
+        self.rows_read = 0
         with progress("learning", self.total) as advance:
             for table in self.read(roles.columns):
                 if table.num_rows:
                     yield roles.split(table)
+                self.rows_read += table.num_rows
                 advance(table.num_rows)
 
     def answers(self, model: TallyClassifier, roles: ColumnRoles) -> Iterator[pa.Table]:
