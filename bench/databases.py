@@ -30,7 +30,7 @@ def _database(n: int) -> tuple[Any, Any, list[str]]:
     return db, table, list(columns)
 
 
-@workload("NaiveBayes from DuckDB, sums", megabytes=1000.0, move="sums")
+@workload("NaiveBayes from DuckDB, sums", megabytes=1000.0, move="statistics")
 @workload("NaiveBayes from DuckDB, rows", megabytes=1000.0, move="rows")
 def counted(shrink: int, move: str) -> Case:
     from tallybayes.engines.sql import DatabaseTable

@@ -54,16 +54,16 @@ def test_learned_from_a_table_is_learned_here(db: Any, name: str) -> None:
     make, here = {**COUNTED, **ONLY_HERE}[name], as_here(t, db)
     X, y = here.drop_columns(["kind"]), here["kind"].to_pylist()
     whole = make().fit(X, y)
-    for move in ("auto", "sums", "rows"):
+    for move in ("auto", "statistics", "rows"):
         source = DatabaseTable(db, HOSTILE, move=move)
-        if move == "sums" and name in ONLY_HERE:
-            with pytest.raises(OptionError, match="not counted in the database"):
+        if move == "statistics" and name in ONLY_HERE:
+            with pytest.raises(OptionError, match="cannot be counted in the database"):
                 make().learn_from(source, "kind")
             continue
         model = make().learn_from(source, "kind")
         near = dialect(db) != "postgresql"  # in this process, where rows cost less
         rows = move == "rows" or name in ONLY_HERE or (move == "auto" and near)
-        assert source.choice.startswith("rows" if rows else "sums")
+        assert source.choice.startswith("rows" if rows else "statistics")
         np.testing.assert_array_equal(model.class_count_, whole.class_count_)
         np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-12)
     model = make().learn_from((db, HOSTILE), "kind")
@@ -74,14 +74,14 @@ def test_a_query_with_parameters(db: Any) -> None:
     t = table(300)
     fill(db, "rows", t)
     mark = "%s" if dialect(db) == "postgresql" else "?"
-    source = DatabaseQuery(db, f"SELECT length, kind FROM rows WHERE width > {mark}", [1.0], move="sums")
+    source = DatabaseQuery(db, f"SELECT length, kind FROM rows WHERE width > {mark}", [1.0], move="statistics")
     model = tb.GaussianNB().learn_from(source, "kind")
     some = t.filter(pa.compute.greater(t["width"], 1.0)) if hasattr(pa, "compute") else None
     assert some is not None
     np.testing.assert_array_equal(
         model.class_count_, tb.GaussianNB().fit(some.select(["length"]), some["kind"].to_pylist()).class_count_
     )
-    assert source.choice.startswith("sums")
+    assert source.choice.startswith("statistics")
     assert (
         tb.GaussianNB()
         .learn_from(DatabaseQuery(db, source.relation[1:-6], [1.0], move="rows"), "kind")
@@ -310,7 +310,7 @@ def test_a_plan_knows_what_the_rows_do_not_show(db: Any) -> None:
     plan = tb.NaiveBayes("gaussian").plan(t, "kind")
     there, here = (
         tb.NaiveBayes("gaussian").learn_from(DatabaseTable(db, "rows", move=move), "kind", plan=plan)
-        for move in ("sums", "rows")
+        for move in ("statistics", "rows")
     )
     assert there.classes_.tolist() == here.classes_.tolist() == ["high", "low", "mid"]
     np.testing.assert_array_equal(there.class_count_, here.class_count_)
@@ -341,7 +341,7 @@ def test_whole_numbers_that_no_float_tells_apart(db: Any) -> None:
         return tb.NaiveBayes(schema={"id": "categorical"})
 
     whole = make().fit(t.select(["id"]), t["kind"].to_pylist())
-    for move in ("sums", "rows"):
+    for move in ("statistics", "rows"):
         found = make().learn_from(DatabaseTable(db, "rows", move=move), "kind")
         np.testing.assert_allclose(
             found.predict_proba(t.select(["id"])), whole.predict_proba(t.select(["id"])), rtol=0, atol=1e-12
@@ -478,7 +478,7 @@ def test_a_row_without_a_label(db: Any) -> None:
     t = table(30).select(["length", "kind"])
     fill(db, "rows", t)
     insert(db, "rows", pa.table({"length": [1.0], "kind": pa.array([None], pa.string())}))
-    for move in ("sums", "rows"):
+    for move in ("statistics", "rows"):
         with pytest.raises(LabelError, match="label"):
             tb.GaussianNB().learn_from(DatabaseTable(db, "rows", move=move), "kind")
 
@@ -504,7 +504,7 @@ def test_types_of_every_kind(db: Any, value: Any) -> None:
     for label in ("a", "b"):
         db.execute(f"INSERT INTO rows VALUES ({mark}, {mark})", (value, label))
     if isinstance(value, decimal.Decimal):
-        for move in ("sums", "rows"):
+        for move in ("statistics", "rows"):
             assert tb.GaussianNB().learn_from(DatabaseTable(db, "rows", move=move), "kind").theta_.tolist() == [
                 [1.5],
                 [1.5],
@@ -561,7 +561,7 @@ def test_infinity_is_refused_wherever_it_is_counted() -> None:
     db = duckdb.connect()
     db.execute("CREATE TABLE rows AS SELECT CAST(i AS DOUBLE) AS x, 'ab'[1 + i % 2] AS kind FROM range(2000) t(i)")
     db.execute("INSERT INTO rows VALUES ('infinity'::DOUBLE, 'a')")
-    for move in ("sums", "rows"):
+    for move in ("statistics", "rows"):
         with pytest.raises(TableError, match="infinity"):
             tb.GaussianNB().learn_from(DatabaseTable(db, "rows", move=move), "kind")
     with pytest.raises(TableError, match="infinity"):

@@ -62,8 +62,8 @@ def test_what_is_not_counted_there_says_what_to_do(db: Any, kind: str) -> None:
     model = made(db, kind)
     with pytest.raises(OptionError, match=r"cannot be asked lazily: .* learn_from .* columns="):
         tb.LazyBayes(model, db, "rows", "kind")
-    with pytest.raises(OptionError, match="not counted in the database"):
-        model.learn_from(DatabaseTable(db, "rows", move="sums"), "kind")
+    with pytest.raises(OptionError, match="cannot be counted in the database"):
+        model.learn_from(DatabaseTable(db, "rows", move="statistics"), "kind")
     with pytest.raises(ExportError, match=r"predict_to|tallybayes serve"):
         tb.export.to_sql(made(db, kind).learn_from((db, "rows"), "kind"), dialect(db), "rows")
     lazy = tb.LazyBayes(tb.NaiveBayes({"real": "gaussian"}), db, "rows", "kind", columns=["x"])

@@ -86,7 +86,17 @@ def learn(
             _read_twice(here, model)
             first = here.survey(roles, SAMPLE_ROWS, SAMPLE_PIECES)
         base = choose_on_sample(model, first, roles)
-    return here.with_model_types(base, roles).count(base, roles)
+    here = here.with_model_types(base, roles)
+    try:
+        return here.count(base, roles)
+    except BaseException as e:  # an interrupt too
+        so_far = "" if here.rows_read is None else f" after {here.rows_read:,} rows"
+        e.add_note(
+            f"learn_from stopped{so_far} of {here.where}. The model is as it was before: learn_from learns all rows of "
+            "a source or none, and cannot be resumed. To keep what is done, learn from parts, such as one file at a "
+            "time."
+        )
+        raise
 
 
 def predict(model: TallyClassifier, source: object, to: str | os.PathLike[str] | None, keep: Sequence[str]) -> object:
@@ -103,7 +113,16 @@ def predict(model: TallyClassifier, source: object, to: str | os.PathLike[str] |
     both = sorted(made & set(keep))
     if both:
         raise OptionError(f"The answer has a column {both[0]!r} of its own: it cannot keep one of that name.")
+    if to is not None and any(_same_file(to, path) for path in here.files):
+        raise OptionError(f"predict_to would overwrite {os.fspath(to)!r}, which it reads. Write into another file.")
     return here.with_model_types(model, roles).deliver(model, roles, to)
+
+
+def _same_file(one: str | os.PathLike[str], other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there yet
+        return False
 
 
 def resolve_columns(
@@ -114,7 +133,12 @@ def resolve_columns(
     columns: Sequence[str] | None,
     fresh: bool,
 ) -> tuple[RowSource, ColumnRoles]:
-    """The source, and which of its columns are what."""
+    """The source, and which of its columns are what. Every way to learn from a source passes here."""
+    if model.half_life is not None:
+        raise OptionError(
+            "Rows that fade (half_life) are learned in their order, and rows counted in parts or by a database have "
+            "none. Learn them with fit, partial_fit or learn_one, or set half_life=None."
+        )
     here = open_source(source)
     targets = column_names("target", target)
     if not targets:

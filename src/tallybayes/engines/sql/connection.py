@@ -15,9 +15,10 @@ from tallybayes.errors import OptionError, TableError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NUMBER, TEXT, TRUTH = "number", "text", "boolean"
+NUMBER, SINGLE, TEXT, TRUTH = "number", "float32", "text", "boolean"
+NUMBERS = (NUMBER, SINGLE)
 DATETIME_TYPES = ("DATE", "TIME", "INTERVAL")  # how types of dates, times and durations begin, which are read here
-POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), NUMBER)}
+POSTGRES = {16: TRUTH, **dict.fromkeys((20, 21, 23, 26, 701, 1700), NUMBER), 700: SINGLE}
 POSTGRES |= dict.fromkeys((18, 19, 25, 1042, 1043, 2950), TEXT)  # the last is uuid
 COLUMNS_PER_QUERY = 500  # columns that SQLite is asked about at a time: an answer has 2,000 at most
 MICROSECONDS_PER_DAY = 86_400_000_000  # microseconds
@@ -73,21 +74,20 @@ class Connection(ABC):
         """
 
     @abstractmethod
-    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
-        """Tell what each column is.
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str | None]:
+        """Each column as 'number', 'float32', 'text', 'boolean' or another type; None where only its values say."""
 
-        Parameters
-        ----------
-        relation : str
-            A table, or a query in parentheses.
-        parameters : sequence of object, default=()
-            What stands for its placeholders.
+    def kinds_of_values(self, relation: str, parameters: Sequence[object], columns: Sequence[str]) -> dict[str, str]:
+        """Columns whose kind is that of their values, which are read."""
+        raise NotImplementedError  # pragma: no cover: only SQLite has such columns
 
-        Returns
-        -------
-        dict from column to str
-            'number', 'text', 'boolean', or the name of another type.
-        """
+    def version(self) -> object:
+        """Something that differs whenever rows may have changed; None if that cannot be told."""
+        return None
+
+    def column(self, name: str, kind: str) -> str:  # noqa: ARG002
+        """A column as its rows are selected."""
+        return self.dialect.quote(name)
 
 
 class DuckdbConnection(Connection):
@@ -114,7 +114,7 @@ class DuckdbConnection(Connection):
     def _relation(self, sql: str) -> Any:
         return self.raw.sql(sql)
 
-    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str | None]:
         described = self._run(f"SELECT * FROM {relation} LIMIT 0", parameters).description
         return _unique_kinds([(column[0], self._kind(str(column[1]).upper())) for column in described])
 
@@ -123,6 +123,8 @@ class DuckdbConnection(Connection):
             return TEXT
         if name in ("BOOLEAN", "BOOL"):
             return TRUTH
+        if name in ("FLOAT", "REAL"):
+            return SINGLE
         numbers = ("NUMBER", "DECIMAL", "DOUBLE", "FLOAT", "REAL", "HUGEINT", "UHUGEINT")
         return NUMBER if name.startswith(numbers) or name.endswith(("INT", "INTEGER")) else name
 
@@ -169,22 +171,33 @@ class SqliteConnection(PythonRowsConnection):
         cursor.row_factory = None
         return cursor.execute(sql, tuple(parameters))
 
-    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str | None]:
         cursor = self._cursor(f"SELECT * FROM {relation} LIMIT 0", parameters)
-        names = [column[0] for column in cursor.description]
-        out = []
-        for first in range(0, len(names), COLUMNS_PER_QUERY):
-            some = names[first : first + COLUMNS_PER_QUERY]
-            asked = []
+        return _unique_kinds([(column[0], None) for column in cursor.description])
+
+    def kinds_of_values(self, relation: str, parameters: Sequence[object], columns: Sequence[str]) -> dict[str, str]:
+        out = {}
+        for first in range(0, len(columns), COLUMNS_PER_QUERY):
+            some = columns[first : first + COLUMNS_PER_QUERY]
+            ends = []  # in the order of the alphabet: blob, integer, real, text
             for name in map(self.dialect.quote, some):
-                asked += [f"MAX(typeof({name}) = 'text')", f"MAX(typeof({name}) IN ('integer', 'real'))"]
-                asked += [f"MAX(typeof({name}) = 'blob')"]
-            (found,) = self.rows(f"SELECT {', '.join(asked)} FROM {relation}", parameters)
+                ends += [f"{end}(NULLIF(typeof({name}), 'null'))" for end in ("MIN", "MAX")]
+            (found,) = self.rows(f"SELECT {', '.join(ends)} FROM {relation}", parameters)
             for i, name in enumerate(some):
-                text, number, blob = found[3 * i : 3 * i + 3]
-                kind = "BLOB" if blob else "text and numbers" if text and number else TEXT if text else NUMBER
-                out.append((name, kind))
-        return _unique_kinds(out)
+                first_type, last_type = found[2 * i : 2 * i + 2]
+                mixed = last_type == "text" and first_type != "text"
+                text = "text and numbers" if mixed else TEXT
+                out[name] = "BLOB" if first_type == "blob" else text if last_type == "text" else NUMBER
+        return out
+
+    def version(self) -> object:
+        # Rows of an open transaction may be taken back, and no counter goes back with them.
+        if self.raw.in_transaction:
+            return None
+        files = [self.dialect.quote(name) for _, name, *_ in self.rows("PRAGMA database_list")]
+        of_others = [self.rows(f"PRAGMA {name}.data_version")[0][0] for name in files]
+        schemas = [self.rows(f"PRAGMA {name}.schema_version")[0][0] for name in files]
+        return (self.raw.total_changes, *files, *of_others, *schemas)
 
 
 class PostgresConnection(PythonRowsConnection):
@@ -197,8 +210,14 @@ class PostgresConnection(PythonRowsConnection):
 
         # A part of an open transaction: what is refused here does not undo what was done there before.
         with self.raw.transaction(), self.raw.cursor(row_factory=tuple_row) as cursor:
-            found: list[tuple[Any, ...]] = cursor.execute(*self._given(sql, parameters)).fetchall()
+            # Not prepared: a plan that the server keeps does not survive a change of the table.
+            found: list[tuple[Any, ...]] = cursor.execute(*self._given(sql, parameters), prepare=False).fetchall()
         return found
+
+    def column(self, name: str, kind: str) -> str:
+        # psycopg shortens a float32 to few digits, and pads char(n) as no comparison in SQL does.
+        quoted, wider = self.dialect.quote(name), {SINGLE: self.dialect.double, TEXT: self.dialect.text_type}
+        return f"CAST({quoted} AS {wider[kind]}) AS {quoted}" if kind in wider else quoted
 
     def _given(self, sql: str, parameters: Sequence[object]) -> tuple[Any, ...]:
         """Without parameters a % is only a %."""
@@ -212,9 +231,9 @@ class PostgresConnection(PythonRowsConnection):
         cursor = self.raw.cursor(name, row_factory=tuple_row, withhold=bool(self.raw.autocommit))
         return cursor.execute(*self._given(sql, parameters))
 
-    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str]:
+    def kinds(self, relation: str, parameters: Sequence[object] = ()) -> dict[str, str | None]:
         with self.raw.transaction(), self.raw.cursor() as cursor:
-            cursor.execute(*self._given(f"SELECT * FROM {relation} LIMIT 0", parameters))
+            cursor.execute(*self._given(f"SELECT * FROM {relation} LIMIT 0", parameters), prepare=False)
             described = [(c.name, c.type_code, c.type_display) for c in cursor.description]
         return _unique_kinds(
             [
@@ -241,7 +260,7 @@ def connection_of(raw: object) -> Connection:
     )
 
 
-def _unique_kinds(kinds: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _unique_kinds(kinds: Sequence[tuple[str, str | None]]) -> dict[str, str | None]:
     """By name: each has a name of its own."""
     names = [name for name, _ in kinds]
     if len(set(names)) < len(names):
@@ -259,10 +278,13 @@ def _table(names: Sequence[str], columns: Sequence[Sequence[Any]], kinds: dict[s
 def _array(name: str, values: Sequence[Any], kind: str) -> pa.Array:
     import pyarrow as pa
 
-    if kind == NUMBER:
+    if kind in NUMBERS:
         return _numbers(values)
     if kind == TEXT:
-        return pa.array([None if v is None else str(v) for v in values], pa.string())
+        try:
+            return pa.array(values, pa.string())
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # a uuid, or a number where a batch has only text
+            return pa.array([None if v is None else str(v) for v in values], pa.string())
     if kind == TRUTH:
         return pa.array(values, pa.bool_())
     if kind.upper().startswith(DATETIME_TYPES):
@@ -278,6 +300,12 @@ def _numbers(values: Sequence[Any]) -> pa.Array:
     """Whole numbers as such, as long as they fit."""
     import pyarrow as pa
 
+    try:
+        found = pa.array(values)
+        if found.type in (pa.int64(), pa.float64()):
+            return found
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
+        pass
     plain = [float(v) if isinstance(v, decimal.Decimal) else v for v in values]
     there = [v for v in plain if v is not None]
     whole = bool(there) and all(isinstance(v, int) for v in there)

@@ -9,7 +9,7 @@ from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.source import ColumnRoles, RowSource
 from tallybayes.engines.sql.connection import (
     DATETIME_TYPES,
-    NUMBER,
+    NUMBERS,
     TEXT,
     TRUTH,
     Connection,
@@ -30,7 +30,7 @@ Model = TypeVar("Model", bound="TallyClassifier")
 HEAD_ROWS = 1000  # rows that show what a model makes of the columns
 MAX_COUNT_TABLES = 64  # statements of counts that are cheaper there than moving the rows
 MAX_MOMENT_COLUMNS = 256  # numbers whose moments fit into one row: SQLite and PostgreSQL have a limit
-MOVES = ("auto", "sums", "rows")
+MOVES = ("auto", "statistics", "rows")
 
 
 class DatabaseSource(RowSource):
@@ -46,7 +46,7 @@ class DatabaseSource(RowSource):
         The values of a query's placeholders.
     where : str
         What messages call it.
-    move : {'auto', 'sums', 'rows'}
+    move : {'auto', 'statistics', 'rows'}
         What comes here when rows are learned.
     """
 
@@ -59,12 +59,31 @@ class DatabaseSource(RowSource):
         self.where, self.move = where, move
         self.choice = "nothing was learned from it yet"
         with reader_errors(where):
-            self.kinds = connection.kinds(relation, self.parameters)
+            self._kinds = connection.kinds(relation, self.parameters)
 
     @property
     def names(self) -> tuple[str, ...]:
         """tuple of str: the names of the columns."""
-        return tuple(self.kinds)
+        return tuple(self._kinds)
+
+    def kinds(self, columns: Sequence[str]) -> dict[str, str]:
+        """What some columns are. In SQLite their values say so, and are read once.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Their names.
+
+        Returns
+        -------
+        dict from column to str
+            'number', 'float32', 'text', 'boolean', or the name of another type.
+        """
+        unknown = [name for name in columns if self._kinds[name] is None]
+        if unknown:
+            with reader_errors(self.where):
+                self._kinds |= self.connection.kinds_of_values(self.relation, self.parameters, unknown)
+        return {name: str(self._kinds[name]) for name in columns}
 
     def select(self, columns: Sequence[str]) -> str:
         """Write a statement.
@@ -79,11 +98,13 @@ class DatabaseSource(RowSource):
         str
             SELECT columns FROM the relation.
         """
-        return f"SELECT {', '.join(map(self.connection.dialect.quote, columns))} FROM {self.relation}"
+        kinds = self.kinds(columns)
+        chosen = [self.connection.column(name, kinds[name]) for name in columns]
+        return f"SELECT {', '.join(chosen)} FROM {self.relation}"
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
         self._check(columns)
-        yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds)
+        yield from self.connection.batches(self.select(columns), self.parameters, rows, self.kinds(columns))
 
     def head(self, roles: ColumnRoles) -> Survey:
         """Read some rows.
@@ -101,7 +122,7 @@ class DatabaseSource(RowSource):
         self._check(roles.columns)
         sql = f"{self.select(roles.columns)} LIMIT {HEAD_ROWS}"
         with reader_errors(self.where):
-            for table in self.connection.batches(sql, self.parameters, HEAD_ROWS, self.kinds):
+            for table in self.connection.batches(sql, self.parameters, HEAD_ROWS, self.kinds(roles.columns)):
                 if table.num_rows:
                     return survey_of(table, HEAD_ROWS)
         raise self.no_rows()
@@ -122,34 +143,54 @@ class DatabaseSource(RowSource):
             A model of these rows alone.
         """
         self._check(roles.columns)
-        counter = StatisticsQuery(self, plan, roles)
-        why_not = counter.refusal()
-        if self.move == "sums" and why_not is not None:
-            raise OptionError(f"The sums of this {type(plan).__name__} are not counted in the database: {why_not}.")
-        here = self._rather_here(counter) if why_not is None else why_not
-        if self.move == "sums" or (self.move == "auto" and here is None):
-            self.choice = f"sums: {counter.sets} tables of counts and {counter.moments} moments were counted there"
-            return counter.count()
-        self.choice = f"rows: {'asked for' if self.move == 'rows' else here}"
+        query = StatisticsQuery(self, plan, roles)
+        why_not = query.refusal()
+        if self.move == "statistics" and why_not is not None:
+            raise OptionError(
+                f"The sufficient statistics of this {type(plan).__name__} cannot be counted in the database: {why_not}."
+            )
+        if why_not is None and self.connection.embedded:
+            why_not = "the database runs in this process, where rows cost less than statistics"
+        why_not = why_not or too_many(query)
+        if self.move == "statistics" or (self.move == "auto" and why_not is None):
+            self.choice = query.choice
+            return query.count()
+        self.choice = f"rows: {'asked for' if self.move == 'rows' else why_not}"
+        return self.count_rows(plan, roles)
+
+    def count_rows(self, plan: Model, roles: ColumnRoles) -> Model:
+        """Read all rows and count them here, whatever `move` says.
+
+        Parameters
+        ----------
+        plan : classifier
+            A model with schema, cuts and structure.
+        roles : ColumnRoles
+            Which columns are what.
+
+        Returns
+        -------
+        classifier
+            A model of these rows alone.
+        """
+        self._check(roles.columns)
         return super().count(plan, roles)
 
-    def _rather_here(self, counter: StatisticsQuery[Any]) -> str | None:
-        """Why the rows cost less than the sums; None if they do not."""
-        if self.connection.embedded:
-            return "the database runs in this process, where rows cost less than sums"
-        if counter.sets > MAX_COUNT_TABLES or counter.moments > MAX_MOMENT_COLUMNS:
-            return f"more than {MAX_COUNT_TABLES} tables of counts or {MAX_MOMENT_COLUMNS} moments cost more than rows"
-        return None
-
     def _check(self, columns: Sequence[str]) -> None:
-        for name in columns:
-            kind = self.kinds[name]
-            if kind not in (NUMBER, TEXT, TRUTH) and not kind.upper().startswith(DATETIME_TYPES):
+        for name, kind in self.kinds(columns).items():
+            if kind not in (*NUMBERS, TEXT, TRUTH) and not kind.upper().startswith(DATETIME_TYPES):
                 raise TableError(
                     f"Column {name!r} of {self.where} is of type {kind}. Allowed: numbers, booleans, text and dates. "
                     "Turn it into one of these in a query, or leave it out: columns=[…].",
                     column=name,
                 )
+
+
+def too_many(query: StatisticsQuery[Any]) -> str | None:
+    """Why the rows cost less than the statistics, however many they are; None if they do not."""
+    if query.sets > MAX_COUNT_TABLES or query.moments > MAX_MOMENT_COLUMNS:
+        return f"more than {MAX_COUNT_TABLES} tables of counts or {MAX_MOMENT_COLUMNS} moments cost more than rows"
+    return None
 
 
 class DatabaseTable(DatabaseSource):
@@ -161,10 +202,10 @@ class DatabaseTable(DatabaseSource):
         It stays open, and is used as it is: rows of an open transaction count.
     name : str or (schema, table)
         The table or view. It is quoted: whatever it is, it is only a name.
-    move : {'auto', 'sums', 'rows'}, default='auto'
-        What comes here when rows are learned: sums that the database counts, or the rows in batches. 'auto' takes the
-        sums of a server where they are not many, and the rows of DuckDB and SQLite, which run in this process.
-        ``choice`` says afterwards what was done.
+    move : {'auto', 'statistics', 'rows'}, default='auto'
+        What comes here when rows are learned: sufficient statistics that the database counts, or the rows in batches.
+        'auto' takes the statistics of a server where they are not many, and the rows of DuckDB and SQLite, which run in
+        this process. ``choice`` says afterwards what was done.
 
     Examples
     --------
@@ -176,7 +217,7 @@ class DatabaseTable(DatabaseSource):
     >>> _ = db.executemany("INSERT INTO days VALUES (?, ?, ?)", [("grey", 9.5, "no"), ("clear", 2.0, "yes")])
     >>> days = DatabaseTable(db, "days")
     >>> NaiveBayes().learn_from(days, "go").class_count_.tolist(), days.choice
-    ([1.0, 1.0], 'rows: the database runs in this process, where rows cost less than sums')
+    ([1.0, 1.0], 'rows: the database runs in this process, where rows cost less than statistics')
     """
 
     def __init__(self, connection: object, name: str | Sequence[str], *, move: str = "auto") -> None:
@@ -195,10 +236,10 @@ class DatabaseQuery(DatabaseSource):
         A SELECT. It is run as it stands: values that come from elsewhere belong into `parameters`.
     parameters : sequence, default=()
         The values of its placeholders.
-    move : {'auto', 'sums', 'rows'}, default='auto'
-        What comes here when rows are learned: sums that the database counts, or the rows in batches. 'auto' takes the
-        sums of a server where they are not many, and the rows of DuckDB and SQLite, which run in this process.
-        ``choice`` says afterwards what was done.
+    move : {'auto', 'statistics', 'rows'}, default='auto'
+        What comes here when rows are learned: sufficient statistics that the database counts, or the rows in batches.
+        'auto' takes the statistics of a server where they are not many, and the rows of DuckDB and SQLite, which run in
+        this process. ``choice`` says afterwards what was done.
 
     Examples
     --------

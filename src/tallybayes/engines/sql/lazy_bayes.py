@@ -12,7 +12,7 @@ from tallybayes.data.raw_column import is_missing
 from tallybayes.data.table import read_table
 from tallybayes.engines.learn_and_predict import choose_on_sample, resolve_columns
 from tallybayes.engines.source import ColumnRoles
-from tallybayes.engines.sql.database import DatabaseSource, DatabaseTable
+from tallybayes.engines.sql.database import DatabaseSource, DatabaseTable, too_many
 from tallybayes.engines.sql.sql_counts import StatisticsQuery, counted_as
 from tallybayes.errors import OptionError, brief
 from tallybayes.estimators.base import TallyClassifier
@@ -25,9 +25,10 @@ class LazyBayes(Generic[Model]):
     """A classifier that learns nothing beforehand: each question counts the rows that are in the table at that moment.
 
     Rows that were inserted, changed or deleted a moment ago count at once, those of an open transaction of the same
-    connection too. The answer is that of ``model.fit`` on the current rows, to 1e-12. One statement answers a batch of
-    questions; a naive Bayes counts only the columns that have a value in one of them. Nothing is kept but what the
-    columns are, which is looked at again with each question.
+    connection too. The prediction is that of ``model.fit`` on the current rows, to 1e-12. One statement answers a batch
+    of questions; a naive Bayes counts only the columns that have a value in one of them. Questions that need more than
+    64 tables of counts or 256 moments read the rows instead, which costs less: ``choice`` says which was done. Nothing
+    is kept but what the columns are, which is checked again with each question.
 
     Parameters
     ----------
@@ -75,16 +76,29 @@ class LazyBayes(Generic[Model]):
         self.target, self.columns = target, columns
         self._plan: Model | None = None
         self._kinds: dict[str, str] = {}
+        self._source: DatabaseSource | None = None
+        self._version: object = None
+        self.choice = "nothing was asked yet"
         self._current()  # says at once what is wrong
 
-    def _current(self) -> tuple[DatabaseSource, ColumnRoles, Model]:
-        """The table as it is now, and how the model reads it."""
-        source = DatabaseTable(self.connection, self.table)
+    def _current(self, X: Any = None) -> tuple[DatabaseSource, ColumnRoles, Model, set[int] | None]:
+        """The table as it is now, how the model reads it, and the columns that some questions need."""
+        source = self._source
+        if source is None or self._version is None or self._version != source.connection.version():
+            source = DatabaseTable(self.connection, self.table)
+            self._source, self._version = source, source.connection.version()
         fresh = not self.model.__sklearn_is_fitted__()
         _, roles = resolve_columns(self.model, source, self.target, None, self.columns, fresh)
-        if self._plan is None or source.kinds != self._kinds:
-            self._plan, self._kinds = self._settle(source, roles), source.kinds
-        return source, roles, self._plan
+        only = None if self._plan is None or X is None else _asked(self._plan, X)
+        if self._plan is None or self._changed(source, roles, self._plan, only):
+            self._plan, self._kinds = self._settle(source, roles), source.kinds(roles.columns)
+        return source, roles, self._plan, only
+
+    def _changed(self, source: DatabaseSource, roles: ColumnRoles, plan: Model, only: set[int] | None) -> bool:
+        """Whether a column that is asked for is of another kind than it was."""
+        schema = plan.fitted_.schema
+        names = roles.columns if only is None else [*(schema.name(j) for j in sorted(only)), *roles.target]
+        return any(kind != self._kinds.get(name) for name, kind in source.kinds(names).items())
 
     def _settle(self, source: DatabaseSource, roles: ColumnRoles) -> Model:
         if self.model.__sklearn_is_fitted__():
@@ -103,7 +117,7 @@ class LazyBayes(Generic[Model]):
         if why_not is not None:
             raise OptionError(
                 f"This {type(self.model).__name__} cannot be asked lazily: {why_not}. learn_from learns such rows; or "
-                "say which columns to roles: columns=[…]."
+                "say which columns to ask: columns=[…]."
             )
         return plan
 
@@ -121,8 +135,14 @@ class LazyBayes(Generic[Model]):
             A model of the rows that are in the table now. It knows nothing of columns that are missing in all of the
             questions, unless it is a network.
         """
-        source, roles, plan = self._current()
-        return StatisticsQuery(source, plan, roles, _asked(plan, _rows(X)), anew=True).count()
+        source, roles, plan, only = self._current(_rows(X))
+        query = StatisticsQuery(source, plan, roles, only, anew=True)
+        why_rows = too_many(query)
+        if why_rows is None:
+            self.choice = query.choice
+            return query.count()
+        self.choice = f"rows: {why_rows}"
+        return source.count_rows(query.empty(), roles)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Tell the most probable class of each row.

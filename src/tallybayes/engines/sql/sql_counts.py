@@ -1,4 +1,4 @@
-"""The sums of a model, counted by a database in one statement.
+"""The sufficient statistics of a model, counted by a database in one statement.
 
 Columns that a model reads as codes are grouped with the class, alone or in the sets that a network counts; columns of
 numbers give weight, mean and squares about it by class. What comes back is as long as there are different combinations,
@@ -23,11 +23,11 @@ from tallybayes.distributions.capabilities import SQLCounts, capability
 from tallybayes.distributions.context import Counted
 from tallybayes.engines.arrow_batches import reader_errors
 from tallybayes.engines.source import ColumnRoles
-from tallybayes.engines.sql.connection import DATETIME_TYPES
+from tallybayes.engines.sql.connection import DATETIME_TYPES, NUMBER, NUMBERS, SINGLE, TEXT, TRUTH
 from tallybayes.errors import LabelError, TableError
 from tallybayes.model.fitted import Fitted
 from tallybayes.model.term import Term
-from tallybayes.utils.array_types import Floats
+from tallybayes.utils.array_types import Array, Floats
 
 if TYPE_CHECKING:
     from tallybayes.engines.sql.database import DatabaseSource
@@ -61,6 +61,7 @@ class StatisticsQuery(Generic[Model]):
         self.source, self.plan, self.roles, self.anew = source, plan, roles, anew
         self.d, self.fitted = source.connection.dialect, plan.fitted_
         self.schema: Schema = _declared(self.fitted.schema) if anew else self.fitted.schema
+        self.rows = self.d.unused("tb rows", source.relation)
         self.groups: list[tuple[int, ...]] = []
         self.numbers: list[int] = []
         wanted = set(range(self.schema.d) if only is None else only)
@@ -80,6 +81,11 @@ class StatisticsQuery(Generic[Model]):
         return len(self.groups)
 
     @property
+    def choice(self) -> str:
+        """str: what is counted in the database."""
+        return f"statistics: {self.sets} tables of counts and {self.moments} moments were counted there"
+
+    @property
     def moments(self) -> int:
         """int: how many columns have moments."""
         return len(self.numbers)
@@ -92,9 +98,8 @@ class StatisticsQuery(Generic[Model]):
             return "classes have weights"
         if len(self.roles.target) != 1:
             return "there are several targets"
-        dates = self.schema.dates or [
-            n for n in self.roles.features if self.source.kinds[n].upper().startswith(DATETIME_TYPES)
-        ]
+        kinds = self.source.kinds(self.roles.features)
+        dates = self.schema.dates or [n for n, kind in kinds.items() if kind.upper().startswith(DATETIME_TYPES)]
         if dates:
             return f"the column {dates[0]!r} holds dates, whose year, month, weekday and hour are read here"
         for term in self.fitted.terms:
@@ -103,18 +108,23 @@ class StatisticsQuery(Generic[Model]):
                 return f"the distribution {d.name!r} is no table of counts and no mean and variance of single columns"
             if getattr(d, "contiguous", False) and any(j not in self.schema.levels for j in term.columns):
                 return "its codes are its labels"
+            read = [j for j in term.columns if counted_as(d) == "moments" or j in self.schema.cuts]
+            text = next((self.schema.name(j) for j in read if kinds.get(self.schema.name(j)) == TEXT), None)
+            if text is not None:
+                return f"the column {text!r} holds text, and the model reads numbers"
         return None
 
     # --- the statement -----------------------------------------------------------------------------------------
 
     def statement(self) -> str:
         """One statement: a line for each class, each combination, and the moments of each class."""
-        q, d = self.d.quote, self.d
-        read = [f"{q(self.roles.target[0])} AS {q('tb y')}"]
+        q, target = self.d.quote, self.roles.target[0]
+        text = self.source.kinds([target])[target] == TEXT
+        read = [f"{self.d.exact_text(q(target)) if text else q(target)} AS {q('tb y')}"]
         read += [f"{self._code(j)} AS {q(f'tb c{j}')}" for j in sorted({j for group in self.groups for j in group})]
-        read += [f"{d.as_number(q(self.schema.name(j)))} AS {q(f'tb x{j}')}" for j in self.numbers]
+        read += [f"{self._number(j)} AS {q(f'tb x{j}')}" for j in self.numbers]
         width = max((len(group) for group in self.groups), default=0)
-        rows, y = q("tb rows"), q("tb y")
+        rows, y = self.rows, q("tb y")
         arms = [self._arm(-1, ["COUNT(*)"], [], f"FROM {rows} GROUP BY {y}", width)]
         for s, group in enumerate(self.groups):
             codes = [q(f"tb c{j}") for j in group]
@@ -134,7 +144,7 @@ class StatisticsQuery(Generic[Model]):
     def _moments(self, width: int) -> str:
         """Means first, then squares about them: two passes over the rows, one statement."""
         q, d = self.d.quote, self.d
-        y, rows = q("tb y"), q("tb rows")
+        y, rows = q("tb y"), self.rows
         means = ", ".join(f"AVG({q(f'tb x{j}')}) AS {q(f'tb a{j}')}" for j in self.numbers)
         cells = [str(len(self.groups)), f"r.{y}", "COUNT(*)"]
         cells += ["NULL" if d.name == "sqlite" else f"CAST(NULL AS {d.text_type})"] * width
@@ -152,16 +162,26 @@ class StatisticsQuery(Generic[Model]):
         """A column as it is grouped: the number of its interval, 0 or 1, a number as it is kept, or text."""
         name, schema = self.d.quote(self.schema.name(j)), self.schema
         if j in schema.cuts:
-            number = self.d.as_number(name)
+            number = self._number(j)
             cuts = "".join(f" WHEN {number} < {self.d.number(p)} THEN {c}" for c, p in enumerate(schema.cuts[j].points))
             return f"CASE WHEN {number} IS NULL THEN NULL{cuts} ELSE {len(schema.cuts[j].points)} END"
-        kind = self.source.kinds[schema.name(j)]
-        if kind == "boolean":
-            return f"CAST({name} AS INTEGER)"
-        return self.d.unless_nan(name) if kind == "number" else self.d.as_text(name)
+        kind = self._kind(j)
+        if kind == TRUTH:
+            return self.d.truth(name)
+        if kind == SINGLE:
+            return self._number(j)
+        return self.d.unless_nan(name) if kind == NUMBER else self.d.exact_text(name)
+
+    def _number(self, j: int) -> str:
+        name = self.d.quote(self.schema.name(j))
+        return self.d.as_number(self.d.truth(name) if self._kind(j) == TRUTH else name)
+
+    def _kind(self, j: int) -> str:
+        name = self.schema.name(j)
+        return self.source.kinds([name])[name]
 
     def _cast(self, code: str) -> str:
-        return code if self.d.name == "sqlite" else self.d.as_text(code)
+        return code if self.d.name == "sqlite" else self.d.exact_text(code)
 
     # --- what comes back ---------------------------------------------------------------------------------------
 
@@ -182,9 +202,18 @@ class StatisticsQuery(Generic[Model]):
         weight = np.zeros(len(classes))
         for row in whole:
             weight[to[row[1]]] += float(row[2])
+        return self._model(found, to, classes, weight)
+
+    def empty(self) -> Model:
+        """The model of no rows, without the levels and classes that are not declared: what rows are counted with."""
+        classes = self.fitted.classes if self.fitted.closed else self.fitted.classes[:0]
+        return self._model([], {}, classes, np.zeros(len(classes)))
+
+    def _model(self, found: list[tuple[Any, ...]], to: dict[Any, int], classes: Array, weight: Floats) -> Model:
         schema, tables = self._tables(found, to, len(classes))
         sums = [
-            replace(t, statistics=self._sums(t, schema, tables, found, to, len(classes))) for t in self.fitted.terms
+            replace(t, statistics=self._statistics(t, schema, tables, found, to, len(classes)))
+            for t in self.fitted.terms
         ]
         return self.plan.holding(Fitted(schema, classes, weight, tuple(sums), self.fitted.closed))
 
@@ -221,38 +250,39 @@ class StatisticsQuery(Generic[Model]):
         return self.schema.with_levels(levels), place
 
     def _nothing(self, j: int) -> Levels:
-        boolean = self.source.kinds[self.schema.name(j)] == "boolean"
+        boolean = self._kind(j) == TRUTH
         return Levels().extend([False, True], declared=True) if boolean else Levels()
 
     def _label(self, j: int, value: Any) -> Any:
-        kind = self.source.kinds[self.schema.name(j)]
-        if kind == "boolean":
+        kind = self._kind(j)
+        if kind == TRUTH:
             return bool(int(value))
-        return _number(value) if kind == "number" else str(value)
+        return _number(value) if kind in NUMBERS else str(value)
 
     def _size(self, schema: Schema, j: int) -> int:
         return len(schema.cuts[j].points) + 1 if j in schema.cuts else max(1, len(schema.levels[j]))
 
-    def _sums(
+    def _statistics(
         self, term: Term, schema: Schema, tables: dict[tuple[int, ...], Any], found: list[tuple[Any, ...]],
         to: dict[Any, int], K: int,
     ) -> Any:  # fmt: skip
         d: Distribution = term.distribution
         what = counted_as(d)
         if what == "moments":
-            return statistics_from(d, self._sums_of_numbers(term, found, to, K))
+            return statistics_from(d, self._moment_statistics(term, found, to, K))
         sizes = np.array([self._size(schema, j) if (j,) in tables else 0 for j in term.columns], dtype=np.int64)
         parts = [tables[(j,)] if (j,) in tables else np.zeros((K, 0)) for j in term.columns]
         single = np.ascontiguousarray(np.concatenate(parts, axis=1))
         if what == "levels":
             return statistics_from(d, {"count": single, "sizes": sizes})
-        sets = [tables[tuple(term.columns[i] for i in some)].reshape(K, -1) for some in _sets(term)]
+        chosen = [tables[tuple(term.columns[i] for i in some)] for some in _sets(term)]
+        sets = [table.reshape(K, int(np.prod(table.shape[1:]))) for table in chosen]
         joint = np.concatenate(sets, axis=1) if sets else np.zeros((K, 0))
         small = joint.size == 0 or joint.max() <= np.iinfo(np.uint32).max
         joint = np.ascontiguousarray(joint.astype(np.uint32) if small else joint)
         return statistics_from(d, {"single": single, "sizes": sizes, "joint": joint})
 
-    def _sums_of_numbers(
+    def _moment_statistics(
         self, term: Term, found: list[tuple[Any, ...]], to: dict[Any, int], K: int
     ) -> dict[str, Floats]:
         n, mean, low, m2 = (np.zeros((K, len(term.columns))) for _ in range(4))

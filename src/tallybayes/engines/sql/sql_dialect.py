@@ -65,6 +65,28 @@ class SqlDialect:
         """Cast to text."""
         return f"CAST({expression} AS {self.text_type})"
 
+    def exact(self, text: str) -> str:
+        """Text that is compared and grouped by its bytes, whatever the collation of its column."""
+        return f'{text} COLLATE "C"'
+
+    def exact_text(self, expression: str) -> str:
+        """Cast to text that is compared by its bytes."""
+        return self.exact(self.as_text(expression))
+
+    def truth(self, expression: str) -> str:
+        """A boolean as 0 or 1."""
+        return f"CAST({expression} AS INTEGER)"
+
+    def not_a_number(self, expression: str) -> list[str]:  # noqa: ARG002
+        """Conditions under which `as_number` would hide that a value is no number: the database refuses it itself."""
+        return []
+
+    def unused(self, name: str, relation: str) -> str:
+        """A quoted name that does not occur in a relation, for a common table expression beside it."""
+        while self.quote(name)[1:-1] in relation:
+            name += "_"
+        return self.quote(name)
+
     def greatest(self, expressions: Sequence[str]) -> str:
         """The largest of several expressions."""
         return expressions[0] if len(expressions) == 1 else f"GREATEST({', '.join(expressions)})"
@@ -99,7 +121,15 @@ class SqliteDialect(SqlDialect):
         return str(int(value)) if isinstance(value, bool) else super().label(value)
 
     def as_number(self, expression: str) -> str:
-        return f"CAST({expression} AS {self.double})"
+        # A comparison with a number turns text into one only where it is one as a whole; CAST reads '' as 0.
+        number = f"{expression} = CAST({expression} AS NUMERIC)"
+        return f"CASE WHEN {number} THEN CAST({expression} AS {self.double}) END"
+
+    def exact(self, text: str) -> str:
+        return f"{text} COLLATE BINARY"
+
+    def not_a_number(self, expression: str) -> list[str]:
+        return [f"({expression} IS NOT NULL AND NOT COALESCE({expression} = CAST({expression} AS NUMERIC), 0))"]
 
     def greatest(self, expressions: Sequence[str]) -> str:
         return expressions[0] if len(expressions) == 1 else f"MAX({', '.join(expressions)})"

@@ -1,7 +1,8 @@
 """to_sql: a fitted model as one SELECT that gives the probabilities of every row, from the model's description.
 
 Inside out: the values as the model reads them (codes, numbers); log P(x, class) of each class; the largest of them;
-the exponentials; the answer. Each is a subquery with a fence where a database would else paste one into the other.
+the exponentials; the prediction. Each is a subquery with a fence where a database would else inline one into the other.
+Long lists of labels and the tables of networks are VALUES that are joined: a CASE of n branches costs n per row.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,11 @@ from tallybayes.export.model_json import description
 
 MAX_PATTERN_COLUMNS = 6  # columns of a Gaussian block up to which every pattern of missing values has its own density
 MIN_EXPONENT = -700.0  # exp of less is 0 here: PostgreSQL refuses what is too small for a float64
-MAX_SUM_TERMS = 100  # terms that are added in one chain
+MAX_CHAIN_TERMS = 100  # terms of one chain of operators
+MAX_CASE_BRANCHES = 16  # a longer list of labels or logarithms is joined
+MAX_JOINS = 40  # lookups of one subquery: SQLite joins 64 tables at most
+MAX_COMPLETIONS = 4096  # combinations of missing parents that are summed out for one row
+MAX_MAGNITUDE = 1e145  # numbers are clamped to it, in units of the narrowest density: their squares fit into a float64
 FORMS = ("table", "normal", "log-normal", "linear", "block", "network")
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -35,8 +40,10 @@ def to_sql(
     """Write a fitted model as one SELECT: the most probable class and the probabilities of every row of a table.
 
     NULL (and NaN) is missing, as in the model: naive Bayes leaves its factor out, networks sum it out, a Gaussian block
-    of up to six columns integrates it out; rows with a gap in a larger block get NULL. A category that was never met is
-    left out, or the model's 'other'; with unseen='error' such rows get NULL.
+    of up to six columns integrates it out. Rows with a missing value in a larger block get NULL; so do rows of networks
+    whose missing parents have more than 4,096 combinations of values. An unseen category is left out, or the model's
+    'other'; with unseen='error' such rows get NULL. In SQLite, text that is no number in a column of numbers gives NULL
+    too; the other databases refuse it. The rows come in no particular order: `keep` a key to join them by.
 
     Parameters
     ----------
@@ -54,7 +61,7 @@ def to_sql(
     -------
     str
         A statement with the columns to keep, ``prediction`` and ``proba_…`` for each class; equal to predict_proba to
-        1e-9.
+        1e-9. Tables of networks and long lists of labels are in it as VALUES.
 
     Raises
     ------
@@ -80,15 +87,24 @@ def to_sql(
             "outside the database."
         )
     d, told = dialect_of(dialect), description(model)
-    return _Writer(d, told).select(d.table(table), [keep] if isinstance(keep, str) else list(keep))
+    return _Writer(d, told, d.table(table)).select([keep] if isinstance(keep, str) else list(keep))
+
+
+class Lookup(NamedTuple):
+    """A table of VALUES that rows are joined with, the key of a row, and names for what is found."""
+
+    table: str
+    key: str
+    columns: Sequence[str]
 
 
 class _Writer:
     """The parts of the statement. told: the model's description."""
 
-    def __init__(self, dialect: SqlDialect, told: dict[str, Json]) -> None:
-        self.d, self.told = dialect, told
+    def __init__(self, dialect: SqlDialect, told: dict[str, Json], table: str) -> None:
+        self.d, self.told, self.table = dialect, told, table
         self.K = len(told["classes"])
+        self.ctes: list[str] = []
         self.network: Json = next((t for t in told["terms"] if t["form"] == "network"), None)
         for term in told["terms"]:
             if term["form"] not in FORMS:
@@ -97,7 +113,8 @@ class _Writer:
                     "KDB and other networks have; predict_to scores any model outside the database."
                 )
 
-    def select(self, table: str, keep: list[str]) -> str:
+    def select(self, keep: list[str]) -> str:
+        """The whole statement."""
         q, fence = self.d.quote, self.d.fence
         classes = self.told["classes"]
         made = ["prediction", *(f"proba_{_shown(label)}" for label in classes)]
@@ -107,8 +124,7 @@ class _Writer:
         kept = [f"t.{q(name)} AS {q(f'tb keep {i}')}" for i, name in enumerate(keep)]
         held = [q(f"tb keep {i}") for i in range(len(keep))]
         k_joint, k_exp = [q(f"tb j{k}") for k in range(self.K)], [q(f"tb e{k}") for k in range(self.K)]
-        codes = f"SELECT {', '.join([*kept, *self._codes(), *self._row_number()])} FROM {table} AS t{fence}"
-        joint = self._joint(codes, held, k_joint)
+        joint = self._joint(self._codes(kept, held), held, k_joint)
         top, total = q("tb top"), q("tb total")
         tops = f"SELECT *, {self.d.greatest(k_joint)} AS {top} FROM ({joint}) AS t{fence}"
         pairs = zip(k_joint, k_exp, strict=True)
@@ -118,11 +134,29 @@ class _Writer:
         answer = [f"{h} AS {q(name)}" for h, name in zip(held, keep, strict=True)]
         answer.append(f"{self._best(k_exp, classes)} AS {q('prediction')}")
         answer += [f"{e} / {total} AS {q(name)}" for e, name in zip(k_exp, made[1:], strict=True)]
-        return f"SELECT {', '.join(answer)} FROM ({sums}) AS t"
+        first = f"WITH {', '.join(self.ctes)} " if self.ctes else ""
+        return f"{first}SELECT {', '.join(answer)} FROM ({sums}) AS t"
 
-    def _row_number(self) -> list[str]:
-        """Rows of a network are spread over the values that are missing, and come together again by this."""
-        return [f"ROW_NUMBER() OVER () AS {self.d.quote('tb row')}"] if self.network else []
+    def _name(self, name: str) -> str:
+        """The name of a common table expression, which is not that of the table of the rows."""
+        return self.d.unused(name, self.table)
+
+    def _values(self, rows: Sequence[Sequence[str]]) -> str:
+        """The name of a common table expression of rows (k, v0, v1 …)."""
+        name = self._name(f"tb v{len(self.ctes)}")
+        columns = ", ".join(["k", *(f"v{i}" for i in range(len(rows[0]) - 1))])
+        cells = ", ".join("(" + ", ".join(row) + ")" for row in rows)
+        self.ctes.append(f"{name}({columns}) AS (VALUES {cells})")
+        return name
+
+    def _looked_up(self, rows: str, lookups: Sequence[Lookup]) -> str:
+        """The rows with what is found in some tables as further columns."""
+        for first in range(0, len(lookups), MAX_JOINS):
+            some = lookups[first : first + MAX_JOINS]
+            columns = [f"{at.table}.v{i} AS {name}" for at in some for i, name in enumerate(at.columns)]
+            joins = "".join(f" LEFT JOIN {at.table} ON {at.table}.k = {at.key}" for at in some)
+            rows = f"SELECT {', '.join(['t.*', *columns])} FROM ({rows}) AS t{joins}{self.d.fence}"
+        return rows
 
     def _exp(self, expression: str, k: int) -> str:
         """exp of something that is at most 0. Where no class can explain a row the prior stands."""
@@ -145,19 +179,58 @@ class _Writer:
 
     # --- values ------------------------------------------------------------------------------------------------
 
-    def _codes(self) -> list[str]:
+    def _codes(self, kept: list[str], held: list[str]) -> str:
+        """The rows as the model reads them: numbers, and codes of which -1 is missing and -2 unseen."""
         gone = {(self.network["columns"][j], v) for j, v in self.network["gone"]} if self.network else set()
-        out = []
+        read, out, refused = list(kept), list(held), []
+        later: list[Lookup] = []
         for j, column in enumerate(self.told["columns"]):
             name = f"t.{self.d.quote(column['name'])}"  # alone, SQLite takes an unknown name for a text
-            if column["reads"] == "number":
-                value = self.d.as_number(name)
-            elif column["reads"] == "cuts":
-                value = self._interval(self.d.as_number(name), column["cuts"])
+            code = self.d.quote(f"tb c{j}")
+            if column["reads"] == "levels":
+                value, lookup = self._level(name, column["levels"], {v for c, v in gone if c == j}, j)
+                if lookup is not None:
+                    later.append(lookup)
+                    found = lookup.columns[0]
+                    out.append(f"CASE WHEN {code} IS NULL THEN -1 ELSE COALESCE({found}, -2) END AS {code}")
+                else:
+                    out.append(code)
             else:
-                value = self._level(name, column["levels"], {v for c, v in gone if c == j})
-            out.append(f"{value} AS {self.d.quote(f'tb c{j}')}")
-        return out
+                refused += self.d.not_a_number(name)
+                number = self.d.as_number(name)
+                cuts = column["reads"] == "cuts"
+                value = self._interval(number, column["cuts"]) if cuts else self._clamped(number, self._bound(j))
+                out.append(code)
+            read.append(f"{value} AS {code}")
+        if refused:
+            read.append(f"CASE WHEN {_chain(refused, ' OR ')} THEN 1 ELSE 0 END AS {self.d.quote('tb bad')}")
+            out.append(self.d.quote("tb bad"))
+        self.refuses = bool(refused)
+        rows = f"SELECT {', '.join(read)} FROM {self.table} AS t{self.d.fence}"
+        return f"SELECT {', '.join(out)} FROM ({self._looked_up(rows, later)}) AS t{self.d.fence}" if later else rows
+
+    def _bound(self, j: int) -> float | None:
+        """How large a number may be before its square, or its product with a weight, does not fit into a float64."""
+        scale = 1.0
+        for term in self.told["terms"]:
+            for i in (i for i, c in enumerate(term["columns"]) if c == j):
+                if term["form"] == "log-normal":
+                    return None
+                if term["form"] == "normal":
+                    scale = min([scale, *(math.sqrt(v) for v in term["variance"][i] if v > 0)])
+                elif term["form"] == "block":
+                    scale = min(scale, 1 / max(1.0, *(abs(f) for rows in term["factor"] for row in rows for f in row)))
+                elif term["form"] == "network":
+                    real = term["reals"][i - len(term["sizes"])]
+                    spread = [math.sqrt(v) for cell in real["variance"] for v in cell if v is not None and v > 0]
+                    scale = min([scale, *spread])
+        return MAX_MAGNITUDE * scale
+
+    def _clamped(self, number: str, bound: float | None) -> str:
+        if bound is None:
+            return number
+        high, low = self.d.number(bound), self.d.number(-bound)
+        return f"CASE WHEN {number} > {high} THEN {high} WHEN {number} < {low} THEN {low} ELSE {number} END"
 
     def _interval(self, number: str, cuts: Sequence[float]) -> str:
         if not cuts:
@@ -165,29 +238,56 @@ class _Writer:
         whens = " ".join(f"WHEN {number} < {self.d.number(cut)} THEN {code}" for code, cut in enumerate(cuts))
         return f"CASE WHEN {number} IS NULL THEN -1 {whens} ELSE {len(cuts)} END"
 
-    def _level(self, name: str, labels: Sequence[Json], gone: set[int]) -> str:
+    def _level(self, name: str, labels: Sequence[Json], gone: set[int], j: int) -> tuple[str, Lookup | None]:
+        """The code of a label by CASE; of one among many the label itself, and the lookup of its code."""
+        if not labels:
+            return f"CASE WHEN {name} IS NULL THEN -1 ELSE -2 END", None
         numeric = all(isinstance(v, bool | int | float) for v in labels)
         truth = numeric and all(isinstance(v, bool) for v in labels)
-        value = f"CAST({name} AS INTEGER)" if truth else self.d.as_number(name) if numeric else self.d.as_text(name)
-        whens = " ".join(
-            f"WHEN {self.d.number(float(v)) if numeric else self.d.text(str(v))} THEN {-1 if code in gone else code}"
-            for code, v in enumerate(labels)
-        )
-        return f"CASE WHEN {name} IS NULL THEN -1 ELSE CASE {value} {whens} ELSE -2 END END" if labels else "-2"
+        value = f"CAST({name} AS INTEGER)" if truth else self.d.as_number(name) if numeric else self.d.exact_text(name)
+        pairs = [
+            (self.d.number(float(v)) if numeric else self.d.text(str(v)), str(-1 if c in gone else c))
+            for c, v in enumerate(labels)
+        ]
+        if len(labels) > MAX_CASE_BRANCHES:
+            code = f"t.{self.d.quote(f'tb c{j}')}"
+            key = code if numeric else self.d.exact(code)
+            return value, Lookup(self._values(pairs), key, [self.d.quote(f"tb l{j}")])
+        whens = " ".join(f"WHEN {label} THEN {c}" for label, c in pairs)
+        return f"CASE WHEN {name} IS NULL THEN -1 ELSE CASE {value} {whens} ELSE -2 END END", None
 
     # --- log P(x, class) ---------------------------------------------------------------------------------------
 
     def _joint(self, codes: str, held: list[str], names: list[str]) -> str:
         if self.network is not None:
-            return self._summed_out(codes, held, names)
+            return self._network_joint(codes, held, names)
+        rows, logs = self._tables(codes)
         beta = self.told["beta"]
         out = []
         for k, name in enumerate(names):
-            likelihood = _plus(self._beside(k)) or self.d.number(0.0)
+            likelihood = _chain([*logs[k], *self._beside(k)]) or self.d.number(0.0)
             scaled = likelihood if beta == 1 else f"{self.d.number(beta)} * ({likelihood})"
             start = self.d.number(self.told["start"][k])
             out.append(f"{self._refusing(f'{start} + {scaled}')} AS {name}")
-        return f"SELECT {', '.join([*held, *out])} FROM ({codes}) AS t{self.d.fence}"
+        return f"SELECT {', '.join([*held, *out])} FROM ({rows}) AS t{self.d.fence}"
+
+    def _tables(self, rows: str) -> tuple[str, list[list[str]]]:
+        """The rows joined with the tables of columns of many levels, and what these add to the score of each class."""
+        found: list[Lookup] = []
+        logs: list[list[str]] = [[] for _ in range(self.K)]
+        for term in (t for t in self.told["terms"] if t["form"] == "table"):
+            for i, log in enumerate(term["log"]):
+                if len(log) <= MAX_CASE_BRANCHES:
+                    continue
+                names = [self.d.quote(f"tb p{len(found)} {k}") for k in range(self.K)]
+                code = self._column(term, i)
+                cells = [[str(c), *map(self.d.number, each)] for c, each in enumerate(log)]
+                found.append(Lookup(self._values(cells), f"t.{code}", names))
+                for k, name in enumerate(names):
+                    other = self.d.number(term["other"][i][k] if term["other"] is not None else 0.0)
+                    zero = self.d.number(0.0)
+                    logs[k].append(f"CASE WHEN {code} = -1 THEN {zero} ELSE COALESCE({name}, {other}) END")
+        return self._looked_up(rows, found), logs
 
     def _beside(self, k: int) -> list[str]:
         """The logarithms of the terms of class k, but for a network."""
@@ -195,18 +295,19 @@ class _Writer:
         return [log for term in terms for log in getattr(self, f"_{term['form'].replace('-', '_')}")(term, k)]
 
     def _refusing(self, expression: str) -> str:
-        """With unseen='error' a row with a category never met has no answer."""
+        """Rows that are refused have no prediction: with unseen='error' those with an unseen category."""
         coded = [j for j, c in enumerate(self.told["columns"]) if c["reads"] == "levels"]
-        if self.told["unseen"] != "error" or not coded:
-            return expression
-        seen = " AND ".join(f"{self.d.quote(f'tb c{j}')} <> -2" for j in coded)
-        return f"CASE WHEN {seen} THEN {expression} END"
+        fine = [f"{self.d.quote(f'tb c{j}')} <> -2" for j in coded if self.told["unseen"] == "error"]
+        fine += [f"{self.d.quote('tb bad')} = 0"] if self.refuses else []
+        return f"CASE WHEN {_chain(fine, ' AND ')} THEN {expression} END" if fine else expression
 
     def _column(self, term: Json, i: int) -> str:
         return self.d.quote(f"tb c{term['columns'][i]}")
 
     def _table(self, term: Json, k: int) -> Iterator[str]:
         for i, log in enumerate(term["log"]):
+            if len(log) > MAX_CASE_BRANCHES:
+                continue  # joined
             other = term["other"][i][k] if term["other"] is not None else 0.0
             yield self._case(self._column(term, i), [each[k] for each in log], other, 0.0)
 
@@ -253,8 +354,13 @@ class _Writer:
         for i, row in enumerate(rows):
             factor[i, : i + 1] = row
         centre = [(term["mean"][k][j], term["low"][k][j]) for j in keep]
+        offset = None
+        if len(term["factor"]) == 1:  # squares that all classes share cancel; far away they would swamp the rest
+            middle = np.mean([[row[j] for j in keep] for row in term["mean"]], axis=0)
+            offset = np.array([(m - c) + low for (m, low), c in zip(centre, middle.tolist(), strict=True)])
+            centre = [(c, 0.0) for c in middle.tolist()]
         xs = [self._column(term, j) for j in keep]
-        whole = self._gaussian(xs, centre, factor)
+        whole = self._gaussian(xs, centre, factor, offset)
         if p > MAX_PATTERN_COLUMNS:
             yield whole
             return
@@ -264,16 +370,26 @@ class _Writer:
             for some in combinations(range(p), size):
                 there = [f"{x} IS {'NOT ' if i in some else ''}NULL" for i, x in enumerate(xs)]
                 part = _inverse(np.linalg.qr(root[list(some)].T)[1].T)
-                own = self._gaussian([xs[i] for i in some], [centre[i] for i in some], part)
+                shift = None if offset is None else offset[list(some)]
+                own = self._gaussian([xs[i] for i in some], [centre[i] for i in some], part, shift)
                 whens.append(f"WHEN {' AND '.join(there)} THEN {own}")
         yield f"CASE {' '.join(whens)} ELSE {self.d.number(0.0)} END"
 
-    def _gaussian(self, xs: Sequence[str], centre: Sequence[tuple[float, float]], factor: Any) -> str:
-        """log N(x), where |factor (x − mean)|² is the squared distance and factor is a lower triangle."""
+    def _gaussian(
+        self, xs: Sequence[str], centre: Sequence[tuple[float, float]], factor: Any, offset: Any = None
+    ) -> str:
+        """log N(x), where |factor (x − mean)|² is the squared distance and factor is a lower triangle.
+
+        With an offset the mean is centre + offset, and what does not depend on it is left out: a linear form.
+        """
         z = [
             f"({x} - {self.d.number(m)}{f' - {self.d.number(low)}' if low else ''})"
             for x, (m, low) in zip(xs, centre, strict=True)
         ]
+        if offset is not None:
+            u = factor @ offset
+            terms = [f"{self.d.number(float(w))} * {x}" for w, x in zip(factor.T @ u, z, strict=True)]
+            return f"({_chain(terms)} - {self.d.number(float(u @ u) / 2)})"
         constant = float(np.log(np.abs(np.diag(factor))).sum()) - len(xs) * HALF_LOG_2PI
         squares = [
             self.d.square(" + ".join(f"{self.d.number(float(f))} * {z[j]}" for j, f in enumerate(row[: i + 1])))
@@ -283,40 +399,123 @@ class _Writer:
 
     # --- networks ----------------------------------------------------------------------------------------------
 
-    def _summed_out(self, codes: str, held: list[str], names: list[str]) -> str:
-        """A row whose parents have gaps stands for all rows with their levels in the gaps: each is scored, and summed.
+    def _network_joint(self, codes: str, held: list[str], names: list[str]) -> str:
+        """Rows whose parents are known are looked up; of the others the missing parents are summed out."""
+        term, d = self.network, self.d
+        codes, beside = self._tables(codes)
+        tables = [self._values(rows) for rows in self._family_rows()]
+        children: dict[int, set[int]] = {}
+        for i, family in self._families():
+            for parent in family["parents"]:
+                children.setdefault(parent, set()).add(i)
+        codes_of = {i: self._column(term, i) for i in range(len(term["columns"]))}
+        needed = {i: self._needed(i, children) for i in sorted(children) if term["sizes"][i] > 1}
+        if not needed:
+            return self._scored(codes, [*held], names, beside, tables, codes_of)
+        size, source, zero = d.quote("tb size"), self._name("tb codes"), d.number(0.0)
+        logs = [
+            f"CASE WHEN {missing} THEN {d.number(math.log(term['sizes'][i]))} ELSE {zero} END"
+            for i, missing in needed.items()
+        ]
+        self.ctes.append(f"{source} AS (SELECT t.*, {_chain(logs)} AS {size} FROM ({codes}) AS t{d.fence})")
+        most = d.number(math.log(MAX_COMPLETIONS) + 1e-9)
+        rows = f"SELECT * FROM {source} WHERE {size} = {zero}"
+        complete = self._scored(rows, held, names, beside, tables, codes_of)
+        rows = f"SELECT *, ROW_NUMBER() OVER () AS {d.quote('tb row')} FROM {source}"
+        rows += f" WHERE {size} > {zero} AND {size} <= {most}{d.fence}"
+        spread = self._summed_out(rows, held, names, beside, tables, needed)
+        nothing = [f"CAST(NULL AS {d.double}) AS {name}" for name in names]
+        refused = f"SELECT {', '.join([*held, *nothing])} FROM {source} WHERE {size} > {most}"
+        return " UNION ALL ".join(f"SELECT * FROM ({arm}) AS t" for arm in (complete, spread, refused))
 
-        Only columns with children are spread; a child that is missing has shares that sum to 1.
-        """
+    def _needed(self, i: int, children: dict[int, set[int]]) -> str:
+        """Whether a parent is missing and has an observed descendant: without one its values sum to 1."""
+        below, found = list(children[i]), set[int]()
+        while below:
+            j = below.pop()
+            if j not in found:
+                found.add(j)
+                below += children.get(j, ())
+        reals = len(self.network["sizes"])
+        seen = [f"{self._column(self.network, j)} {'IS NOT NULL' if j >= reals else '>= 0'}" for j in sorted(found)]
+        return f"({self._column(self.network, i)} < 0 AND ({_chain(seen, ' OR ')}))"
+
+    def _families(self) -> list[tuple[int, Json]]:
+        """Each child by its place in the term, with its parents and parameters; numbers come after codes."""
+        term = self.network
+        return [(f["child"], f) for f in term["families"]] + list(enumerate(term["reals"], start=len(term["sizes"])))
+
+    def _family_rows(self) -> Iterator[list[list[str]]]:
+        """The table of each family: the place of a cell and log P, or mean, constant and 2 variances, of each class."""
+        for child, family in self._families():
+            if child < len(self.network["sizes"]):
+                yield [[str(c), *map(self.d.number, cell)] for c, cell in enumerate(family["log"])]
+                continue
+            rows = []
+            for c, (mean, variance) in enumerate(zip(family["mean"], family["variance"], strict=True)):
+                row = [str(c)]
+                for m, v in zip(mean, variance, strict=True):
+                    fine = v is not None and v > 0
+                    cells = (m, -HALF_LOG_2PI - 0.5 * math.log(v), 2 * v) if fine else (0.0, 0.0, math.inf)
+                    row += map(self.d.number, cells)
+                rows.append(row)
+            yield rows
+
+    def _scored(
+        self, rows: str, held: list[str], names: list[str], beside: list[list[str]], tables: list[str],
+        values: dict[int, str], final: bool = True,
+    ) -> str:  # fmt: skip
+        """log P(x, class) of rows whose parents are known: each family is found by the place of its cell."""
+        term, zero = self.network, self.d.number(0.0)
+        logs, found = [list(each) for each in beside], []
+        for n, (child, family) in enumerate(self._families()):
+            x, real = f"t.{values[child]}", child >= len(term["sizes"])
+            place = self._place(family["parents"] if real else [*family["parents"], child], values)
+            key = f"CASE WHEN {x} {'IS NOT NULL' if real else '>= 0'} THEN {place} END"
+            columns = [self.d.quote(f"tb f{n} {k}") for k in range(self.K * (3 if real else 1))]
+            found.append(Lookup(tables[n], key, columns))
+            for k in range(self.K):
+                log = columns[k]
+                if real:
+                    mean, constant, twice = columns[3 * k : 3 * k + 3]
+                    log = f"{constant} - {self.d.square(f'{values[child]} - {mean}')} / {twice}"
+                logs[k].append(f"COALESCE({log}, {zero})")
+        out = []
+        for k, name in enumerate(names):
+            log = _chain([*logs[k], *self._beside(k)]) or zero
+            if final:
+                log = f"{self.d.number(self.told['start'][k])} + {self.d.number(self.told['beta'])} * ({log})"
+            out.append(f"{self._refusing(log)} AS {name}")
+        return f"SELECT {', '.join([*held, *out])} FROM ({self._looked_up(rows, found)}) AS t{self.d.fence}"
+
+    def _summed_out(
+        self, rows: str, held: list[str], names: list[str], beside: list[list[str]], tables: list[str],
+        needed: dict[int, str],
+    ) -> str:  # fmt: skip
+        """A row stands for all rows with values in place of its missing parents: these are scored, and summed."""
         q, term, fence = self.d.quote, self.network, self.d.fence
-        spread = sorted({j for f in [*term["families"], *term["reals"]] for j in f["parents"]})
-        full = [q(f"tb v{i}") for i in range(len(term["columns"]))]
-        source = f"({codes}) AS t"
-        chosen = ["t.*"]
-        for i in range(len(term["sizes"])):
-            here = f"t.{self._column(term, i)}"
-            if i in spread:
-                pairs = self._completions(term["sizes"][i])
-                source += f" JOIN ({pairs}) AS m{i} ON m{i}.c = CASE WHEN {here} < 0 THEN -1 ELSE {here} END"
-                chosen.append(f"m{i}.v AS {full[i]}")
-            else:
-                chosen.append(f"{here} AS {full[i]}")
-        spread_rows = f"SELECT {', '.join(chosen)} FROM {source}{fence}"
-        logs_of = (_plus([self._families(k, full), *self._beside(k)]) for k in range(self.K))
-        own = [f"{self._refusing(log)} AS {name}" for log, name in zip(logs_of, names, strict=True)]
-        scored = f"SELECT {', '.join([*held, q('tb row'), *own])} FROM ({spread_rows}) AS t{fence}"
-        largest = f"MAX({self.d.greatest(names)}) OVER (PARTITION BY {q('tb row')}) AS {q('tb most')}"
+        values = {i: self._column(term, i) for i in range(len(term["columns"]))}
+        chosen, joins = [], []
+        for i, missing in needed.items():
+            at, own = self._name(f"tb m{i}"), q(f"tb s{i}")
+            self.ctes.append(f"{at}(v) AS (VALUES {', '.join(f'({v})' for v in range(term['sizes'][i]))})")
+            chosen.append(f"COALESCE({at}.v, t.{values[i]}) AS {own}")
+            joins.append(f" LEFT JOIN {at} ON {missing}")
+            values[i] = own
+        for first in range(0, len(joins), MAX_JOINS):
+            some = slice(first, first + MAX_JOINS)
+            rows = f"SELECT t.*, {', '.join(chosen[some])} FROM ({rows}) AS t{''.join(joins[some])}{fence}"
+        row, most = q("tb row"), q("tb most")
+        scored = self._scored(rows, [*held, row], names, beside, tables, values, final=False)
+        largest = f"MAX({self.d.greatest(names)}) OVER (PARTITION BY {row}) AS {most}"
         tops = f"SELECT *, {largest} FROM ({scored}) AS t{fence}"
-        most, inf = q("tb most"), self.d.infinite(False)
-        low, zero = self.d.number(MIN_EXPONENT), self.d.number(0.0)
+        inf, low, zero = self.d.infinite(False), self.d.number(MIN_EXPONENT), self.d.number(0.0)
         sums = []
         for name in names:
-            gap = f"{name} - {most}"
-            sums.append(f"SUM(CASE WHEN {most} = {inf} OR {gap} < {low} THEN {zero} ELSE EXP({gap}) END) AS {name}")
+            less = f"{name} - {most}"
+            sums.append(f"SUM(CASE WHEN {most} = {inf} OR {less} < {low} THEN {zero} ELSE EXP({less}) END) AS {name}")
         firsts = [f"{self.d.any(h)} AS {h}" for h in held]
-        grouped = (
-            f"SELECT {', '.join([*firsts, f'MIN({most}) AS {most}', *sums])} FROM ({tops}) AS t GROUP BY {q('tb row')}"
-        )
+        grouped = f"SELECT {', '.join([*firsts, f'MIN({most}) AS {most}', *sums])} FROM ({tops}) AS t GROUP BY {row}"
         logs = []
         for k, name in enumerate(names):
             beta, start = self.d.number(self.told["beta"]), self.d.number(self.told["start"][k])
@@ -324,39 +523,11 @@ class _Writer:
             logs.append(f"CASE WHEN {name} > 0 THEN {log} WHEN {name} = 0 THEN {inf} END AS {name}")
         return f"SELECT {', '.join([*held, *logs])} FROM ({grouped}) AS t{fence}"
 
-    def _completions(self, size: int) -> str:
-        """(code, value): the value itself, or every value where it is missing."""
-        pairs = [(c, c) for c in range(size)] + [(-1, v) for v in range(size)]
-        rows = " UNION ALL ".join(f"SELECT {c}, {v}" for c, v in pairs[1:])
-        return f"SELECT {pairs[0][0]} AS c, {pairs[0][1]} AS v UNION ALL {rows}"
-
-    def _families(self, k: int, full: Sequence[str]) -> str:
-        term, sizes = self.network, self.network["sizes"]
-        parts = []
-        for family in term["families"]:
-            order = [*family["parents"], family["child"]]
-            parts.append(self._cell(full[family["child"]], order, sizes, full, [row[k] for row in family["log"]]))
-        for i, real in enumerate(term["reals"], start=len(sizes)):
-            x, cells = self._column(term, i), []
-            for mean, variance in zip(real["mean"], real["variance"], strict=True):
-                fine = variance[k] is not None and variance[k] > 0
-                cells.append(self._density(x, mean[k], 0.0, variance[k]) if fine else self.d.number(0.0))
-            place = self._place(real["parents"], sizes, full)
-            whens = " ".join(f"WHEN {c} THEN {density}" for c, density in enumerate(cells))
-            parts.append(f"CASE WHEN {x} IS NULL THEN {self.d.number(0.0)} ELSE CASE {place} {whens} END END")
-        return _plus(parts) or self.d.number(0.0)
-
-    def _cell(
-        self, child: str, order: Sequence[int], sizes: Sequence[int], full: Sequence[str], logs: Sequence[float | None]
-    ) -> str:
-        place = self._place(order, sizes, full)
-        whens = " ".join(f"WHEN {c} THEN {self.d.number(v)}" for c, v in enumerate(logs))
-        return f"CASE WHEN {child} < 0 THEN {self.d.number(0.0)} ELSE CASE {place} {whens} END END"
-
-    def _place(self, order: Sequence[int], sizes: Sequence[int], full: Sequence[str]) -> str:
-        place = "0"
+    def _place(self, order: Sequence[int], values: dict[int, str]) -> str:
+        place, sizes = "0", self.network["sizes"]
         for j in order:
-            place = full[j] if place == "0" else f"({place}) * {sizes[j]} + {full[j]}"
+            if sizes[j] > 1:  # a single level is the first, also where it is missing
+                place = f"t.{values[j]}" if place == "0" else f"({place}) * {sizes[j]} + t.{values[j]}"
         return place
 
 
@@ -366,11 +537,11 @@ def _inverse(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def _plus(terms: Sequence[str]) -> str:
-    """Their sum, some at a time: a chain of a thousand is deeper than DuckDB and SQLite go."""
-    while len(terms) > MAX_SUM_TERMS:
-        terms = [f"({' + '.join(terms[i : i + MAX_SUM_TERMS])})" for i in range(0, len(terms), MAX_SUM_TERMS)]
-    return " + ".join(terms)
+def _chain(terms: Sequence[str], operator: str = " + ") -> str:
+    """The terms in one expression, some at a time: a chain of a thousand is deeper than DuckDB and SQLite go."""
+    while len(terms) > MAX_CHAIN_TERMS:
+        terms = [f"({operator.join(terms[i : i + MAX_CHAIN_TERMS])})" for i in range(0, len(terms), MAX_CHAIN_TERMS)]
+    return operator.join(terms)
 
 
 def _shown(label: Json) -> str:
