@@ -171,7 +171,7 @@ def test_text_that_is_not_utf8() -> None:
     broken = pa.StringArray.from_buffers(2, ends, data)
     with pytest.raises(TableError, match=r"Column 'b' cannot be read: .*UTF-8 \(row 1\)"):
         tb.NaiveBayes().fit(pa.table({"a": [1.0, 2.0], "w": ["u", "v"], "b": broken}), [0, 1])
-    with pytest.raises(LabelError, match=r"label of row 1 cannot be read: .*UTF-8"):
+    with pytest.raises(LabelError, match=r"y cannot be read: .*UTF-8 \(row 1\)"):
         tb.GaussianNB().fit([[1.0], [2.0]], pa.chunked_array([broken]))
 
 

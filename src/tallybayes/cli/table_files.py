@@ -250,12 +250,16 @@ def _stream(file: File, text: Text, schema: pa.Schema) -> Iterator[pa.RecordBatc
 
         with parquet.ParquetFile(file.path, pre_buffer=False) as source:  # it would hold the whole file
             rows = max(1000, BLOCK // (8 * len(schema.names)))  # a block of numbers
-            yield from source.iter_batches(min(BATCH_ROWS, rows), columns=schema.names)
+            for batch in source.iter_batches(min(BATCH_ROWS, rows), columns=schema.names):
+                batch.validate(full=True)  # Parquet does not say whether its strings are UTF-8
+                yield batch
     elif file.format == "arrow":
         with pa.memory_map(file.path) as source:
             reader = pa.ipc.open_file(source)
             for k in range(reader.num_record_batches):
-                yield reader.get_batch(k)
+                batch = reader.get_batch(k)
+                batch.validate(full=True)  # pyarrow follows offsets that point outside
+                yield batch
     else:
         yield from _text_batches(file, text, schema)
 

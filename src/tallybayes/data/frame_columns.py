@@ -14,6 +14,7 @@ from tallybayes.data.raw_column import (
     RawColumn,
     all_exact,
     as_strings,
+    check_arrow,
     exact_column,
     gaps_as_none,
     not_a_value,
@@ -30,7 +31,9 @@ _labels_read: dict[int, tuple[weakref.ref[object], tuple[object, ...]]] = {}  # 
 
 
 def frame_column(s: Any, name: str) -> RawColumn:
+    """A column of any data frame library that narwhals knows."""
     dtype, native = s.dtype, s.to_native()
+    check_arrow(native, name)
     if dtype.is_decimal() or dtype.is_integer():
         return _integers(s)
     if dtype.is_float():

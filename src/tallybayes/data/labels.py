@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _core
-from tallybayes.data.raw_column import all_exact, arrow_of, exact_column
+from tallybayes.data.raw_column import all_exact, arrow_of, check_arrow, exact_column
 from tallybayes.errors import LabelError, UnsavableLabelWarning, brief, listing, warn
 from tallybayes.utils.array_types import Array
 from tallybayes.utils.lazy_imports import nw
@@ -130,6 +130,7 @@ def _texts(y: object) -> tuple[Codes, list[object]] | None:
     if not isinstance(series, nw.Series) or series.dtype not in (nw.String, nw.Categorical, nw.Enum):
         return None
     native = series.to_native()
+    check_arrow(native, None)
     if not hasattr(native, "__arrow_c_stream__") or "object" in str(getattr(native, "dtype", "")):
         return None
     if series.null_count():
@@ -159,6 +160,7 @@ def _as_array(y: object) -> Array:
     series = None if isinstance(y, list | tuple) else nw.from_native(y, series_only=True, pass_through=True)
     if series is not None and isinstance(series, nw.Series):
         native = series.to_native()
+        check_arrow(native, None)
         if hasattr(native, "cat") and hasattr(native.cat, "codes"):
             native = native.astype(object)
             return np.asarray(native.to_numpy(), dtype=object)

@@ -7,7 +7,6 @@ import decimal
 import math
 import numbers
 import uuid
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.datetimes import DATES, SPANS, of_objects, sort_of_types
-from tallybayes.errors import NestedValueError, TableError
+from tallybayes.errors import LabelError, NestedValueError, TableError
 from tallybayes.utils.array_types import Array
 
 PLAIN = {str, type(None)}  # none of these stands for a missing value but None
@@ -86,6 +85,34 @@ def arrow_of(X: object) -> Any:
         import pyarrow as pa
 
         return pa.table(X)
+    return None
+
+
+def check_arrow(native: Any, name: str | None) -> None:
+    """Refuse buffers that break Arrow's format: pyarrow reads wherever they point. name: None for y."""
+    held = native if hasattr(native, "validate") else getattr(getattr(native, "array", None), "_pa_array", None)
+    if held is None:
+        return
+    import pyarrow as pa
+
+    try:
+        held.validate(full=True)
+    except pa.ArrowException as e:
+        row = _first_not_utf8(held) if "UTF8" in str(e) else None
+        what = "y" if name is None else f"Column {name!r}"
+        why = f"{what} is not sound Arrow data: {e!s:.200}. Write it again."
+        if row is not None:
+            why = f"{what} cannot be read: the text is not valid UTF-8 (row {row}). Correct it, or mark it missing."
+        raise (LabelError(why) if name is None else TableError(why, column=name, row=row)) from None
+
+
+def _first_not_utf8(held: Any) -> int | None:
+    """The first row of a column of pyarrow whose text cannot be decoded; its offsets are known to be sound."""
+    for row in range(len(held)):
+        try:
+            held[row].as_py()
+        except UnicodeDecodeError:
+            return row
     return None
 
 
@@ -163,12 +190,7 @@ def _number_column(values: Array, kinds: set[type], name: str) -> RawColumn:
 
 def all_exact(values: Array) -> bool:
     """Whether float64 holds each of these numbers: no integer lies beyond 2⁵³."""
-    if not values.size:
-        return True
-    low, high = (np.nanmin, np.nanmax) if values.dtype.kind == "f" else (np.min, np.max)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nothing but NaN
-        return not (float(low(values)) <= -LARGEST_EXACT or float(high(values)) >= LARGEST_EXACT)
+    return not bool(((np.abs(values, dtype=np.float64) >= LARGEST_EXACT) & np.isfinite(values)).any())
 
 
 def exact_column(values: Any, integer: bool) -> RawColumn:

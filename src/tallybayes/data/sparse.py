@@ -19,8 +19,8 @@ from tallybayes.utils.array_types import Array
 
 def is_sparse(X: object) -> bool:
     """A matrix of scipy.sparse: which must have been imported to make one, so this need not import it."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(X))
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)  # another thread may be importing it
+    return issparse is not None and bool(issparse(X))
 
 
 def read_sparse(X: Any) -> Any:

@@ -19,7 +19,15 @@ from tallybayes.data.frame_columns import (
     of_ticks,
     series_objects,
 )
-from tallybayes.data.raw_column import RawColumn, all_exact, arrow_of, gaps_as_none, is_missing, object_column
+from tallybayes.data.raw_column import (
+    RawColumn,
+    all_exact,
+    arrow_of,
+    check_arrow,
+    gaps_as_none,
+    is_missing,
+    object_column,
+)
 from tallybayes.data.sparse import is_sparse, read_sparse
 from tallybayes.errors import NestedValueError, TableError, brief
 from tallybayes.utils.array_types import Array
@@ -171,6 +179,7 @@ def _from_series(X: object) -> Table | None:
         return None
     native, name = column.to_native(), column.name
     names = (name,) if isinstance(name, str) and name else None
+    check_arrow(native, name or "x0")
     in_arrow = has_arrow(native)
     held = RawColumn(native if in_arrow else series_objects(column), "arrow" if in_arrow else "objects", "text")
     container: Container = "polars" if column.implementation.is_polars() else "pyarrow"
@@ -296,8 +305,8 @@ def _from_frame(frame: Any) -> Table:
 
 def _is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
     """Without importing pandas: who has a frame of it has it too."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and type(X) is pandas.DataFrame
+    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)  # another thread may be importing it
+    return frame is not None and type(X) is frame
 
 
 def _from_pandas(X: pd.DataFrame) -> Table:
@@ -325,8 +334,8 @@ def _from_pandas(X: pd.DataFrame) -> Table:
 
 
 def _is_arrow(X: object) -> TypeGuard[pa.Table]:
-    pyarrow = sys.modules.get("pyarrow")
-    return pyarrow is not None and type(X) is pyarrow.Table
+    table = getattr(sys.modules.get("pyarrow"), "Table", None)
+    return table is not None and type(X) is table
 
 
 def _from_arrow(X: pa.Table) -> Table:
@@ -336,6 +345,7 @@ def _from_arrow(X: pa.Table) -> Table:
     columns = []
     for j, s in enumerate(X.itercolumns()):
         if (kind := str(s.type)) in ARROW_NUMBERS and not ("int" in kind and s.null_count):
+            check_arrow(s, names[j] if names else f"x{j}")
             columns.append(RawColumn(s.to_numpy(), "numbers", "real", integer="int" in kind))
         else:
             columns.append(frame_column(nw.from_native(s, series_only=True), names[j] if names else f"x{j}"))

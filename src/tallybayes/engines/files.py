@@ -155,6 +155,7 @@ class FileSource(RowSource):
                 with reader_errors(path), self._open(path) as source:
                     more = {} if which is None else {"row_groups": which}
                     for batch in source.iter_batches(rows, columns=list(columns), **more):
+                        batch.validate(full=True)  # Parquet does not say whether its strings are UTF-8
                         table = pa.Table.from_batches([batch]).select(list(columns))
                         yield table if table.schema.equals(schema) else table.cast(schema)
 
